@@ -25,6 +25,15 @@ type Diagnosis struct {
 	Losses     []Loss `json:"-"` // where and when the culprits' costs arose
 }
 
+// Offsets returns the offsets of the ranks' clocks, in nanoseconds, by rank.
+func (d *Diagnosis) Offsets() map[int]int64 {
+	nanos := map[int]int64{}
+	for _, o := range d.ClockOffsets {
+		nanos[o.Rank] = o.OffsetNanos
+	}
+	return nanos
+}
+
 // Loss is a part of a culprit's cost: the time it took of one transfer. The losses of a
 // culprit sum to its cost, up to rounding.
 type Loss struct {

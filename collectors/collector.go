@@ -47,7 +47,6 @@ type Emitter interface {
 // DeviceError is a failed read of a device.
 type DeviceError struct {
 	Collector, Device string
-	Reason            Reason
 	Err               error
 }
 

@@ -95,7 +95,7 @@ func (r *readers) readOne(ctx context.Context, d Device, limit time.Duration) re
 	res := result{device: d, reading: reading, returned: true}
 	if err != nil {
 		res.reason = ReasonOf(err)
-		res.err = &DeviceError{r.collector, d.Name(), res.reason, err}
+		res.err = &DeviceError{r.collector, d.Name(), err}
 	}
 	return res
 }
@@ -118,7 +118,7 @@ func await(ctx context.Context, ended <-chan error) (err error, returned bool) {
 }
 
 func (r *readers) failed(d Device, why Reason, err error) result {
-	return result{device: d, reason: why, err: &DeviceError{r.collector, d.Name(), why, err}}
+	return result{device: d, reason: why, err: &DeviceError{r.collector, d.Name(), err}}
 }
 
 // stuckError returns why a device must not be read now, or nil.

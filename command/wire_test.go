@@ -207,15 +207,16 @@ func TestCheckRefuses(t *testing.T) {
 // Each size may be as large as its limit, and not larger by one.
 func TestSizesAtTheirLimits(t *testing.T) {
 	text := func(n int) string { return strings.Repeat("x", n) }
+	const maxName = 160
 	commands := map[string]struct {
 		limit int
 		set   func(c *schema.Command, n int)
 	}{
 		"id":        {command.MaxIDBytes, func(c *schema.Command, n int) { c.ID = text(n) }},
-		"fabric":    {command.MaxNameBytes, func(c *schema.Command, n int) { c.Fabric = text(n) }},
-		"kind":      {command.MaxNameBytes, func(c *schema.Command, n int) { c.Kind = text(n) }},
-		"principal": {command.MaxNameBytes, func(c *schema.Command, n int) { c.Principal = text(n) }},
-		"target":    {command.MaxNameBytes, func(c *schema.Command, n int) { c.Targets = []string{"gpu-*", text(n)} }},
+		"fabric":    {maxName, func(c *schema.Command, n int) { c.Fabric = text(n) }},
+		"kind":      {maxName, func(c *schema.Command, n int) { c.Kind = text(n) }},
+		"principal": {maxName, func(c *schema.Command, n int) { c.Principal = text(n) }},
+		"target":    {maxName, func(c *schema.Command, n int) { c.Targets = []string{"gpu-*", text(n)} }},
 		"targets":   {command.MaxTargets, func(c *schema.Command, n int) { c.Targets = slices.Repeat([]string{"gpu-*"}, n) }},
 		"arguments": {command.MaxArgumentBytes, func(c *schema.Command, n int) { c.Arguments = json.RawMessage("{" + text(n-2) + "}") }},
 	}

@@ -32,7 +32,7 @@ func fabricEndpoints() []endpoint {
 			Handler: operation.To((*Dashboards).oneFabric)},
 		{ID: "getGraph", Path: "/fabrics/{fabric}/graph", Tag: "fabrics", Summary: "A version of a fabric's graph: devices and links with their geometry.",
 			Description: "Link numbers are valid within one version of the graph: `graph_version` of an answer tells which. With `version` the answer never changes.",
-			Handler:     operation.To((*Dashboards).getGraph)},
+			Handler:     operation.To((*Dashboards).graphVersion)},
 	}
 }
 

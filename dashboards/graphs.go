@@ -151,8 +151,8 @@ type graphParameters struct {
 	operation.Conditional
 }
 
-// getGraph returns a version of a graph.
-func (d *Dashboards) getGraph(ctx context.Context, p *graphParameters) (*graph, error) {
+// graphVersion returns a version of a graph.
+func (d *Dashboards) graphVersion(ctx context.Context, p *graphParameters) (*graph, error) {
 	f, err := d.fabricOf(p.Fabric)
 	if err != nil {
 		return nil, err

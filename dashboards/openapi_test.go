@@ -85,8 +85,8 @@ func described(root string) openapi.API {
 	for m := schema.NoMetric + 1; int(m) < schema.NumMetrics; m++ {
 		metrics = append(metrics, m.String())
 	}
-	text := func(format, pattern, description string) *openapi3.Schema {
-		return &openapi3.Schema{Type: &openapi3.Types{"string"}, Format: format, Pattern: pattern, Description: description}
+	text := func(format, pattern string) *openapi3.Schema {
+		return &openapi3.Schema{Type: &openapi3.Types{"string"}, Format: format, Pattern: pattern}
 	}
 	row := &openapi3.Schema{Type: &openapi3.Types{"array", "null"}, Items: openapi3.NewFloat64Schema().NewRef()}
 	zero, latest := 0., float64(latestMillis)
@@ -114,14 +114,14 @@ func described(root string) openapi.API {
 			reflect.TypeFor[read.Transitions]():       reflect.TypeFor[countsOf](),
 		},
 		Formats: map[reflect.Type]*openapi3.Schema{
-			reflect.TypeFor[schema.Instant]():  text("date-time", "", ""),
-			reflect.TypeFor[read.Version]():    text("", "^[0-9a-f]{16}$", ""),
-			reflect.TypeFor[waiting]():         text("", "", ""),
-			reflect.TypeFor[cursor]():          text("", "", ""),
+			reflect.TypeFor[schema.Instant]():  text("date-time", ""),
+			reflect.TypeFor[read.Version]():    text("", "^[0-9a-f]{16}$"),
+			reflect.TypeFor[waiting]():         text("", ""),
+			reflect.TypeFor[cursor]():          text("", ""),
 			reflect.TypeFor[percent]():         {Type: &openapi3.Types{"number", "null"}},
 			reflect.TypeFor[probability]():     row,
 			reflect.TypeFor[json.RawMessage](): {Type: &openapi3.Types{"object"}},
-			reflect.TypeFor[moment](): {OneOf: openapi3.SchemaRefs{text("date-time", "", "").NewRef(),
+			reflect.TypeFor[moment](): {OneOf: openapi3.SchemaRefs{text("date-time", "").NewRef(),
 				(&openapi3.Schema{Type: &openapi3.Types{"integer"}, Min: &zero, Max: &latest}).NewRef()}},
 		}}
 }

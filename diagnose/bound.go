@@ -16,7 +16,7 @@ type bound struct {
 // elsewhere. A job has no traffic of its own on a link to another's host.
 func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *root.Pressure) (b bound) {
 	paths := s.router.Paths
-	if paths == nil || s.graph.Duplex() {
+	if paths == nil || s.graph.Duplex() || l == schema.NoLink {
 		return b
 	}
 	var sent, taken bound

@@ -58,7 +58,9 @@ func (s *Stage) examine(rc *regionCase, p *root.Pressure, snap *schema.Snapshot)
 	p.Flat = func(l schema.LinkID) bool { return s.isFlat(rc, l) }
 	p.Before = s.usedBefore(rc)
 	rc.back = p.Follow(rc.region, rc.weight)
-	rc.fullest, rc.carries, rc.more = p.LoadAt(&rc.back, rc.region.Links)
+	if rc.fullest, rc.carries, rc.more = p.LoadAt(&rc.back, rc.region.Links); !s.work.loads && !s.graph.Duplex() {
+		rc.carries = s.assumedLoad(rc)
+	}
 	s.near(rc)
 	s.measure(rc, p)
 	s.nearFailures(rc, p)
@@ -102,4 +104,18 @@ func (s *Stage) findArriving(rc *regionCase, p *root.Pressure) {
 		rc.flooded, rc.arrives = p.IsFlooded(&rc.drain, end), s.arrives(rc, end, p)
 	}
 	rc.flooded = rc.flooded || s.newJobsLoad(rc)
+}
+
+// assumedUse is the load assumed of a root whose load is not measured, as a share of its capacity: it sends while traffic waits for
+// it, but a cable that lost lanes sends less, and stall may last for a part of the interval. Package root assumes the same.
+const assumedUse = .5
+
+// assumedLoad is what the root of a region carries if no load is measured, bytes/s. Where its port is not known, it has the capacity
+// of the link that stalls most.
+func (s *Stage) assumedLoad(rc *regionCase) float64 {
+	l := rc.back.Link
+	if rc.back.Kind == "" {
+		l = rc.region.Links[slices.Index(rc.weight, slices.Max(rc.weight))]
+	}
+	return assumedUse * s.graph.Capacity(l)
 }

@@ -39,8 +39,8 @@ func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 		t.derive(rdmaWrite, s.clock.now, sent)
 		if whole {
 			came, left := crossed(taken, sent)
-			t.derive(read, s.clock.now, came)
-			t.derive(write, s.clock.now, left)
+			t.exceed(read, s.clock.now, came, rdmaRead)
+			t.exceed(write, s.clock.now, left, rdmaWrite)
 		}
 		if len(in) > 1 {
 			exchange, sink := cuts(in, out)
@@ -53,6 +53,18 @@ func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
 // derive sets a feature of which the traffic table has no values.
 func (t *traffic) derive(f feature, slot int64, bytes float64) {
 	if !t.listed[f] {
+		t.set(f, slot, bytes)
+	}
+}
+
+// alike is the share of what hosts' links show that a table must count as RDMA for the two to be measured alike.
+const alike = .5
+
+// exceed is derive for what is with others than the job's nodes. The table may count it as RDMA: a file system on the same fabric is
+// read so.
+func (t *traffic) exceed(f feature, slot int64, bytes float64, as feature) {
+	files, counted := t.at(f, slot), t.at(as, slot)
+	if !t.listed[f] || !isMissing(files) && bytes > float64(files) && !isMissing(counted) && float64(counted) >= alike*bytes {
 		t.set(f, slot, bytes)
 	}
 }

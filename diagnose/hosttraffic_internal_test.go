@@ -53,6 +53,15 @@ func TestTrafficByHostsLinks(t *testing.T) {
 	is("exchanges", rdmaRead, 60)
 	is("writes", rdmaRead, 10) // of which the table has nothing
 
+	snap.Series[1].Valid.Set(int(roottest.Link(t, g, "leaf0>host1")))
+	all := 80. / 100 * g.Capacity(0) * 60
+	for rdma, percent := range map[*float64]float64{&bytes: 0, &all: 60} { // the table counts it as RDMA, or is not measured alike
+		s.jobs.byID["writes"][0].traffic = nil
+		s.takeTraffic([]schema.JobTraffic{{JobID: "writes", Write: new(float64), RDMAWrite: rdma}})
+		s.deriveTraffic(snap)
+		is("writes", write, percent)
+	}
+
 	again, err := New(g, DefaultConfig())
 	if err != nil {
 		t.Fatal(err)

@@ -83,6 +83,9 @@ func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.Root {
 	if rc.back.Kind == "" && rc.back.As != "" {
 		return s.portOf(rc.back.Leading, "", rc.back.As)
 	}
+	if rc.back.Kind == "" && rc.back.KindAt != "" {
+		return &schema.Root{Device: s.graph.Device(rc.back.At).Name, Kind: rc.back.KindAt, Link: schema.NoLink}
+	}
 	if rc.back.Kind == "" {
 		return s.centreRoot(rc, v)
 	}

@@ -45,8 +45,8 @@ const (
 	wayWithoutFiles, wayUnknown = .25, .7
 	// Load on the region that fell at its onset is evidence against load as the cause; load that rose, against failures.
 	fallen, risen, loadFell, loadRose, mostRose = .95, 1.15, 1.5, 1.5, 4.
-	// If a port to a host is full, load is the cause.
-	incastLoad = 2.
+	// If more arrives for a host than its port can deliver, load is the cause.
+	incastLoad = 4.
 )
 
 // timeWeight is how much evidence by time counts for a suspect with traffic on this share of a region: in full from half of it on.
@@ -297,7 +297,7 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
 	rc.moved = max(rc.moved, moved)
 	score += failureMoved*moved - (1-moved)*rc.rose()
-	if rc.back.Kind == schema.RootIncast && !slices.Contains(f.links, rc.back.Link) {
+	if rc.back.IsIncast() && !slices.Contains(f.links, rc.back.Link) {
 		score -= incastLoad
 	}
 	return score

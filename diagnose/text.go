@@ -237,6 +237,8 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 		return ""
 	case root.Port == "" && root.Kind == schema.RootSlowReceiver:
 		return fmt.Sprintf(" Back pressure begins at %s: it accepts less traffic than arrives.", portName(root.Device, ""))
+	case root.Port == "" && root.Kind == schema.RootLinkCapacity:
+		return fmt.Sprintf(" Back pressure begins at a port of %s: more traffic waits for its link than that carries.", portName(root.Device, ""))
 	case root.Port == "":
 		return fmt.Sprintf(" Back pressure begins at %s: more traffic arrives for it than it accepts.", portName(root.Device, ""))
 	}

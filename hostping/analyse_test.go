@@ -31,7 +31,7 @@ func baselineOf(t testing.TB, g *hostping.Graph) hostping.Baseline {
 	return b
 }
 
-func host(t testing.TB, g *hostping.Graph, faults ...simulated.Fault) *simulated.Host {
+func host(g *hostping.Graph, faults ...simulated.Fault) *simulated.Host {
 	h := simulated.New(simulated.DefaultConfig(), *g, 2)
 	for _, f := range faults {
 		h.Inject(f)
@@ -46,7 +46,7 @@ func analyse(t testing.TB, g *hostping.Graph, h *simulated.Host) hostping.Analys
 // A verdict names abnormal pairs that cross its link, and clears the other links of these by pairs that do not.
 func TestEvidence(t *testing.T) {
 	g := machine(t, "fig2")
-	a := analyse(t, &g, host(t, &g, simulated.Fault{Bottleneck: hostping.MemoryChannelFailure, Link: "memory:numa1", Share: 0.5}))
+	a := analyse(t, &g, host(&g, simulated.Fault{Bottleneck: hostping.MemoryChannelFailure, Link: "memory:numa1", Share: 0.5}))
 	if len(a.Report.Verdicts) != 1 {
 		t.Fatalf("verdicts: %+v", a.Report.Verdicts)
 	}
@@ -75,7 +75,7 @@ func TestSlowStartOfTheOnlyRNIC(t *testing.T) {
 	g.RNICs = g.RNICs[:1]
 	only := g.RNICs[0].ID
 	g.Paths = slices.DeleteFunc(g.Paths, func(p hostping.Path) bool { return p.RNIC != only })
-	in := hostping.Input{Graph: g, Baseline: baselineOf(t, &g), Measured: measure(host(t, &g), &g)}
+	in := hostping.Input{Graph: g, Baseline: baselineOf(t, &g), Measured: measure(host(&g), &g)}
 	for i := range in.Measured {
 		in.Measured[i].Gbps *= .5
 	}
@@ -96,7 +96,7 @@ func TestSlowStartOfTheOnlyRNIC(t *testing.T) {
 // The result does not depend on the order of pairs, links, RNICs or endpoints.
 func TestOrderDoesNotMatter(t *testing.T) {
 	g := machine(t, "4x2-pairs")
-	h := host(t, &g, simulated.Fault{Bottleneck: hostping.RootPortFailure, Link: g.Links[0].ID, Share: 0.5}, simulated.Fault{Bottleneck: hostping.MemoryChannelFailure, Link: "memory:numa2", Share: 0.4})
+	h := host(&g, simulated.Fault{Bottleneck: hostping.RootPortFailure, Link: g.Links[0].ID, Share: 0.5}, simulated.Fault{Bottleneck: hostping.MemoryChannelFailure, Link: "memory:numa2", Share: 0.4})
 	in := hostping.Input{Graph: g, Baseline: baselineOf(t, &g), Measured: measure(h, &g), Utilisation: h.Utilisation()}
 	want := places(hostping.Analyse(in))
 	if len(want) != 2 {
@@ -197,7 +197,7 @@ func twin(ids []string, normal, abnormal []hostping.Path) map[string]hostping.Li
 func BenchmarkAnalyse(b *testing.B) {
 	for _, name := range []string{"2x4-rails", "nps4"} {
 		g := machine(b, name)
-		h := host(b, &g, simulated.Fault{Bottleneck: hostping.MemoryChannelFailure, Link: "memory:numa0", Share: 0.5}, simulated.Fault{Bottleneck: hostping.GPUPCIeFailure, Link: "pci:gpu5", Share: 0.4})
+		h := host(&g, simulated.Fault{Bottleneck: hostping.MemoryChannelFailure, Link: "memory:numa0", Share: 0.5}, simulated.Fault{Bottleneck: hostping.GPUPCIeFailure, Link: "pci:gpu5", Share: 0.4})
 		in := hostping.Input{Graph: g, Baseline: baselineOf(b, &g), Measured: measure(h, &g), Utilisation: h.Utilisation()}
 		b.Run(fmt.Sprintf("rnics=%d,endpoints=%d", len(g.RNICs), len(g.Endpoints)), func(b *testing.B) {
 			for b.Loop() {

@@ -86,7 +86,7 @@ func TestFlapping(t *testing.T) {
 	g := machine(t, "fig2")
 	bad := simulated.Fault{Bottleneck: hostping.MemoryChannelFailure, Link: "memory:numa1", Share: 0.5}
 	run := func(history *hostping.History, faults ...simulated.Fault) hostping.Analysis {
-		h := host(t, &g, faults...)
+		h := host(&g, faults...)
 		a := hostping.Analyse(hostping.Input{Graph: g, Baseline: baselineOf(t, &g), Measured: measure(h, &g), Utilisation: h.Utilisation(), History: history})
 		*history = history.Add(a.Run)
 		return a
@@ -114,7 +114,7 @@ func TestFlapping(t *testing.T) {
 	}
 	gray := hostping.PastRun{Gray: []string{"pci:mlx5_0", "memory:numa0"}}
 	h = &hostping.History{Version: hostping.HistoryVersion, Runs: []hostping.PastRun{gray, gray}}
-	outlier := measure(host(t, &g), &g)
+	outlier := measure(host(&g), &g)
 	for i := range outlier {
 		if outlier[i].Pair == (hostping.Pair{RNIC: "mlx5_0", Endpoint: "numa0"}) {
 			outlier[i].Gbps *= 0.5

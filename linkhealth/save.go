@@ -42,8 +42,23 @@ func (m *Monitor) Restore(i schema.Interval, events []schema.Event) {
 		case !known:
 		case events[e].Kind == schema.LinkErrors:
 			m.ends[end].erring = true
+			m.ends[end].assume(&m.cfg, false)
 		case events[e].Kind == schema.LinkFlapping:
 			m.flaps[end/2] = true
+			m.ends[end].assume(&m.cfg, true)
+		}
+	}
+}
+
+// assume raises the rates of errors, or of losses of the link's training, to their limits. An event says that one of
+// them was at its limit, but not which; without its rate it would count as over, and be reported again.
+func (e *endState) assume(cfg *Config, flaps bool) {
+	if e.tallies == nil {
+		e.tallies = new([numCounters]tally)
+	}
+	for c := range counters {
+		if t := &e.tallies[c]; counters[c].flaps == flaps {
+			t.hourly = max(t.hourly, counters[c].limit(cfg))
 		}
 	}
 }

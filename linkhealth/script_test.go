@@ -2,11 +2,14 @@ package linkhealth_test
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/giverny/giverny/internal/test/script"
 	"github.com/giverny/giverny/linkhealth"
@@ -29,23 +32,34 @@ import (
 //	resume                    a new process goes on with the events of the last step alone
 func TestScripts(t *testing.T) {
 	script.Run(t, "testdata/*.txt", func(t *testing.T, text string) string {
-		var out strings.Builder
-		m := &machine{t: t}
-		for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
-			line := lines.Text()
-			if strings.HasPrefix(line, "> ") {
-				continue
-			}
-			out.WriteString(line + "\n")
-			command, _, _ := strings.Cut(line, "#")
-			if words := strings.Fields(command); len(words) > 0 {
-				for _, e := range m.run(words) {
-					out.WriteString("> " + e + "\n")
-				}
+		whole := &machine{t: t}
+		out := play(whole, text)
+		for at := 1; at <= whole.steps; at += 1 + whole.steps/80 { // a restart changes nothing, whenever it is
+			if again := play(&machine{t: t, restartAt: at}, text); again != out {
+				t.Fatalf("with a restart before step %d: %s", at, cmp.Diff(strings.Split(out, "\n"), strings.Split(again, "\n")))
 			}
 		}
-		return out.String()
+		return out
 	})
+}
+
+// play returns a script with the actual output.
+func play(m *machine, text string) string {
+	var out strings.Builder
+	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
+		line := lines.Text()
+		if strings.HasPrefix(line, "> ") {
+			continue
+		}
+		out.WriteString(line + "\n")
+		command, _, _ := strings.Cut(line, "#")
+		if words := strings.Fields(command); len(words) > 0 {
+			for _, e := range m.run(words) {
+				out.WriteString("> " + e + "\n")
+			}
+		}
+	}
+	return out.String()
 }
 
 type machine struct {
@@ -59,13 +73,16 @@ type machine struct {
 	reports  []schema.Event
 	last     []schema.Event
 	interval schema.Interval
+	// The number of intervals so far, and before which one a new process goes on, unless counters rise: it would lose
+	// their rise in that interval. 0: none.
+	steps, restartAt int
 }
 
 func (m *machine) run(words []string) (out []string) {
 	var err error
 	switch words[0] {
 	case "new":
-		*m = machine{t: m.t, graph: m.parse(words[1]), presence: map[schema.PortName]schema.Presence{}, states: map[string]map[schema.PortName]uint64{},
+		*m = machine{t: m.t, steps: m.steps, restartAt: m.restartAt, graph: m.parse(words[1]), presence: map[schema.PortName]schema.Presence{}, states: map[string]map[schema.PortName]uint64{},
 			rises: map[string]map[schema.PortName]uint64{}, values: map[string]map[schema.PortName]uint64{}, interval: schema.IntervalAt(0, int64(time.Minute))}
 		m.monitor, err = linkhealth.New(m.graph, linkhealth.DefaultConfig())
 	case "graph":
@@ -165,6 +182,14 @@ func (m *machine) step() (out []string) {
 			}
 		}
 	}
+	saved := m.monitor.Save(nil)
+	loaded, err := linkhealth.Load(m.graph, linkhealth.DefaultConfig(), saved)
+	if err != nil || !bytes.Equal(loaded.Save(nil), saved) {
+		m.t.Fatalf("at %v: the saved state comes back as another: %v", time.Duration(m.interval.StartNanos), err)
+	}
+	if m.steps++; m.steps == m.restartAt && m.quiet() {
+		m.monitor = loaded
+	}
 	events := m.monitor.Step(snap, raw, m.reports)
 	m.last = append(append(m.last, m.reports...), events...)
 	for _, e := range events {
@@ -172,6 +197,18 @@ func (m *machine) step() (out []string) {
 	}
 	m.reports, m.interval = nil, m.interval.Next()
 	return out
+}
+
+// quiet reports whether no counter rises.
+func (m *machine) quiet() bool {
+	for _, rises := range m.rises {
+		for _, n := range rises {
+			if n > 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (m *machine) presenceOf(p schema.PortName) schema.Presence {

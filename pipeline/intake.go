@@ -52,12 +52,6 @@ type Intake struct {
 	graphs      map[uint64]*topology.Graph // that pending results may belong to
 }
 
-// sourceState tracks how far a source has been read.
-type sourceState struct {
-	source Source
-	taken  offsetQueue
-}
-
 // output is a result with its graph and the offsets to commit once it is stored.
 type output struct {
 	result  *schema.IntervalResult
@@ -73,9 +67,6 @@ type commit struct {
 
 // waitingResults is the maximum number of results that wait to be stored.
 const waitingResults = 4
-
-// NoOffset is the offset of input that cannot be committed.
-const NoOffset = int64(-1)
 
 func newIntake(r *resumed, cfg *analysis.Config, m *Metrics, running context.Context, h *health, w *watch) *Intake {
 	graph := r.core.Graph()
@@ -340,18 +331,6 @@ func (in *Intake) takeGraph() error {
 	}
 	in.health.log.Info("analysis: segmentation method", "method", in.core.Method())
 	return nil
-}
-
-// took records that a source has been read up to an offset; in.mu is held.
-func (in *Intake) took(s Source, offset, newestNanos int64) {
-	if offset == NoOffset {
-		return
-	}
-	for _, state := range in.sources {
-		if state.source == s {
-			state.taken.push(offset, newestNanos)
-		}
-	}
 }
 
 // drain passes on finished results; in.mu is held.

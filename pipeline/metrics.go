@@ -86,7 +86,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		forecasts:    gauge("giverny_tracking_forecasts", "Forecasts of regions whose outcome is known, restarts included.", "intervals_ahead"),
 		congestion:   gauge("giverny_tracking_congestion_event", "1 while a regions congestion event (RCE) is on; NaN while no interval is stored."),
 		network:      gauge("giverny_tracking_network_state", "State of the network, that of its worst region: 0 Neg, 1 Low, 2 Medium, 3 High; -1 while it is unknown."),
-		unknown:      gauge("giverny_network_unknown", "1 while the state of the network is unknown, by reason.", "reason"),
+		unknown:      gauge("giverny_network_unknown", "1 while the state of the network is unknown, by reason; no_owner if all analysers say so.", "reason"),
 		readingAge:   gauge("giverny_pipeline_last_reading_age_seconds", "Time since the last readings arrived, or since the start."),
 		intervalAge:  gauge("giverny_pipeline_last_interval_age_seconds", "Time since the last interval was stored, or since the start."),
 		agents:       gauge("giverny_analyse_agents", "Agents by state: reporting, or silent for three intervals but less than a day.", "state"),

@@ -1,5 +1,14 @@
 package pipeline
 
+// NoOffset is the offset of input that cannot be committed.
+const NoOffset = int64(-1)
+
+// sourceState tracks how far a source has been read.
+type sourceState struct {
+	source Source
+	taken  offsetQueue
+}
+
 // offsetQueue holds, for the messages that cannot be committed yet, how new
 // their newest row is.
 type offsetQueue []takenMessage
@@ -21,4 +30,16 @@ func (q *offsetQueue) through(low int64) int64 {
 	}
 	*q = append((*q)[:0], (*q)[n:]...)
 	return offset
+}
+
+// took records that a source has been read up to an offset; in.mu is held.
+func (in *Intake) took(s Source, offset, newestNanos int64) {
+	if offset == NoOffset {
+		return
+	}
+	for _, state := range in.sources {
+		if state.source == s {
+			state.taken.push(offset, newestNanos)
+		}
+	}
 }

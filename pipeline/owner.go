@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/schema"
@@ -20,6 +22,8 @@ type Owner interface {
 	// must run: it ends with the ownership. It returns an error if another
 	// process may be the owner.
 	Guard(ctx context.Context) (context.Context, context.CancelFunc, error)
+	// Ready returns nil while the fabric has an owner as far as this process can know, which may be another one.
+	Ready(ctx context.Context) error
 }
 
 // WhileOwner calls run whenever this process is the owner, until ctx ends or run
@@ -55,11 +59,33 @@ func (f *Fabric) Run(ctx context.Context) error {
 		return f.analyse(ctx)
 	}
 	f.owns(false)
-	return WhileOwner(ctx, f.deps.Owner, func(owned context.Context) error {
+	watching, stop := context.WithCancel(ctx)
+	var group errgroup.Group
+	group.Go(func() error { f.watchOwner(watching); return nil })
+	err := WhileOwner(ctx, f.deps.Owner, func(owned context.Context) error {
 		f.owns(true)
 		defer f.owns(false)
 		return f.analyse(owned)
 	})
+	stop()
+	return errors.Join(err, group.Wait())
+}
+
+// noOwner is the reason why the state of the network is unknown that only a process on standby reports.
+const noOwner = "no_owner"
+
+// watchOwner sets the metric of a fabric that nobody owns, until ctx ends.
+func (f *Fabric) watchOwner(ctx context.Context) {
+	for {
+		unowned := 0.
+		if f.standby.Load() && f.deps.Owner.Ready(ctx) != nil {
+			unowned = 1
+		}
+		f.deps.Metrics.unknown.WithLabelValues(f.name, noOwner).Set(unowned)
+		if !retry.Sleep(ctx, f.watch.every) {
+			return
+		}
+	}
 }
 
 // owns records whether this process owns the fabric. If it does not, the fabric
@@ -67,6 +93,7 @@ func (f *Fabric) Run(ctx context.Context) error {
 func (f *Fabric) owns(owner bool) {
 	f.standby.Store(!owner)
 	value := 1.
+	f.deps.Metrics.unknown.WithLabelValues(f.name, noOwner).Set(0)
 	if !owner {
 		value = 0
 		f.health.rest()

@@ -29,6 +29,13 @@ type turn struct {
 	wanted, valid context.Context // nil: not owned
 	giveUp, end   context.CancelFunc
 	released      chan struct{} // closed when the holder has released
+	trouble       error         // of the group
+}
+
+func (o *turn) Ready(context.Context) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.trouble
 }
 
 func newTurn() *turn { return &turn{changed: make(chan struct{})} }
@@ -142,7 +149,21 @@ func TestStandby(t *testing.T) {
 		const standby = "standby: this process does not own the fabric: another one analyses it, unless faults name Kafka or its consumer group"
 		time.Sleep(10 * time.Second)
 		check("before", 0, standby, false)
+		unowned := func(when string, trouble error, want float64) {
+			t.Helper()
+			owner.mu.Lock()
+			owner.trouble = trouble
+			owner.mu.Unlock()
+			time.Sleep(10 * time.Second)
+			if got := testutil.ToFloat64(r.metrics.unknown.WithLabelValues("f", noOwner)); got != want {
+				t.Errorf("%s: no_owner is %v", when, got)
+			}
+		}
+		unowned("another process owns it", nil, 0)
+		unowned("no process owns it", errors.New("the coordinator does not answer"), 1)
 		owner.grant()
+		unowned("as the owner", errors.New("the coordinator does not answer"), 0)
+		unowned("again", nil, 0)
 		time.Sleep(10 * time.Second)
 		check("as the owner", 1, "", true)
 		r.store.breaks("f", errors.New("the store is away"))

@@ -45,11 +45,11 @@ func SVG(out io.Writer, run collective.Run, d collective.Diagnosis) error {
 	axis(w, scale, top+row*len(order)+4)
 	fills := legend(w)
 	if len(run.Steps) <= maxDrawn {
-		first := firstBegin(run)
-		offset := offsets(d)
+		offset := d.Offsets()
 		for _, s := range run.Steps {
 			if y, ok := rows[int(s.Rank)]; ok && s.EndNanos > s.BeginNanos {
-				box(w, scale, y, s.BeginNanos-offset[int(s.Rank)]-first, s.EndNanos-offset[int(s.Rank)]-first, fills[""], "#8894a4", "")
+				shift := offset[int(s.Rank)] + d.FirstNanos
+				box(w, scale, y, s.BeginNanos-shift, s.EndNanos-shift, fills[""], "#8894a4", "")
 			}
 		}
 	}
@@ -100,24 +100,6 @@ func rowsOf(run collective.Run, d collective.Diagnosis) (rows map[int]int, order
 
 func title(d collective.Diagnosis) string {
 	return fmt.Sprintf("%d ranks, %d steps, makespan %.6f ms", d.Ranks, d.Steps, float64(d.MakespanNanos)/1e6)
-}
-
-func firstBegin(run collective.Run) int64 {
-	first := int64(0)
-	for i, s := range run.Steps {
-		if i == 0 || s.BeginNanos < first {
-			first = s.BeginNanos
-		}
-	}
-	return first
-}
-
-func offsets(d collective.Diagnosis) map[int]int64 {
-	out := map[int]int64{}
-	for _, o := range d.ClockOffsets {
-		out[o.Rank] = o.OffsetNanos
-	}
-	return out
 }
 
 type scale struct{ nanos int64 }

@@ -36,12 +36,12 @@ func Trace(out io.Writer, run collective.Run, d collective.Diagnosis) error {
 	for rank, r := range run.Ranks {
 		t.put(event{Name: "thread_name", Phase: "M", Thread: rank, Args: map[string]any{"name": fmt.Sprintf("rank %d (%s)", rank, r.Node)}})
 	}
-	first, offset := firstBegin(run), offsets(d)
+	offset := d.Offsets()
 	for _, s := range run.Steps {
 		if s.EndNanos < s.BeginNanos {
 			continue
 		}
-		begin := s.BeginNanos - offset[int(s.Rank)] - first
+		begin := s.BeginNanos - offset[int(s.Rank)] - d.FirstNanos
 		t.put(event{Name: fmt.Sprintf("step %d", s.Step), Category: "transfer", Phase: "X", Time: float64(begin) / 1e3, Duration: float64(s.EndNanos-s.BeginNanos) / 1e3,
 			Thread: int(s.Rank), Args: map[string]any{"to_rank": s.Peer, "bytes": s.Bytes, "iteration": s.Iteration}})
 	}

@@ -27,8 +27,8 @@ type Dump struct {
 
 // Group is a process group.
 type Group struct {
-	Name, Desc string
-	Ranks      []int // global ranks, in the group's order
+	Desc  string
+	Ranks []int // global ranks, in the group's order
 }
 
 // Status is a rank's progress in one group, as sequence numbers; -1: none.
@@ -235,7 +235,7 @@ func (d *decoder) groups(out *Dump, root *dict) {
 		if err != nil {
 			d.fault("pg_config %q: %v", name, err)
 		}
-		out.Groups[name] = Group{Name: name, Desc: text(g.at["desc"]), Ranks: ranks}
+		out.Groups[name] = Group{Desc: text(g.at["desc"]), Ranks: ranks}
 	}
 }
 

@@ -117,7 +117,7 @@ func (a *analysis) findGroups() {
 			if len(g.Ranks) == 0 || g.Ranks[len(g.Ranks)-1] != r {
 				g.Ranks = append(g.Ranks, r)
 			}
-			g.Name, g.Desc = name, d.descs[name]
+			g.Desc = d.descs[name]
 			whole[name] = whole[name] || g.Desc == defaultGroup || name == defaultGroup
 			a.seen[name] = g
 		}

@@ -187,7 +187,7 @@ func TestContainersAreNamed(t *testing.T) {
 func TestRanksOfAGroupGoByMostDumps(t *testing.T) {
 	dumps := job(t, 16, 5, func(r int, e *Entry) bool { return r != 2 || e.Seq < 4 })
 	odd := *dumps[7]
-	odd.Groups = map[string]Group{"0": {Name: "0", Desc: "default_pg", Ranks: upTo(1 << 20)}}
+	odd.Groups = map[string]Group{"0": {Desc: "default_pg", Ranks: upTo(1 << 20)}}
 	dumps[7] = &odd
 	report := analyse(t, dumps)
 	if report.Ranks != 16 || len(report.Missing) > 0 || !slices.Equal(report.Stopped, []int{2}) || !strings.Contains(strings.Join(report.Notes, "\n"), "the dump of rank 7 lists other ranks for group 0") {

@@ -26,7 +26,6 @@ type TracedCollective struct {
 	Rank                   int
 	Operation, Algorithm   string
 	Sequence               int64
-	BeginNanos             int64 // on the host: its launch
 	KernelBegin, KernelEnd int64 // of its kernels; 0: not profiled
 	Sends                  []TracedSend
 }
@@ -186,7 +185,7 @@ func (b *builder) take(object []byte) error {
 	b.t.PID = e.PID
 	switch {
 	case e.Cat == "COLL":
-		return b.collective(&e, nanos)
+		return b.collective(&e)
 	case e.Cat == "P2P":
 		b.current, b.send = nil, nil
 	case b.current == nil: // outside any collective of the file
@@ -200,7 +199,7 @@ func (b *builder) take(object []byte) error {
 	return nil
 }
 
-func (b *builder) collective(e *event, nanos int64) error {
+func (b *builder) collective(e *event) error {
 	b.send = nil
 	if e.Phase == "e" {
 		b.current = nil
@@ -211,7 +210,7 @@ func (b *builder) collective(e *event, nanos int64) error {
 		return fmt.Errorf("collective %.40q of rank %d in communicator %.40q", e.Name, a.Rank, a.CommHash)
 	}
 	b.t.Collectives = append(b.t.Collectives, TracedCollective{Communicator: string(a.CommHash), Rank: a.Rank,
-		Operation: e.Name, Algorithm: a.Algorithm, Sequence: a.SeqNum, BeginNanos: nanos})
+		Operation: e.Name, Algorithm: a.Algorithm, Sequence: a.SeqNum})
 	b.current = &b.t.Collectives[len(b.t.Collectives)-1]
 	return nil
 }

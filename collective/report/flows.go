@@ -10,11 +10,7 @@ import (
 
 // waysOf returns the flows between nodes, by ranks, each from its first to its last step.
 func waysOf(run collective.Run, d collective.Diagnosis) map[[2]int]*Way {
-	offset := map[int]int64{}
-	for _, o := range d.ClockOffsets {
-		offset[o.Rank] = o.OffsetNanos
-	}
-	ways := map[[2]int]*Way{}
+	offset, ways := d.Offsets(), map[[2]int]*Way{}
 	for i := range run.Steps {
 		s := &run.Steps[i]
 		from, to := int(s.Rank), int(s.Peer)

@@ -37,10 +37,6 @@ type cell struct {
 
 func newTimeline(run collective.Run, d collective.Diagnosis) Timeline {
 	t := Timeline{Iteration: slowest(d), Ranks: []int{}, Row: []int{}, Step: []int{}, StepBegin: []int64{}, StepEnd: []int64{}}
-	offset := map[int]int64{}
-	for _, o := range d.ClockOffsets {
-		offset[o.Rank] = o.OffsetNanos
-	}
 	type key struct{ rank, step, communicator, channel, chunk int }
 	critical, rows := map[key]bool{}, map[int]int{}
 	row := func(rank int) {
@@ -64,6 +60,7 @@ func newTimeline(run collective.Run, d collective.Diagnosis) Timeline {
 		row(rank)
 	}
 	var cells []cell
+	offset := d.Offsets()
 	for i := range run.Steps {
 		s := &run.Steps[i]
 		if int(s.Iteration) != t.Iteration || s.EndNanos < s.BeginNanos {

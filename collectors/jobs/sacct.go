@@ -80,7 +80,6 @@ func readLine(in *bufio.Reader, list *List) (string, error) {
 }
 
 type sacctParser struct {
-	opt       SacctOptions
 	clock     clock
 	delimiter string
 	fields    int
@@ -97,7 +96,7 @@ func newSacctParser(head string, opt SacctOptions) (*sacctParser, error) {
 	if m == nil {
 		return nil, fmt.Errorf("%.60q is not a header line of sacct: run it with --parsable2 and without --noheader", head)
 	}
-	p := &sacctParser{opt: opt, clock: clock{opt.Zone}, delimiter: m[2], at: map[string]int{}, nameAt: -1}
+	p := &sacctParser{clock: clock{opt.Zone}, delimiter: m[2], at: map[string]int{}, nameAt: -1}
 	names := strings.Split(strings.TrimSuffix(head, p.delimiter), p.delimiter) // --parsable adds one at the end
 	p.fields = len(names)
 	for i, name := range names {

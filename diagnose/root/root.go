@@ -17,10 +17,11 @@ type BackPressure struct {
 	Slower  bool              // the root carries clearly less than before the onset
 	Cannot  bool              // the root sends less than its capacity although traffic waits for it
 	Waits   bool              // most of the stall ends at a switch, but the port is not known
-	At      topology.DeviceID // the switch, if Waits
+	At      topology.DeviceID // the switch, if Waits or KindAt
 	Cycle   []schema.LinkID   // of a deadlock: the links that wait for each other, in order
 	Leading schema.LinkID     // without a root: the port where the largest part begins; NoLink: not known
 	As      string            // the kind that Leading would have as a root
+	KindAt  string            // without either: the kind of a root at the switch At, where the largest part ends; empty: not known
 
 	share float64 // share of the region's stall that leads to the root
 }
@@ -28,10 +29,18 @@ type BackPressure struct {
 // IsFull reports whether the root carries nearly its capacity.
 func (b *BackPressure) IsFull() bool { return b.Use >= fullPercent }
 
+// HasSwitch reports whether most of the stall ends at a switch, but it is not known for which of its ports it waits.
+func (b *BackPressure) HasSwitch() bool { return b.Kind == "" && b.Waits && b.KindAt != "" }
+
+// IsIncast reports whether more arrives for a host than its port can deliver, also if it is not known for which host of a switch.
+func (b *BackPressure) IsIncast() bool {
+	return b.Kind == schema.RootIncast || b.HasSwitch() && b.KindAt == schema.RootIncast
+}
+
 const (
 	// stalledPercent is the stall from which on a link can propagate back pressure.
 	stalledPercent = schema.LowPercent
-	// passesOn is the least stall of the next link, relative to a link's own stall, that explains it.
+	// passesOn is the least stall of the next link, relative to a link's own stall, that explains it if another might.
 	passesOn = .35
 	// rootShare of a region's stall must lead to one port for it to be the root.
 	rootShare = .5
@@ -139,7 +148,7 @@ func (p *Pressure) switches() (out []atSwitch, total float64) {
 func (p *Pressure) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkID {
 	port := a.port
 	if port == schema.NoLink || a.most < a.lost {
-		if l := p.fullest(a.device, links); l != schema.NoLink {
+		if l := p.fullest(a.device, links); l != schema.NoLink || !p.measures() {
 			port = l
 		}
 	}
@@ -191,8 +200,31 @@ func (p *Pressure) rootOf(region *schema.Region, none BackPressure) BackPressure
 			lead = p.classify(lead)
 			out.Leading, out.As = lead.Link, lead.Kind
 		}
+		if i == 0 && out.As == "" && !p.measures() {
+			out.At, out.KindAt = ends[i].device, p.kindAt(&ends[i])
+		}
 	}
 	return out
+}
+
+// measures reports whether the load of links is measured.
+func (p *Pressure) measures() bool { return p.Use != nil || p.Rate != nil }
+
+// kindAt is the kind of a root at a switch whose port is not known. What arrives from other switches at one with hosts goes to these.
+func (p *Pressure) kindAt(a *atSwitch) string {
+	arrives := 0.
+	for _, l := range p.ends.last {
+		if from, to := p.graph.Ends(l); to == a.device && p.graph.IsSwitch(from) {
+			arrives += p.ends.lost[l]
+		}
+	}
+	if arrives >= leadingShare*a.lost && slices.ContainsFunc(p.graph.LinksAt(a.device), func(l schema.LinkID) bool {
+		from, to := p.graph.Ends(l)
+		return !p.graph.IsSwitch(from) || !p.graph.IsSwitch(to)
+	}) {
+		return schema.RootIncast
+	}
+	return schema.RootLinkCapacity
 }
 
 // clearlyFuller is the use of a port relative to the others from which on it is the full one.

@@ -190,15 +190,20 @@ func (p *Pressure) pass(l schema.LinkID, stall float64, next []schema.LinkID) []
 }
 
 // waysFrom lists the ports of a switch that traffic of a link into it may wait for, with the amount that waits for each as
-// far as known. Routes between groups are taken to have a hop within each, unless nothing else explains the stall.
+// far as known. Routes between groups are taken to have a hop within each, unless nothing else explains the stall; nor does a port
+// that stalls far less than the link, as one that also has other traffic does.
 func (p *Pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
-	if ways := p.waysBy(p.mayWait, l, via); len(ways) > 0 || p.graph.Link(l).Class != topology.ClassGlobal {
+	if ways := p.waysBy(p.mayWait, l, via, passesOn); len(ways) > 0 {
 		return ways
 	}
-	return p.waysBy(p.mayGoOn, l, via)
+	if p.graph.Link(l).Class == topology.ClassGlobal {
+		return p.waysBy(p.mayGoOn, l, via, passesOn)
+	}
+	return p.waysBy(p.mayWait, l, via, 0)
 }
 
-func (p *Pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, via topology.DeviceID) []way {
+// waysBy lists the ports that stall at least passes of what a link does, or are full.
+func (p *Pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, via topology.DeviceID, passes float64) []way {
 	e := p.ends
 	if e.seen[via] != e.round {
 		e.seen[via], e.extra[via] = e.round, p.excessOf(via)
@@ -209,7 +214,7 @@ func (p *Pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, vi
 		share = max(x.inputs-x.known, leastExcess*x.inputs) / float64(x.open)
 	}
 	e.ways = e.ways[:0]
-	least := passesOn * p.StallOf(l)
+	least := passes * p.StallOf(l)
 	for _, out := range p.graph.LinksAt(via) {
 		stalls, full, always := p.waiting(out)
 		if !full && (!stalls || !always && p.StallOf(out) < least) || !may(l, out) {

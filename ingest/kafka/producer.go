@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,6 +67,15 @@ const (
 type RefusedError struct {
 	Reason string // too_large or refused
 	Err    error
+
+	byBroker bool // a setting of the brokers, which can be changed, or this client's
+}
+
+// tooLargeForBroker reports whether the brokers' limit, not ours, rejects a record: then it can be delivered once they
+// have a higher one.
+func tooLargeForBroker(err error) bool {
+	refused, ok := errors.AsType[*RefusedError](err)
+	return ok && refused.byBroker && refused.Reason == dropTooLarge
 }
 
 func (e *RefusedError) Error() string { return "Kafka rejected the record: " + e.Err.Error() }
@@ -79,6 +90,13 @@ type Producer struct {
 
 	mu         sync.Mutex
 	partitions map[topicPartition]chan struct{} // guarded by mu; the request in flight occupies a slot
+	failing    map[topicPartition]failure       // guarded by mu; those whose last request failed
+}
+
+// failure is why a partition accepts no records.
+type failure struct {
+	since time.Time // of the first failed request in a row
+	err   error     // of the last one
 }
 
 type topicPartition struct {
@@ -93,6 +111,7 @@ func NewProducer(client *Client) *Producer {
 		clocks:     hostClocks(),
 		queue:      semaphore.NewWeighted(int64(client.config.Producer.MaxQueuedBytes)),
 		partitions: make(map[topicPartition]chan struct{}),
+		failing:    make(map[topicPartition]failure),
 	}
 }
 
@@ -113,7 +132,9 @@ func (p *Producer) Produce(ctx context.Context, r Record) error {
 // next one.
 func (p *Producer) ProduceBatch(ctx context.Context, records []Record) (acked int, err error) {
 	acked, err = p.produce(ctx, records)
-	if _, refused := errors.AsType[*RefusedError](err); err != nil && !refused {
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		p.client.metrics.produceDropped.WithLabelValues(refused.Reason).Inc()
+	} else if err != nil {
 		p.client.metrics.produceDropped.WithLabelValues(dropAbandoned).Add(float64(len(records) - acked))
 	}
 	return acked, err
@@ -165,19 +186,16 @@ func (p *Producer) produceRun(ctx context.Context, run []Record) (acked int, err
 		messages[i] = message{[]byte(r.Fabric), bytes.Clone(r.Payload), []kafkago.Header{{Key: headerKind, Value: []byte(r.Kind.String())}}, taken}
 	}
 	err = p.send(ctx, topicPartition{topic, run[0].Partition}, size, messages)
-	refused, isRefused := errors.AsType[*RefusedError](err)
-	switch {
-	case err == nil:
+	if err == nil {
 		return len(run), nil
-	case isRefused && len(run) > 1: // retry one by one to find it
+	}
+	if _, refused := errors.AsType[*RefusedError](err); refused && len(run) > 1 { // retry one by one to find it
 		for i := range run {
 			if done, err := p.produceRun(ctx, run[i:i+1]); done == 0 {
 				return i, err
 			}
 		}
 		return len(run), nil
-	case isRefused:
-		p.client.metrics.produceDropped.WithLabelValues(refused.Reason).Inc()
 	}
 	return 0, fmt.Errorf("produce to %s/%d for fabric %s: %w", topic, run[0].Partition, run[0].Fabric, err)
 }
@@ -187,13 +205,12 @@ func (p *Producer) check(topic string, r *Record) error {
 	var refused *RefusedError
 	switch limit := p.client.config.Producer.MaxMessageBytes; {
 	case len(r.Payload) > limit:
-		refused = &RefusedError{dropTooLarge, fmt.Errorf("payload of %d bytes, kafka.producer.max_message_bytes is %d; send fewer rows at a time", len(r.Payload), limit)}
+		refused = &RefusedError{Reason: dropTooLarge, Err: fmt.Errorf("payload of %d bytes, kafka.producer.max_message_bytes is %d; send fewer rows at a time", len(r.Payload), limit)}
 	case r.Fabric == "" || len(r.Fabric) > envelope.MaxNameBytes:
-		refused = &RefusedError{dropRefused, fmt.Errorf("fabric's name of %d bytes; want 1 to %d", len(r.Fabric), envelope.MaxNameBytes)}
+		refused = &RefusedError{Reason: dropRefused, Err: fmt.Errorf("fabric's name of %d bytes; want 1 to %d", len(r.Fabric), envelope.MaxNameBytes)}
 	default:
 		return nil
 	}
-	p.client.metrics.produceDropped.WithLabelValues(refused.Reason).Inc()
 	return fmt.Errorf("produce to %s/%d for fabric %.40q: %w", topic, r.Partition, r.Fabric, refused)
 }
 
@@ -226,8 +243,9 @@ func (p *Producer) send(ctx context.Context, to topicPartition, size int, messag
 	tries := 1
 	err := p.client.backoff().Do(ctx, func() error {
 		err := p.try(ctx, to, size, messages)
+		p.noteOutcome(to, err)
 		if reason := refusal(err); reason != "" {
-			return retry.Permanent(&RefusedError{reason, err})
+			return retry.Permanent(&RefusedError{Reason: reason, Err: err, byBroker: true})
 		}
 		return err
 	}, func(err error, failures int, pause time.Duration) {
@@ -241,6 +259,44 @@ func (p *Producer) send(ctx context.Context, to topicPartition, size int, messag
 		return fmt.Errorf("not acknowledged after %d tries: %w", tries, err)
 	}
 	return err
+}
+
+// noteOutcome records whether a partition accepts records.
+func (p *Producer) noteOutcome(to topicPartition, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch f := p.failing[to]; {
+	case err == nil || errors.Is(err, errStale):
+		delete(p.failing, to)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded) && f.err != nil: // the caller gave up
+	case f.err != nil:
+		p.failing[to] = failure{f.since, err}
+	default:
+		p.failing[to] = failure{time.Now(), err}
+	}
+}
+
+// deniesTopic reports whether the brokers' last answer about a record's topic concerns that topic alone: this client may
+// not write to it, or it does not exist.
+func (p *Producer) deniesTopic(r Record) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := p.failing[topicPartition{p.client.config.Topic(r.Kind), r.Partition}].err
+	return errors.Is(err, kafkago.TopicAuthorizationFailed) || errors.Is(err, kafkago.UnknownTopicOrPartition)
+}
+
+// Ready returns which partitions have accepted no records for longer than producer.spool_after, and why.
+func (p *Producer) Ready(context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var faults []error
+	for to, f := range p.failing {
+		if time.Since(f.since) > p.client.config.Producer.SpoolAfter {
+			faults = append(faults, fmt.Errorf("%s/%d accepts no records since %s: %w", to.topic, to.partition, f.since.UTC().Format(time.RFC3339), f.err))
+		}
+	}
+	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(faults...)
 }
 
 func (p *Producer) slot(to topicPartition) chan struct{} {

@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/spool"
+	"github.com/giverny/giverny/internal/retry"
 )
 
 // SpoolingProducer is a Producer that accepts records while Kafka is unavailable: they wait in a Spool and
@@ -18,12 +20,15 @@ type SpoolingProducer struct {
 	spool    *spool.Spool
 	patience time.Duration
 	wake     chan struct{}
+	tooLarge atomic.Pointer[error] // why a record in the spool cannot be sent; nil if none is known to be too large
+	pauses   *retry.Pauses         // between tries of such records
 }
 
-// Limits of what is taken from the spool for one request.
+// Limits of what is taken from the spool for one request, and of its tries.
 const (
-	drainRecords = 512
-	drainBytes   = 512 << 10
+	deniedPatience = time.Second // for a topic that denied the last record: enough for one try
+	drainRecords   = 512
+	drainBytes     = 512 << 10
 )
 
 // NewSpoolingProducer adds a spool to a producer. patience is how long a record waits for Kafka before it
@@ -36,7 +41,7 @@ func NewSpoolingProducer(producer *Producer, queue *spool.Spool, patience time.D
 	if err := CheckSpool(config, queue.Config()); err != nil {
 		return nil, err
 	}
-	return &SpoolingProducer{producer: producer, spool: queue, patience: min(patience, config.Producer.SpoolAfter), wake: make(chan struct{}, 1)}, nil
+	return &SpoolingProducer{producer: producer, spool: queue, patience: min(patience, config.Producer.SpoolAfter), wake: make(chan struct{}, 1), pauses: producer.client.backoff().Pauses()}, nil
 }
 
 // CheckSpool checks that every record of a producer fits in a spool.
@@ -52,20 +57,21 @@ func CheckSpool(config Config, queue spool.Config) error {
 const spooledOverhead = 7 + envelope.MaxNameBytes + handoverBytes
 
 // Produce returns nil once the record is in Kafka or in the spool. Records of one caller stay in order. If
-// ctx ends the record still goes to the spool. An error is a *RefusedError or a disk error; both are
-// counted, and the record is lost.
+// ctx ends the record still goes to the spool, and so does one that is too large for the brokers' limit, which can be
+// raised. An error is a *RefusedError or a disk error; both are counted, and the record is lost.
 func (s *SpoolingProducer) Produce(ctx context.Context, r Record) error {
 	if err := s.producer.check(s.producer.client.config.Topic(r.Kind), &r); err != nil {
-		return err
+		return s.refused(err)
 	}
 	r.taken = s.producer.clocks.take()
 	if s.spool.Len() == 0 {
 		direct, cancel := context.WithTimeout(ctx, s.patience)
 		_, err := s.producer.produce(direct, []Record{r})
 		cancel()
-		if _, refused := errors.AsType[*RefusedError](err); err == nil || refused {
-			return err
+		if _, refused := errors.AsType[*RefusedError](err); err == nil || refused && !tooLargeForBroker(err) {
+			return s.refused(err)
 		}
+		s.noteTooLarge(err)
 	}
 	if err := s.spool.Append(encodeRecord(r)); err != nil {
 		return err
@@ -77,11 +83,39 @@ func (s *SpoolingProducer) Produce(ctx context.Context, r Record) error {
 	return nil
 }
 
+// refused counts a record that is lost because it was rejected.
+func (s *SpoolingProducer) refused(err error) error {
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		s.producer.client.metrics.produceDropped.WithLabelValues(refused.Reason).Inc()
+	}
+	return err
+}
+
+// noteTooLarge keeps an error that says that a record is too large for the brokers, and logs the first.
+func (s *SpoolingProducer) noteTooLarge(err error) {
+	if !tooLargeForBroker(err) {
+		return
+	}
+	if s.tooLarge.Swap(&err) == nil {
+		s.producer.client.log.Warn("spool: record is too large for the topic, it waits in the spool; raise the topic's max.message.bytes", "error", err)
+	}
+}
+
+// Ready returns which partitions accept no records, and why: the records wait in the spool.
+func (s *SpoolingProducer) Ready(ctx context.Context) error {
+	faults := []error{s.producer.Ready(ctx)}
+	if err := s.tooLarge.Load(); err != nil {
+		faults = append(faults, fmt.Errorf("records wait in the spool, raise the topic's max.message.bytes: %w", *err))
+	}
+	return errors.Join(faults...)
+}
+
 // Run drains the spool into Kafka until ctx ends. Remaining records stay for the next run.
 func (s *SpoolingProducer) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		encoded, first := s.spool.Peek(drainRecords, drainBytes)
 		if len(encoded) == 0 {
+			s.tooLarge.Store(nil)
 			select {
 			case <-s.wake:
 			case <-ctx.Done():
@@ -107,12 +141,43 @@ func (s *SpoolingProducer) drain(ctx context.Context, encoded [][]byte) int {
 		}
 		records = append(records, r)
 	}
-	done, err := s.producer.produce(ctx, records)
+	first := s.producer.run(records)
+	patient, cancel := context.WithCancel(ctx)
+	if first < len(records) { // others wait behind the first topic's
+		patience := s.producer.client.config.Producer.SpoolAfter
+		if s.producer.deniesTopic(records[0]) {
+			patience = min(patience, deniedPatience)
+		}
+		patient, cancel = context.WithTimeout(ctx, patience)
+	}
+	done, err := s.producer.produce(patient, records)
+	cancel()
+	if done > 0 {
+		s.pauses.Reset()
+	}
+	switch {
+	case tooLargeForBroker(err):
+		s.noteTooLarge(err)
+		return done + s.postpone(ctx, encoded[done:done+1])
+	case done == 0 && err != nil && first < len(records) && s.producer.deniesTopic(records[0]):
+		return s.postpone(ctx, encoded[:first])
+	}
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		_ = s.refused(err)
 		s.drop(refused.Reason, err)
 		done++
 	}
 	return done
+}
+
+// postpone moves records to the end of the spool, so that they do not block the others, and pauses if that happens again
+// and again. It returns their number. The spool counts those for which there is no room.
+func (s *SpoolingProducer) postpone(ctx context.Context, encoded [][]byte) int {
+	for _, b := range encoded {
+		_ = s.spool.Append(b)
+	}
+	s.pauses.Wait(ctx)
+	return len(encoded)
 }
 
 func (s *SpoolingProducer) drop(reason string, err error) {

@@ -24,8 +24,8 @@ import (
 //	TIME DEVICE/PORT READING... one row; a reading of - is absent
 //	advance TIME
 //
-// The output is the snapshots that closed, with the values by link, and the
-// drops that were added. # starts a comment.
+// The output is the snapshots that closed, with the values by link, the drops
+// that were added, and what was lost. # starts a comment.
 func TestScripts(t *testing.T) { script.Run(t, "testdata/*.txt", runScript) }
 
 // runScript returns the script with the actual output.
@@ -110,6 +110,9 @@ func (m *machine) news() string {
 		}
 	}
 	m.drops = drops
+	if l := m.w.TakeLost(); l.Rows > 0 {
+		fmt.Fprintf(&out, "lost: %d rows of %s to %s, out of order by %s\n", l.Rows, time.Duration(l.FirstNanos), time.Duration(l.LastNanos), time.Duration(l.SlackNanos))
+	}
 	if names := m.w.Mismatches(); len(names) > 0 {
 		known, unknown := m.w.Ports()
 		fmt.Fprintf(&out, "%d ports known, %d not: %s\n", known, unknown, strings.Join(names, " "))

@@ -1,6 +1,7 @@
 package window_test
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -199,6 +200,36 @@ func TestLowWaterWaitsForWhatIsNotTaken(t *testing.T) {
 			t.Errorf("low water %d, want %d before %d", low, margin, start)
 		}
 		w.Next()
+	}
+}
+
+// Advance closes nothing that has not been read, nor by an instant that is still to come; instants beyond all bounds do no
+// harm.
+func TestAdvanceIsBounded(t *testing.T) {
+	w := newOf(t, grid(t, "mesh:2"))
+	add := func(seconds int64) {
+		t.Helper()
+		if err := w.Add(traffic(seconds, uint64(seconds), schema.PortName{Device: "0", Port: "X+"})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(0)
+	add(60)
+	for _, step := range []struct{ complete, now, closed int64 }{
+		{math.MinInt64, 600e9, 1}, {1000e9, 149e9, 0}, {1000e9, 150e9, 1}, {math.MaxInt64, math.MinInt64, 0}, {math.MinInt64, math.MinInt64, 0},
+		{180e9, math.MaxInt64, 0}, {210e9, math.MaxInt64, 1},
+	} {
+		w.Advance(step.complete, step.now)
+		closed := int64(0)
+		for w.Next() != nil {
+			closed++
+		}
+		if closed != step.closed {
+			t.Errorf("read up to %d at %d: %d intervals closed, want %d", step.complete, step.now, closed, step.closed)
+		}
+	}
+	if add(200); w.Drops()["early"] != 0 {
+		t.Errorf("drops %v", w.Drops())
 	}
 }
 

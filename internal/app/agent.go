@@ -32,9 +32,10 @@ type agent struct {
 	orders  orders
 	signer  *command.Signer // for results; nil: unsigned
 	feeds   *feedSet
-	records *recordFolders                       // nil if no folders are watched
-	every   time.Duration                        // the fabric's interval
-	queue   atomic.Pointer[spool.Spool]          // nil until opened
+	records *recordFolders              // nil if no folders are watched
+	every   time.Duration               // the fabric's interval
+	queue   atomic.Pointer[spool.Spool] // nil until opened
+	sink    atomic.Pointer[kafka.SpoolingProducer]
 	pollers atomic.Pointer[[]*collectors.Poller] // nil until made
 }
 
@@ -98,6 +99,14 @@ func (a *agent) spoolState() string {
 	return ""
 }
 
+// accepted returns why Kafka accepts no records of this agent, although it may answer.
+func (a *agent) accepted(ctx context.Context) error {
+	if sink := a.sink.Load(); sink != nil {
+		return sink.Ready(ctx)
+	}
+	return nil
+}
+
 // sourcesState names the sources whose last poll found nothing to read; "" if there are none.
 func (a *agent) sourcesState() string {
 	pollers := a.pollers.Load()
@@ -130,6 +139,7 @@ func (a *agent) stages() (pollers, sending []lifecycle.Stage, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	a.sink.Store(sink)
 	agent, err := collectors.NewAgent(a.name, emitter.New(sink, a.parts), a.deps.Log, a.deps.Registerer)
 	if err != nil {
 		return nil, nil, err

@@ -112,6 +112,7 @@ func (parts *Parts) makeAgent() (err error) {
 	if err != nil {
 		return err
 	}
+	p.ops.AddCheck("records", parts.agent.accepted)
 	p.ops.AddState("spool", parts.agent.spoolState)
 	p.ops.AddState("sources", parts.agent.sourcesState)
 	for _, r := range parts.agent.feeds.runners() {

@@ -135,9 +135,6 @@ func (s *Sim) Underway() int { return s.underway }
 // Idle reports whether no events are pending.
 func (s *Sim) Idle() bool { return s.queue.peek() == Never }
 
-// Events is the number of events so far.
-func (s *Sim) Events() uint64 { return s.events }
-
 // Timer requests a Timed notice, with a number below 2^28, after a delay.
 func (s *Sim) Timer(delay Time, number int32) error {
 	if delay < 0 || delay > horizon || s.now+delay > horizon {

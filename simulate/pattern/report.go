@@ -34,7 +34,7 @@ type Report struct {
 	End                    packet.Time // the last call's return or the last transfer's completion
 	Records                []Record    // in the order of the file, or by process
 	Collisions             []Collision // by time lost, largest first
-	Events, LinkPackets    uint64      // of the simulation, as a measure of its work
+	LinkPackets            uint64      // of the simulation, as a measure of its work
 }
 
 // Experiment is a program on a fabric, with optional faults.
@@ -76,7 +76,7 @@ func (x Experiment) Run() (*Report, error) {
 }
 
 func (r *run) report(g *topology.Graph, p *Program, watch *watch) (*Report, error) {
-	rep := &Report{Program: p.Name, Model: r.model.Name, Fabric: g.Fabric(), Events: r.sim.Events(), LinkPackets: r.sim.LinkPackets()}
+	rep := &Report{Program: p.Name, Model: r.model.Name, Fabric: g.Fabric(), LinkPackets: r.sim.LinkPackets()}
 	for i := range r.records {
 		rec := &r.records[i]
 		if rec.transfer >= 0 {

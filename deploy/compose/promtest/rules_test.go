@@ -61,6 +61,8 @@ const healthy = `up{job="giverny",instance="a"} 1x30
   giverny_pipeline_last_reading_age_seconds{fabric="ib0",instance="b"} NaN NaN NaN NaN NaN NaN NaN NaN NaN NaN
   giverny_kafka_reachable{fabric="ib0",instance="b",topic="giverny.counters"} NaN NaN NaN NaN NaN NaN NaN NaN NaN NaN
   giverny_network_unknown{fabric="ib0",reason="no_readings"} 0x30
+  giverny_network_unknown{fabric="ib0",reason="no_owner",instance="a"} 0x30
+  giverny_network_unknown{fabric="ib0",reason="no_owner",instance="b"} 1x30
   giverny_pipeline_last_reading_age_seconds{fabric="ib0"} 30x30
   giverny_pipeline_last_interval_age_seconds{fabric="ib0"} 30x30
   giverny_analyse_agents{fabric="ib0",state="silent"} 0x30
@@ -88,6 +90,16 @@ func TestEachAlertFires(t *testing.T) {
 		if alerts := fired(t, series); !slices.Contains(alerts, name) {
 			t.Errorf("%s does not fire on %s; these do: %v", name, series, alerts)
 		}
+	}
+}
+
+// While no process owns a fabric, its state is unknown, although no analyser has a reason of its own.
+func TestAFabricWithoutAnOwnerIsUnknown(t *testing.T) {
+	const nobody = `giverny_network_unknown{fabric="ib0",reason="no_owner",instance="a"} 1x30
+  giverny_network_unknown{fabric="ib0",reason="no_owner",instance="b"} 1x30
+  giverny_network_unknown{fabric="ib0",reason="no_readings",instance="a"} 0x30`
+	if alerts := fired(t, nobody); !slices.Equal(alerts, []string{"GivernyNetworkUnknown"}) {
+		t.Errorf("fired: %v", alerts)
 	}
 }
 

@@ -126,6 +126,9 @@ func (l *Lease) Fence() (kafka.Member, error) {
 	return l.group.member, l.check()
 }
 
+// Ready returns nil while the group distributes its fabrics, perhaps to other processes.
+func (l *Lease) Ready(ctx context.Context) error { return l.group.Ready(ctx) }
+
 // check returns nil while the holder certainly owns the fabric; group.mu is held.
 func (l *Lease) check() error {
 	if l.used == nil || l.used != l.fabric.granted || !l.group.fresh() {

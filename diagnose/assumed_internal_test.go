@@ -1,0 +1,57 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// TestAJobIsComparedWithTheCapacity: without load readings a job that moves a small part of what the congested links can carry is not
+// able to congest them, however well it correlates.
+func TestAJobIsComparedWithTheCapacity(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.clock.duration, s.work.interval = 60e9, 1
+	p, links := readings(t, g, map[string]float64{"host0>leaf0": 40}, nil)
+	rc := &regionCase{region: &schema.Region{Links: links}, weight: make([]float64, len(links)), fullest: schema.NoLink, onset: -1, back: root.BackPressure{Link: schema.NoLink}}
+	rc.carries = s.assumedLoad(rc)
+	for share, able := range map[float64]bool{.01: false, .3: true} {
+		j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0"}}, traffic: &traffic{}, now: moves{interval: 1, all: share * g.Capacity(links[0]) * 60}}
+		j.place(g)
+		if got := s.unable(rc, &suspect{job: j, known: true}, p); (got == 0) != able {
+			t.Errorf("%.1f against a job that moves %g of the capacity", got, share)
+		}
+	}
+}
+
+// TestAnIncastIsNoFailure: more than a host's port can deliver is load, whichever cable failed elsewhere, also if it is only known at
+// which switch the port is.
+func TestAnIncastIsNoFailure(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.clock.duration = 60e9
+	p, links := readings(t, g, map[string]float64{"spine0>leaf0": 40}, nil)
+	leaf, _ := g.FindDevice("leaf0")
+	f := &failure{Failure: schema.Failure{Kind: schema.LinkFailed, Device: "leaf1", Port: "4"}}
+	f.place(g)
+	score := func(back root.BackPressure) float64 {
+		return s.failureScore(&regionCase{region: &schema.Region{Links: links}, fullest: schema.NoLink, onset: -1, again: -1, back: back}, f, 1, 1, p)
+	}
+	other := score(root.BackPressure{Link: schema.NoLink, Waits: true, At: leaf, KindAt: schema.RootLinkCapacity})
+	for name, back := range map[string]root.BackPressure{
+		"the port":   {Link: roottest.Link(t, g, "leaf0>host0"), Kind: schema.RootIncast},
+		"the switch": {Link: schema.NoLink, Waits: true, At: leaf, KindAt: schema.RootIncast},
+	} {
+		if got := score(back); got != other-incastLoad {
+			t.Errorf("%s is known: a failure scores %.1f, %.1f elsewhere", name, got, other)
+		}
+	}
+}
