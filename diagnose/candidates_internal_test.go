@@ -103,9 +103,12 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 	}
 	full.drain.Idle = true // buffers are not full, so its traffic would have changed
 	for _, c := range []struct{ rise, want float64 }{{0, unmoved * jobConverges}, {1, jobConverges}} {
-		if got := full.holdsItselfUp(&suspect{evidence: evidence{rise: c.rise}}); got != c.want {
+		if got := full.holdsItselfUp(&suspect{known: true, evidence: evidence{rise: c.rise}}); got != c.want {
 			t.Errorf("where links idle and its traffic rises by %g, %v speaks for it, want %v", c.rise, got, c.want)
 		}
+	}
+	if got := full.holdsItselfUp(&suspect{}); got != jobConverges {
+		t.Errorf("where links idle and its traffic is unknown, %v speaks for it, want all that the tree does", got)
 	}
 	full.moved = 1
 	if got := full.holdsItselfUp(&suspect{}); got != 0 {

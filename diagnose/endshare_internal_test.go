@@ -135,3 +135,29 @@ func TestWhoFillsALinkGrewByWhatWasAddedToIt(t *testing.T) {
 		}
 	}
 }
+
+// Several jobs that write to one storage node share the load added there: one with a third of it is a culprit if the others, with what
+// is left, rose at the onset, too, but not if they did not or if it has a small part.
+func TestJobsFillAStorageNodeTogether(t *testing.T) {
+	for name, c := range map[string]struct {
+		own, others, rise float64 // of the load added, and whether the others rose
+		against           bool
+	}{
+		"a third each":          {.33, .66, 1, false},
+		"the others did before": {.33, .66, 0, true},
+		"it is alone":           {.33, 0, 1, true},
+		"a small part":          {.1, .9, 1, true},
+	} {
+		s, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
+		more := 60 * p.ArrivesMore(rc.drain.Device)
+		writer := func(j *job, part, rise float64) suspect {
+			j.now.all, j.now.files = part*more, part*more
+			return suspect{job: j, known: true, file: true, filesKnown: true, evidence: evidence{rise: rise}}
+		}
+		other := *j
+		rc.carries, rc.jobs = 1, []suspect{writer(j, c.own, 1), writer(&other, c.others, c.rise)}
+		if got := s.unable(rc, &rc.jobs[0], p); got > 0 != c.against {
+			t.Errorf("%s: %.1f against the job", name, got)
+		}
+	}
+}

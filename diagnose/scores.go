@@ -194,8 +194,12 @@ const unmoved, moving = .4, .5
 func (rc *regionCase) holdsItselfUp(c *suspect) float64 {
 	sure := max(0, min(1, (doublings(rc.arrives)-surelyNot)/(surelyMore-surelyNot)))
 	moves := 1.
-	if rc.drain.Idle {
+	switch {
+	case !rc.drain.Idle:
+	case c.known:
 		moves = min(1, c.strength()/moving)
+	default: // without its traffic only the tree speaks
+		return jobConverges * (1 - rc.moved) * (1 - rc.starved) * sure
 	}
 	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.rise)*moves) * (1 - rc.moved) * (1 - rc.starved) * sure
 }

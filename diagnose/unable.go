@@ -27,13 +27,13 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 		switch {
 		case rc.full != schema.NoLink && (c.file || s.routesOf(c.job).On(rc.full) > 0): // the region does not end at the switch
 			more, _ := s.averaged(rc, p).Added(rc.full)
-			return addsTooLittle(grew/interval, more)
+			return addsTooLittle(s.withOthers(rc, c, grew)/interval, more)
 		case s.endsAtOwn(rc, c): // what it sends there may hold up its other traffic, so its total need not grow
 			grew = all
 		case !c.file && s.endsBeside(rc, c.job):
 			grew = min(grew, s.brings(rc, c.job, grew))
 		}
-		return addsTooLittle(grew/interval, s.averaged(rc, p).ArrivesMore(end))
+		return addsTooLittle(s.withOthers(rc, c, grew)/interval, s.averaged(rc, p).ArrivesMore(end))
 	}
 	least, enough, carries := culpritShare, enoughShare, rc.carries
 	if most := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown, p); most.known {
@@ -64,6 +64,31 @@ func addsTooLittle(adds, more float64) float64 {
 		return 0
 	}
 	return jobTooLittle * min(1, max(0, (addedEnough-adds/more)/(addedEnough-addedShare)))
+}
+
+// Of what jobs with files that rose by togetherRise at the onset added together, togetherShare is the least of one of several culprits:
+// of three at one storage node each has a third.
+const togetherShare, togetherRise = culpritShare, .5
+
+// withOthers is what a suspect adds where a region of a grid ends, bytes. Jobs with files at one storage node add together what none
+// of them does alone.
+func (s *Stage) withOthers(rc *regionCase, c *suspect, grew float64) float64 {
+	joins := func(o *suspect) bool { return o.file && o.filesKnown && o.rise >= togetherRise }
+	if !joins(c) {
+		return grew
+	}
+	all := grew
+	for i := range rc.jobs {
+		if o := &rc.jobs[i]; o.job != c.job && joins(o) {
+			_, files := s.lately(o.job)
+			_, was := s.earlier(rc, o.job)
+			all += max(0, files-was*o.job.was.ran)
+		}
+	}
+	if grew < togetherShare*all {
+		return grew
+	}
+	return all
 }
 
 // receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that load is the

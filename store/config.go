@@ -156,7 +156,7 @@ func (c *ServerConfig) Options() (*clickhouse.Options, error) {
 	if loaded.RootCAs != nil {
 		opts.TLS.RootCAs = loaded.RootCAs
 	}
-	opts.TLS.Certificates = loaded.Certificates
+	opts.TLS.Certificates, opts.TLS.GetClientCertificate = loaded.Certificates, loaded.GetClientCertificate
 	return opts, nil
 }
 

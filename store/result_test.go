@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -120,6 +121,24 @@ func TestValuesThatNoColumnHoldsAreMissingAndCounted(t *testing.T) {
 	for reason, want := range map[string]float64{reasonNotFinite: 5, reasonOutOfRange: 2} {
 		if n := count(db.metrics.valuesDropped.WithLabelValues(reason)); n != want {
 			t.Errorf("%v values dropped as %s, want %v", n, reason, want)
+		}
+	}
+}
+
+// A token is what recognises a repeated insert, also of another version of Giverny.
+func TestTokens(t *testing.T) {
+	k := key{fabric: "bw", start: time.UnixMilli(60_000), version: 0xab}
+	for want, change := range map[string]func(*key){
+		"jobs/bw/60000/ab/3":              func(*key) {},
+		"jobs/bw/60000/ab/3/r2":           func(k *key) { k.revision = 2 },
+		"jobs/bw/60000/ab/3/cff":          func(k *key) { k.content = 0xff },
+		"jobs/bw/60000/ab/3/again1":       func(k *key) { k.repeat = 1 },
+		"jobs/bw/60000/ab/3/r1/c1/again2": func(k *key) { k.revision, k.content, k.repeat = 1, 1, 2 },
+	} {
+		twin := k
+		change(&twin)
+		if got := twin.token("jobs", 3); got != want {
+			t.Errorf("token %s, want %s", got, want)
 		}
 	}
 }

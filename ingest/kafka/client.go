@@ -29,8 +29,8 @@ type Client struct {
 	conns     openConns
 }
 
-// NewClient returns a client, which connects on first use. A nil dial means TCP. Certificates and
-// passwords are read only here: the client does not notice later changes.
+// NewClient returns a client, which connects on first use. A nil dial means TCP. Authorities and passwords are read
+// only here: the client does not notice later changes. A renewed client certificate is used from the next connection on.
 func NewClient(config Config, dial Dial, metrics *Metrics, log *slog.Logger) (*Client, error) {
 	if err := config.Validate(); err != nil {
 		return nil, faults.At("kafka", err)

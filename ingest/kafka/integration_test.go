@@ -42,6 +42,7 @@ func TestApacheKafkaSecurity(t *testing.T) {
 	}{
 		{"PLAIN over TLS", apachekafka.Options{TLS: apachekafka.ServerTLS, SASL: apachekafka.Plain}},
 		{"SCRAM-SHA-256", apachekafka.Options{SASL: apachekafka.ScramSHA256}},
+		{"mutual TLS alone", apachekafka.Options{TLS: apachekafka.MutualTLS}},
 		{"SCRAM-SHA-512 over mutual TLS", apachekafka.Options{TLS: apachekafka.MutualTLS, SASL: apachekafka.ScramSHA512}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -50,6 +51,9 @@ func TestApacheKafkaSecurity(t *testing.T) {
 			b := &broker{config: secureConfig(t, real, c.options)}
 			testOrder(t, b)
 			strangers(t, b, c.options)
+			if c.options.TLS == apachekafka.MutualTLS {
+				renewal(t, b)
+			}
 		})
 	}
 }
@@ -104,6 +108,34 @@ func strangers(t *testing.T, b *broker, options apachekafka.Options) {
 			t.Errorf("a wrong password: %v", err)
 		}
 	}
+}
+
+// renewal replaces a client's certificate, which the broker rejects, by one that it accepts, without a new client.
+func renewal(t *testing.T, b *broker) {
+	t.Helper()
+	good, renewed := b.config.TLS, *b
+	dir := t.TempDir()
+	renewed.config.TLS.Cert, renewed.config.TLS.Key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	foreign := apachekafka.NewCertificates(t, t.TempDir())
+	replace := func(cert, key string) {
+		t.Helper()
+		for to, from := range map[string]string{renewed.config.TLS.Cert: cert, renewed.config.TLS.Key: key} {
+			text, err := os.ReadFile(from)
+			if err == nil {
+				err = os.WriteFile(to, text, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	replace(foreign.ClientCert, foreign.ClientKey)
+	p := newPeer(t, &renewed)
+	if err := p.client.Ping(p.ctx); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("a certificate of another authority: %v", err)
+	}
+	replace(good.Cert, good.Key)
+	waitFor(t, "the renewed certificate", func() bool { return p.client.Ping(p.ctx) == nil })
 }
 
 // TestApacheKafkaPermissions: a client that may use topics but not create them works with those that somebody else has

@@ -104,13 +104,13 @@ func (c *Consumer) leaderEnd(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, topic := range answer.(*listoffsets.Response).Topics {
-		for _, p := range topic.Partitions {
-			if p.ErrorCode != 0 {
-				return 0, kafkago.Error(p.ErrorCode)
-			}
-			return p.Offset, nil
-		}
+	topics := answer.(*listoffsets.Response).Topics
+	if len(topics) != 1 || len(topics[0].Partitions) != 1 {
+		return 0, fmt.Errorf("the response lacks %s", c.name())
 	}
-	return 0, fmt.Errorf("the response lacks %s", c.name())
+	p := &topics[0].Partitions[0]
+	if p.ErrorCode != 0 {
+		return 0, kafkago.Error(p.ErrorCode)
+	}
+	return p.Offset, nil
 }

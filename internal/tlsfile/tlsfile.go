@@ -1,5 +1,5 @@
-// Package tlsfile builds TLS configurations of clients and servers from PEM files; a server's are reloaded when they
-// change. Errors begin with the key of the faulty setting: ca, cert or key.
+// Package tlsfile builds TLS configurations of clients and servers from PEM files. A server's are reloaded when they
+// change, and so is a client's certificate. Errors begin with the key of the faulty setting: ca, cert or key.
 package tlsfile
 
 import (
@@ -27,7 +27,8 @@ func (f *Files) Validate() error {
 	return nil
 }
 
-// Load loads the files into a configuration for TLS 1.2 or later.
+// Load loads the files into a configuration for TLS 1.2 or later. A client shows the certificate that the files have at
+// the time of a connection; their authorities are loaded once.
 func (f *Files) Load() (*tls.Config, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
@@ -57,6 +58,7 @@ func (f *Files) Load() (*tls.Config, error) {
 			return nil, fmt.Errorf("cert, key: %s with %s: %w", f.Cert, f.Key, err)
 		}
 		config.Certificates = []tls.Certificate{pair}
+		config.GetClientCertificate = newClientPair(*f, &pair).current
 	}
 	return config, nil
 }

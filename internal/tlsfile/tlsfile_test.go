@@ -84,3 +84,51 @@ func TestLoadNamesTheKeyAtFault(t *testing.T) {
 		}
 	}
 }
+
+// A renewed client certificate is used from the next connection on; files that do not match leave the previous one in use.
+func TestAClientShowsARenewedCertificate(t *testing.T) {
+	cert, key := writePair(t)
+	newCert, newKey := writePair(t)
+	files := tlsfile.Files{Cert: cert, Key: key}
+	config, err := files.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := func() string {
+		t.Helper()
+		pair, err := config.GetClientCertificate(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(pair.Certificate[0])
+	}
+	replace := func(to, from string) {
+		t.Helper()
+		text, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(to, text, 0o600)
+		}
+		if err == nil {
+			err = os.Chtimes(to, time.Time{}, time.Now().Add(time.Minute))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := shown()
+	replace(cert, newCert)
+	if shown() != first {
+		t.Error("a certificate without its key is shown")
+	}
+	replace(key, newKey)
+	second := shown()
+	if second == first {
+		t.Error("the renewed certificate is not shown")
+	}
+	if err := os.Remove(cert); err != nil {
+		t.Fatal(err)
+	}
+	if shown() != second {
+		t.Error("without its file, the certificate is not shown any more")
+	}
+}

@@ -5,19 +5,18 @@ import (
 	"math/bits"
 )
 
-// choose finds which of a node's candidate causes, two at most, predict its stall best: a set of indexes of its
-// list, and the stall predicted by each cause in the list.
-func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64) (chosen uint, one [maxParts]float64) {
-	stall, from := t.stall[i], &h.of[i]
-	n := from.n
-	if n == 1 {
-		one[0] = stall
-		return 1, one
-	}
-	leaf := t.leafOf(i)
+// leastLikely is the probability from which a link belongs to a cause. A link that may belong to a region raises the
+// expected Jaccard index J of the region from the probability J/(1+J) on: .4 if J is two thirds.
+const leastLikely = .4
+
+// choose finds which of a node's candidate causes, two at most, predict its stall best: a set of indexes of its list.
+// It leaves the stall that each cause predicts in h.one, and the costs of all sets in h.costs.
+func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64) (chosen uint) {
+	from := &h.of[i]
+	leaf, spread := t.leafOf(i), 1.
 	var with, without [maxParts]float64
 	for k, p := range from.list() {
-		one[k] = p.stall * h.fall[p.cause]
+		h.one[k], spread = p.stall*h.fall[p.cause], max(spread, h.spread[p.cause])
 		switch {
 		case c.thin[p.cause]:
 			with[k] = portCost
@@ -29,17 +28,20 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 			with[k] = partnerCost
 		default:
 			without[k] = partnerCost
-			if c.base[p.cause] > 0 {
-				one[k] = c.base[p.cause]
+			if c.base[p.cause] > 0 && from.n > 1 {
+				h.one[k] = c.base[p.cause]
 			}
 		}
 	}
-	return h.cheapest(n, stall, t.noise.sigma(stall), minMean, &one, &with, &without), one
+	if from.n == 1 {
+		return 1
+	}
+	return h.cheapest(from.n, t.stall[i], spread*t.noise.sigma(t.stall[i]), minMean, &with, &without)
 }
 
 // cheapest is the set of n causes with the lowest cost: of each cause with or without it, of each beyond the first,
 // and of the residual. It fills costs for all sets.
-func (h *shares) cheapest(n int, stall, sigma, minMean float64, one, with, without *[maxParts]float64) (chosen uint) {
+func (h *shares) cheapest(n int, stall, sigma, minMean float64, with, without *[maxParts]float64) (chosen uint) {
 	best := math.Inf(1)
 	for set := uint(1); set < 1<<n; set++ {
 		size := bits.OnesCount(set)
@@ -50,7 +52,7 @@ func (h *shares) cheapest(n int, stall, sigma, minMean float64, one, with, witho
 		sum, off, least := 0., secondCost*float64(size-1), math.Inf(1)
 		for k := range n {
 			if set>>k&1 != 0 {
-				sum, off, least = sum+one[k], off+with[k], min(least, one[k])
+				sum, off, least = sum+h.one[k], off+with[k], min(least, h.one[k])
 			} else {
 				off += without[k]
 			}
@@ -64,4 +66,48 @@ func (h *shares) cheapest(n int, stall, sigma, minMean float64, one, with, witho
 		}
 	}
 	return chosen
+}
+
+// likely adds, to the chosen set of n causes, each other one to which the link belongs with a probability of
+// leastLikely. It leaves what each contributes to a stall, if the link belongs to it, in h.part. A set's probability
+// follows from its cost as if residuals had Laplace's distribution.
+func (h *shares) likely(n int, stall, minMean float64, chosen uint) (set uint) {
+	if n == 1 {
+		h.part[0] = stall
+		return chosen
+	}
+	total, chance := 0., [maxParts]float64{}
+	h.part = [maxParts]float64{}
+	for set := uint(1); set < 1<<n; set++ {
+		if math.IsInf(h.costs[set], 1) {
+			continue
+		}
+		p, sum := math.Exp(math.Sqrt2*(h.costs[chosen]-h.costs[set])), h.predicted(n, set)
+		total += p
+		for k := range n {
+			if set>>k&1 != 0 {
+				chance[k], h.part[k] = chance[k]+p, h.part[k]+p*stall*h.one[k]/sum
+			}
+		}
+	}
+	set = chosen
+	for k := range n {
+		if chance[k] >= leastLikely*total && h.one[k] >= minMean {
+			set |= 1 << k
+		}
+		if chance[k] > 0 {
+			h.part[k] /= chance[k]
+		}
+	}
+	return set
+}
+
+// predicted is the sum of what the causes of a set predict.
+func (h *shares) predicted(n int, set uint) (sum float64) {
+	for k := range n {
+		if set>>k&1 != 0 {
+			sum += h.one[k]
+		}
+	}
+	return sum
 }

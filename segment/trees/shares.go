@@ -15,6 +15,10 @@ type shares struct {
 	fall    []float64  // by cause
 	misfit  []float64  // by node: residual of its stall from its causes' prediction, in deviations
 	falls   []fallOf
+	spread  []float64              // by cause: see findSpreads
+	known   []float64              // by cause: its sinks of which the spread is known
+	one     [maxParts]float64      // by candidate cause of a node: what it predicts
+	part    [maxParts]float64      // by candidate cause of a node: what it contributes if the node waits for it
 	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
 	atSink  []bool                 // by node
 	members linkLists              // by cause: nodes
@@ -40,6 +44,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
 	h.misfit = scratch.Slice(h.misfit, len(t.links))
 	h.startFalls(s, c)
+	h.findSpreads(s, c)
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
 	}
@@ -54,11 +59,36 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		}
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
-				set, one := h.choose(t, s, c, i, minMean)
-				h.suppose(t, i, set, one)
-				h.take(i, h.withTwins(s, i, set), t.stall[i])
+				set := h.choose(t, s, c, i, minMean)
+				all := h.likely(h.of[i].n, t.stall[i], minMean, set)
+				h.misfit[i] = math.Abs(t.stall[i]-min(100, h.predicted(h.of[i].n, set))) / t.noise.sigma(t.stall[i])
+				h.take(i, h.withTwins(s, i, set)|all)
 			}
 		}
+	}
+}
+
+// findSpreads finds by how much the links that wait at one sink of a cause differ, in deviations of the noise: its
+// predictions are off by as much, since each link has its own traffic. What is usual in the snapshot counts as one more
+// sink.
+func (h *shares) findSpreads(s *sinks, c *causes) {
+	h.spread, h.known = scratch.Slice(h.spread, len(h.fall)), scratch.Slice(h.known, len(h.fall))
+	clear(h.spread)
+	clear(h.known)
+	s.sample = s.sample[:0]
+	for a := range s.all {
+		if x := &s.all[a]; x.fromSwitches >= minFeeders {
+			cause := c.sets.Find(int32(a))
+			h.spread[cause], h.known[cause] = h.spread[cause]+x.deviation, h.known[cause]+1
+			s.sample = append(s.sample, x.deviation)
+		}
+	}
+	usual := 1.
+	if len(s.sample) > 0 {
+		usual = medianOf(s.sample)
+	}
+	for a := range h.spread {
+		h.spread[a] = (h.spread[a] + usual) / (h.known[a] + 1)
 	}
 }
 
@@ -90,7 +120,7 @@ func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []int32, minMean flo
 		if h.atSink[i] || h.of[i].n == 0 {
 			continue
 		}
-		if set, _ := h.choose(t, s, c, i, minMean); bits.OnesCount(set) == 1 {
+		if set := h.choose(t, s, c, i, minMean); bits.OnesCount(set) == 1 {
 			p := h.of[i].at[bits.TrailingZeros(set)]
 			h.falls = append(h.falls, newFallOf(p.cause, t.stall[i]/p.stall, true))
 		}
@@ -149,34 +179,12 @@ func (h *shares) predict(t *trees, i int32) {
 	}
 }
 
-// suppose records each candidate cause's predicted contribution to a node, and the residual of the node's stall from
-// the sum over a set of them.
-func (h *shares) suppose(t *trees, i int32, set uint, one [maxParts]float64) {
-	from, sum := &h.of[i], 0.
-	for k := range from.list() {
-		p := &from.at[k]
-		if from.n == 1 {
-			one[k] = p.stall * h.fall[p.cause]
-		}
-		if p.stall = one[k]; set>>k&1 != 0 {
-			sum += one[k]
-		}
-	}
-	h.misfit[i] = math.Abs(t.stall[i]-min(100, sum)) / t.noise.sigma(t.stall[i])
-}
-
-// take keeps only those of a node's causes that are in a set, each with its share of the stall.
-func (h *shares) take(i int32, set uint, stall float64) {
-	from, total := &h.of[i], 0.
+// take keeps only those of a node's causes that are in a set, each with what it contributes.
+func (h *shares) take(i int32, set uint) {
+	from, n := &h.of[i], 0
 	for k, p := range from.list() {
 		if set>>k&1 != 0 {
-			total += p.stall
-		}
-	}
-	n := 0
-	for k, p := range from.list() {
-		if set>>k&1 != 0 {
-			from.at[n] = part{cause: p.cause, stall: stall * p.stall / total}
+			from.at[n] = part{cause: p.cause, stall: h.part[k]}
 			n++
 		}
 	}

@@ -95,7 +95,7 @@ func start(tb testing.TB, opts Options, joined *Broker) *Broker {
 		b.opts.User, b.opts.Password = "giverny", "water-lilies"
 	}
 	if opts.TLS != NoTLS {
-		b.certs = newCertificates(tb, b.dir)
+		b.certs = NewCertificates(tb, b.dir)
 	}
 	b.transport = b.newTransport(b.opts.User, b.opts.Password)
 	tb.Cleanup(b.cleanup)

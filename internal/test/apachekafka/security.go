@@ -78,7 +78,8 @@ func mechanism(tb testing.TB, name SASL, user, password string) sasl.Mechanism {
 	return login
 }
 
-func newCertificates(tb testing.TB, dir string) *Certificates {
+// NewCertificates creates certificates of an authority of their own in a folder.
+func NewCertificates(tb testing.TB, dir string) *Certificates {
 	tb.Helper()
 	certs, err := writeCertificates(dir)
 	if err != nil {

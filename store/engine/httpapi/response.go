@@ -61,16 +61,16 @@ func (r *response) finish(err error) {
 	io.WriteString(r.w, err.Error())
 }
 
-// Codes of exceptions that the statement causes, not the server: ClickHouse answers them with 400 and 404. The codes of
-// arguments (36, 42, 43, 386), of columns outside an aggregate (215) and of nested aggregates (184) are our addition.
+// Codes of exceptions that the statement causes, not the server, from exceptionCodeToHTTPStatus.cpp of ClickHouse. The codes of
+// arguments (42, 43, 386), of columns outside an aggregate (215) and of nested aggregates (184) are our addition.
 var (
-	badStatement = []int{6, 26, 27, 36, 38, 41, 42, 43, 53, 62, 72, 117, 167, 168, 184, 215, 386}
-	unknownName  = []int{46, 47, 50, 56, 60, 63, 73, 81, 115}
+	badStatement = []int{6, 8, 15, 25, 26, 27, 36, 37, 38, 41, 42, 43, 44, 53, 62, 72, 117, 123, 167, 168, 184, 215, 223, 321, 376, 386, 427, 441, 675, 676}
+	unknownName  = []int{46, 47, 50, 56, 60, 63, 73, 78, 81, 115, 152, 336, 511}
 )
 
-// statusOf returns the HTTP status of an exception, as exceptionCodeToHTTPStatus.cpp of ClickHouse does.
+// statusOf returns the HTTP status of an exception.
 func statusOf(code int) int {
-	const notImplemented = 48
+	const notImplemented, timeoutExceeded, queryIsTooLarge = 48, 159, 229
 	switch {
 	case slices.Contains(badStatement, code):
 		return http.StatusBadRequest
@@ -78,6 +78,10 @@ func statusOf(code int) int {
 		return http.StatusNotFound
 	case code == notImplemented:
 		return http.StatusNotImplemented
+	case code == timeoutExceeded:
+		return http.StatusRequestTimeout
+	case code == queryIsTooLarge:
+		return http.StatusRequestEntityTooLarge
 	}
 	return http.StatusInternalServerError
 }
