@@ -33,10 +33,12 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 			continue
 		}
 		c.ends[own]++
-		if j < 0 || t.stall[j] < leanRatio*t.stall[i] {
+		isHeld := j >= 0 && (t.stall[j] >= leanRatio*t.stall[i] || t.holdsAll(j))
+		if !isHeld {
 			j = h.hottestBeyond(t, i, own)
+			isHeld = j >= 0 && t.stall[j] >= leanRatio*t.stall[i]
 		}
-		if j >= 0 && t.stall[j] >= leanRatio*t.stall[i] && h.main(j) >= 0 && !t.isAcrossSaddle(i, j) {
+		if isHeld && h.main(j) >= 0 && !t.isAcrossSaddle(i, j) {
 			c.votes = append(c.votes, vote{own, h.main(j), 1})
 		}
 	}
@@ -50,6 +52,24 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 		joined = true
 	}
 	return joined
+}
+
+// holdsAll reports whether a link explains the links that seem to wait for an unseen full port of its switch, however
+// little it stalls itself: together they pass less than such a port would send, and all that may wait for the link pass
+// enough to keep it busy whenever it may send. A link that carries a share s of its root's rate stalls at most 1-s,
+// while each of those that feed it gets only a part of s.
+func (t *trees) holdsAll(j int32) bool {
+	d := t.from[j]
+	toFull, fed := 0., 0.
+	for _, i := range t.into.of(d) {
+		if t.sink[i] == d {
+			toFull += 100 - t.stall[i]
+		}
+		if t.waits.mayWait(t.links[i], t.links[j]) {
+			fed += 100 - t.stall[i]
+		}
+	}
+	return toFull < 100 && clearFactor*fed >= 100-t.stall[j]
 }
 
 // isOdd reports whether a cause begins at this link, a sink of its own as it stalls clearly more than what it may

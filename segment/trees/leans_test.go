@@ -2,6 +2,8 @@ package trees_test
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/giverny/giverny/internal/test/stalls"
@@ -46,6 +48,41 @@ func TestTreeIsOneWhateverItsTrunksSay(t *testing.T) {
 			t.Errorf("%s: root %+v, want leaf0-2", c.name, r)
 		}
 	}
+}
+
+// A trunk that carries most of its root's rate stalls little, while what feeds it, and the hosts of the root's leaf, send
+// almost nothing: one cause.
+func TestBusyTrunkPartsNoTree(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:leaves=32,hosts=32,spines=16")
+	const senders = 6 // of each leaf
+	values, want := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
+		isOf := func(leaf *topology.Device) bool {
+			return slices.Contains([]string{"leaf3", "leaf12", "leaf13", "leaf30"}, leaf.Name)
+		}
+		switch {
+		case from.Name == "leaf13" && to.Name == "host416":
+			return 26, true
+		case from.Name == "spine12" && to.Name == "leaf13":
+			return 31, true
+		case isOf(from) && from.Name != "leaf13" && to.Name == "spine12":
+			return 80, true
+		case from.Level == 0 && isOf(to) && from.Name != "host416" && hostNumber(from)%32 <= senders:
+			return 96, true
+		}
+		return 0, false
+	})
+	got := segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(.7, 1))
+	if len(got) != 1 || !slices.Equal(got[0].Links, want) {
+		t.Fatalf("regions of %s links, want one of %d", segmenttest.Sizes(got), len(want))
+	}
+	if r := got[0].Root; r == nil || r.Device != "leaf13" {
+		t.Errorf("root %+v, want leaf13", r)
+	}
+}
+
+func hostNumber(d *topology.Device) int {
+	n, _ := strconv.Atoi(strings.TrimPrefix(d.Name, "host"))
+	return n
 }
 
 // A link down that reads zero beside stalled ones does not split a tree: traffic over its switch has no other path.
