@@ -2,6 +2,7 @@ package trees
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
@@ -55,21 +56,23 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 }
 
 // holdsAll reports whether a link explains the links that seem to wait for an unseen full port of its switch, however
-// little it stalls itself: together they pass less than such a port would send, and all that may wait for the link pass
-// enough to keep it busy whenever it may send. A link that carries a share s of its root's rate stalls at most 1-s,
+// little it stalls itself: together they pass less than such a port would send, and what the link sends is not clearly
+// more than all that may wait for it pass, so that it is busy whenever it may send. A link that carries a share s of its root's rate stalls at most 1-s,
 // while each of those that feed it gets only a part of s.
 func (t *trees) holdsAll(j int32) bool {
 	d := t.from[j]
-	toFull, fed := 0., 0.
+	toFull, fed, variance := 0., 0., 0.
 	for _, i := range t.into.of(d) {
 		if t.sink[i] == d {
 			toFull += 100 - t.stall[i]
 		}
 		if t.waits.mayWait(t.links[i], t.links[j]) {
 			fed += 100 - t.stall[i]
+			variance += math.Pow(t.noise.sigma(t.stall[i]), 2)
 		}
 	}
-	return toFull < 100 && clearFactor*fed >= 100-t.stall[j]
+	sends := 100 - t.stall[j]
+	return toFull < 100 && (sends < clearFactor*fed || sends-fed < clearSigmas*math.Sqrt(variance))
 }
 
 // isOdd reports whether a cause begins at this link, a sink of its own as it stalls clearly more than what it may
