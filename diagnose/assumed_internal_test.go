@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/root"
@@ -9,7 +10,7 @@ import (
 )
 
 // TestAJobIsComparedWithTheCapacity: without load readings a job that moves a small part of what the congested links can carry is not
-// able to congest them, however well it correlates.
+// able to congest them, however well it correlates; the less so, if it moves nothing.
 func TestAJobIsComparedWithTheCapacity(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	s, err := New(g, DefaultConfig())
@@ -20,11 +21,11 @@ func TestAJobIsComparedWithTheCapacity(t *testing.T) {
 	p, links := readings(t, g, map[string]float64{"host0>leaf0": 40}, nil)
 	rc := &regionCase{region: &schema.Region{Links: links}, weight: make([]float64, len(links)), fullest: schema.NoLink, onset: -1, back: root.BackPressure{Link: schema.NoLink}}
 	rc.carries = s.assumedLoad(rc)
-	for share, able := range map[float64]bool{.01: false, .3: true} {
+	for share, want := range map[float64]float64{0: (1 + trifling) * jobTooLittle, assumedUse * culpritShare / 2: jobTooLittle, .3: 0} {
 		j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0"}}, traffic: &traffic{}, now: moves{interval: 1, all: share * g.Capacity(links[0]) * 60}}
 		j.place(g)
-		if got := s.unable(rc, &suspect{job: j, known: true}, p); (got == 0) != able {
-			t.Errorf("%.1f against a job that moves %g of the capacity", got, share)
+		if got := s.unable(rc, &suspect{job: j, known: true}, p); math.Abs(got-want) > 1e-6 {
+			t.Errorf("%.1f against a job that moves %g of the capacity, want %.1f", got, share, want)
 		}
 	}
 }

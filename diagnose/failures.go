@@ -110,7 +110,7 @@ func (s *Stage) wasIdle(f *failure) bool {
 }
 
 // logged moves the failures that explain why a link carries less to the front: of the link itself, or of one next to it
-// that fed it. It returns how many of them are listed.
+// that fed it, if that failed when the region began. It returns how many of them are listed.
 func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {
 	if lost == schema.NoLink {
 		return 0
@@ -126,7 +126,7 @@ func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {
 			return 3
 		case slices.Contains(f.devices, from) || slices.Contains(f.devices, to):
 			return 1
-		case slices.ContainsFunc(f.devices, func(d topology.DeviceID) bool { return s.adjacent(d, from) || s.adjacent(d, to) }):
+		case f.score > 0 && slices.ContainsFunc(f.devices, func(d topology.DeviceID) bool { return s.adjacent(d, from) || s.adjacent(d, to) }):
 			return 2
 		}
 		return 3

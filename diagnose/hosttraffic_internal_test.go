@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/root/roottest"
@@ -68,5 +69,35 @@ func TestTrafficByHostsLinks(t *testing.T) {
 	}
 	if err := again.Load(s.Save()); err != nil || !again.jobs.byID["writes"][0].traffic.listed[rdmaWrite] || again.jobs.byID["writes"][0].traffic.listed[rdmaRead] || again.jobs.byID["exchanges"][0].traffic.listed[rdmaWrite] {
 		t.Errorf("after a restart other values are the table's (%v)", err)
+	}
+}
+
+// What leaves a large job is known though a few of its hosts' links gave no reading.
+func TestTrafficOfAJobWithoutAReading(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=10,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.tick(schema.Interval{DurationNanos: 60e9})
+	j, uses := schema.Job{ID: "writes", Start: 1}, map[string]float64{}
+	for i := range 10 {
+		host := fmt.Sprintf("host%d", i)
+		j.Nodes = append(j.Nodes, host)
+		uses[host+">leaf0"], uses["leaf0>"+host] = 40, 10
+	}
+	s.jobs.upsert(g, j)
+	snap, _ := roottest.Snapshot(t, g, nil, uses)
+	snap.Interval.DurationNanos = 60e9
+	for missing, known := range []bool{true, true, false} { // all, 9 and 8 of 10 hosts
+		if missing > 0 {
+			snap.Series[1].Valid.Unset(int(roottest.Link(t, g, fmt.Sprintf("leaf0>host%d", missing))))
+		}
+		s.jobs.byID["writes"][0].traffic = nil
+		s.deriveTraffic(snap)
+		want, got := .3*float64(10-missing)*g.Capacity(0)*60, float64(s.jobs.byID["writes"][0].traffic.at(write, 0))
+		if isKnown := got > .999*want && got < 1.001*want; isKnown != known {
+			t.Errorf("%d readings are missing: %g bytes written, want %g", missing, got, want)
+		}
 	}
 }

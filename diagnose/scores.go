@@ -22,6 +22,7 @@ const (
 	jobGrewTooLittle = 3.  // its traffic grew by less than the port's
 	jobAstray        = 4.  // the load added to the region lies outside its exchange
 	jobUnmeasured    = 4.  // it began with the onset, and its traffic is unknown
+	jobUnseen        = 2.  // half of that, if the links' load does not show it
 	jobConverges     = 5.  // the added load is a tree of its nodes' routes, or all of its exchange, and its traffic is unknown
 	jobReceives      = 3.  // the full port leads to a host of this job alone, and it moves enough to fill that
 	jobExplains      = 3.5 // the region's load always was its exchange, in whole or in part
@@ -88,6 +89,9 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 		c.score += jobReads
 	}
 	c.score += s.endScore(rc, c, p)
+	if c.started && !c.known && !s.showsLoad(rc, c, p) {
+		c.score -= jobUnseen * timeWeight(space)
+	}
 	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p)
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
 }
@@ -233,6 +237,12 @@ func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
 	}
 	j.loads = exchangeLoad{true, s.work.past.round, loaded >= loadedWays*r.Total}
 	return j.loads.most
+}
+
+// showsLoad reports whether the load added to a grid may be of a job without traffic data that began with a region: it is a tree of its
+// nodes, or on most of its exchange. Else its start is all there is against it, and somebody unlisted may have begun, too.
+func (s *Stage) showsLoad(rc *regionCase, c *suspect, p *root.Pressure) bool {
+	return !s.work.loads || !s.graph.Duplex() || c.job == rc.sender || s.loadsExchange(c.job, p)
 }
 
 // ownAdded of the load added to a region of a grid lies on a culprit's own exchange; if only strayAdded does, the

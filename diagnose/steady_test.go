@@ -33,8 +33,7 @@ func TestAVerdictStaysOnSteadyReadings(t *testing.T) {
 		}, schema.CauseFailure},
 		{"a job on a tree", "fattree:leaves=4,hosts=4,spines=4", func(p *plant) {
 			onTree(p)
-			p.moved["1"] = 40 * usual
-			p.use[p.link("leaf0", "1")] = 99
+			p.sendsToHost0()
 			p.congest(50, p.link("spine0", "1"), p.link("spine1", "1"), p.link("spine2", "1"), p.link("spine3", "1"), p.link("leaf1", "5"), p.link("leaf2", "6"))
 		}, schema.CauseIntraApplication},
 		{"a host of a tree that does not take", "fattree:leaves=4,hosts=4,spines=4", func(p *plant) {
@@ -118,6 +117,15 @@ func onTree(p *plant) {
 	p.hasUse = true
 	p.use[p.link("spine1", "1")] = 45
 	p.step(35)
+}
+
+// sendsToHost0 has the nodes of job 1 of onTree send one of them more than its port carries.
+func (p *plant) sendsToHost0() {
+	p.moved["1"] = 600 * usual
+	p.use[p.link("leaf0", "1")] = 99
+	for _, h := range hosts(4, 12) {
+		p.use[p.link(h, "1")] = 11
+	}
 }
 
 // slowOnTorus has the switches of a block of a torus send to one of them over links at this load, until that does not take

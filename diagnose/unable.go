@@ -10,6 +10,10 @@ import (
 // a part.
 const culpritShare, enoughShare, enoughBound = .25, .5, .35
 
+// trifling is what is added to the penalty of a job that moves nothing of the root's load, none from half of the least share on: several
+// culprits each have a part, but no evidence by time makes up for a job's having none.
+const trifling = .5
+
 // unable is the penalty of a suspect whose traffic, or its growth, is too little for the root's load: a
 // coincidence in time does not make a cause. What arrives at a host of the job alone is the job's, wherever it comes from.
 func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
@@ -44,7 +48,8 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 		least, enough, carries = addedShare, addedEnough, max(1, carries-s.displaced(rc, c.job)/interval)
 	}
 	short := func(bytes, of float64) float64 {
-		return min(1, max(0, (enough-bytes/interval/of)/(enough-least)))
+		share := bytes / interval / of
+		return min(1, max(0, (enough-share)/(enough-least))) + trifling*max(0, 1-2*share/least)
 	}
 	against := jobTooLittle * short(all, carries)
 	if rc.more > grownShare*rc.carries {

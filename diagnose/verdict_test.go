@@ -164,8 +164,7 @@ func TestVerdicts(t *testing.T) {
 			p.job("3", "host13", "host14")
 			p.hasUse = true
 			p.step(25)
-			p.moved["1"] = 40 * usual
-			p.use[p.link("leaf0", "1")] = 99
+			p.sendsToHost0()
 			p.congest(50, p.link("spine0", "1"), p.link("spine1", "1"), p.link("spine2", "1"), p.link("spine3", "1"), p.link("leaf1", "5"), p.link("leaf2", "6"))
 			p.step(4)
 		}, schema.CauseIntraApplication, "1", "leaf0 1 host0 incast", "incast"},
