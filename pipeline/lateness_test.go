@@ -32,7 +32,7 @@ func TestWhichAgentsAHoldWaitsFor(t *testing.T) {
 	h.saw("slow", "other", 1980*second) // another source of the agent
 	h.saw("slow", "s", 1930*second-1)
 	wants("with one almost up to date", 1, false)
-	h.away(2000 * second) // away again: nobody has to advance from there
+	h.away(2000 * second) // away again: no agent has to advance from there
 	if h.backAt != 0 || h.awaySince != 1000*second {
 		t.Errorf("away since %d, back at %d", h.awaySince, h.backAt)
 	}

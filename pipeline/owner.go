@@ -74,7 +74,7 @@ func (f *Fabric) Run(ctx context.Context) error {
 // noOwner is the reason why the state of the network is unknown that only a process on standby reports.
 const noOwner = "no_owner"
 
-// watchOwner sets the metric of a fabric that nobody owns, until ctx ends.
+// watchOwner sets the metric of a fabric that no process owns, until ctx ends.
 func (f *Fabric) watchOwner(ctx context.Context) {
 	for {
 		unowned := 0.

@@ -22,7 +22,7 @@ import (
 	"github.com/giverny/giverny/internal/test/apachekafka"
 )
 
-// refusing is a broker that answers an agent, but rejects its records while told to.
+// refusing is a broker that answers an agent, but can be made to reject its records.
 type refusing struct {
 	t     *testing.T
 	real  *apachekafka.Broker

@@ -119,7 +119,7 @@ func checkKnown(t *testing.T, client *http.Client, base, role string, process *p
 	t.Errorf("%s: %s\n%s", role, said, process.LogTail(20))
 }
 
-// checkStrangers: a client without a certificate is nobody, and one with a certificate of another authority is rejected.
+// checkStrangers: a client without a certificate has no name, and one with a certificate of another authority is rejected.
 func checkStrangers(t *testing.T, certs *apachekafka.Certificates, base, role string) {
 	t.Helper()
 	without := certs.ClientTLS(t)

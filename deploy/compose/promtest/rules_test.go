@@ -95,10 +95,10 @@ func TestEachAlertFires(t *testing.T) {
 
 // While no process owns a fabric, its state is unknown, although no analyser has a reason of its own.
 func TestAFabricWithoutAnOwnerIsUnknown(t *testing.T) {
-	const nobody = `giverny_network_unknown{fabric="ib0",reason="no_owner",instance="a"} 1x30
+	const unowned = `giverny_network_unknown{fabric="ib0",reason="no_owner",instance="a"} 1x30
   giverny_network_unknown{fabric="ib0",reason="no_owner",instance="b"} 1x30
   giverny_network_unknown{fabric="ib0",reason="no_readings",instance="a"} 0x30`
-	if alerts := fired(t, nobody); !slices.Equal(alerts, []string{"GivernyNetworkUnknown"}) {
+	if alerts := fired(t, unowned); !slices.Equal(alerts, []string{"GivernyNetworkUnknown"}) {
 		t.Errorf("fired: %v", alerts)
 	}
 }

@@ -194,7 +194,7 @@ func (b *Broker) settled(ctx context.Context, topics ...string) error {
 		}
 		for _, partition := range topic.Partitions {
 			if topic.Internal && partition.Leader.Port != b.ports.client {
-				continue // kafka-go asks this broker for internal topics, whoever leads them
+				continue // kafka-go asks this broker for internal topics, even if the other one leads them
 			}
 			ends.Topics[topic.Name] = append(ends.Topics[topic.Name], kafkago.LastOffsetOf(partition.ID))
 		}
