@@ -107,7 +107,7 @@ func (s *Stage) findArriving(rc *regionCase, p *root.Pressure) {
 }
 
 // assumedUse is the load assumed of a root whose load is not measured, as a share of its capacity: it sends while traffic waits for
-// it, but a cable that lost lanes sends less, and stall may last for a part of the interval. Package root assumes the same.
+// it, but a cable that lost lanes sends less, and stall may last for a part of the interval.
 const assumedUse = .5
 
 // assumedLoad is what the root of a region carries if no load is measured, bytes/s. Where its port is not known, it has the capacity

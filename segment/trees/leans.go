@@ -57,8 +57,8 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 
 // holdsAll reports whether a link explains the links that seem to wait for an unseen full port of its switch, however
 // little it stalls itself: together they pass less than such a port would send, and what the link sends is not clearly
-// more than all that may wait for it pass, so that it is busy whenever it may send. A link that carries a share s of its root's rate stalls at most 1-s,
-// while each of those that feed it gets only a part of s.
+// more than all that may wait for it pass, so that it is busy whenever it may send. A link that carries a share s of its
+// root's rate stalls at most 1-s, while each of those that feed it gets only a part of s.
 func (t *trees) holdsAll(j int32) bool {
 	d := t.from[j]
 	toFull, fed, variance := 0., 0., 0.
