@@ -7,19 +7,18 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 
 	"github.com/giverny/giverny/feedback/score"
 	"github.com/giverny/giverny/internal/access"
 	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/internal/test/journal"
+	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/read"
@@ -151,24 +150,10 @@ func decode[T any](t testing.TB, body string) (v T) {
 	return v
 }
 
-// metric sums a metric's values over those of its labels that have the given values.
-func (h *house) metric(name string, values ...string) (sum float64) {
+// metric is a metric's sum over the series that have all these label values.
+func (h *house) metric(name string, values ...string) float64 {
 	h.t.Helper()
-	families, err := h.reg.Gather()
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			has := func(value string) bool {
-				return slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == value })
-			}
-			if f.GetName() == name && !slices.ContainsFunc(values, func(v string) bool { return !has(v) }) {
-				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
-			}
-		}
-	}
-	return sum
+	return metric.Sum(h.t, h.reg, name, values...)
 }
 
 func eventually(t testing.TB, what string, holds func() bool) {

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/feedback"
+	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/feedback/webhook"
 	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/schema"
@@ -57,7 +58,7 @@ func TestPatternsThatMatchNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		var log strings.Builder
-		deps := feedback.Deps{Log: slog.New(slog.NewTextHandler(&log, nil)), Registerer: prometheus.NewRegistry(), Audit: &audit{}}
+		deps := feedback.Deps{Log: slog.New(slog.NewTextHandler(&log, nil)), Registerer: prometheus.NewRegistry(), Audit: &recordtest.Audit{}}
 		if _, err := feedback.New(cfg, []*topology.Graph{g}, deps); err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +195,8 @@ func TestWebhooksFollow(t *testing.T) {
 	if last, err := f.Last(t.Context()); err != nil || last != r.Snapshot.Interval.StartNanos {
 		t.Errorf("last %d, %v", last, err)
 	}
-	h.wantAudit(t, "deliver "+h.audit.first(t).Target+" done dry")
+	h.await(t, "the audit", func() bool { return len(h.audit.Rows()) > 0 })
+	h.wantAudit(t, "deliver "+h.audit.Rows()[0].Target+" done dry")
 	cfg.Fabrics = []string{"ib1"}
 	if _, err := newHub(t, cfg); err == nil || !strings.Contains(err.Error(), `feedback.fabrics: "ib1"`) {
 		t.Errorf("a fabric that is none: %v", err)
