@@ -23,6 +23,7 @@ import (
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/read"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 const (
@@ -87,11 +88,7 @@ func serveGraphs(t testing.TB, db *store.DB, graphs ...*topology.Graph) *house {
 
 func parse(t testing.TB, spec string) *topology.Graph {
 	t.Helper()
-	g, err := topology.Parse(spec, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return topologytest.Parse(t, spec, spec)
 }
 
 // store stores results and their graph.

@@ -18,6 +18,7 @@ import (
 	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // hub is a running hub over a fat tree (k=4, hosts host0 to host15).
@@ -34,16 +35,14 @@ type hub struct {
 // newHub creates a hub without running it.
 func newHub(t *testing.T, cfg feedback.Config, set ...func(*feedback.Deps)) (*hub, error) {
 	t.Helper()
-	g, err := topology.Parse("ib0", "fattree:k=4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "ib0", "fattree:k=4")
 	h := &hub{graph: g, registry: prometheus.NewRegistry(), mux: http.NewServeMux(), audit: &recordtest.Audit{}, interval: time.Now().UnixNano() / int64(time.Minute)}
 	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
 	deps := feedback.Deps{Log: log, Registerer: h.registry, Audit: h.audit, StopTimeout: 30 * time.Second, MaxAge: map[string]time.Duration{g.Fabric(): 10 * time.Minute}}
 	for _, set := range set {
 		set(&deps)
 	}
+	var err error
 	h.Hub, err = feedback.New(cfg, []*topology.Graph{g}, deps)
 	return h, err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // By default there are no actions and no listeners.
@@ -53,10 +54,7 @@ func TestPatternsThatMatchNothing(t *testing.T) {
 		}
 		cfg := feedback.DefaultConfig()
 		cfg.Dir, cfg.Slurm.Enabled, cfg.Slurm.NodeMap, cfg.Slurm.Policy.Allow = t.TempDir(), true, names, c.allow
-		g, err := topology.Parse("ib0", "fattree:k=4")
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := topologytest.Parse(t, "ib0", "fattree:k=4")
 		var log strings.Builder
 		deps := feedback.Deps{Log: slog.New(slog.NewTextHandler(&log, nil)), Registerer: prometheus.NewRegistry(), Audit: &recordtest.Audit{}}
 		if _, err := feedback.New(cfg, []*topology.Graph{g}, deps); err != nil {
@@ -142,10 +140,7 @@ func TestNamesOfTheScheduler(t *testing.T) {
 // version is skipped.
 func TestVersionsOfTheFabric(t *testing.T) {
 	h := startHub(t, extenderConfig(t))
-	other, err := topology.Parse("ib0", "fattree:k=6")
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := topologytest.Parse(t, "ib0", "fattree:k=6")
 	old := h.graph
 	h.graph = other
 	h.congest(t, schema.High, "host4")

@@ -22,6 +22,7 @@ import (
 	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // script is a source with scripted reads.
@@ -88,11 +89,7 @@ func (e *taker) EmitTraffic(_ context.Context, _ string, rows []schema.JobTraffi
 
 func graph(t *testing.T, spec, fabric string) *topology.Graph {
 	t.Helper()
-	g, err := topology.Parse(fabric, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return topologytest.Parse(t, fabric, spec)
 }
 
 type bench struct {

@@ -10,15 +10,12 @@ import (
 	"github.com/giverny/giverny/feedback/score"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 func parse(t testing.TB, spec string) *topology.Graph {
 	t.Helper()
-	g, err := topology.Parse("ib0", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return topologytest.Parse(t, "ib0", spec)
 }
 
 // of returns the scores by host; a device that is none fails the test.

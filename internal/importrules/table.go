@@ -30,6 +30,7 @@ var Architecture = []Row{
 	// Vocabulary, and the topology of a fabric.
 	{Package: "schema", Kind: Pure},
 	{Package: "topology", May: []string{"internal/plural", "internal/yamldoc"}, Kind: Pure},
+	{Package: "topology/topologytest", May: []string{"topology"}, Kind: Testing},
 
 	// Sources: from a device, a file or a scheduler to readings and events.
 	{Package: "collectors", May: []string{"internal/plural"}},
@@ -208,7 +209,7 @@ var Architecture = []Row{
 	{Package: "internal/importrules", Kind: Testing},
 	{Package: "internal/test/refdocs", May: []string{"internal/settings"}, Kind: Testing},
 	{Package: "internal/test/repo", Kind: Testing},
-	{Package: "internal/test/stalls", May: []string{"segment/linkset", "topology"}, Kind: Testing},
+	{Package: "internal/test/stalls", May: []string{"segment/linkset", "topology", "topology/topologytest"}, Kind: Testing},
 	{Package: "internal/test/ibsim", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/apachekafka", May: []string{"internal/test/freeport", "internal/test/repo", "internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/chaos", May: []string{"internal/test/proc"}, Kind: Testing},
