@@ -164,7 +164,7 @@ func TestTheStripInANarrowWindow(t *testing.T) {
 	h.fillHistory(g)
 	h.store(g, busy(g, noon, regionsOf(g)...))
 	page := browse(t, h.url+flat)
-	for _, width := range []int{390, 820} {
+	for _, width := range []int{390, 820, 920, 1000, 1200} {
 		page.resize(width, windowHeight)
 		page.await(shown)
 		if height := page.eval(`Math.round(document.getElementById("strip").getBoundingClientRect().height) >= 60 && Math.round(document.querySelector("#strip canvas").getBoundingClientRect().height) >= 60`); height != "true" {
@@ -172,6 +172,9 @@ func TestTheStripInANarrowWindow(t *testing.T) {
 		}
 		if page.eval(`document.documentElement.scrollWidth <= innerWidth`) != "true" {
 			t.Errorf("%d pixels: the page is wider than its window", width)
+		}
+		if out := page.eval(`[...document.querySelectorAll("header > *, #controls > *")].filter((e) => e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right || e.id === "rce" && e.scrollWidth > e.clientWidth).map((e) => e.id || e.textContent).join()`); out != "" {
+			t.Errorf("%d pixels: cut off or over its neighbour: %s", width, out)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func LoadTopology(f Fabric, log *slog.Logger) (*topology.Graph, error) {
 func ReadTopology(path, format, fabric string, prev *topology.Graph, log *slog.Logger) (*topology.Graph, error) {
 	file, err := os.Open(path)
 	if kind, _, ok := strings.Cut(path, ":"); ok && errors.Is(err, os.ErrNotExist) && !strings.Contains(kind, "/") {
-		return nil, fmt.Errorf("topology of %s: %w, and no specification has the kind %q: it is %s; a file is looked up in the working directory", nameOf(fabric), err, kind, topology.Kinds())
+		return nil, fmt.Errorf("topology of %s: %w, and no specification has the kind %q: it is %s; a file is looked up in the working directory, or in that of the configuration which names it", nameOf(fabric), err, kind, topology.Kinds())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("topology of %s: %w", nameOf(fabric), err)

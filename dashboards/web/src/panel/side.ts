@@ -212,7 +212,7 @@ export class Side {
   private events(events: FabricEvent[]) {
     const items = eventsOnce(events.slice(-60)).slice(-40).reverse().map((e) => h("li", { class: e.kind === "story" ? "story" : "" },
       h("time", null, h("button", { class: "link", title: "Go to this instant", attrs: { type: "button" }, on: { click: () => this.app.showAt(e.time) } }, clock(e.time))), eventText(e)));
-    $("events").replaceChildren(...items.length ? items : [h("li", { class: "none" }, "none yet")]);
+    $("events").replaceChildren(...items.length ? items : [h("li", { class: "none" }, "none in the time shown")]);
   }
 }
 
