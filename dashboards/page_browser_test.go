@@ -308,7 +308,7 @@ func TestAMapOfTenThousandHosts(t *testing.T) {
 	page.eval(`(() => {
 		window.names = new Map(); window.cells = [Infinity, 0]; window.roots = new Set();
 		const text = CanvasRenderingContext2D.prototype.fillText, rect = CanvasRenderingContext2D.prototype.fillRect;
-		CanvasRenderingContext2D.prototype.fillText = function (t, x, y) { if (/^(pod )?\d+$/.test(t)) names.set(t.replace("pod ", ""), [x, x + this.measureText(t).width]); if (t === "root") roots.add(x); text.call(this, t, x, y); };
+		CanvasRenderingContext2D.prototype.fillText = function (t, x, y) { if (/^(pod )?\d+$/.test(t)) names.set(t.replace("pod ", ""), [x, x + this.measureText(t).width]); if (t === "root") { const paint = document.querySelector("[data-painted]").dataset.painted; if (paint !== window.paint) { window.paint = paint; roots = new Set(); } roots.add(x); } text.call(this, t, x, y); };
 		CanvasRenderingContext2D.prototype.fillRect = function (x, y, w, h) { if (!this.canvas.isConnected && w < 50) cells = [Math.min(cells[0], x), Math.max(cells[1], x + w)]; rect.call(this, x, y, w, h); };
 	})()`)
 	page.resize(1610, 1000) // to draw again
