@@ -104,6 +104,19 @@ func TestWhatComesWithWhichInterval(t *testing.T) {
 	}
 }
 
+// A run of a requeued job whose end is missing ends when the job starts again.
+func TestARequeuedJob(t *testing.T) {
+	const line = `{"job_id":"7","nodes":["1,1,1"],"start":"2026-01-05T00:0%d:00Z"}` + "\n"
+	o, err := run(t, "torus:4x4x4", offline.Files{Links: file("links.csv", someLinks), Jobs: file("jobs.jsonl", fmt.Sprintf(line, 2)+fmt.Sprintf(line, 0))}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"00:00:00: job 7 on [1,1,1], ended false;", "00:01:00:", "00:02:00: job 7 on [1,1,1], ended true; job 7 on [1,1,1], ended false;"}
+	if diff := cmp.Diff(want, o.said()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	links := func(text string) offline.Files { return offline.Files{Links: file("links.csv", text)} }
 	with := func(change func(*offline.Files)) offline.Files {
