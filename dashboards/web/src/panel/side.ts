@@ -101,11 +101,12 @@ export class Side {
     for (const id of ["hot", "events"]) $(id).replaceChildren(h("li", { class: "none" }, "none yet"));
   }
 
-  /** absent says why nothing is stored yet, once that has lasted. */
+  /** absent says why nothing is stored yet, once that has lasted for as long as until the server counts as not ready. */
   private absent() {
-    const why = this.app.state.at ? undefined : this.app.model?.status?.network.unknown;
-    $("why").hidden = $("todo").hidden = !why?.since;
-    if (!why?.since) return;
+    const { model, state } = this.app, why = state.at ? undefined : model?.status?.network.unknown;
+    const long = !!why?.since && Date.now() - Date.parse(why.since) >= 1000 * Math.max(10, 3 * model!.fabric.interval_seconds);
+    $("why").hidden = $("todo").hidden = !long;
+    if (!why || !long) return;
     setText($("why"), `since ${when(why.since)}: ${reason(why)}`);
     setText($("todo"), unknownTodo(why));
   }
