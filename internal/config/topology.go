@@ -35,6 +35,10 @@ func ReadTopology(path, format, fabric string, prev *topology.Graph, log *slog.L
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(file, topology.DetectSize)
+	const mark = "\ufeff" // a byte order mark, as some editors write it
+	if head, _ := in.Peek(len(mark)); string(head) == mark {
+		_, _ = in.Discard(len(mark))
+	}
 	f, err := topology.FindFormat(format)
 	if format == "" {
 		head, peekErr := in.Peek(topology.DetectSize)
