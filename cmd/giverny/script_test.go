@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/internal/test/freeport"
 	"github.com/giverny/giverny/internal/test/repo"
 )
 
@@ -71,12 +72,14 @@ func runScripts(t *testing.T, folder string, environment ...string) {
 //	dayfile FILE DIM MINUTES   append a day file of a calm torus of DIM x DIM x DIM to the file
 var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"freeport": func(ts *testscript.TestScript, _ bool, args []string) {
-		l := listen(ts)
-		ts.Setenv(args[0], l.Addr().String())
-		ts.Check(l.Close())
+		port, release, err := freeport.Reserve()
+		ts.Check(err)
+		ts.Defer(release)
+		ts.Setenv(args[0], fmt.Sprintf("127.0.0.1:%d", port))
 	},
 	"occupy": func(ts *testscript.TestScript, _ bool, args []string) {
-		l := listen(ts)
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		ts.Check(err)
 		ts.Setenv(args[0], l.Addr().String())
 		ts.Defer(func() { l.Close() })
 	},
@@ -111,12 +114,6 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 		}
 	},
 	"dayfile": func(ts *testscript.TestScript, _ bool, args []string) { writeDayFile(ts, args) },
-}
-
-func listen(ts *testscript.TestScript) net.Listener {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	ts.Check(err)
-	return l
 }
 
 const awaitTimeout = 2 * time.Minute

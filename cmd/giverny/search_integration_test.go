@@ -22,6 +22,7 @@ import (
 
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/test/apachekafka"
+	"github.com/giverny/giverny/internal/test/freeport"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine"
@@ -211,14 +212,7 @@ func (s *site) get(path string, into any) {
 // serve runs the API and the page on a free port.
 func (s *site) serve() {
 	s.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		s.t.Fatal(err)
-	}
+	address := freeport.Addr(s.t)
 	s.page = "http://" + address
 	s.run("serve", "-c", s.config("page", "http: {listen: '"+address+"', metrics: {listen: '127.0.0.1:0'}}\n"))
 }

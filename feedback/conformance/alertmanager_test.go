@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -26,6 +25,7 @@ import (
 	"github.com/giverny/giverny/feedback/alertmanager"
 	"github.com/giverny/giverny/feedback/record"
 	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/internal/test/freeport"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -41,12 +41,7 @@ func startAlertmanager(t *testing.T) (address string) {
 	if err := os.WriteFile(config, []byte("route: {receiver: none}\nreceivers: [{name: none}]\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address = l.Addr().String()
-	l.Close()
+	address = freeport.Addr(t)
 	cmd := exec.Command(binary, "--config.file="+config, "--storage.path="+filepath.Join(dir, "data"), "--web.listen-address="+address, "--cluster.listen-address=")
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {

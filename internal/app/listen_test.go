@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/test/freeport"
 	"github.com/giverny/giverny/internal/test/journal"
 )
 
@@ -35,14 +36,7 @@ func TestMetricsTakeAFreePortBesideAnother(t *testing.T) {
 			t.Cleanup(func() { l.Close() })
 		}
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := free.Addr().String()
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
+	page := freeport.Addr(t)
 	cfg := config.Default()
 	cfg.DataDir, cfg.HTTP.Listen = t.TempDir(), page
 	occupied(cfg.HTTP.MetricsAddress())

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/internal/test/apachekafka"
+	"github.com/giverny/giverny/internal/test/freeport"
 	"github.com/giverny/giverny/internal/test/proc"
 	"github.com/giverny/giverny/internal/test/repo"
 )
@@ -43,18 +44,13 @@ func TestMutualTLSEverywhere(t *testing.T) {
 		t.Fatalf("build giverny: %v\n%s", err, out)
 	}
 	for _, role := range []string{"analyze", "serve"} {
-		l, err := net.Listen("tcp", "127.0.0.1:0") // a free port, released again
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.Close()
-		k := broker.Certificates()
+		address, k := freeport.Addr(t), broker.Certificates()
 		text := fmt.Sprintf(`data_dir: %q
 http: {listen: %q, tls: {cert: %q, key: %q, ca: %q}, access: {certificate_role: operator}, metrics: {listen: "127.0.0.1:0"}}
 kafka: {embedded: false, brokers: [%q], tls: {enabled: true, ca: %q, cert: %q, key: %q}}
 store: {embedded: false, url: %q, ca: %q, cert: %q, key: %q}
 fabrics: [{name: f, topology: "torus:4x4x4", interval: 1s}]
-`, filepath.Join(dir, role), l.Addr(), own, own, certs.CAFile, broker.Addr(), k.CAFile, k.ClientCert, k.ClientKey, front+"/giverny?compress=none", certs.CAFile, certs.ClientCert, certs.ClientKey)
+`, filepath.Join(dir, role), address, own, own, certs.CAFile, broker.Addr(), k.CAFile, k.ClientCert, k.ClientKey, front+"/giverny?compress=none", certs.CAFile, certs.ClientCert, certs.ClientKey)
 		config := filepath.Join(dir, role+".yaml")
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -67,9 +63,9 @@ fabrics: [{name: f, topology: "torus:4x4x4", interval: 1s}]
 		}
 		t.Cleanup(process.Kill)
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: certs.ClientTLS(t)}, Timeout: 10 * time.Second}
-		checkKnown(t, client, "https://"+l.Addr().String(), role, process)
+		checkKnown(t, client, "https://"+address, role, process)
 		client.CloseIdleConnections()
-		checkStrangers(t, certs, "https://"+l.Addr().String(), role)
+		checkStrangers(t, certs, "https://"+address, role)
 	}
 }
 

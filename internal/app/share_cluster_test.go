@@ -28,6 +28,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/internal/test/apachekafka"
+	"github.com/giverny/giverny/internal/test/freeport"
 	"github.com/giverny/giverny/internal/test/proc"
 	"github.com/giverny/giverny/internal/test/repo"
 	"github.com/giverny/giverny/store"
@@ -110,17 +111,13 @@ type analyser struct {
 
 func (s *sharing) newAnalyser(n int, binary string) *analyser {
 	s.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a free port, released again
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	l.Close()
+	metrics := freeport.Addr(s.t)
 	a := &analyser{s: s, n: n, binary: binary, config: filepath.Join(s.dir, fmt.Sprintf("giverny%d.yaml", n)),
-		log: filepath.Join(s.dir, fmt.Sprintf("giverny%d.log", n)), web: "http://" + l.Addr().String()}
+		log: filepath.Join(s.dir, fmt.Sprintf("giverny%d.log", n)), web: "http://" + metrics}
 	front := s.history.front(s.engine, n)
 	s.t.Cleanup(front.Close)
 	var text strings.Builder
-	fmt.Fprintf(&text, "http: {listen: 127.0.0.1:0, metrics: {listen: %q}}\ndata_dir: %q\n", l.Addr(), filepath.Join(s.dir, fmt.Sprint("data", n)))
+	fmt.Fprintf(&text, "http: {listen: 127.0.0.1:0, metrics: {listen: %q}}\ndata_dir: %q\n", metrics, filepath.Join(s.dir, fmt.Sprint("data", n)))
 	fmt.Fprintf(&text, "kafka: {embedded: false, brokers: [%q], consumer: {session_timeout: %s}}\n", s.broker.Addr(), s.session)
 	fmt.Fprintf(&text, "store: {embedded: false, url: %q}\nfabrics:\n", front.URL+"/"+store.DefaultDatabase+"?compress=none")
 	for _, f := range s.fabrics {

@@ -12,12 +12,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
 
+	"github.com/giverny/giverny/internal/test/freeport"
 	"github.com/giverny/giverny/internal/test/proc"
 	"github.com/giverny/giverny/internal/test/repo"
 )
@@ -25,8 +25,8 @@ import (
 const (
 	startTimeout = 90 * time.Second // a start takes 3-5 s on two idle cores
 	stopTimeout  = 20 * time.Second
-	startTries   = 3 // another process may take a port before the broker does
 	logTailLines = 40
+	logErrors    = 5 // the first ones say why it ended; the last lines are its shutdown
 )
 
 // Options configure the clients' listener. The zero value is plain text without a login.
@@ -99,15 +99,11 @@ func start(tb testing.TB, opts Options, joined *Broker) *Broker {
 	}
 	b.transport = b.newTransport(b.opts.User, b.opts.Password)
 	tb.Cleanup(b.cleanup)
-	for try := 1; ; try++ {
-		err := b.formatAndRun()
-		if err == nil {
-			return b
-		}
-		if try == startTries || !errors.Is(err, errPortTaken) {
-			tb.Fatal(err)
-		}
+	b.ports = ports{client: freeport.Port(tb), internal: freeport.Port(tb), controller: freeport.Port(tb)}
+	if err := b.formatAndRun(); err != nil {
+		tb.Fatal(err)
 	}
+	return b
 }
 
 // Addr is the host:port of the clients' listener; it is the same after a restart.
@@ -217,15 +213,9 @@ func (b *Broker) settled(ctx context.Context, topics ...string) error {
 }
 
 func (b *Broker) formatAndRun() error {
-	if err := os.RemoveAll(filepath.Join(b.dir, dataFolder)); err != nil {
-		return err
-	}
-	var err error
-	if b.ports, err = freePorts(); err != nil {
-		return err
-	}
 	b.shown = b.Addr()
 	if b.opts.Advertise != nil {
+		var err error
 		if b.shown, err = b.opts.Advertise(b.Addr()); err != nil {
 			return err
 		}
@@ -239,10 +229,9 @@ func (b *Broker) formatAndRun() error {
 	return b.run()
 }
 
-// format formats the data folder, unless an earlier try with other ports has; SCRAM logins are part of the cluster's
-// metadata from the first record.
+// format formats the data folder; SCRAM logins are part of the cluster's metadata from the first record.
 func (b *Broker) format() error {
-	args := []string{"kafka.tools.StorageTool", "format", "--ignore-formatted", "--config", propertiesFile,
+	args := []string{"kafka.tools.StorageTool", "format", "--config", propertiesFile,
 		"--cluster-id", "Z2l2ZXJueS10ZXN0LWthZg"}
 	if b.opts.SASL == ScramSHA256 || b.opts.SASL == ScramSHA512 {
 		args = append(args, "--add-scram",
@@ -253,9 +242,6 @@ func (b *Broker) format() error {
 	}
 	return nil
 }
-
-// errPortTaken means that a try with other ports may succeed.
-var errPortTaken = errors.New("a port was taken by another process")
 
 // Process returns the current or last process.
 func (b *Broker) Process() *proc.Process { return b.process }
@@ -280,10 +266,7 @@ func (b *Broker) run() error {
 	if err == nil {
 		return nil
 	}
-	if strings.Contains(b.Log(), "Address already in use") {
-		err = errPortTaken
-	}
-	return fmt.Errorf("kafka on %s is not ready: %w\n%s", b.Addr(), err, b.Log())
+	return fmt.Errorf("kafka on %s is not ready: %w\n%s\n...\n%s", b.Addr(), err, b.process.LogMatch("ERROR", logErrors), b.Log())
 }
 
 // poll retries until success, the end of the broker, or the deadline.
@@ -345,17 +328,3 @@ func classpath(tb testing.TB) string {
 type ports struct{ client, internal, controller int }
 
 func (ports) addr(port int) string { return net.JoinHostPort("127.0.0.1", fmt.Sprint(port)) }
-
-// freePorts keeps all three open until all are chosen, so that they differ.
-func freePorts() (ports, error) {
-	var free [3]int
-	for i := range free {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return ports{}, fmt.Errorf("choose ports for the broker: %w", err)
-		}
-		defer listener.Close()
-		free[i] = listener.Addr().(*net.TCPAddr).Port
-	}
-	return ports{client: free[0], internal: free[1], controller: free[2]}, nil
-}

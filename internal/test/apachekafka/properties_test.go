@@ -64,13 +64,3 @@ func TestPropertiesOfTheTestWin(t *testing.T) {
 		}
 	}
 }
-
-func TestPortsDiffer(t *testing.T) {
-	p, err := freePorts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.client == p.internal || p.internal == p.controller || p.client == p.controller {
-		t.Errorf("ports are not apart: %+v", p)
-	}
-}

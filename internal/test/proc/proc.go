@@ -4,11 +4,12 @@
 package proc
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -87,10 +88,20 @@ func (p *Process) Stop(grace time.Duration) {
 
 // LogTail returns the last n lines of the child's log.
 func (p *Process) LogTail(n int) string {
+	lines := p.logLines()
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// LogMatch returns the first n lines of the child's log that contain text.
+func (p *Process) LogMatch(text string, n int) string {
+	lines := slices.DeleteFunc(p.logLines(), func(line string) bool { return !strings.Contains(line, text) })
+	return strings.Join(lines[:min(n, len(lines))], "\n")
+}
+
+func (p *Process) logLines() []string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {
-		return fmt.Sprintf("(no log: %v)", err)
+		return []string{fmt.Sprintf("(no log: %v)", err)}
 	}
-	lines := bytes.Split(bytes.TrimRight(text, "\n"), []byte("\n"))
-	return string(bytes.Join(lines[max(0, len(lines)-n):], []byte("\n")))
+	return strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 }

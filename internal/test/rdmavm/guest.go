@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/giverny/giverny/internal/test/freeport"
 	"github.com/giverny/giverny/internal/test/repo"
 )
 
@@ -63,14 +63,7 @@ func Cable(t *testing.T) (a, b *os.File) {
 // for QEMU, including memory and processors. It does not wait until the guest is up.
 func Boot(t *testing.T, folder string, n int, cable *os.File, args ...string) *Guest {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := freeport.Addr(t)
 	cmd := exec.Command("qemu-system-x86_64", append([]string{"-accel", "tcg", "-machine", "q35", "-cpu", "max",
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-serial", "stdio",
 		"-kernel", filepath.Join(folder, "vmlinuz"), "-initrd", filepath.Join(folder, "initrd"),

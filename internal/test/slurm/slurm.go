@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -17,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/giverny/giverny/internal/test/freeport"
 	"github.com/giverny/giverny/internal/test/proc"
 )
 
@@ -75,8 +75,8 @@ func (c *Cluster) start() (err error) {
 		return err
 	}
 	c.host, _, _ = strings.Cut(c.host, ".")
-	if c.ports, err = freePorts(3 + len(c.cfg.Nodes)); err != nil {
-		return err
+	for range 3 + len(c.cfg.Nodes) {
+		c.ports = append(c.ports, freeport.Port(c.tb))
 	}
 	if err := c.configure(); err != nil {
 		return err
@@ -264,18 +264,4 @@ func (c *Cluster) cancelAll() {
 		}
 		time.Sleep(pollInterval)
 	}
-}
-
-// freePorts returns distinct TCP ports that are not in use.
-func freePorts(n int) ([]int, error) {
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
-		}
-		defer l.Close() // at the end, so that none is returned twice
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-	}
-	return ports, nil
 }
