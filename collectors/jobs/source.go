@@ -71,7 +71,7 @@ func (s *source) Read(ctx context.Context, now time.Time) (feeds.Rows, error) {
 		s.last = now
 	}
 	s.tracker.Update(&list, now)
-	rows.Dropped, rows.Faults, rows.Doubts = list.Dropped, list.Faults, list.Doubts
+	rows.Dropped, rows.Faults, rows.Doubts, rows.Listed = list.Dropped, list.Faults, list.Doubts, len(list.Rows)
 	s.take(&rows)
 	return rows, err
 }

@@ -360,3 +360,12 @@ func TestPasswordsOfAddressesAreInNoError(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestVersionsOfSlurmrestd(t *testing.T) {
+	for version, good := range map[string]bool{"": true, "v0.0.40": true, "v1": false, "0.0.40": false} {
+		cfg := jobs.SlurmrestdConfig{Version: version, Limits: jobs.Limits{MaxJobs: 10}}
+		if err := cfg.Validate(); (err == nil) != good {
+			t.Errorf("version %q: %v", version, err)
+		}
+	}
+}
