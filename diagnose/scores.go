@@ -240,9 +240,10 @@ func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
 }
 
 // showsLoad reports whether the load added to a grid may be of a job without traffic data that began with a region: it is a tree of its
-// nodes, or on most of its exchange. Else its start is all there is against it, and somebody unlisted may have begun, too.
+// nodes, or on most of its exchange. Else, and without load readings, its start is all there is against it, and an unlisted job may
+// have begun, too.
 func (s *Stage) showsLoad(rc *regionCase, c *suspect, p *root.Pressure) bool {
-	return !s.work.loads || !s.graph.Duplex() || c.job == rc.sender || s.loadsExchange(c.job, p)
+	return !s.graph.Duplex() || c.job == rc.sender || s.loadsExchange(c.job, p)
 }
 
 // ownAdded of the load added to a region of a grid lies on a culprit's own exchange; if only strayAdded does, the
