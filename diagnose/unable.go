@@ -34,7 +34,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 			return addsTooLittle(s.withOthers(rc, c, grew)/interval, more)
 		case s.endsAtOwn(rc, c): // what it sends there may hold up its other traffic, so its total need not grow
 			grew = all
-		case (!c.file || rc.drain.IsCertain() && !c.writes()) && s.endsBeside(rc, c.job):
+		case (!c.file || !c.writes() && rc.drain.IsCertain()) && s.endsBeside(rc, c.job):
 			grew = min(grew, s.brings(rc, c.job, grew))
 		}
 		if more := s.averaged(rc, p).ArrivesMore(end); more > 0 {
