@@ -18,7 +18,7 @@ const unlistedWeight = 3.
 // added to the region's root since its onset or, if no load is measured, how long they wait to send.
 func (s *Stage) unlisted(rc *regionCase, accused int, p *root.Pressure) float64 {
 	switch {
-	case s.graph.Duplex():
+	case s.graph.Duplex() || accused == 0:
 		return 0
 	case !s.work.loads:
 		return s.unlistedWaits(rc, accused)
