@@ -285,6 +285,9 @@ func TestKubernetesSource(t *testing.T) {
 	api.gone = true
 	api.pages = []string{pod("b", "llama-1", llama, "", "n2", "Succeeded", "00:31", "01:10", 20) + "," + pod("w", "llama-2", llama, "", "n4", "Succeeded", "01:00", "01:11", 21)}
 	want(t, "after 410", read(t, s, "01:12"), "ml/llama Succeeded", "ml/web-6d4 left the queue")
+	if got := api.asked[3]; !strings.Contains(got, "watch=true rv=13 ") {
+		t.Errorf("the watch after a bookmark asked %s", got)
+	}
 	want(t, "what has ended is listed again, without its first pod", read(t, s, "01:13"))
 	api.events = []string{event("DELETED", pod("w", "llama-2", llama, "", "n4", "Succeeded", "01:00", "01:11", 22))}
 	want(t, "its pods are removed one by one", read(t, s, "01:14"))

@@ -14,6 +14,7 @@ import (
 	"github.com/giverny/giverny/collectors/nodes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 const cables = `
@@ -46,10 +47,7 @@ func fabrics(t *testing.T) []*topology.Graph {
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
 	}
-	torus, err := topology.Parse("gemini", "torus:4x4x4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	torus := topologytest.Parse(t, "gemini", "torus:4x4x4")
 	return []*topology.Graph{ib, torus}
 }
 
