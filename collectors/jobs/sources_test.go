@@ -92,6 +92,8 @@ func TestSqueueSource(t *testing.T) {
 	s = open(t, cfg, dir)
 	put(fmt.Sprintf(queue, queued(2)))
 	want(t, "after a restart", read(t, s, "01:05"), "1 left the queue")
+	put(strings.ReplaceAll(fmt.Sprintf(queue, queued(2)), fmt.Sprint(int64(at("00:30"))/1e9), fmt.Sprint(int64(at("00:30"))/1e6)))
+	want(t, "times in milliseconds", read(t, s, "01:06"))
 	cfg.Command = []string{"sh", "-c", "echo broken >&2; exit 3"}
 	if _, err := open(t, cfg, t.TempDir()).Read(t.Context(), at("01:06").Time()); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("a command that fails: %v", err)
