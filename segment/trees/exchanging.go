@@ -14,15 +14,20 @@ import (
 type exchanging struct {
 	patch, below int32   // below: see the method below
 	mean, error  float64 // of the links from hosts, percent, with its standard error
+	isLevel      bool    // hardly anything but hosts and uplinks waits
+	leaves       int
+	isPiece      bool // one leaf's hosts, which pass more than one port would
 }
 
 const (
 	nearlyAll      = .85 // share of a leaf's hosts, of a region's links and of its hosts
 	exchangeErrors = 2.5 // standard errors by which means of one exchange may differ
+	waitSigmas     = 3   // deviations of the noise by which hosts that wait a little are above calm ones on average
+	mostPortPasses = 150 // percent of a link's rate: what passes to one port, with a margin for senders that pause
 )
 
 // joinExchanging joins regions whose leaves have the same switches above or are of one group, and whose hosts wait
-// alike.
+// alike; a piece of one leaf is part of the one nearest in level, as in rounds each leaf waits differently.
 func (p *patches) joinExchanging(m *Method) {
 	p.exchanging = p.exchanging[:0]
 	for k := range p.all {
@@ -34,11 +39,24 @@ func (p *patches) joinExchanging(m *Method) {
 		return cmp.Or(cmp.Compare(a.below, b.below), cmp.Compare(a.mean, b.mean), cmp.Compare(a.patch, b.patch))
 	})
 	for k := 1; k < len(p.exchanging); k++ {
-		a, b := p.exchanging[k-1], p.exchanging[k]
-		if a.below == b.below && b.mean-a.mean <= exchangeErrors*math.Hypot(a.error, b.error) {
+		a, b := &p.exchanging[k-1], &p.exchanging[k]
+		if a.below == b.below && (p.isNearest(k-1, k) || p.isNearest(k, k-1) || a.isLevel && b.isLevel && b.mean-a.mean <= exchangeErrors*math.Hypot(a.error, b.error)) {
 			p.all[p.sets.Union(a.patch, b.patch)].root = root{device: noDevice, link: schema.NoLink}
 		}
 	}
+}
+
+// isNearest reports whether exchanging region k is a piece of one leaf, and none of the same switches is nearer to it than
+// its neighbour.
+func (p *patches) isNearest(k, neighbour int) bool {
+	x, y, other := &p.exchanging[k], &p.exchanging[neighbour], 2*k-neighbour
+	if !x.isPiece || !y.isPiece && y.leaves == 1 {
+		return false
+	}
+	if other < 0 || other >= len(p.exchanging) || p.exchanging[other].below != x.below {
+		return true
+	}
+	return ratio(x.mean, y.mean) >= ratio(x.mean, p.exchanging[other].mean)
 }
 
 // exchangingAt measures the hosts of region k, if it is exchanging.
@@ -61,6 +79,7 @@ func (p *patches) exchangingAt(m *Method, k int32) (exchanging, bool) {
 		n, sum, squares = n+1, sum+m.stall[i], squares+m.stall[i]*m.stall[i]
 		if m.to[i] != leaf {
 			leaf = m.to[i]
+			out.leaves++
 			sends = m.allSend(leaf)
 			out.below = min(out.below, m.waits.below(leaf))
 		}
@@ -68,7 +87,9 @@ func (p *patches) exchangingAt(m *Method, k int32) (exchanging, bool) {
 			sending++
 		}
 	}
-	if n < minFeeders || sending < nearlyAll*n || n+ups < nearlyAll*float64(len(nodes)) {
+	out.isLevel = n+ups >= nearlyAll*float64(len(nodes))
+	out.isPiece = out.leaves == 1 && int(n) == len(nodes) && 100*n-sum > mostPortPasses
+	if n < minFeeders || sending < nearlyAll*n {
 		return out, false
 	}
 	out.mean = sum / n
@@ -100,7 +121,18 @@ func (t *trees) allSend(leaf int32) bool {
 		}
 		return stalled > 0 && stalled >= nearlyAll*measured
 	}
-	return most(w.in.of(leaf), w.fromHost) || most(w.out.of(leaf), w.isUp)
+	return most(w.in.of(leaf), w.fromHost) || most(w.out.of(leaf), w.isUp) || t.restWaits(leaf)
+}
+
+// restWaits reports whether the hosts of a leaf that are not stalled wait, too, though too little to count.
+func (t *trees) restWaits(leaf int32) bool {
+	n, sum := 0., 0.
+	for _, l := range t.waits.in.of(leaf) {
+		if v := t.values[l]; t.waits.fromHost(l) && v != linkset.Missing && t.node[l] < 0 {
+			n, sum = n+1, sum+float64(v)
+		}
+	}
+	return sum > n*(t.noise.Mean+waitSigmas*t.noise.Base)
 }
 
 // below identifies leaves that exchange over the same switches: the first switch above, by name, or without any the
