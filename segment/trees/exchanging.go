@@ -14,6 +14,7 @@ import (
 type exchanging struct {
 	patch, below int32   // below: see the method below
 	mean, error  float64 // of the links from hosts, percent, with its standard error
+	spread       float64 // their standard deviation
 	isLevel      bool    // hardly anything but hosts and uplinks waits
 	leaves       int
 	isPiece      bool // one leaf's hosts, which pass more than one port would
@@ -22,6 +23,7 @@ type exchanging struct {
 const (
 	nearlyAll      = .85 // share of a leaf's hosts, of a region's links and of its hosts
 	exchangeErrors = 2.5 // standard errors by which means of one exchange may differ
+	pieceSpreads   = 1.5 // spreads of its hosts by which a leaf's mean may differ from the exchange's
 	waitSigmas     = 3   // deviations of the noise by which hosts that wait a little are above calm ones on average
 	mostPortPasses = 150 // percent of a link's rate: what passes to one port, with a margin for senders that pause
 )
@@ -40,23 +42,33 @@ func (p *patches) joinExchanging(m *Method) {
 	})
 	for k := 1; k < len(p.exchanging); k++ {
 		a, b := &p.exchanging[k-1], &p.exchanging[k]
-		if a.below == b.below && (p.isNearest(k-1, k) || p.isNearest(k, k-1) || a.isLevel && b.isLevel && b.mean-a.mean <= exchangeErrors*math.Hypot(a.error, b.error)) {
-			p.all[p.sets.Union(a.patch, b.patch)].root = root{device: noDevice, link: schema.NoLink}
+		if a.below == b.below && a.isLevel && b.isLevel && b.mean-a.mean <= exchangeErrors*math.Hypot(a.error, b.error) {
+			p.joinTwoExchanging(a, b)
+			a.isPiece, b.isPiece = false, false
+		}
+	}
+	for k := range p.exchanging {
+		if x := p.nearest(k); p.exchanging[k].isPiece && x != nil && (x.isPiece || x.leaves > 1) {
+			p.joinTwoExchanging(&p.exchanging[k], x)
 		}
 	}
 }
 
-// isNearest reports whether exchanging region k is a piece of one leaf, and none of the same switches is nearer to it than
-// its neighbour.
-func (p *patches) isNearest(k, neighbour int) bool {
-	x, y, other := &p.exchanging[k], &p.exchanging[neighbour], 2*k-neighbour
-	if !x.isPiece || !y.isPiece && y.leaves == 1 {
-		return false
+func (p *patches) joinTwoExchanging(a, b *exchanging) {
+	p.all[p.sets.Union(a.patch, b.patch)].root = root{device: noDevice, link: schema.NoLink}
+}
+
+// nearest is the exchanging region of the same switches that is nearest in level to the k-th, within the spread of the
+// hosts of both, or nil.
+func (p *patches) nearest(k int) (best *exchanging) {
+	x, off := &p.exchanging[k], 0.
+	for j := max(0, k-1); j < min(k+2, len(p.exchanging)); j++ {
+		y := &p.exchanging[j]
+		if d := math.Abs(x.mean - y.mean); j != k && y.below == x.below && d <= pieceSpreads*math.Hypot(x.spread, y.spread) && (best == nil || d < off) {
+			best, off = y, d
+		}
 	}
-	if other < 0 || other >= len(p.exchanging) || p.exchanging[other].below != x.below {
-		return true
-	}
-	return ratio(x.mean, y.mean) >= ratio(x.mean, p.exchanging[other].mean)
+	return best
 }
 
 // exchangingAt measures the hosts of region k, if it is exchanging.
@@ -93,7 +105,8 @@ func (p *patches) exchangingAt(m *Method, k int32) (exchanging, bool) {
 		return out, false
 	}
 	out.mean = sum / n
-	out.error = math.Sqrt(max(0, squares/n-out.mean*out.mean)/n) + m.noise.sigma(out.mean)/math.Sqrt(n)
+	out.spread = math.Sqrt(max(0, squares/n-out.mean*out.mean))
+	out.error = out.spread/math.Sqrt(n) + m.noise.sigma(out.mean)/math.Sqrt(n)
 	return out, true
 }
 
