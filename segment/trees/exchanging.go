@@ -45,6 +45,7 @@ func (p *patches) joinExchanging(m *Method) {
 		if a.below == b.below && a.isLevel && b.isLevel && b.mean-a.mean <= exchangeErrors*math.Hypot(a.error, b.error) {
 			p.joinTwoExchanging(a, b)
 			a.isPiece, b.isPiece = false, false
+			a.leaves, b.leaves = a.leaves+b.leaves, a.leaves+b.leaves
 		}
 	}
 	for k := range p.exchanging {

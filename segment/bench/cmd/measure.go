@@ -90,32 +90,6 @@ func (o *options) measure(w io.Writer, g *topology.Graph, method string, samples
 		r := bench.Score(samples[i].Truth, step(samples[i].Snapshot))
 		l.add(r)
 		if o.verbose {
-			snap := samples[i].Snapshot
-			dump := func(name string, links []schema.LinkID, root string) {
-				by := map[string][]float64{}
-				for _, l := range links {
-					k := g.Link(l)
-					a, b := g.Device(k.From), g.Device(k.To)
-					key := "sw " + fmt.Sprint(a.Level) + ">" + fmt.Sprint(b.Level)
-					if a.Level == 0 { key = "host>" + b.Name } else if b.Level == 0 { key = a.Name + ">host" }
-					by[key] = append(by[key], float64(snap.Series[0].Values[l]))
-				}
-				fmt.Fprintln(w, name, len(links), "root", root)
-				keys := []string{}
-				for k := range by { keys = append(keys, k) }
-				slices.Sort(keys)
-				for _, k := range keys {
-					sum := 0.
-					for _, v := range by[k] { sum += v }
-					fmt.Fprintf(w, "      %s n %d mean %.1f\n", k, len(by[k]), sum/float64(len(by[k])))
-				}
-			}
-			for _, t := range samples[i].Truth {
-				root := ""
-				if t.Root != schema.NoLink { root = g.Device(g.Link(t.Root).From).Name + ">" + g.Device(g.Link(t.Root).To).Name }
-				dump("TRUE", t.Links, root)
-			}
-			for _, t := range step(snap) { dump("FOUND", t.Links, fmt.Sprint(t.Root)) }
 			printSample(w, o.seed+int64(i), r)
 		}
 	}
