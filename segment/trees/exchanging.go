@@ -16,8 +16,8 @@ type exchanging struct {
 	mean, error  float64 // of the links from hosts, percent, with its standard error
 	spread       float64 // their standard deviation
 	isLevel      bool    // hardly anything but hosts and uplinks waits
-	leaves       int
-	isPiece      bool // one leaf's hosts, which pass more than one port would
+	leaves       int     // also of those it was joined with
+	isPiece      bool // one leaf's hosts, all of which wait, and which pass more than one port would
 }
 
 const (
@@ -101,7 +101,7 @@ func (p *patches) exchangingAt(m *Method, k int32) (exchanging, bool) {
 		}
 	}
 	out.isLevel = n+ups >= nearlyAll*float64(len(nodes))
-	out.isPiece = out.leaves == 1 && int(n) == len(nodes) && 100*n-sum > mostPortPasses
+	out.isPiece = out.leaves == 1 && int(n) == len(nodes) && 100*n-sum > mostPortPasses && m.restWaits(leaf)
 	if n < minFeeders || sending < nearlyAll*n {
 		return out, false
 	}
@@ -120,7 +120,7 @@ func (t *trees) isReceiver(r root) bool {
 	return !t.waitsToSend(t.waits.to[r.link])
 }
 
-// allSend reports whether nearly all hosts of a leaf wait, or nearly all its uplinks.
+// allSend reports whether nearly all hosts of a leaf wait, even if some too little to count, or nearly all its uplinks.
 func (t *trees) allSend(leaf int32) bool {
 	w := t.waits
 	most := func(links []int32, counts func(int32) bool) bool {
@@ -138,7 +138,8 @@ func (t *trees) allSend(leaf int32) bool {
 	return most(w.in.of(leaf), w.fromHost) || most(w.out.of(leaf), w.isUp) || t.restWaits(leaf)
 }
 
-// restWaits reports whether the hosts of a leaf that are not stalled wait, too, though too little to count.
+// restWaits reports whether the hosts of a leaf that are not stalled wait, too, though too little to count. The receiver
+// of a tree in its leaf does not.
 func (t *trees) restWaits(leaf int32) bool {
 	n, sum := 0., 0.
 	for _, l := range t.waits.in.of(leaf) {
@@ -146,7 +147,7 @@ func (t *trees) restWaits(leaf int32) bool {
 			n, sum = n+1, sum+float64(v)
 		}
 	}
-	return sum > n*(t.noise.Mean+waitSigmas*t.noise.Base)
+	return n == 0 || sum > n*(t.noise.Mean+waitSigmas*t.noise.Base)
 }
 
 // below identifies leaves that exchange over the same switches: the first switch above, by name, or without any the
