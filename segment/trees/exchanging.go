@@ -17,7 +17,7 @@ type exchanging struct {
 	spread       float64 // their standard deviation
 	isLevel      bool    // hardly anything but hosts and uplinks waits
 	leaves       int     // also of those it was joined with
-	isPiece      bool // one leaf's hosts, all of which wait, and which pass more than one port would
+	isPiece      bool    // one leaf's hosts, all of which wait, and which pass more than one port would
 }
 
 const (
