@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// exchanging is a region whose leaves send as those of an exchange: all their hosts or all their uplinks wait, no
-// visible port explains it, and hardly anything else waits. They wait for ports that are full but not stalled.
+// exchanging is a region whose leaves send as those of an exchange: all their hosts or all their uplinks wait, and no
+// visible port explains it. They wait for ports that are full but not stalled.
 type exchanging struct {
 	patch, below int32   // below: see the method below
 	mean, error  float64 // of the links from hosts, percent, with its standard error
@@ -55,6 +55,7 @@ func (p *patches) joinExchanging(m *Method) {
 	}
 }
 
+// joinTwoExchanging makes two regions one, without a root.
 func (p *patches) joinTwoExchanging(a, b *exchanging) {
 	p.all[p.sets.Union(a.patch, b.patch)].root = root{device: noDevice, link: schema.NoLink}
 }
