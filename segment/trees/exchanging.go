@@ -9,20 +9,27 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// exchanging is a region whose leaves send as those of an exchange: all their hosts or all their uplinks wait, no
-// visible port explains it, and hardly anything else waits. They wait for ports that are full but not stalled.
+// exchanging is a region whose leaves send as those of an exchange: all their hosts or all their uplinks wait, and no
+// visible port explains it. They wait for ports that are full but not stalled.
 type exchanging struct {
 	patch, below int32   // below: see the method below
 	mean, error  float64 // of the links from hosts, percent, with its standard error
+	spread       float64 // their standard deviation
+	isLevel      bool    // hardly anything but hosts and uplinks waits
+	leaves       int     // also of those it was joined with
+	isPiece      bool    // one leaf's hosts, all of which wait, and which pass more than one port would
 }
 
 const (
 	nearlyAll      = .85 // share of a leaf's hosts, of a region's links and of its hosts
 	exchangeErrors = 2.5 // standard errors by which means of one exchange may differ
+	pieceSpreads   = 1.5 // spreads of its hosts by which a leaf's mean may differ from the exchange's
+	waitSigmas     = 3   // deviations of the noise by which hosts that wait a little are above calm ones on average
+	mostPortPasses = 150 // percent of a link's rate: what passes to one port, with a margin for senders that pause
 )
 
 // joinExchanging joins regions whose leaves have the same switches above or are of one group, and whose hosts wait
-// alike.
+// alike; a piece of one leaf is part of the one nearest in level, as in rounds each leaf waits differently.
 func (p *patches) joinExchanging(m *Method) {
 	p.exchanging = p.exchanging[:0]
 	for k := range p.all {
@@ -34,11 +41,36 @@ func (p *patches) joinExchanging(m *Method) {
 		return cmp.Or(cmp.Compare(a.below, b.below), cmp.Compare(a.mean, b.mean), cmp.Compare(a.patch, b.patch))
 	})
 	for k := 1; k < len(p.exchanging); k++ {
-		a, b := p.exchanging[k-1], p.exchanging[k]
-		if a.below == b.below && b.mean-a.mean <= exchangeErrors*math.Hypot(a.error, b.error) {
-			p.all[p.sets.Union(a.patch, b.patch)].root = root{device: noDevice, link: schema.NoLink}
+		a, b := &p.exchanging[k-1], &p.exchanging[k]
+		if a.below == b.below && a.isLevel && b.isLevel && b.mean-a.mean <= exchangeErrors*math.Hypot(a.error, b.error) {
+			p.joinTwoExchanging(a, b)
+			a.isPiece, b.isPiece = false, false
+			a.leaves, b.leaves = a.leaves+b.leaves, a.leaves+b.leaves
 		}
 	}
+	for k := range p.exchanging {
+		if x := p.nearest(k); p.exchanging[k].isPiece && x != nil && (x.isPiece || x.leaves > 1) {
+			p.joinTwoExchanging(&p.exchanging[k], x)
+		}
+	}
+}
+
+// joinTwoExchanging makes two regions one, without a root.
+func (p *patches) joinTwoExchanging(a, b *exchanging) {
+	p.all[p.sets.Union(a.patch, b.patch)].root = root{device: noDevice, link: schema.NoLink}
+}
+
+// nearest is the exchanging region of the same switches that is nearest in level to the k-th, within the spread of the
+// hosts of both, or nil.
+func (p *patches) nearest(k int) (best *exchanging) {
+	x, off := &p.exchanging[k], 0.
+	for j := max(0, k-1); j < min(k+2, len(p.exchanging)); j++ {
+		y := &p.exchanging[j]
+		if d := math.Abs(x.mean - y.mean); j != k && y.below == x.below && d <= pieceSpreads*math.Hypot(x.spread, y.spread) && (best == nil || d < off) {
+			best, off = y, d
+		}
+	}
+	return best
 }
 
 // exchangingAt measures the hosts of region k, if it is exchanging.
@@ -61,6 +93,7 @@ func (p *patches) exchangingAt(m *Method, k int32) (exchanging, bool) {
 		n, sum, squares = n+1, sum+m.stall[i], squares+m.stall[i]*m.stall[i]
 		if m.to[i] != leaf {
 			leaf = m.to[i]
+			out.leaves++
 			sends = m.allSend(leaf)
 			out.below = min(out.below, m.waits.below(leaf))
 		}
@@ -68,11 +101,14 @@ func (p *patches) exchangingAt(m *Method, k int32) (exchanging, bool) {
 			sending++
 		}
 	}
-	if n < minFeeders || sending < nearlyAll*n || n+ups < nearlyAll*float64(len(nodes)) {
+	out.isLevel = n+ups >= nearlyAll*float64(len(nodes))
+	out.isPiece = out.leaves == 1 && int(n) == len(nodes) && 100*n-sum > mostPortPasses && m.restWaits(leaf)
+	if n < minFeeders || sending < nearlyAll*n {
 		return out, false
 	}
 	out.mean = sum / n
-	out.error = math.Sqrt(max(0, squares/n-out.mean*out.mean)/n) + m.noise.sigma(out.mean)/math.Sqrt(n)
+	out.spread = math.Sqrt(max(0, squares/n-out.mean*out.mean))
+	out.error = out.spread/math.Sqrt(n) + m.noise.sigma(out.mean)/math.Sqrt(n)
 	return out, true
 }
 
@@ -85,7 +121,7 @@ func (t *trees) isReceiver(r root) bool {
 	return !t.waitsToSend(t.waits.to[r.link])
 }
 
-// allSend reports whether nearly all hosts of a leaf wait, or nearly all its uplinks.
+// allSend reports whether nearly all hosts of a leaf wait, even if some too little to count, or nearly all its uplinks.
 func (t *trees) allSend(leaf int32) bool {
 	w := t.waits
 	most := func(links []int32, counts func(int32) bool) bool {
@@ -100,7 +136,19 @@ func (t *trees) allSend(leaf int32) bool {
 		}
 		return stalled > 0 && stalled >= nearlyAll*measured
 	}
-	return most(w.in.of(leaf), w.fromHost) || most(w.out.of(leaf), w.isUp)
+	return most(w.in.of(leaf), w.fromHost) || most(w.out.of(leaf), w.isUp) || t.restWaits(leaf)
+}
+
+// restWaits reports whether the hosts of a leaf that are not stalled wait, too, though too little to count. The receiver
+// of a tree in its leaf does not.
+func (t *trees) restWaits(leaf int32) bool {
+	n, sum := 0., 0.
+	for _, l := range t.waits.in.of(leaf) {
+		if v := t.values[l]; t.waits.fromHost(l) && v != linkset.Missing && t.node[l] < 0 {
+			n, sum = n+1, sum+float64(v)
+		}
+	}
+	return n == 0 || sum > n*(t.noise.Mean+waitSigmas*t.noise.Base)
 }
 
 // below identifies leaves that exchange over the same switches: the first switch above, by name, or without any the

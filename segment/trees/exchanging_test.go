@@ -71,3 +71,26 @@ func waysUp(percent float32, leaves ...int) stalls.ByEnds {
 	}
 	return s
 }
+
+// In an exchange in rounds, leaves stand at different levels. A leaf of which all hosts wait, some of them too little to
+// count, is part of the exchange nearest in level, however few hosts count; hosts that pass no more than one port would
+// are a tree's in their leaf, as are those beside hosts that do not wait; another level is another exchange.
+func TestLeafOfWhichAllHostsWaitIsPartOfAnExchange(t *testing.T) {
+	g := stalls.Fabric(t, sixteenLeaves)
+	exchange := hostsOf(30, 8, 1, 4, 7)
+	for _, c := range []struct {
+		name    string
+		leaf    stalls.ByEnds
+		regions int
+	}{
+		{"all count", hostsOf(18, 8, 10), 1},
+		{"some count", hostsOf(20, 6, 10).With(stalls.ByEnds{{"host86", "leaf10"}: 3, {"host87", "leaf10"}: 3}), 1},
+		{"two hosts do not wait", hostsOf(20, 6, 10), 2},
+		{"no more than one port passes", hostsOf(90, 6, 10).With(stalls.ByEnds{{"host86", "leaf10"}: 3, {"host87", "leaf10"}: 3}), 2},
+		{"another level", hostsOf(75, 8, 10), 2},
+	} {
+		if got := segmenttest.Find(t, g, segmenttest.Overlapping(), exchange.With(c.leaf).On(t, g).Noisy(.4, 1)); len(got) != c.regions {
+			t.Errorf("%s: %s, want %d regions", c.name, segmenttest.Sizes(got), c.regions)
+		}
+	}
+}

@@ -40,6 +40,26 @@ func TestLoneHotLinksAreNoRoots(t *testing.T) {
 	}
 }
 
+// The same holds for a lone hot link between switches above the leaves, also if what waits for both stalls a little more
+// than the tree's next link, within the noise.
+func TestLoneHotLinksAboveLeavesAreNoRoots(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=16")
+	tree := stalls.ByEnds{{"leaf1-0", "host64"}: 70, {"agg1-0", "leaf1-0"}: 68, {"core0", "agg1-0"}: 66, {"core0", "agg2-0"}: 8}
+	for pod := 3; pod < 12; pod++ {
+		stall := float32(68)
+		if pod >= 6 {
+			stall = 13
+		}
+		tree[[2]string{fmt.Sprintf("agg%d-0", pod), "core0"}] = stall
+		tree[[2]string{fmt.Sprintf("leaf%d-0", pod), fmt.Sprintf("agg%d-0", pod)}] = .9 * stall
+		tree[[2]string{fmt.Sprint("host", 64*pod), fmt.Sprintf("leaf%d-0", pod)}] = .8 * stall
+	}
+	got := segmenttest.Find(t, g, segmenttest.Overlapping(), tree.On(t, g).Noisy(.4, 1))
+	if len(got) != 1 || got[0].Root == nil || got[0].Root.Device != "leaf1-0" {
+		t.Errorf("%s, want one region with its root at leaf1-0", segmenttest.Sizes(got))
+	}
+}
+
 // Behind a spine that reports nothing, traffic waits at the leaf to which the other spines' links stall, not for a
 // hot port of a leaf to which none does.
 func TestUnreadLinksStallLikeTheirSiblings(t *testing.T) {
