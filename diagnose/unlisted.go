@@ -9,16 +9,16 @@ import (
 // mostUnlisted bounds the blame of hosts of no listed job, as a multiple of that of the accused.
 const mostUnlisted = 100
 
-// waitWeight is the weight of a host of no listed job that waits, relative to one of the accused: such hosts seldom have anything to
-// send, while every job in the region waits, whoever congests it.
-const waitWeight = 3
+// unlistedWeight is the weight of what hosts of no listed job send, relative to the accused's: such hosts seldom send more than before, or
+// anything that could wait, while jobs begin and change all the time, and every job in a region waits.
+const unlistedWeight = 3.
 
 // unlisted is the part that hosts of no listed job have in a region of directed links, as a multiple of that of the accused: the blame
 // of a job that no table lists. All that speaks in time for the accused speaks for these hosts, too. The part is what they may have
 // added to the region's root since its onset or, if no load is measured, how long they wait to send.
 func (s *Stage) unlisted(rc *regionCase, accused int, p *root.Pressure) float64 {
 	switch {
-	case s.graph.Duplex():
+	case s.graph.Duplex() || accused == 0:
 		return 0
 	case !s.work.loads:
 		return s.unlistedWaits(rc, accused)
@@ -29,6 +29,10 @@ func (s *Stage) unlisted(rc *regionCase, accused int, p *root.Pressure) float64 
 	for i := range accused {
 		c := &rc.jobs[i]
 		own += s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown, p).more
+	}
+	theirs, own = min(theirs, rc.more), min(own, rc.more)
+	if !rc.jobs[0].file { // one end of file traffic is at hosts of no job, whose load varies
+		theirs *= unlistedWeight
 	}
 	return min(mostUnlisted, theirs/max(own, s.graph.Capacity(rc.fullest)/mostUnlisted))
 }
@@ -55,7 +59,7 @@ func (s *Stage) unlistedWaits(rc *regionCase, accused int) float64 {
 	if theirs == 0 || rc.jobs[0].file {
 		return 0
 	}
-	return min(mostUnlisted, waitWeight*theirs/max(own, theirs/mostUnlisted))
+	return min(mostUnlisted, unlistedWeight*theirs/max(own, theirs/mostUnlisted))
 }
 
 // vacant lists the hosts without a listed job. It is computed once per interval. Traffic between them is at most the lesser of what they

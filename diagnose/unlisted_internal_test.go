@@ -18,14 +18,15 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 		file         bool
 		want         float64
 	}{
-		"nothing":           {uses: map[string]float64{"host0>leaf0": 40, "leaf1>host3": 40}},
-		"an exchange":       {uses: map[string]float64{"host0>leaf0": 40, "leaf1>host3": 40, "host1>leaf0": 60, "leaf1>host4": 70}, want: 1.5},
-		"a storage node":    {uses: map[string]float64{"host0>leaf0": 40, "leaf1>host3": 40, "host1>leaf0": 60}},
-		"the job sends 0":   {uses: map[string]float64{"host1>leaf0": 60, "leaf1>host4": 70}, want: 60},
-		"a host waits":      {stalls: map[string]float64{"host0>leaf0": 60, "host1>leaf0": 20, "leaf0>spine0": 50}, want: waitWeight / 3.},
-		"only another's":    {stalls: map[string]float64{"host1>leaf0": 20, "leaf0>spine0": 50}, want: mostUnlisted},
-		"none of them":      {stalls: map[string]float64{"host0>leaf0": 60, "host2>leaf0": 60, "leaf0>spine0": 50}},
-		"it may be storage": {stalls: map[string]float64{"host1>leaf0": 20, "leaf0>spine0": 50}, file: true},
+		"nothing":            {uses: map[string]float64{"host0>leaf0": 40, "leaf1>host3": 40}},
+		"an exchange":        {uses: map[string]float64{"host0>leaf0": 40, "leaf1>host3": 40, "host1>leaf0": 20, "leaf1>host4": 30}, want: unlistedWeight / 2},
+		"more than the root": {uses: map[string]float64{"host0>leaf0": 90, "leaf1>host3": 90, "host1>leaf0": 95, "leaf1>host4": 95}, want: unlistedWeight},
+		"a storage node":     {uses: map[string]float64{"host0>leaf0": 40, "leaf1>host3": 40, "host1>leaf0": 60}},
+		"the job sends 0":    {uses: map[string]float64{"host1>leaf0": 20, "leaf1>host4": 30}, want: unlistedWeight * 20},
+		"a host waits":       {stalls: map[string]float64{"host0>leaf0": 60, "host1>leaf0": 20, "leaf0>spine0": 50}, want: unlistedWeight / 3},
+		"only another's":     {stalls: map[string]float64{"host1>leaf0": 20, "leaf0>spine0": 50}, want: mostUnlisted},
+		"none of them":       {stalls: map[string]float64{"host0>leaf0": 60, "host2>leaf0": 60, "leaf0>spine0": 50}},
+		"it may be storage":  {stalls: map[string]float64{"host1>leaf0": 20, "leaf0>spine0": 50}, file: true},
 	} {
 		p, region := readings(t, g, c.stalls, c.uses)
 		p.Before = func(schema.LinkID) float64 { return 0 }
@@ -39,7 +40,7 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 			j.place(g)
 			s.settle(j)
 		}
-		rc := &regionCase{region: &schema.Region{Links: region}, fullest: roottest.Link(t, g, "leaf0>spine0"), jobs: []suspect{{job: culprit, known: true, file: c.file, filesKnown: true}}}
+		rc := &regionCase{region: &schema.Region{Links: region}, fullest: roottest.Link(t, g, "leaf0>spine0"), more: .8 * g.Capacity(roottest.Link(t, g, "leaf0>spine0")), jobs: []suspect{{job: culprit, known: true, file: c.file, filesKnown: true}}}
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
