@@ -16,17 +16,14 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 const second = int64(1e9)
 
 func newGraph(t testing.TB, spec string) *topology.Graph {
 	t.Helper()
-	g, err := topology.Parse("f", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return topologytest.Parse(t, "f", spec)
 }
 
 func newCore(t rapid.TB, g *topology.Graph) *analysis.Core {

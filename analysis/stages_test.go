@@ -10,6 +10,7 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // The kind of root that a diagnosis determines is put into that region only, and only if both name the same place.
@@ -129,10 +130,7 @@ func TestCoverage(t *testing.T) {
 func TestCoverageOfASmallerFabric(t *testing.T) {
 	s := &coverageStage{minCoverage: 1}
 	s.learn(stallsOf(1, map[schema.Metric]int{schema.CreditStall: 80}), "")
-	g, err := topology.Parse("f", "mesh:3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "f", "mesh:3")
 	if err := s.SetGraph(g, nil); err != nil {
 		t.Fatal(err)
 	}

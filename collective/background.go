@@ -40,15 +40,14 @@ func (tr *traffic) background(run *Run) {
 			if key.source != f.Source || key.destination != f.Destination || f.SourcePort != 0 && key.sourcePort != f.SourcePort {
 				continue
 			}
-			var rest []sample
-			for _, x := range seen[key] {
-				if x.time >= f.BeginNanos && (f.EndNanos == 0 || x.time <= f.EndNanos) && (f.Bytes == 0 || x.bytes <= f.Bytes) {
+			seen[key] = slices.DeleteFunc(seen[key], func(x sample) bool {
+				own := x.time >= f.BeginNanos && (f.EndNanos == 0 || x.time <= f.EndNanos) && (f.Bytes == 0 || x.bytes <= f.Bytes)
+				if own {
 					s.curve = append(s.curve, x)
-				} else {
-					rest = append(rest, x)
 				}
-			}
-			if seen[key] = rest; len(rest) == 0 || f.EndNanos == 0 {
+				return own
+			})
+			if len(seen[key]) == 0 || f.EndNanos == 0 {
 				delete(seen, key)
 			}
 		}

@@ -43,41 +43,45 @@ func (a *analysis) standstill(d *Diagnosis, later map[int32]bool) {
 		return
 	}
 	all, sure := a.standing(all, last)
+	cost := max(last-earliest(all), 0)
 	if found := a.stopper(all, last); found != nil {
-		found.CostNanos = max(last-earliest(all), 0)
-		d.Culprits = append([]Culprit{*found}, d.Culprits...)
-		for i := range d.Losses {
-			d.Losses[i].Culprit++
-		}
+		found.CostNanos = cost
+		d.putFirst(*found)
 		for _, s := range all {
 			d.StoppedRanks = append(d.StoppedRanks, s.rank)
-			d.Losses = append(d.Losses, Loss{Rank: s.rank, Peer: s.peer, BeginNanos: s.since - a.t.first, EndNanos: max(last, s.since) - a.t.first, Nanos: found.CostNanos / int64(len(all))})
+			d.Losses = append(d.Losses, Loss{Rank: s.rank, Peer: s.peer, BeginNanos: s.since - a.t.first, EndNanos: max(last, s.since) - a.t.first, Nanos: cost / int64(len(all))})
 		}
 	} else {
 		d.StoppedRanks = origins(all)
 		if !sure && (len(d.StoppedRanks) > 1 || a.t.incomplete()) {
 			d.StoppedRanks, lost = []int{}, append(lost, all...)
 		}
-		hang := func(rank int) Culprit {
-			return Culprit{Class: Hang, Object: "host " + a.t.run.Ranks[rank].Node, CostNanos: max(last-earliest(all), 0), Confidence: 0.8,
-				Evidence: "the collective waits for it, and it waits for nothing"}
-		}
 		for _, rank := range d.StoppedRanks {
-			c := hang(rank)
-			if !sure {
-				c.Confidence = notSure
-				c.Evidence = "it has no record of its last steps, and the records end before these would: it stopped, or its records are missing"
-				d.Culprits = append(d.Culprits, c)
-				continue
-			}
-			d.Culprits = append([]Culprit{c}, d.Culprits...)
-			for i := range d.Losses {
-				d.Losses[i].Culprit++
-			}
+			d.addHang("host "+a.t.run.Ranks[rank].Node, cost, sure)
 		}
 	}
 	slices.Sort(d.StoppedRanks)
 	d.StoppedRanks = slices.Compact(d.StoppedRanks)
+}
+
+// putFirst inserts a culprit before the others.
+func (d *Diagnosis) putFirst(c Culprit) {
+	d.Culprits = slices.Insert(d.Culprits, 0, c)
+	for i := range d.Losses {
+		d.Losses[i].Culprit++
+	}
+}
+
+// addHang adds a host at which the waiting begins: first if it is sure that it stopped, otherwise last.
+func (d *Diagnosis) addHang(host string, cost int64, sure bool) {
+	c := Culprit{Class: Hang, Object: host, CostNanos: cost, Confidence: 0.8, Evidence: "the collective waits for it, and it waits for nothing"}
+	if sure {
+		d.putFirst(c)
+		return
+	}
+	c.Confidence = notSure
+	c.Evidence = "it has no record of its last steps, and the records end before these would: it stopped, or its records are missing"
+	d.Culprits = append(d.Culprits, c)
 }
 
 func earliest(all []stuck) int64 {

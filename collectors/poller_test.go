@@ -18,6 +18,7 @@ import (
 
 	"github.com/giverny/giverny/collectors"
 	"github.com/giverny/giverny/collectors/collectortest"
+	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -97,7 +98,7 @@ func (r *rig) run(t *testing.T, d time.Duration) {
 
 func (r *rig) metric(t *testing.T, name string, labels ...string) float64 {
 	t.Helper()
-	return collectortest.Metric(t, r.reg, "giverny_collector_"+name, labels...)
+	return metric.Sum(t, r.reg, "giverny_collector_"+name, labels...)
 }
 
 func TestPollsAtBoundariesWithoutDrift(t *testing.T) {

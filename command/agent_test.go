@@ -15,6 +15,7 @@ import (
 	"github.com/giverny/giverny/command/safety"
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -91,7 +92,7 @@ func TestCancel(t *testing.T) {
 		arguments, _ := json.Marshal(command.CancelArguments{ID: c.ID})
 		dry := send(t, b, "guest", command.Order{Kind: command.KindCancel, Arguments: arguments, DryRun: true})
 		synctest.Wait()
-		if n := l.metric(t, "giverny_command_running", ""); n != 1 {
+		if n := metric.Sum(t, l.registry, "giverny_command_running"); n != 1 {
 			t.Errorf("%v run after a dry run of cancel, want 1", n)
 		}
 		stop := send(t, b, "guest", command.Order{Kind: command.KindCancel, Arguments: arguments})
@@ -154,7 +155,7 @@ func TestLimitsHoldOverRestarts(t *testing.T) {
 		c := send(t, b, "operator", command.Order{Kind: "test.act"})
 		synctest.Wait()
 		wantStatuses(t, b, c.ID, schema.CommandRefused)
-		if n := l.metric(t, "giverny_command_refused_total", string(safety.TooOften)); n != 1 {
+		if n := metric.Sum(t, l.registry, "giverny_command_refused_total", string(safety.TooOften)); n != 1 {
 			t.Errorf("%v counted as too often, want 1", n)
 		}
 		time.Sleep(time.Hour)
@@ -202,7 +203,7 @@ func TestBadHandlers(t *testing.T) {
 				t.Errorf("reason %q, want %q in it", r.Reason, want)
 			}
 		}
-		if l.metric(t, "giverny_command_stuck", "") != 1 || l.metric(t, "giverny_command_panics_total", "") != 1 {
+		if metric.Sum(t, l.registry, "giverny_command_stuck") != 1 || metric.Sum(t, l.registry, "giverny_command_panics_total") != 1 {
 			t.Error("the stuck handler or the panic is not counted")
 		}
 		send(t, b, "operator", command.Order{Kind: "test.slow"}) // takes the slot next to the stuck one
@@ -215,7 +216,7 @@ func TestBadHandlers(t *testing.T) {
 		free := send(t, b, "operator", command.Order{Kind: "test.act"})
 		synctest.Wait()
 		wantStatuses(t, b, free.ID, schema.CommandAccepted, schema.CommandDone)
-		if n := l.metric(t, "giverny_command_stuck", ""); n != 0 {
+		if n := metric.Sum(t, l.registry, "giverny_command_stuck"); n != 0 {
 			t.Errorf("%v stuck at the end", n)
 		}
 	})
@@ -270,11 +271,11 @@ func TestForgeriesGetFewAnswers(t *testing.T) {
 			t.Errorf("%d answers, %d runs", n, h.runs.Load())
 		}
 		for label, want := range map[string]float64{string(command.UnknownPrincipal): 1000, string(command.Malformed): 1} {
-			if n := l.metric(t, "giverny_command_refused_total", label); n != want {
+			if n := metric.Sum(t, l.registry, "giverny_command_refused_total", label); n != want {
 				t.Errorf("%v refused as %s, want %v", n, label, want)
 			}
 		}
-		if n := l.metric(t, "giverny_command_answers_dropped_total", "rate_limited"); n != 880 {
+		if n := metric.Sum(t, l.registry, "giverny_command_answers_dropped_total", "rate_limited"); n != 880 {
 			t.Errorf("%v answers dropped, want 880", n)
 		}
 		c := send(t, b, "operator", command.Order{Kind: "test.act"})
@@ -286,7 +287,7 @@ func TestForgeriesGetFewAnswers(t *testing.T) {
 func TestEveryReasonStandsAtZero(t *testing.T) {
 	l := startAgent(t, newBus(), agentOptions{})
 	for _, reason := range command.Reasons() {
-		if n := l.metric(t, "giverny_command_refused_total", string(reason)); n != 0 {
+		if n := metric.Sum(t, l.registry, "giverny_command_refused_total", string(reason)); n != 0 {
 			t.Errorf("%s is %v", reason, n)
 		}
 	}

@@ -223,29 +223,6 @@ func newAgent(t *testing.T, b *bus, o agentOptions) (*command.Agent, *prometheus
 	return agent, registry
 }
 
-// metric returns the value for a label value, or the sum of all.
-func (l life) metric(t *testing.T, name, label string) float64 {
-	t.Helper()
-	families, err := l.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum, found := 0.0, false
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() != name || label != "" && m.GetLabel()[0].GetValue() != label {
-				continue
-			}
-			found = true
-			sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
-		}
-	}
-	if !found {
-		t.Fatalf("no metric %s %s", name, label)
-	}
-	return sum
-}
-
 // send makes, signs and sends an order.
 func send(t *testing.T, b *bus, principal string, o command.Order) schema.Command {
 	t.Helper()

@@ -18,6 +18,7 @@ import (
 	"github.com/giverny/giverny/command/safety"
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -113,10 +114,10 @@ func hostileCommands(t *testing.T) {
 	}
 	raw.write([]byte("no envelope"))
 
-	waitUntil(t, "the refusals", func() bool { return agent.metric(t, "giverny_command_refused_total", "") >= 10 })
+	waitUntil(t, "the refusals", func() bool { return metric.Sum(t, agent.registry, "giverny_command_refused_total") >= 10 })
 	for reason, want := range map[safety.Reason]float64{command.Duplicate: 1, command.BadSignature: 2, command.UnknownPrincipal: 1, command.Expired: 1,
 		command.NotForThis: 1, command.WrongFabric: 1, safety.NotAllowed: 1, safety.TooOften: 1, command.Malformed: 1} {
-		if n := agent.metric(t, "giverny_command_refused_total", string(reason)); n != want {
+		if n := metric.Sum(t, agent.registry, "giverny_command_refused_total", string(reason)); n != want {
 			t.Errorf("%v refused as %s, want %v", n, reason, want)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/command/safety"
 	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -70,7 +71,7 @@ func TestProgressAndPartialOutput(t *testing.T) {
 		if r := answerWith(t, b, c.ID, schema.CommandCancelled); string(r.Output) != `{"steps":3}` || r.Reason != "cancelled by guest" {
 			t.Errorf("answer %+v", r)
 		}
-		if n := l.metric(t, "giverny_command_answers_dropped_total", "oversized"); n != 1 {
+		if n := metric.Sum(t, l.registry, "giverny_command_answers_dropped_total", "oversized"); n != 1 {
 			t.Errorf("%v reports dropped, want 1", n)
 		}
 	})
@@ -90,8 +91,8 @@ func TestAKindRefusesArguments(t *testing.T) {
 		guest := send(t, b, "guest", command.Order{Kind: "test.stream", Arguments: json.RawMessage(`{"much":true}`)})
 		synctest.Wait()
 		wantStatuses(t, b, guest.ID, schema.CommandRefused)
-		if h.runs.Load() != 0 || l.metric(t, "giverny_command_refused_total", string(safety.OverLimit)) != 2 ||
-			l.metric(t, "giverny_command_refused_total", string(safety.NotAllowed)) != 1 { // unauthorised senders learn nothing about the limits
+		if h.runs.Load() != 0 || metric.Sum(t, l.registry, "giverny_command_refused_total", string(safety.OverLimit)) != 2 ||
+			metric.Sum(t, l.registry, "giverny_command_refused_total", string(safety.NotAllowed)) != 1 { // unauthorised senders learn nothing about the limits
 			t.Errorf("%d runs, %+v", h.runs.Load(), b.results(t))
 		}
 	})

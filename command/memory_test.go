@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/command"
+	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -28,7 +29,7 @@ func TestReplayExecutesOnce(t *testing.T) {
 			synctest.Wait()
 		}
 		again()
-		if n := first.metric(t, "giverny_command_refused_total", string(command.Duplicate)); n != 1 {
+		if n := metric.Sum(t, first.registry, "giverny_command_refused_total", string(command.Duplicate)); n != 1 {
 			t.Errorf("%v duplicates counted, want 1", n)
 		}
 		first.stop()
@@ -41,7 +42,7 @@ func TestReplayExecutesOnce(t *testing.T) {
 		if out := answerWith(t, b, c.ID, schema.CommandDone).Output; string(out) != `{"text":"a\u003cb"}` {
 			t.Errorf("output %s", out)
 		}
-		if n := second.metric(t, "giverny_command_refused_total", string(command.Duplicate)); n != 3 {
+		if n := metric.Sum(t, second.registry, "giverny_command_refused_total", string(command.Duplicate)); n != 3 {
 			t.Errorf("%v duplicates counted after the restart, want 3: the log is read again from its start", n)
 		}
 	})
@@ -67,10 +68,10 @@ func TestLostStateExecutesNothingTwice(t *testing.T) {
 			time.Sleep(time.Second)
 			second := startAgent(t, b, agentOptions{state: state, handlers: []command.Handler{h}})
 			synctest.Wait()
-			if n := second.metric(t, "giverny_command_refused_total", string(command.BeforeStart)); n != 1 {
+			if n := metric.Sum(t, second.registry, "giverny_command_refused_total", string(command.BeforeStart)); n != 1 {
 				t.Errorf("damage %q: %v refused as older than the memory, want 1", damage, n)
 			}
-			if want := min(float64(len(damage)), 1); second.metric(t, "giverny_command_memory_errors_total", "") != want {
+			if want := min(float64(len(damage)), 1); metric.Sum(t, second.registry, "giverny_command_memory_errors_total") != want {
 				t.Errorf("damage %q is not counted", damage)
 			}
 			send(t, b, "operator", command.Order{Kind: "test.act"})
@@ -125,7 +126,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			send(t, b, "guest", command.Order{Kind: "test.nothing", ValidFor: 10 * time.Second})
 			time.Sleep(time.Minute)
 		}
-		if n := l.metric(t, "giverny_command_remembered", ""); n < 10 || n > 12 {
+		if n := metric.Sum(t, l.registry, "giverny_command_remembered"); n < 10 || n > 12 {
 			t.Errorf("%v commands remembered, want those of some 11 minutes", n)
 		}
 	})
@@ -142,7 +143,7 @@ func TestClockSetBackExecutesNothingTwice(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		send(t, b, "operator", command.Order{Kind: "test.act"})
 		synctest.Wait()
-		if n := l.metric(t, "giverny_command_remembered", ""); n != 1 {
+		if n := metric.Sum(t, l.registry, "giverny_command_remembered"); n != 1 {
 			t.Fatalf("%v commands remembered, want the last one", n)
 		}
 		back.Store(int64(2 * time.Hour))
@@ -150,7 +151,7 @@ func TestClockSetBackExecutesNothingTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if h.runs.Load() != 2 || l.metric(t, "giverny_command_refused_total", string(command.BeforeStart)) != 1 {
+		if h.runs.Load() != 2 || metric.Sum(t, l.registry, "giverny_command_refused_total", string(command.BeforeStart)) != 1 {
 			t.Errorf("%d runs of two commands", h.runs.Load())
 		}
 	})
@@ -170,7 +171,7 @@ func TestWithoutMemoryNothingRuns(t *testing.T) {
 		if r := answerWith(t, b, c.ID, schema.CommandRefused); !strings.Contains(r.Reason, "cannot record") || h.runs.Load() != 0 {
 			t.Errorf("%+v, %d runs", r, h.runs.Load())
 		}
-		if l.metric(t, "giverny_command_refused_total", string(command.NoMemory)) != 1 {
+		if metric.Sum(t, l.registry, "giverny_command_refused_total", string(command.NoMemory)) != 1 {
 			t.Error("not counted")
 		}
 	})

@@ -7,23 +7,23 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 
 	"github.com/giverny/giverny/feedback/score"
 	"github.com/giverny/giverny/internal/access"
 	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/internal/test/journal"
+	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/read"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 const (
@@ -88,11 +88,7 @@ func serveGraphs(t testing.TB, db *store.DB, graphs ...*topology.Graph) *house {
 
 func parse(t testing.TB, spec string) *topology.Graph {
 	t.Helper()
-	g, err := topology.Parse(spec, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return topologytest.Parse(t, spec, spec)
 }
 
 // store stores results and their graph.
@@ -151,24 +147,10 @@ func decode[T any](t testing.TB, body string) (v T) {
 	return v
 }
 
-// metric sums a metric's values over those of its labels that have the given values.
-func (h *house) metric(name string, values ...string) (sum float64) {
+// metric is a metric's sum over the series that have all these label values.
+func (h *house) metric(name string, values ...string) float64 {
 	h.t.Helper()
-	families, err := h.reg.Gather()
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			has := func(value string) bool {
-				return slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == value })
-			}
-			if f.GetName() == name && !slices.ContainsFunc(values, func(v string) bool { return !has(v) }) {
-				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
-			}
-		}
-	}
-	return sum
+	return metric.Sum(h.t, h.reg, name, values...)
 }
 
 func eventually(t testing.TB, what string, holds func() bool) {

@@ -16,6 +16,7 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/scenario"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // analysed is a story with the results that the analysis makes of its devices' counters.
@@ -28,10 +29,7 @@ type analysed struct {
 // play feeds a story's counters to the analysis.
 func play(t *testing.T, script *scenario.Script) *analysed {
 	t.Helper()
-	graph, err := topology.Parse(script.Fabric.Name, script.Fabric.Topology)
-	if err != nil {
-		t.Fatal(err)
-	}
+	graph := topologytest.Parse(t, script.Fabric.Name, script.Fabric.Topology)
 	runner, err := scenario.New(graph, script, 1, noon)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,43 +15,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/giverny/giverny/feedback"
+	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
-
-// audit is an in-memory audit store.
-type audit struct {
-	mu   sync.Mutex
-	rows []schema.FeedbackAction
-}
-
-func (a *audit) StoreFeedback(_ context.Context, _ string, rows []schema.FeedbackAction) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.rows = append(a.rows, rows...)
-	return nil
-}
-
-func (a *audit) all() []schema.FeedbackAction {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.rows)
-}
-
-// first waits for the first row.
-func (a *audit) first(t *testing.T) schema.FeedbackAction {
-	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		a.mu.Lock()
-		rows := a.rows
-		a.mu.Unlock()
-		if len(rows) > 0 {
-			return rows[0]
-		}
-	}
-	t.Fatal("nothing was audited")
-	return schema.FeedbackAction{}
-}
 
 // hub is a running hub over a fat tree (k=4, hosts host0 to host15).
 type hub struct {
@@ -60,7 +27,7 @@ type hub struct {
 	graph    *topology.Graph
 	registry *prometheus.Registry
 	mux      *http.ServeMux
-	audit    *audit
+	audit    *recordtest.Audit
 	interval int64
 	end      func() error
 }
@@ -68,16 +35,14 @@ type hub struct {
 // newHub creates a hub without running it.
 func newHub(t *testing.T, cfg feedback.Config, set ...func(*feedback.Deps)) (*hub, error) {
 	t.Helper()
-	g, err := topology.Parse("ib0", "fattree:k=4")
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := &hub{graph: g, registry: prometheus.NewRegistry(), mux: http.NewServeMux(), audit: &audit{}, interval: time.Now().UnixNano() / int64(time.Minute)}
+	g := topologytest.Parse(t, "ib0", "fattree:k=4")
+	h := &hub{graph: g, registry: prometheus.NewRegistry(), mux: http.NewServeMux(), audit: &recordtest.Audit{}, interval: time.Now().UnixNano() / int64(time.Minute)}
 	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
 	deps := feedback.Deps{Log: log, Registerer: h.registry, Audit: h.audit, StopTimeout: 30 * time.Second, MaxAge: map[string]time.Duration{g.Fabric(): 10 * time.Minute}}
 	for _, set := range set {
 		set(&deps)
 	}
+	var err error
 	h.Hub, err = feedback.New(cfg, []*topology.Graph{g}, deps)
 	return h, err
 }
@@ -167,10 +132,8 @@ func (h *hub) state() string {
 
 // audited formats each row of the audit: action, target, outcome.
 func (h *hub) audited() string {
-	h.audit.mu.Lock()
-	defer h.audit.mu.Unlock()
 	var b strings.Builder
-	for _, a := range h.audit.rows {
+	for _, a := range h.audit.Rows() {
 		fmt.Fprintf(&b, "%s %s %s", a.Action, a.Target, a.Outcome)
 		if a.DryRun {
 			b.WriteString(" dry")

@@ -15,10 +15,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/feedback"
+	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/feedback/webhook"
 	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // By default there are no actions and no listeners.
@@ -52,12 +54,9 @@ func TestPatternsThatMatchNothing(t *testing.T) {
 		}
 		cfg := feedback.DefaultConfig()
 		cfg.Dir, cfg.Slurm.Enabled, cfg.Slurm.NodeMap, cfg.Slurm.Policy.Allow = t.TempDir(), true, names, c.allow
-		g, err := topology.Parse("ib0", "fattree:k=4")
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := topologytest.Parse(t, "ib0", "fattree:k=4")
 		var log strings.Builder
-		deps := feedback.Deps{Log: slog.New(slog.NewTextHandler(&log, nil)), Registerer: prometheus.NewRegistry(), Audit: &audit{}}
+		deps := feedback.Deps{Log: slog.New(slog.NewTextHandler(&log, nil)), Registerer: prometheus.NewRegistry(), Audit: &recordtest.Audit{}}
 		if _, err := feedback.New(cfg, []*topology.Graph{g}, deps); err != nil {
 			t.Fatal(err)
 		}
@@ -141,10 +140,7 @@ func TestNamesOfTheScheduler(t *testing.T) {
 // version is skipped.
 func TestVersionsOfTheFabric(t *testing.T) {
 	h := startHub(t, extenderConfig(t))
-	other, err := topology.Parse("ib0", "fattree:k=6")
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := topologytest.Parse(t, "ib0", "fattree:k=6")
 	old := h.graph
 	h.graph = other
 	h.congest(t, schema.High, "host4")
@@ -194,7 +190,8 @@ func TestWebhooksFollow(t *testing.T) {
 	if last, err := f.Last(t.Context()); err != nil || last != r.Snapshot.Interval.StartNanos {
 		t.Errorf("last %d, %v", last, err)
 	}
-	h.wantAudit(t, "deliver "+h.audit.first(t).Target+" done dry")
+	h.await(t, "the audit", func() bool { return len(h.audit.Rows()) > 0 })
+	h.wantAudit(t, "deliver "+h.audit.Rows()[0].Target+" done dry")
 	cfg.Fabrics = []string{"ib1"}
 	if _, err := newHub(t, cfg); err == nil || !strings.Contains(err.Error(), `feedback.fabrics: "ib1"`) {
 		t.Errorf("a fabric that is none: %v", err)

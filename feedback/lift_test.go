@@ -10,6 +10,7 @@ import (
 	"github.com/giverny/giverny/feedback"
 	"github.com/giverny/giverny/feedback/kubernetes"
 	"github.com/giverny/giverny/feedback/reconcile"
+	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/schema"
 )
@@ -64,9 +65,9 @@ func TestMarksAreLiftedByTheirOwnKeys(t *testing.T) {
 		t.Fatalf("not marked: %v", nodes)
 	}
 	cfg.Kubernetes.Nodes.Label = "new.example/congested"
-	trail := &audit{}
+	trail := &recordtest.Audit{}
 	acts, err := feedback.Lift(t.Context(), &cfg, marks, "its host is lost", trail)
-	if err != nil || len(acts) != 2 || len(trail.all()) != 2 {
+	if err != nil || len(acts) != 2 || len(trail.Rows()) != 2 {
 		t.Fatalf("%v: %+v", err, acts)
 	}
 	if len(nodes["n1"]) != 1 || nodes["n1"]["zone"] != "a" || len(nodes["n2"]) != 0 {

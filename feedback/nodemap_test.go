@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // An adapter is named by its own line in the file, else by its host's line, else by its host's name.
@@ -23,10 +24,7 @@ func TestNodeOf(t *testing.T) {
 			t.Errorf("%s is on %s, want %s", device, got, want)
 		}
 	}
-	g, err := topology.Parse("ib0", "fattree:k=4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "ib0", "fattree:k=4")
 	delete(m, "n1")
 	delete(m, "n2")
 	if unknown := m.unknownDevices(map[string]*topology.Graph{"ib0": g}); len(unknown) != 1 || unknown[0] != "n2 HCA-2" {

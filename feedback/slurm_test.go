@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/feedback"
+	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/internal/test/slurm"
 	"github.com/giverny/giverny/schema"
 )
@@ -207,7 +208,7 @@ func TestMarksAndIsKilled(t *testing.T) {
 	h.await(t, "the marks", func() bool {
 		return strings.Contains(h.audited(), "mark host0 done") && strings.Contains(h.audited(), "mark host1 done")
 	})
-	rows, err := json.Marshal(h.audit.all())
+	rows, err := json.Marshal(h.audit.Rows())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +250,7 @@ func TestSlurmMarksOfALostHostAreLifted(t *testing.T) {
 	if got := weights(t, c); got != "500 7 1 1" {
 		t.Fatalf("after the kill the nodes weigh %s", got)
 	}
-	cfg, trail := slurmConfig(c, t.TempDir()), &audit{}
+	cfg, trail := slurmConfig(c, t.TempDir()), &recordtest.Audit{}
 	for _, want := range []string{"relieve host0 done by hand, release host1 done changed by another client meanwhile; left unchanged",
 		"relieve host0 done by hand, release host1 done changed by another client meanwhile; left unchanged"} { // the second time nothing is left to do
 		acts, err := feedback.Lift(t.Context(), &cfg, marks, "by hand", trail)
@@ -261,7 +262,7 @@ func TestSlurmMarksOfALostHostAreLifted(t *testing.T) {
 			t.Errorf("lifted %q, %v; the nodes weigh %s", got, err, weights(t, c))
 		}
 	}
-	if n := len(trail.all()); n != 4 {
+	if n := len(trail.Rows()); n != 4 {
 		t.Errorf("%d rows of the audit, want 4", n)
 	}
 }

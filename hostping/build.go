@@ -17,6 +17,18 @@ type machine struct {
 	assumed []string
 }
 
+// connectAll adds a bus between any two sockets; why there is nothing better to go by is an assumption.
+func (m *machine) connectAll(why string) {
+	for a := range m.sockets {
+		for b := range a {
+			m.buses = append(m.buses, [2]int{b, a})
+		}
+	}
+	if len(m.sockets) > 1 {
+		m.assumed = append(m.assumed, "all sockets are connected directly: "+why)
+	}
+}
+
 // socket is a vertex: processors that share NUMA nodes and root ports.
 type socket struct {
 	memory []int      // NUMA node numbers

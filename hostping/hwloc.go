@@ -287,14 +287,7 @@ func (h *hwlocReader) buses(root *element) {
 	n := len(h.m.sockets)
 	distance := h.distances(root)
 	if distance == nil {
-		for a := range n {
-			for b := range a {
-				h.m.buses = append(h.m.buses, [2]int{b, a})
-			}
-		}
-		if n > 1 {
-			h.m.assumed = append(h.m.assumed, "all sockets are connected directly: the file has no distances")
-		}
+		h.m.connectAll("the file has no distances")
 		return
 	}
 	least := math.Inf(1)

@@ -47,15 +47,8 @@ func parseNCCL(root *element) (*machine, error) {
 		return nil, &fault{root.line, fmt.Errorf("<system> without <cpu>: want a file of NCCL_TOPO_DUMP_FILE")}
 	}
 	r.number()
-	for a := range r.m.sockets {
-		for b := range a {
-			r.m.buses = append(r.m.buses, [2]int{b, a})
-		}
-	}
 	r.m.assumed = append(r.m.assumed, "each NUMA node is a separate socket: the file names no sockets")
-	if len(r.m.sockets) > 1 {
-		r.m.assumed = append(r.m.assumed, "all sockets are connected directly: the file does not say how")
-	}
+	r.m.connectAll("the file does not say how")
 	r.m.assumed = append(r.m.assumed, "every NUMA node has devices: the file omits those without")
 	r.m.assumed = append(r.m.assumed, r.names.assign()...)
 	return r.m, nil

@@ -11,8 +11,17 @@ import (
 // maxColumns bounds the table.
 const maxColumns = 256
 
-// nearness of two devices in the table, nearest first; NV# says nothing about PCIe.
-var nearness = map[string]int{"PIX": 1, "PXB": 2, "PHB": 3, "NODE": 4, "SYS": 5, "SOC": 5, "QPI": 5}
+// Nearness of two devices in the table, nearest first; 0 is unknown.
+const (
+	oneSwitch = iota + 1
+	oneRootPort
+	oneHostBridge
+	oneNode
+	twoNodes
+)
+
+// nearness of the table's words; NV# says nothing about PCIe.
+var nearness = map[string]int{"PIX": oneSwitch, "PXB": oneRootPort, "PHB": oneHostBridge, "NODE": oneNode, "SYS": twoNodes, "SOC": twoNodes, "QPI": twoNodes}
 
 var (
 	escapes   = regexp.MustCompile("\x1b\\[[0-9;]*m")
@@ -23,7 +32,7 @@ var (
 // smiTable is the table of nvidia-smi topo -m.
 type smiTable struct {
 	names []string
-	near  [][]int // 0: unknown
+	near  [][]int // nearness
 	numa  []int   // -1: unknown
 }
 
@@ -36,7 +45,7 @@ func parseNvidiaSMI(text string) (*machine, error) {
 	}
 	m := &machine{product: "nvidia-smi"}
 	used := map[int]bool{}
-	groups := table.groups(4, nil)
+	groups := table.groups(oneNode, nil)
 	for _, group := range groups {
 		if n := table.numaOf(group); n >= 0 {
 			used[n] = true
@@ -53,20 +62,13 @@ func parseNvidiaSMI(text string) (*machine, error) {
 		}
 		taken[n] = true
 		s := socket{memory: []int{n}}
-		for _, below := range table.groups(2, group) {
+		for _, below := range table.groups(oneRootPort, group) {
 			s.ports = append(s.ports, table.port(below, legend))
 		}
 		m.sockets = append(m.sockets, s)
 	}
-	for a := range m.sockets {
-		for b := range a {
-			m.buses = append(m.buses, [2]int{b, a})
-		}
-	}
 	m.assumed = append(m.assumed, "each NUMA node is a separate socket, and every NUMA node has devices: the table has no sockets")
-	if len(m.sockets) > 1 {
-		m.assumed = append(m.assumed, "all sockets are connected directly: the table does not say how")
-	}
+	m.connectAll("the table does not say how")
 	m.assumed = append(m.assumed, "devices of one root port hang from one switch where the table says PIX, and these from another where it says PXB")
 	return m, nil
 }
@@ -159,7 +161,7 @@ func (t *smiTable) groups(limit int, among []int) (groups [][]int) {
 					continue
 				}
 				near := t.near[group[k]][other]
-				sameNode := limit == 4 && t.numa[other] >= 0 && t.numa[other] == t.numa[group[k]]
+				sameNode := limit == oneNode && t.numa[other] >= 0 && t.numa[other] == t.numa[group[k]]
 				if near > 0 && near <= limit || sameNode {
 					seen[other] = true
 					group = append(group, other)
@@ -185,7 +187,7 @@ func (t *smiTable) numaOf(group []int) int {
 // port returns what is below a root port: a switch per PIX group, and one above if there are several.
 func (t *smiTable) port(group []int, legend map[string]string) *pciNode {
 	top := &pciNode{name: "switch-" + t.names[group[0]] + "-top"}
-	for _, switched := range t.groups(1, group) {
+	for _, switched := range t.groups(oneSwitch, group) {
 		leaf := &pciNode{name: "switch-" + t.names[switched[0]]}
 		for _, i := range switched {
 			name := t.names[i]

@@ -8,14 +8,12 @@ import (
 	"github.com/giverny/giverny/linkhealth"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // interval reads every port of a fabric, with its state and five counters.
 func interval(tb testing.TB, spec string) (*topology.Graph, *schema.Snapshot, []*schema.CounterBatch) {
-	g, err := topology.Parse("f", spec)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	g := topologytest.Parse(tb, "f", spec)
 	snap := &schema.Snapshot{Fabric: "f", Links: g.NumLinks(), Interval: schema.IntervalAt(0, int64(time.Minute))}
 	b := &schema.CounterBatch{Fabric: "f"}
 	for l := range schema.LinkID(snap.Links) {

@@ -7,14 +7,12 @@ import (
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 func monitorOf(t *testing.T, spec string) *Monitor {
 	t.Helper()
-	g, err := topology.Parse("f", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "f", spec)
 	m, err := New(g, DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
@@ -50,10 +48,7 @@ func TestRestoredFailuresAreConfirmed(t *testing.T) {
 
 func TestStatesOfOthersAreRefused(t *testing.T) {
 	m := monitorOf(t, "mesh:3")
-	g, err := topology.Parse("f", "mesh:4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "f", "mesh:4")
 	if _, err := Load(g, DefaultConfig(), m.Save(nil)); err == nil {
 		t.Error("a state of another version of the fabric is loaded")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 const second = int64(1e9)
@@ -307,11 +308,7 @@ func registered(reg prometheus.Registerer) *Metrics {
 
 func graphOf(t testing.TB, fabric, spec string) *topology.Graph {
 	t.Helper()
-	g, err := topology.Parse(fabric, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return topologytest.Parse(t, fabric, spec)
 }
 
 func (r *rig) fabric(t testing.TB, g *topology.Graph, sources func() []Source, sinks ...Sink) *Fabric {

@@ -13,6 +13,7 @@ import (
 	"github.com/giverny/giverny/segment/bench"
 	"github.com/giverny/giverny/segment/segmenttest"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // oneTree is a congestion tree on a fat tree: the port to a host, and the links that wait for it.
@@ -24,10 +25,7 @@ type oneTree struct {
 
 func newOneTree(t *testing.T) oneTree {
 	t.Helper()
-	g, err := topology.Parse("f", "fattree:leaves=8,hosts=8,spines=4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "f", "fattree:leaves=8,hosts=8,spines=4")
 	of := oneTree{graph: g}
 	for l := range schema.LinkID(g.NumLinks()) {
 		from, to := g.Device(g.Link(l).From).Name, g.Device(g.Link(l).To).Name
@@ -143,10 +141,7 @@ func TestMemoryIsSavedAndResumes(t *testing.T) {
 			t.Fatalf("byte %d is damaged, and loads", i)
 		}
 	}
-	other, err := topology.Parse("f", "fattree:leaves=4,hosts=8,spines=4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := topologytest.Parse(t, "f", "fattree:leaves=4,hosts=8,spines=4")
 	if err := segment.NewMemory(other, segment.DefaultConfig()).Load(saved); err == nil {
 		t.Error("a memory of another fabric loads")
 	}
@@ -156,10 +151,7 @@ func TestMemoryFollowsTheGraph(t *testing.T) {
 	of := newOneTree(t)
 	s := newSequence(t, of.graph, segment.DefaultConfig())
 	s.step(of.snapshot(38, 7))
-	larger, err := topology.Parse("f", "fattree:leaves=9,hosts=8,spines=4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	larger := topologytest.Parse(t, "f", "fattree:leaves=9,hosts=8,spines=4")
 	moved := topology.Moved(of.graph, larger)
 	s.memory.SetGraph(larger, moved)
 	now := oneTree{graph: larger, root: moved[of.root]}

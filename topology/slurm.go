@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -44,17 +45,15 @@ func ReadSlurm(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string,
 			return nil, nil, fmt.Errorf("%s:%d: %w", name, number, err)
 		}
 		sw := c.slurmNode(s.name, true)
-		for i, list := range [2][]string{s.switches, s.nodes} {
-			for _, peerName := range list {
-				peer := c.slurmNode(peerName, i == 0)
-				if joined[[2]*cableNode{sw, peer}] || sw == peer {
-					continue
-				}
-				joined[[2]*cableNode{sw, peer}], joined[[2]*cableNode{peer, sw}] = true, true
-				a, z := port(sw), port(peer)
-				c.end(a, z, slurmCapacity, number)
-				c.end(z, a, slurmCapacity, number)
+		for i, peerName := range slices.Concat(s.switches, s.nodes) {
+			peer := c.slurmNode(peerName, i < len(s.switches))
+			if joined[[2]*cableNode{sw, peer}] || sw == peer {
+				continue
 			}
+			joined[[2]*cableNode{sw, peer}], joined[[2]*cableNode{peer, sw}] = true, true
+			a, z := port(sw), port(peer)
+			c.end(a, z, slurmCapacity, number)
+			c.end(z, a, slurmCapacity, number)
 		}
 	}
 	if err := scan.Err(); err != nil {

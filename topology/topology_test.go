@@ -7,15 +7,12 @@ import (
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 func parse(t testing.TB, spec string) *topology.Graph {
 	t.Helper()
-	g, err := topology.Parse("test", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return topologytest.Parse(t, "test", spec)
 }
 
 func TestBuiltinSizes(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/simulate/scenario"
-	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // A story that begins now keeps pace with the clock, although its first interval began before it and setting up took time;
@@ -18,10 +18,7 @@ func TestAStoryThatBeginsNowIsNotLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph, err := topology.Parse("f", script.Fabric.Topology)
-	if err != nil {
-		t.Fatal(err)
-	}
+	graph := topologytest.Parse(t, "f", script.Fabric.Topology)
 	began := time.Now()
 	runner, err := scenario.New(graph, script, 1, began.Add(-30*time.Second).UnixNano())
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"pgregory.net/rapid"
 
-	"github.com/giverny/giverny/collectors/collectortest"
 	"github.com/giverny/giverny/ingest/window"
+	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -72,7 +72,7 @@ func TestReplayKeepsPace(t *testing.T) {
 				t.Errorf("speed %v: %d batches in %v s, want %v", c.speed, batches, took, c.seconds)
 			}
 			for name, want := range map[string]float64{"rows_total": 11, "batches_total": 11, "rows_dropped_total": 0} {
-				if got := collectortest.Metric(t, reg, "giverny_bluewaters_"+name); got != want {
+				if got := metric.Sum(t, reg, "giverny_bluewaters_"+name); got != want {
 					t.Errorf("%s = %v, want %v", name, got, want)
 				}
 			}
@@ -98,7 +98,7 @@ func TestReplayEndsWithAnError(t *testing.T) {
 	if err := p.Run(t.Context()); !errors.Is(err, refuse) {
 		t.Errorf("%v", err)
 	}
-	if lost := collectortest.Metric(t, reg, "giverny_bluewaters_batch_rows_lost_total"); lost != 6 {
+	if lost := metric.Sum(t, reg, "giverny_bluewaters_batch_rows_lost_total"); lost != 6 {
 		t.Errorf("%v rows counted as lost, want 6", lost)
 	}
 	var wrong *WrongTopologyError
@@ -106,7 +106,7 @@ func TestReplayEndsWithAnError(t *testing.T) {
 	if err := p.Run(t.Context()); !errors.As(err, &wrong) {
 		t.Errorf("%v", err)
 	}
-	if n := collectortest.Metric(t, reg, "giverny_bluewaters_rows_dropped_total", "outside"); n != 1 {
+	if n := metric.Sum(t, reg, "giverny_bluewaters_rows_dropped_total", "outside"); n != 1 {
 		t.Errorf("%v rows counted as outside", n)
 	}
 	if _, err := NewReplay(&Reader{}, -1, nil, nil, nil); err == nil {

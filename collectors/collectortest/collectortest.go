@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/giverny/giverny/collectors"
+	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -156,7 +157,7 @@ func testIsolation(t *testing.T, f Fixture) {
 	if len(rest) == 0 || len(rest) >= len(whole) {
 		t.Errorf("%d ports were read, %d after %s broke", len(whole), len(rest), f.Broken)
 	}
-	if n := Metric(t, reg, "giverny_collector_device_errors_total"); n == 0 {
+	if n := metric.Sum(t, reg, "giverny_collector_device_errors_total"); n == 0 {
 		t.Errorf("the failure of %s was not counted", f.Broken)
 	}
 }
@@ -217,7 +218,7 @@ func PollHung(t testing.TB, c collectors.Collector, n int) (batches []*schema.Co
 	batches = poll(t, c, n, reg, func(cfg *collectors.Config) {
 		cfg.DeviceTimeout, cfg.DrainTimeout = time.Second, time.Millisecond
 	})
-	return batches, int(Metric(t, reg, "giverny_collector_devices_stuck"))
+	return batches, int(metric.Sum(t, reg, "giverny_collector_devices_stuck"))
 }
 
 func newPoller(t testing.TB, c collectors.Collector, e collectors.Emitter, reg prometheus.Registerer, edits ...func(*collectors.Config)) *collectors.Poller {
@@ -295,32 +296,4 @@ func Readings(batches []*schema.CounterBatch) map[schema.PortName]map[string]uin
 		}
 	}
 	return readings
-}
-
-// Metric sums the series of a metric that have all of the given label values; for a
-// histogram it sums the observation counts.
-func Metric(t testing.TB, reg prometheus.Gatherer, name string, labelValues ...string) (sum float64) {
-	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() != name {
-			continue
-		}
-		for _, m := range family.GetMetric() {
-			var values []string
-			for _, l := range m.GetLabel() {
-				values = append(values, l.GetValue())
-			}
-			if slices.ContainsFunc(labelValues, func(v string) bool { return !slices.Contains(values, v) }) {
-				continue
-			}
-			sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
-		}
-		return sum
-	}
-	t.Fatalf("there is no metric %s", name)
-	return 0
 }

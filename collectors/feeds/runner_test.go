@@ -19,8 +19,10 @@ import (
 
 	"github.com/giverny/giverny/collectors/feeds"
 	"github.com/giverny/giverny/collectors/nodes"
+	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // script is a source with scripted reads.
@@ -87,11 +89,7 @@ func (e *taker) EmitTraffic(_ context.Context, _ string, rows []schema.JobTraffi
 
 func graph(t *testing.T, spec, fabric string) *topology.Graph {
 	t.Helper()
-	g, err := topology.Parse(fabric, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return topologytest.Parse(t, fabric, spec)
 }
 
 type bench struct {
@@ -116,25 +114,6 @@ func newBench(t *testing.T, m nodes.Map, reads ...func(now time.Time) (feeds.Row
 		t.Fatal(err)
 	}
 	return b
-}
-
-// metric returns the value of a counter or gauge with a label.
-func (b *bench) metric(t *testing.T, name, label string) float64 {
-	t.Helper()
-	families, err := b.reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			text := fmt.Sprint(m.GetLabel())
-			if f.GetName() == name && (label == "" || strings.Contains(text, `"`+label+`"`)) {
-				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
-			}
-		}
-	}
-	t.Fatalf("no metric %s with %s", name, label)
-	return 0
 }
 
 func job(id string, start, end time.Time, of ...string) schema.Job {
@@ -189,11 +168,11 @@ func TestRows(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for reason, n := range map[string]float64{feeds.Malformed: 3, feeds.NoDevice: 2, feeds.NoPort: 1, feeds.Future: 1, feeds.Backwards: 1, feeds.Unsendable: 3, feeds.TooMany: 0} {
-		if v := b.metric(t, "giverny_feed_rows_dropped_total", reason); v != n {
+		if v := metric.Sum(t, b.reg, "giverny_feed_rows_dropped_total", reason); v != n {
 			t.Errorf("%v dropped as %s, want %v", v, reason, n)
 		}
 	}
-	if u, m := b.metric(t, "giverny_feed_nodes_unknown_total", "unknown"), b.metric(t, "giverny_feed_nodes_unknown_total", "mapped_away"); u != 3 || m != 1 {
+	if u, m := metric.Sum(t, b.reg, "giverny_feed_nodes_unknown_total", "unknown"), metric.Sum(t, b.reg, "giverny_feed_nodes_unknown_total", "mapped_away"); u != 3 || m != 1 {
 		t.Errorf("%v unknown and %v mapped away, want 3 and 1", u, m)
 	}
 	if h := b.Health(); h.State != feeds.Implausible || h.Rows != 9 {
@@ -230,7 +209,7 @@ func TestStates(t *testing.T) {
 				time.Sleep(wait)
 				b.Once(t.Context())
 			}
-			if s := b.Health().State; s != want || b.metric(t, "giverny_feed_state", string(want)) != 1 {
+			if s := b.Health().State; s != want || metric.Sum(t, b.reg, "giverny_feed_state", string(want)) != 1 {
 				t.Errorf("%s: %s, want %s", what, s, want)
 			}
 		}
@@ -263,6 +242,20 @@ func TestStates(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 		step("one runs here", time.Second, good, 1, feeds.OK)
+		garbled := func(now time.Time) (rows feeds.Rows, err error) {
+			rows.Refuse(feeds.NoTime, "jobs.csv:2", "start \"1767571220000\"")
+			return rows, nil
+		}
+		step("some rows cannot be parsed", 10*time.Second, garbled, 19, feeds.OK)
+		step("twenty cannot", time.Second, garbled, 1, feeds.Unusable)
+		if text := b.State(); text != `unusable (none of the last 20 rows can be parsed, for example jobs.csv:2: start "1767571220000")` {
+			t.Errorf("%s", text)
+		}
+		step("one row among unchanged ones", time.Second, func(now time.Time) (feeds.Rows, error) {
+			rows, err := garbled(now)
+			rows.Listed = 5
+			return rows, err
+		}, 30, feeds.OK)
 		fresh := newBench(t, nil, elsewhere)
 		for range 3 {
 			fresh.Once(t.Context())
@@ -318,12 +311,12 @@ func TestEmitterFails(t *testing.T) {
 			return nil
 		}
 		b.Once(t.Context())
-		if len(b.out.jobs) != 1 || b.source.read != 1 || b.source.committed != 1 || b.metric(t, "giverny_feed_retries_total", "") != 4 {
+		if len(b.out.jobs) != 1 || b.source.read != 1 || b.source.committed != 1 || metric.Sum(t, b.reg, "giverny_feed_retries_total") != 4 {
 			t.Errorf("%d jobs, %d reads, %d committed", len(b.out.jobs), b.source.read, b.source.committed)
 		}
 		b.out.refuse = func(int) error { return &feeds.FinalError{Err: errors.New("too large")} }
 		b.Once(t.Context())
-		if len(b.out.jobs) != 1 || b.metric(t, "giverny_feed_rows_dropped_total", feeds.NotTaken) != 1 {
+		if len(b.out.jobs) != 1 || metric.Sum(t, b.reg, "giverny_feed_rows_dropped_total", feeds.NotTaken) != 1 {
 			t.Error("a row that was refused for good is not counted")
 		}
 		// One row of many is rejected: the others are accepted.
@@ -335,7 +328,7 @@ func TestEmitterFails(t *testing.T) {
 		}
 		b.out.refuse, b.out.refuseJob = nil, "many5"
 		b.Once(t.Context())
-		if len(b.out.jobs) != 9 || b.metric(t, "giverny_feed_rows_dropped_total", feeds.NotTaken) != 2 {
+		if len(b.out.jobs) != 9 || metric.Sum(t, b.reg, "giverny_feed_rows_dropped_total", feeds.NotTaken) != 2 {
 			t.Errorf("%d jobs were taken, want 9", len(b.out.jobs))
 		}
 		b.out.refuse = func(int) error { return errors.New("the disk is full") }
@@ -384,7 +377,7 @@ func TestFaultsAreLoggedOnce(t *testing.T) {
 	if n := strings.Count(b.log.String(), "jobs.csv:7: malformed: no job id"); n != 1 {
 		t.Errorf("logged %d times, want once:\n%s", n, b.log.String())
 	}
-	if v := b.metric(t, "giverny_feed_rows_dropped_total", feeds.Malformed); v != 2 {
+	if v := metric.Sum(t, b.reg, "giverny_feed_rows_dropped_total", feeds.Malformed); v != 2 {
 		t.Errorf("%v counted, want 2", v)
 	}
 }

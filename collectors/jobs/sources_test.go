@@ -92,6 +92,8 @@ func TestSqueueSource(t *testing.T) {
 	s = open(t, cfg, dir)
 	put(fmt.Sprintf(queue, queued(2)))
 	want(t, "after a restart", read(t, s, "01:05"), "1 left the queue")
+	put(strings.ReplaceAll(fmt.Sprintf(queue, queued(2)), fmt.Sprint(int64(at("00:30"))/1e9), fmt.Sprint(int64(at("00:30"))/1e6)))
+	want(t, "times in milliseconds", read(t, s, "01:06"))
 	cfg.Command = []string{"sh", "-c", "echo broken >&2; exit 3"}
 	if _, err := open(t, cfg, t.TempDir()).Read(t.Context(), at("01:06").Time()); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("a command that fails: %v", err)
@@ -283,6 +285,9 @@ func TestKubernetesSource(t *testing.T) {
 	api.gone = true
 	api.pages = []string{pod("b", "llama-1", llama, "", "n2", "Succeeded", "00:31", "01:10", 20) + "," + pod("w", "llama-2", llama, "", "n4", "Succeeded", "01:00", "01:11", 21)}
 	want(t, "after 410", read(t, s, "01:12"), "ml/llama Succeeded", "ml/web-6d4 left the queue")
+	if got := api.asked[3]; !strings.Contains(got, "watch=true rv=13 ") {
+		t.Errorf("the watch after a bookmark asked %s", got)
+	}
 	want(t, "what has ended is listed again, without its first pod", read(t, s, "01:13"))
 	api.events = []string{event("DELETED", pod("w", "llama-2", llama, "", "n4", "Succeeded", "01:00", "01:11", 22))}
 	want(t, "its pods are removed one by one", read(t, s, "01:14"))
@@ -355,5 +360,14 @@ func TestPasswordsOfAddressesAreInNoError(t *testing.T) {
 	wrong := jobs.SlurmrestdConfig{URL: secret.NewURL("ftp://giverny:hunter2@host"), Limits: jobs.Limits{MaxJobs: 10}}
 	if err := wrong.Validate(); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestVersionsOfSlurmrestd(t *testing.T) {
+	for version, good := range map[string]bool{"": true, "v0.0.40": true, "v1": false, "0.0.40": false} {
+		cfg := jobs.SlurmrestdConfig{Version: version, Limits: jobs.Limits{MaxJobs: 10}}
+		if err := cfg.Validate(); (err == nil) != good {
+			t.Errorf("version %q: %v", version, err)
+		}
 	}
 }

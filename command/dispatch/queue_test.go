@@ -4,18 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/giverny/giverny/command/dispatch"
-	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -28,31 +26,11 @@ func slowHost(peer string, change func(*schema.Diagnosis)) schema.Diagnosis {
 	return d
 }
 
-// audit keeps what is stored.
-type audit struct {
-	mu   sync.Mutex
-	rows []schema.FeedbackAction
-}
-
-func (a *audit) StoreFeedback(_ context.Context, _ string, rows []schema.FeedbackAction) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.rows = append(a.rows, rows...)
-	return nil
-}
-
 // startQueue runs a queue until stop, which returns the audit, one action per line.
-func startQueue(t *testing.T, cfg dispatch.PolicyConfig, plan func(context.Context, schema.Diagnosis) (dispatch.Launch, error)) (q *dispatch.Queue, rec *record.Recorder, refusedBusy func() float64, stop func() string) {
+func startQueue(t *testing.T, cfg dispatch.PolicyConfig, plan func(context.Context, schema.Diagnosis) (dispatch.Launch, error)) (q *dispatch.Queue, rec *recordtest.Recorder, stop func() string) {
 	t.Helper()
-	registry := prometheus.NewRegistry()
-	metrics, err := record.NewMetrics(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept := &audit{}
-	trail := record.NewTrail(kept, metrics)
-	rec = record.New("probes", dispatch.Reasons(), metrics, trail, slog.New(slog.DiscardHandler))
-	q = dispatch.NewQueue("probes", cfg, []string{"f"}, rec, time.Now)
+	rec = recordtest.New(t, "probes", dispatch.Reasons())
+	q = dispatch.NewQueue("probes", cfg, []string{"f"}, rec.Recorder, time.Now)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -60,26 +38,12 @@ func startQueue(t *testing.T, cfg dispatch.PolicyConfig, plan func(context.Conte
 			t.Error(err)
 		}
 	})
-	running.Go(func() { trail.Run(ctx) })
-	refusedBusy = func() float64 {
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range families {
-			for _, m := range f.GetMetric() {
-				if f.GetName() == "giverny_feedback_refused_total" && m.GetLabel()[0].GetValue() == dispatch.RefusedBusy {
-					return m.GetCounter().GetValue()
-				}
-			}
-		}
-		return -1
-	}
-	return q, rec, refusedBusy, func() string {
+	running.Go(func() { rec.Trail.Run(ctx) })
+	return q, rec, func() string {
 		cancel()
 		running.Wait()
 		var text strings.Builder
-		for _, a := range kept.rows {
+		for _, a := range rec.Audit.Rows() {
 			fmt.Fprintf(&text, "%s %s %s %s dry %v score %.0f id %s\n", a.Action, a.Target, a.Outcome, a.Reason, a.DryRun, a.Score, a.After)
 		}
 		return text.String()
@@ -91,7 +55,7 @@ func startQueue(t *testing.T, cfg dispatch.PolicyConfig, plan func(context.Conte
 func TestWhichDiagnosesAreActedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var planned []string
-		q, _, _, stop := startQueue(t, dispatch.PolicyConfig{Confidence: .8}, func(_ context.Context, d schema.Diagnosis) (dispatch.Launch, error) {
+		q, _, stop := startQueue(t, dispatch.PolicyConfig{Confidence: .8}, func(_ context.Context, d schema.Diagnosis) (dispatch.Launch, error) {
 			planned = append(planned, d.Root.Peer)
 			return dispatch.Launch{}, dispatch.Refuse(dispatch.RefusedOften, "enough")
 		})
@@ -124,7 +88,7 @@ func TestABusyQueueNeverBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := make(chan bool)
 		var planned []string
-		q, _, refusedBusy, stop := startQueue(t, dispatch.PolicyConfig{Confidence: .8}, func(_ context.Context, d schema.Diagnosis) (dispatch.Launch, error) {
+		q, rec, stop := startQueue(t, dispatch.PolicyConfig{Confidence: .8}, func(_ context.Context, d schema.Diagnosis) (dispatch.Launch, error) {
 			planned = append(planned, d.Root.Peer)
 			<-next
 			return dispatch.Launch{}, &dispatch.NoHostError{Err: errors.New("no agent")}
@@ -148,7 +112,7 @@ func TestABusyQueueNeverBlocks(t *testing.T) {
 		next <- true
 		synctest.Wait()
 		audited := stop()
-		if n := refusedBusy(); n != 1 {
+		if n := metric.Sum(t, rec.Registry, "giverny_feedback_refused_total", dispatch.RefusedBusy); n != 1 {
 			t.Errorf("%v dropped as busy, want n3 once", n)
 		}
 		if got := fmt.Sprint(planned); got != "[n1 n2 n3]" || strings.Count(audited, "refused no_host: no agent dry false score 80") != 3 {
@@ -175,7 +139,7 @@ func TestOutcomesOfLaunches(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			sent := 0
-			q, rec, _, stop := startQueue(t, dispatch.PolicyConfig{Confidence: .8, DryRun: c.dry}, func(context.Context, schema.Diagnosis) (dispatch.Launch, error) {
+			q, rec, stop := startQueue(t, dispatch.PolicyConfig{Confidence: .8, DryRun: c.dry}, func(context.Context, schema.Diagnosis) (dispatch.Launch, error) {
 				return dispatch.Launch{Agent: "gpu-1", Reason: "why", ID: "A1", Send: func() error { sent++; return c.send }}, c.plan
 			})
 			if err := q.Put(t.Context(), &schema.IntervalResult{Diagnoses: []schema.Diagnosis{slowHost("n1", nil)}}); err != nil {

@@ -1,23 +1,16 @@
 package alertmanager
 
 import (
-	"log/slog"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/schema"
 )
 
 func newAlertmanager(t *testing.T) *Alertmanager {
 	t.Helper()
-	metrics, err := record.NewMetrics(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := New(DefaultConfig(), record.New("alertmanager", Reasons(), metrics, record.NewTrail(nil, metrics), slog.New(slog.DiscardHandler)))
+	a, err := New(DefaultConfig(), recordtest.New(t, "alertmanager", Reasons()).Recorder)
 	if err != nil {
 		t.Fatal(err)
 	}

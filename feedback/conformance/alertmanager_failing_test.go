@@ -13,19 +13,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/giverny/giverny/feedback/alertmanager"
 	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 )
 
 // runAlerts sends alerts to members of a cluster until the test ends. state returns the health state.
 func runAlerts(t *testing.T, change func(*alertmanager.Config), members ...string) (a *alertmanager.Alertmanager, state func() string) {
 	t.Helper()
-	return runRecorded(t, recorder(t, "alertmanager", alertmanager.Reasons()), change, members...)
+	return runRecorded(t, recordtest.New(t, "alertmanager", alertmanager.Reasons()).Recorder, change, members...)
 }
 
 func runRecorded(t *testing.T, rec *record.Recorder, change func(*alertmanager.Config), members ...string) (a *alertmanager.Alertmanager, state func() string) {
@@ -90,30 +91,16 @@ func TestAMemberThatHangsDelaysNoOther(t *testing.T) {
 
 // A dead member does not keep alerts from the others, and each failure is counted.
 func TestADeadMemberIsCounted(t *testing.T) {
-	member, registry := startAlertmanager(t), prometheus.NewRegistry()
+	member, recorder := startAlertmanager(t), recordtest.New(t, "alertmanager", alertmanager.Reasons())
 	dead := httptest.NewServer(http.NotFoundHandler())
 	dead.Close()
-	a, state := runRecorded(t, recorderOf(t, registry, "alertmanager", alertmanager.Reasons()), func(c *alertmanager.Config) { c.Resend = time.Second }, dead.URL, "http://"+member)
+	a, state := runRecorded(t, recorder.Recorder, func(c *alertmanager.Config) { c.Resend = time.Second }, dead.URL, "http://"+member)
 	a.Take(result(1, regions(2)...))
 	await(t, "the alerts", func() bool { return len(alerts(t, member)) == 2 })
-	await(t, "two faults", func() bool { return faultsIn(t, registry) >= 2 })
+	await(t, "two faults", func() bool { return metric.Sum(t, recorder.Registry, "giverny_feedback_faults_total") >= 2 })
 	if state() != "" {
 		t.Errorf("health says %q though a member takes all", state())
 	}
-}
-
-func faultsIn(t *testing.T, registry *prometheus.Registry) (n float64) {
-	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() == "giverny_feedback_faults_total" {
-			n += f.GetMetric()[0].GetCounter().GetValue()
-		}
-	}
-	return n
 }
 
 // Alerts that a member rejects or answers late are re-sent until accepted; health describes the problem meanwhile.

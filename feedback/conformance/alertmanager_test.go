@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,11 +17,10 @@ import (
 	"github.com/prometheus/alertmanager/api/v2/client"
 	"github.com/prometheus/alertmanager/api/v2/client/alert"
 	"github.com/prometheus/alertmanager/api/v2/models"
-	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/giverny/giverny/feedback/alertmanager"
-	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/internal/test/freeport"
 	"github.com/giverny/giverny/schema"
@@ -73,25 +70,6 @@ func await(t *testing.T, what string, done func() bool) {
 	}
 }
 
-type discard struct{}
-
-func (discard) StoreFeedback(context.Context, string, []schema.FeedbackAction) error { return nil }
-
-func recorder(t *testing.T, sink string, reasons []string) *record.Recorder {
-	t.Helper()
-	return recorderOf(t, prometheus.NewRegistry(), sink, reasons)
-}
-
-// recorderOf returns a recorder whose metrics are in a registry.
-func recorderOf(t *testing.T, registry *prometheus.Registry, sink string, reasons []string) *record.Recorder {
-	t.Helper()
-	metrics, err := record.NewMetrics(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return record.New(sink, reasons, metrics, record.NewTrail(discard{}, metrics), slog.New(slog.NewTextHandler(io.Discard, nil)))
-}
-
 func result(minute int64, regions ...schema.Region) *schema.IntervalResult {
 	return &schema.IntervalResult{Regions: regions, Snapshot: &schema.Snapshot{Fabric: "ib0",
 		Interval: schema.Interval{StartNanos: time.Now().Add(time.Duration(minute-60) * time.Minute).UnixNano(), DurationNanos: int64(time.Minute)}}}
@@ -126,7 +104,7 @@ func TestRegionsAreAlerts(t *testing.T) {
 	if err := cfg.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	a, err := alertmanager.New(cfg, recorder(t, "alertmanager", alertmanager.Reasons()))
+	a, err := alertmanager.New(cfg, recordtest.New(t, "alertmanager", alertmanager.Reasons()).Recorder)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/giverny/giverny/feedback/kubernetes"
 	"github.com/giverny/giverny/feedback/policy"
 	"github.com/giverny/giverny/feedback/reconcile"
+	"github.com/giverny/giverny/feedback/record/recordtest"
 )
 
 func startExtender(t *testing.T, change func(*kubernetes.ExtenderConfig)) *httptest.Server {
@@ -29,7 +30,7 @@ func startExtender(t *testing.T, change func(*kubernetes.ExtenderConfig)) *httpt
 	if change != nil {
 		change(&cfg)
 	}
-	e := kubernetes.NewExtender(cfg, recorder(t, "kubernetes-extender", kubernetes.ExtenderReasons()), slog.New(slog.NewTextHandler(io.Discard, nil)))
+	e := kubernetes.NewExtender(cfg, recordtest.New(t, "kubernetes-extender", kubernetes.ExtenderReasons()).Recorder, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	e.Take(reconcile.Scores{Fabric: "ib0", Nodes: []policy.Score{{Node: "host1", Score: 95, Reason: "1 of its 1 links are congested"}, {Node: "host2", Score: 40}}})
 	e.Take(reconcile.Scores{Fabric: "ib1", Nodes: []policy.Score{{Node: "host2", Score: 52}}})
 	mux := http.NewServeMux()

@@ -7,20 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/feedback/record/recordtest"
 )
 
 // The error for a request above the listener's limit names the key to change.
 func TestARequestThatIsTooLarge(t *testing.T) {
-	metrics, err := record.NewMetrics(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := slog.New(slog.DiscardHandler)
 	mux := http.NewServeMux()
-	NewExtender(ExtenderConfig{}, record.New("kubernetes-extender", ExtenderReasons(), metrics, nil, log), log).Register(mux)
+	NewExtender(ExtenderConfig{}, recordtest.New(t, "kubernetes-extender", ExtenderReasons()).Recorder, slog.New(slog.DiscardHandler)).Register(mux)
 	w := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/feedback/kubernetes/filter", strings.NewReader(`{"NodeNames":["n1"]}`))
 	r.Body = http.MaxBytesReader(w, r.Body, 8)

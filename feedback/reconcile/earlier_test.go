@@ -3,7 +3,6 @@ package reconcile_test
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"maps"
 	"slices"
@@ -11,11 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/giverny/giverny/feedback/policy"
 	"github.com/giverny/giverny/feedback/reconcile"
-	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/feedback/record/recordtest"
 )
 
 // labelled is a scheduler that marks nodes with a label of a configurable key: a State says only whether a node has it.
@@ -72,15 +69,10 @@ func TestMarksOfAnEarlierConfigurationAreUndone(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			dir, down, labels := t.TempDir(), false, map[string][]string{}
 			run := func(key string, idle bool) (r *reconcile.Reconciler, stop func() error) {
-				metrics, err := record.NewMetrics(prometheus.NewRegistry())
-				if err != nil {
-					t.Fatal(err)
-				}
-				log := slog.New(slog.NewTextHandler(io.Discard, nil))
 				cfg := reconcile.Config{Dir: dir, StopTimeout: time.Second, Policy: policy.DefaultConfig(), Marks: key, Idle: idle,
 					Earlier: func(marks string) (reconcile.Scheduler, error) { return labelled{marks, labels, &down}, nil }}
 				cfg.Policy.Allow, cfg.Policy.RaiseAfter = []string{"*"}, 0
-				r = reconcile.New(cfg, labelled{key, labels, &down}, record.New("fake", reconcile.Reasons(), metrics, record.NewTrail(&audit{}, metrics), log), log)
+				r = reconcile.New(cfg, labelled{key, labels, &down}, recordtest.New(t, "fake", reconcile.Reasons()).Recorder, slog.New(slog.DiscardHandler))
 				ctx, cancel := context.WithCancel(context.Background())
 				done := make(chan error, 1)
 				go func() { done <- r.Run(ctx) }()

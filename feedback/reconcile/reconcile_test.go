@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -16,12 +15,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/giverny/giverny/feedback/policy"
 	"github.com/giverny/giverny/feedback/reconcile"
-	"github.com/giverny/giverny/feedback/record"
-	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/feedback/record/recordtest"
+	"github.com/giverny/giverny/internal/test/metric"
 )
 
 // fake is a scheduler whose nodes have a weight, as a string; a mark sets it to "marked".
@@ -139,26 +136,12 @@ func (f *fake) set(name string, s reconcile.State) {
 
 func never() bool { return false }
 
-type audit struct {
-	mu   sync.Mutex
-	rows []schema.FeedbackAction
-}
-
-func (a *audit) StoreFeedback(_ context.Context, _ string, rows []schema.FeedbackAction) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.rows = append(a.rows, rows...)
-	return nil
-}
-
 // running is a running reconciler; stop stops it and returns the result of Run.
 type running struct {
 	*reconcile.Reconciler
-	record  *record.Recorder
-	metrics *prometheus.Registry
-	audit   *audit
-	stop    func() error
-	at      int64
+	record *recordtest.Recorder
+	stop   func() error
+	at     int64
 }
 
 func start(t *testing.T, f *fake, change func(*reconcile.Config)) *running {
@@ -168,21 +151,13 @@ func start(t *testing.T, f *fake, change func(*reconcile.Config)) *running {
 	if change != nil {
 		change(&cfg)
 	}
-	registry := prometheus.NewRegistry()
-	metrics, err := record.NewMetrics(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	r := &running{audit: &audit{}, metrics: registry}
-	trail := record.NewTrail(r.audit, metrics)
-	r.record = record.New("fake", reconcile.Reasons(), metrics, trail, log)
-	r.Reconciler = reconcile.New(cfg, f, r.record, log)
+	r := &running{record: recordtest.New(t, "fake", reconcile.Reasons())}
+	r.Reconciler = reconcile.New(cfg, f, r.record.Recorder, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	done, written := make(chan error, 1), make(chan struct{})
 	recording, end := context.WithCancel(context.Background())
 	go func() { done <- r.Run(ctx) }()
-	go func() { trail.Run(recording); close(written) }()
+	go func() { r.record.Trail.Run(recording); close(written) }()
 	r.stop = sync.OnceValue(func() error {
 		cancel()
 		err := <-done
@@ -205,29 +180,11 @@ func (r *running) score(names ...string) {
 }
 
 func (r *running) audited() string {
-	r.audit.mu.Lock()
-	defer r.audit.mu.Unlock()
 	var b strings.Builder
-	for _, a := range r.audit.rows {
+	for _, a := range r.record.Audit.Rows() {
 		fmt.Fprintf(&b, "%s %s %s\n", a.Action, a.Target, a.Outcome)
 	}
 	return b.String()
-}
-
-// metric is the value of a gauge.
-func (r *running) metric(t *testing.T, name string) float64 {
-	t.Helper()
-	families, err := r.metrics.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() == name {
-			return f.GetMetric()[0].GetGauge().GetValue()
-		}
-	}
-	t.Fatalf("no metric %s", name)
-	return 0
 }
 
 func TestMarkAndRelief(t *testing.T) {
@@ -273,7 +230,7 @@ func TestADryRunChangesNothing(t *testing.T) {
 			marked float64
 		}{{[]string{"n1", "n3", "gone"}, 1}, {[]string{"n1", "n2"}, 2}, {nil, 0}, {[]string{"n1"}, 1}} {
 			r.score(step.hot...)
-			if got := r.metric(t, "giverny_feedback_marked_nodes"); got != step.marked {
+			if got := metric.Sum(t, r.record.Registry, "giverny_feedback_marked_nodes"); got != step.marked {
 				t.Errorf("%v: %v nodes would be marked, want %v", step.hot, got, step.marked)
 			}
 		}
@@ -291,7 +248,7 @@ func TestADryRunChangesNothing(t *testing.T) {
 		if got != want || len(f.changed) != 0 {
 			t.Errorf("changed %v; the audit:\n%s", f.changed, got)
 		}
-		for _, a := range r.audit.rows {
+		for _, a := range r.record.Audit.Rows() {
 			if !a.DryRun {
 				t.Errorf("%+v is no dry run", a)
 			}
@@ -325,7 +282,7 @@ func TestReliefOfALostMark(t *testing.T) {
 		f := &fake{t: t, dir: t.TempDir(), nodes: map[string]reconcile.State{"n1": "1"}, fails: never}
 		r := start(t, f, nil)
 		r.score("n1")
-		if got := r.metric(t, "giverny_feedback_pending"); got != 0 {
+		if got := metric.Sum(t, r.record.Registry, "giverny_feedback_pending"); got != 0 {
 			t.Errorf("%v changes pending once it is marked", got)
 		}
 		f.set("n1", "1")

@@ -111,7 +111,7 @@ func TestUnmarkableNodesTakeNoPlace(t *testing.T) {
 			t.Error(err)
 		}
 		told := map[string]int{}
-		for _, a := range r.audit.rows {
+		for _, a := range r.record.Audit.Rows() {
 			reason, _, _ := strings.Cut(a.Reason, ":")
 			told[a.Target+" "+reason]++
 		}
@@ -170,14 +170,14 @@ func TestThousandsOfRefusalsAreSummedUp(t *testing.T) {
 		if err := r.stop(); err != nil {
 			t.Error(err)
 		}
-		if n := len(r.audit.rows); n > 25 || !strings.Contains(r.audited(), "mark 4983 more nodes refused") {
+		if n := len(r.record.Audit.Rows()); n > 25 || !strings.Contains(r.audited(), "mark 4983 more nodes refused") {
 			t.Errorf("%d rows of the audit:\n%.2000s", n, r.audited())
 		}
 		want := "# HELP giverny_feedback_refused_total Changes refused and deliveries dropped, by reason.\n# TYPE giverny_feedback_refused_total counter\n"
 		for _, reason := range slices.Sorted(slices.Values(reconcile.Reasons())) {
 			want += fmt.Sprintf("giverny_feedback_refused_total{reason=%q,sink=\"fake\"} %d\n", reason, map[string]int{"too_many": 4999}[reason])
 		}
-		if err := testutil.GatherAndCompare(r.metrics, strings.NewReader(want), "giverny_feedback_refused_total"); err != nil {
+		if err := testutil.GatherAndCompare(r.record.Registry, strings.NewReader(want), "giverny_feedback_refused_total"); err != nil {
 			t.Error(err)
 		}
 	})

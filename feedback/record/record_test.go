@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -96,7 +97,8 @@ giverny_feedback_refused_total{reason="unknown_node",sink="slurm"} 1`)
 # TYPE giverny_feedback_actions_total counter
 giverny_feedback_actions_total{action="mark",dry_run="false",outcome="refused",sink="slurm"} 1
 giverny_feedback_actions_total{action="mark",dry_run="true",outcome="done",sink="slurm"} 1`)
-		for _, text := range []string{"target=n7", `reason="unknown_node: why\nnot"`, "target=n8", "dry_run=true"} {
+		b.Acted(schema.FeedbackAction{Action: "mark", Target: "n9", Fabric: "ib1", Outcome: schema.FeedbackFailed})
+		for _, text := range []string{"level=INFO", "level=WARN msg=\"feedback: action\" sink=slurm action=mark target=n9", "target=n7", `reason="unknown_node: why\nnot"`, "target=n8", "dry_run=true"} {
 			if !strings.Contains(b.log.String(), text) {
 				t.Errorf("the log has no %s: %s", text, b.log.String())
 			}
@@ -108,7 +110,7 @@ giverny_feedback_actions_total{action="mark",dry_run="true",outcome="done",sink=
 		if got := b.store.of("ib0"); !slices.Equal(got, []string{"slurm n7 refused"}) {
 			t.Errorf("ib0 %v", got)
 		}
-		if got := b.store.of("ib1"); !slices.Equal(got, []string{"slurm n8 done"}) {
+		if got := b.store.of("ib1"); !slices.Equal(got, []string{"slurm n8 done", "slurm n9 failed"}) {
 			t.Errorf("ib1 %v", got)
 		}
 	})
@@ -121,10 +123,12 @@ func TestAFailingPartIsLoggedOnce(t *testing.T) {
 		b.Impaired(errors.New("no answer from b:9093"))
 		b.Worked()
 	}
-	b.Impaired(nil)
-	b.want(t, "giverny_feedback_faults_total", `# HELP giverny_feedback_faults_total Failed calls to the target of a sink, or to a part of it such as a member of a cluster, each followed by a retry.
-# TYPE giverny_feedback_faults_total counter
-giverny_feedback_faults_total{sink="slurm"} 3`)
+	for range 2 {
+		b.Impaired(nil)
+	}
+	if n := metric.Sum(t, b.registry, "giverny_feedback_faults_total"); n != 3 {
+		t.Errorf("%g faults, want 3", n)
+	}
 	log := b.log.String()
 	if strings.Count(log, "part of the sink failed") != 1 || !strings.Contains(log, "b:9093") || strings.Count(log, "work again") != 1 {
 		t.Errorf("the log says %s", log)
@@ -166,8 +170,16 @@ giverny_feedback_audit_dropped_total 5`)
 				t.Fatalf("row %d is %q, want %q", i, row, want)
 			}
 		}
+		b.store.set(true)
+		b.Acted(schema.FeedbackAction{Action: "relieve", Target: "a", Fabric: "ib0", Outcome: schema.FeedbackDone})
 		cancel()
 		<-done
+		if n := b.trail.Waiting(); n != 1 {
+			t.Errorf("%d rows are not stored at the end", n)
+		}
+		b.want(t, "giverny_feedback_audit_dropped_total", `# HELP giverny_feedback_audit_dropped_total Audit rows that were dropped because the store was unreachable for too long; the log has them.
+# TYPE giverny_feedback_audit_dropped_total counter
+giverny_feedback_audit_dropped_total 6`)
 	})
 }
 
@@ -178,7 +190,17 @@ func TestFaultsAreAState(t *testing.T) {
 		if b.State() != "" {
 			t.Errorf("state %q", b.State())
 		}
+		now := func(up, failing float64) {
+			t.Helper()
+			for name, want := range map[string]float64{"up": up, "pending": 4, "marked_nodes": 2, "faults_total": failing} {
+				if got := metric.Sum(t, b.registry, "giverny_feedback_"+name, "slurm"); got != want {
+					t.Errorf("%s is %g, want %g", name, got, want)
+				}
+			}
+		}
 		b.Pending(4)
+		b.Marked(2)
+		now(1, 0)
 		for range 3 {
 			b.Failed(errors.New("controller down"), time.Second)
 			time.Sleep(20 * time.Second)
@@ -193,12 +215,19 @@ func TestFaultsAreAState(t *testing.T) {
 		if n := strings.Count(b.log.String(), "sink failed, retrying"); n != 2 {
 			t.Errorf("another fault: logged %d times", n)
 		}
-		b.Worked()
-		if b.State() != "" || !strings.Contains(b.log.String(), "sink works again") {
+		now(0, 4)
+		if last := metric.Sum(t, b.registry, "giverny_feedback_last_success_timestamp_seconds"); last != 0 {
+			t.Errorf("last success at %g, want 0: never", last)
+		}
+		for range 2 {
+			b.Worked()
+		}
+		if b.State() != "" || strings.Count(b.log.String(), "sink works again") != 1 {
 			t.Errorf("state %q, log %s", b.State(), b.log.String())
 		}
-		b.want(t, "giverny_feedback_faults_total", `# HELP giverny_feedback_faults_total Failed calls to the target of a sink, or to a part of it such as a member of a cluster, each followed by a retry.
-# TYPE giverny_feedback_faults_total counter
-giverny_feedback_faults_total{sink="slurm"} 4`)
+		now(1, 4)
+		if last, want := metric.Sum(t, b.registry, "giverny_feedback_last_success_timestamp_seconds"), float64(time.Now().Unix()); last != want {
+			t.Errorf("last success at %g, want %g", last, want)
+		}
 	})
 }

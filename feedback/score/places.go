@@ -1,6 +1,8 @@
 package score
 
 import (
+	"slices"
+
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -39,7 +41,7 @@ func (p *places) near(region *schema.Region, d *schema.Diagnosis) map[topology.D
 	at := map[topology.DeviceID]place{}
 	p.accused(region, d, at)
 	touched := p.touched(region)
-	for dev := range touched {
+	for _, dev := range touched {
 		if p.isHost[dev] {
 			links, of := p.count(dev, func(schema.LinkID) bool { return true })
 			p.set(at, dev, place{relation: Own, weight: p.share(1, links, of), links: links, of: of})
@@ -95,15 +97,16 @@ func rootText(r *schema.Root, own bool) string {
 	return what + r.Device + port + ", which leads to this host"
 }
 
-// touched marks the region's links and returns the devices at their ends.
-func (p *places) touched(region *schema.Region) map[topology.DeviceID]bool {
-	devices := map[topology.DeviceID]bool{}
+// touched marks the region's links and returns the devices at their ends, in order, so that of two leaves of equal weight
+// a host always has the same one.
+func (p *places) touched(region *schema.Region) (devices []topology.DeviceID) {
 	for _, l := range region.Links {
 		p.inRegion[l] = true
 		from, to := p.g.Ends(l)
-		devices[from], devices[to] = true, true
+		devices = append(devices, from, to)
 	}
-	return devices
+	slices.Sort(devices)
+	return slices.Compact(devices)
 }
 
 // spread is a breadth-first search outwards from the region's switches. If hosts are
@@ -111,14 +114,11 @@ func (p *places) touched(region *schema.Region) map[topology.DeviceID]bool {
 // weight halves with each further switch. A switch whose only links in the region lead
 // to hosts, such as an incast's leaf, is no starting point: those hosts are congested,
 // the switch is not.
-func (p *places) spread(touched map[topology.DeviceID]bool, at map[topology.DeviceID]place) {
+func (p *places) spread(touched []topology.DeviceID, at map[topology.DeviceID]place) {
 	var level []topology.DeviceID
 	seen := make(map[topology.DeviceID]bool, len(touched))
-	for dev := range touched {
+	for _, dev := range touched {
 		seen[dev] = true
-		if !p.g.IsSwitch(dev) {
-			continue
-		}
 		links, of := p.count(dev, p.betweenSwitches)
 		if links == 0 {
 			continue

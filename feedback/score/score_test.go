@@ -1,6 +1,7 @@
 package score_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,21 +10,22 @@ import (
 	"github.com/giverny/giverny/feedback/score"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 func parse(t testing.TB, spec string) *topology.Graph {
 	t.Helper()
-	g, err := topology.Parse("ib0", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return topologytest.Parse(t, "ib0", spec)
 }
 
-func of(g *topology.Graph, r *schema.IntervalResult) map[string]score.Node {
+// of returns the scores by host; a device that is none fails the test.
+func of(t interface{ Errorf(string, ...any) }, g *topology.Graph, r *schema.IntervalResult) map[string]score.Node {
 	r.Snapshot = &schema.Snapshot{Fabric: "ib0", GraphVersion: g.Version(), Interval: schema.Interval{StartNanos: 60e9, DurationNanos: 60e9}}
 	nodes := map[string]score.Node{}
 	for _, n := range score.Of(g, r, score.DefaultConfig()).Nodes {
+		if d, ok := g.FindDevice(n.Node); !ok || !slices.Contains(g.Hosts(), d) {
+			t.Errorf("%s is no host", n.Node)
+		}
 		nodes[n.Node] = n
 	}
 	return nodes
@@ -60,12 +62,12 @@ func TestRelations(t *testing.T) {
 	leaf := leafOf(g, "host0")
 	uplinks := linksOf(t, g, g.Device(leaf).Name, func(from, to topology.DeviceID) bool { return g.IsSwitch(from) && g.IsSwitch(to) })
 	own := schema.Region{ID: 1, Severity: schema.High, Mean: 50, Links: linksOf(t, g, "host0", all)}
-	nodes := of(g, &schema.IntervalResult{Regions: []schema.Region{own}})
+	nodes := of(t, g, &schema.IntervalResult{Regions: []schema.Region{own}})
 	if n := nodes["host0"]; n.Score != 100 || n.Relation != score.Own || len(nodes) != 1 {
 		t.Errorf("own links: %+v of %d nodes", n, len(nodes))
 	}
 	up := schema.Region{ID: 2, Severity: schema.High, Mean: 50, Links: uplinks}
-	nodes = of(g, &schema.IntervalResult{Regions: []schema.Region{up}})
+	nodes = of(t, g, &schema.IntervalResult{Regions: []schema.Region{up}})
 	if n := nodes["host0"]; n.Score != 70 || n.Relation != score.OnLeaf || !strings.Contains(n.Reason, g.Device(leaf).Name) {
 		t.Errorf("on the leaf: %+v", n)
 	}
@@ -75,27 +77,27 @@ func TestRelations(t *testing.T) {
 	if n, ok := nodes["host15"]; ok {
 		t.Errorf("in another pod: %+v", n)
 	}
-	if n := of(g, &schema.IntervalResult{Regions: []schema.Region{own, up}})["host0"]; n.Score != 100 || n.Regions != 2 || n.Region != 1 {
+	if n := of(t, g, &schema.IntervalResult{Regions: []schema.Region{own, up}})["host0"]; n.Score != 100 || n.Regions != 2 || n.Region != 1 {
 		t.Errorf("both: %+v", n)
 	}
 	slow := &schema.IntervalResult{Regions: []schema.Region{{ID: 3, Severity: schema.Low, Mean: 6, Links: uplinks}},
 		Diagnoses: []schema.Diagnosis{{Region: 3, Cause: schema.Cause{Class: schema.CauseSlowHost, Confidence: 0.9}, Root: &schema.Root{Link: schema.NoLink, Device: g.Device(leaf).Name, Peer: "host1", Kind: "slow_receiver"}}}}
-	if n := of(g, slow)["host1"]; n.Score != 90 || n.Relation != score.Accused {
+	if n := of(t, g, slow)["host1"]; n.Score != 90 || n.Relation != score.Accused {
 		t.Errorf("a host that pauses the network: %+v", n)
 	}
 	slow.Diagnoses[0].Cause.Class = schema.CauseSystem
-	if n := of(g, slow)["host1"]; n.Relation != score.AtRoot || n.Score != 33 {
+	if n := of(t, g, slow)["host1"]; n.Relation != score.AtRoot || n.Score != 33 {
 		t.Errorf("at the root: %+v", n)
 	}
 	root := slow.Diagnoses[0].Root
 	for kind, want := range map[string]string{"incast": "back pressure begins at " + root.Device + " port 2, which leads to this host: ",
 		"link_down": "back pressure begins at a link that is down, " + root.Device + " port 2, which leads to this host: "} {
 		root.Port, root.Kind = "2", kind
-		if n := of(g, slow)["host1"]; !strings.HasPrefix(n.Reason, want) {
+		if n := of(t, g, slow)["host1"]; !strings.HasPrefix(n.Reason, want) {
 			t.Errorf("root of kind %s: %q, want %q", kind, n.Reason, want)
 		}
 	}
-	if nodes := of(g, &schema.IntervalResult{Regions: []schema.Region{{ID: 4, Severity: schema.Negligible, Mean: 4, Links: uplinks}}}); len(nodes) > 0 {
+	if nodes := of(t, g, &schema.IntervalResult{Regions: []schema.Region{{ID: 4, Severity: schema.Negligible, Mean: 4, Links: uplinks}}}); len(nodes) > 0 {
 		t.Errorf("a negligible region: %v", nodes)
 	}
 }
@@ -104,7 +106,7 @@ func TestRelations(t *testing.T) {
 func TestTorus(t *testing.T) {
 	g := parse(t, "torus:6x6")
 	links := linksOf(t, g, g.Device(0).Name, func(topology.DeviceID, topology.DeviceID) bool { return true })
-	nodes := of(g, &schema.IntervalResult{Regions: []schema.Region{{ID: 1, Severity: schema.High, Mean: 50, Links: links}}})
+	nodes := of(t, g, &schema.IntervalResult{Regions: []schema.Region{{ID: 1, Severity: schema.High, Mean: 50, Links: links}}})
 	if n := nodes[g.Device(0).Name]; n.Score != 100 || n.Relation != score.Own {
 		t.Errorf("in the middle: %+v", n)
 	}
@@ -160,7 +162,7 @@ func TestProperties(t *testing.T) {
 			r.Severity = schema.SeverityOf(r.Mean)
 			worse = append(worse, r)
 		}
-		before, after := of(g, &schema.IntervalResult{Regions: regions}), of(g, &schema.IntervalResult{Regions: worse})
+		before, after := of(t, g, &schema.IntervalResult{Regions: regions}), of(t, g, &schema.IntervalResult{Regions: worse})
 		if len(before) == 0 || len(before) != len(after) {
 			t.Fatalf("%d and %d nodes", len(before), len(after))
 		}
@@ -192,7 +194,7 @@ func TestReasonsAreSentences(t *testing.T) {
 	g := parse(t, "fattree:k=4")
 	out := linksOf(t, g, "host0", func(from, _ topology.DeviceID) bool { return !g.IsSwitch(from) })
 	region := schema.Region{ID: 1, Severity: schema.High, Mean: 50, Links: out, Forecast: &schema.Forecast{Later: schema.Odds{schema.High: 1}}}
-	reason := of(g, &schema.IntervalResult{Regions: []schema.Region{region}})["host0"].Reason
+	reason := of(t, g, &schema.IntervalResult{Regions: []schema.Region{region}})["host0"].Reason
 	for _, want := range []string{"1 of its 2 links is congested: ", ", >99% likely Medium or worse in 5 intervals"} {
 		if !strings.Contains(reason, want) {
 			t.Errorf("no %q in %q", want, reason)
@@ -200,7 +202,7 @@ func TestReasonsAreSentences(t *testing.T) {
 	}
 	leaf := leafOf(g, "host0")
 	uplinks := linksOf(t, g, g.Device(leaf).Name, func(from, to topology.DeviceID) bool { return g.IsSwitch(from) && g.IsSwitch(to) })
-	near := of(g, &schema.IntervalResult{Regions: []schema.Region{{ID: 2, Severity: schema.High, Mean: 50, Links: uplinks}}})["host2"]
+	near := of(t, g, &schema.IntervalResult{Regions: []schema.Region{{ID: 2, Severity: schema.High, Mean: 50, Links: uplinks}}})["host2"]
 	if !strings.HasPrefix(near.Reason, "1 switch from ") {
 		t.Errorf("one switch further: %q", near.Reason)
 	}

@@ -20,12 +20,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/giverny/giverny/feedback/notice"
-	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/internal/test/pipes"
 	"github.com/giverny/giverny/schema"
 )
@@ -108,15 +108,11 @@ func (r *receiver) got(t *testing.T) []string {
 	return slices.Clone(r.keys)
 }
 
-type memory struct{}
-
-func (memory) StoreFeedback(context.Context, string, []schema.FeedbackAction) error { return nil }
-
 // hook is a running webhook.
 type hook struct {
 	*Webhook
-	registry *prometheus.Registry
-	stop     func()
+	*recordtest.Recorder
+	stop func()
 }
 
 func start(t *testing.T, dir, url string, change func(*Config)) *hook {
@@ -136,13 +132,8 @@ func startOver(t *testing.T, dial func(ctx context.Context, network, address str
 	if err := cfg.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	registry := prometheus.NewRegistry()
-	metrics, err := record.NewMetrics(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	w, err := New(cfg, dir, record.New("webhook-test", Reasons(), metrics, record.NewTrail(memory{}, metrics), log), log)
+	recorder := recordtest.New(t, "webhook-test", Reasons())
+	w, err := New(cfg, dir, recorder.Recorder, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +141,7 @@ func startOver(t *testing.T, dial func(ctx context.Context, network, address str
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- w.Run(ctx) }()
-	h := &hook{Webhook: w, registry: registry}
+	h := &hook{Webhook: w, Recorder: recorder}
 	h.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -184,25 +175,6 @@ func await(t *testing.T, what string, done func() bool) {
 			t.Fatalf("waited for %s", what)
 		}
 	}
-}
-
-func (h *hook) dropped(t *testing.T, reason string) float64 {
-	t.Helper()
-	families, err := h.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.Metric {
-			for _, l := range m.Label {
-				if f.GetName() == "giverny_feedback_refused_total" && l.GetValue() == reason {
-					return m.Counter.GetValue()
-				}
-			}
-		}
-	}
-	t.Fatalf("no series of the reason %s", reason)
-	return 0
 }
 
 // A receiver that fails, is slow and becomes unavailable gets every notice in order; all attempts
@@ -311,11 +283,13 @@ func TestDropsAreCounted(t *testing.T) {
 	r.setAnswer(func(_ int, w http.ResponseWriter) { <-block; w.WriteHeader(http.StatusUnprocessableEntity) })
 	h := start(t, dir, r.URL, func(c *Config) { c.MaxQueue, c.Timeout = 3, time.Minute })
 	h.put(t, result(1, 1, 2, 3, 4, 5))
-	if got := h.dropped(t, Full); got != 2 || h.queue.len() != 3 {
+	if got := metric.Sum(t, h.Registry, "giverny_feedback_refused_total", Full); got != 2 || h.queue.len() != 3 {
 		t.Errorf("%g dropped, %d wait", got, h.queue.len())
 	}
 	close(block)
-	await(t, "the answers", func() bool { return h.dropped(t, Rejected) >= 2 && h.queue.len() == 0 })
+	await(t, "the answers", func() bool {
+		return metric.Sum(t, h.Registry, "giverny_feedback_refused_total", Rejected) >= 2 && h.queue.len() == 0
+	})
 	h.stop()
 	if err := os.WriteFile(filepath.Join(dir, "00000000000000000001.notice"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
@@ -328,8 +302,10 @@ func TestDropsAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := start(t, dir, r.URL, nil)
-	await(t, "the drops", func() bool { return again.dropped(t, Damaged) == 1 && again.dropped(t, Expired) == 1 })
-	if n, err := testutil.GatherAndCount(again.registry, "giverny_feedback_refused_total"); err != nil || n != len(Reasons()) {
+	await(t, "the drops", func() bool {
+		return metric.Sum(t, again.Registry, "giverny_feedback_refused_total", Damaged) == 1 && metric.Sum(t, again.Registry, "giverny_feedback_refused_total", Expired) == 1
+	})
+	if n, err := testutil.GatherAndCount(again.Registry, "giverny_feedback_refused_total"); err != nil || n != len(Reasons()) {
 		t.Errorf("%d reasons, %v", n, err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/giverny/giverny/hostping/monitor"
 	"github.com/giverny/giverny/hostping/order"
 	"github.com/giverny/giverny/hostping/utilisation"
+	"github.com/giverny/giverny/internal/test/metric"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -156,48 +157,16 @@ func TestMonitor(t *testing.T) {
 				if !slices.Equal(f.runs, c.runs) || reported != want {
 					t.Errorf("runs %q, %d reported; want %q", f.runs, reported, c.runs)
 				}
-				if got := counted(t, reg, "giverny_hostping_monitor_reports_dropped_total"); got != float64(want) {
+				if got := metric.Sum(t, reg, "giverny_hostping_monitor_reports_dropped_total"); got != float64(want) {
 					t.Errorf("%g reports dropped, want %d", got, want)
 				}
 				if n, err := testutil.GatherAndCount(reg, "giverny_hostping_monitor_skipped_total"); err != nil || n != 4 {
 					t.Errorf("%d reasons, %v", n, err)
 				}
-				if c.skipped != "" && skippedFor(t, reg, c.skipped) == 0 {
+				if c.skipped != "" && metric.Sum(t, reg, "giverny_hostping_monitor_skipped_total", c.skipped) == 0 {
 					t.Errorf("nothing is counted as %s", c.skipped)
 				}
 			})
 		})
 	}
-}
-
-func counted(t *testing.T, reg *prometheus.Registry, name string) (sum float64) {
-	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == name {
-				sum += m.GetCounter().GetValue()
-			}
-		}
-	}
-	return sum
-}
-
-func skippedFor(t *testing.T, reg *prometheus.Registry, reason string) (sum float64) {
-	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == "giverny_hostping_monitor_skipped_total" && m.GetLabel()[0].GetValue() == reason {
-				sum += m.GetCounter().GetValue()
-			}
-		}
-	}
-	return sum
 }

@@ -92,6 +92,11 @@ func TestForeignStreams(t *testing.T) {
 			f.time = b.NewArray()
 		}, envelope.BadRows},
 		{"no fabric", func(f *foreign) { delete(f.meta, schema.MetaFabric) }, envelope.BadSchema},
+		{"no agent", func(f *foreign) { delete(f.meta, schema.MetaAgent) }, envelope.BadSchema},
+		{"metadata too long", func(f *foreign) { f.meta["x"] = string(make([]byte, 4<<10+1)) }, envelope.BadSchema},
+		{"a key of metadata too long", func(f *foreign) { f.meta[string(make([]byte, 4<<10+1))] = "" }, envelope.BadSchema},
+		{"a counter's name too long", func(f *foreign) { f.fields[3].Name = string(make([]byte, 257)) }, envelope.BadSchema},
+		{"a counter with metadata", func(f *foreign) { f.fields[3].Metadata = arrow.MetadataFrom(map[string]string{"a": "b"}) }, envelope.BadSchema},
 		{"an empty fabric", func(f *foreign) { f.meta[schema.MetaFabric] = "" }, envelope.BadSchema},
 		{"a sequence that is no number", func(f *foreign) { f.meta[schema.MetaSequence] = "-1" }, envelope.BadSchema},
 		{"a signed counter", func(f *foreign) { f.counter, f.fields[3].Type = int64s(1, 2), arrow.PrimitiveTypes.Int64 }, envelope.BadSchema},

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/golang/snappy"
@@ -150,6 +151,40 @@ func TestEncoderRefusesWhatDecoderWould(t *testing.T) {
 				t.Errorf("a refused batch left %q in the buffer", dst)
 			}
 		})
+	}
+}
+
+func TestEncoderRefusesEvents(t *testing.T) {
+	long := strings.Repeat("x", 4<<10+1)
+	for name, ev := range map[string]schema.Event{
+		"no fabric":          {Kind: schema.LinkFailed},
+		"no kind":            {Fabric: "f"},
+		"a device too long":  {Fabric: "f", Kind: schema.LinkFailed, Device: long},
+		"a port too long":    {Fabric: "f", Kind: schema.LinkFailed, Port: long},
+		"a job not UTF-8":    {Fabric: "f", Kind: schema.LinkFailed, JobID: "\xff"},
+		"a detail too long":  {Fabric: "f", Kind: schema.LinkFailed, Detail: long},
+		"a detail not UTF-8": {Fabric: "f", Kind: schema.LinkFailed, Detail: "\xff"},
+		"a fabric too long":  {Fabric: long, Kind: schema.LinkFailed},
+	} {
+		if _, err := new(envelope.Encoder).Events(nil, []schema.Event{ev}); err == nil {
+			t.Errorf("%s: was encoded", name)
+		}
+	}
+}
+
+func TestEncoderRefusesRegions(t *testing.T) {
+	for name, box := range map[string]schema.Box{
+		"no dimension":         {},
+		"too many":             {Min: make([]int, 17), Max: make([]int, 17)},
+		"another number":       {Min: []int{0, 0}, Max: []int{1}},
+		"a minimum of 33 bits": {Min: []int{-1 << 32}, Max: []int{1}},
+		"a maximum of 33 bits": {Min: []int{0}, Max: []int{1 << 32}},
+	} {
+		set := &envelope.RegionSet{Fabric: "f", Interval: minute, Regions: []schema.Region{{ID: 1, Metric: schema.CreditStall, Box: &box}}}
+		_, err := new(envelope.Encoder).Regions(nil, set)
+		if reason, _ := envelope.ReasonOf(err); reason != envelope.BadRows {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

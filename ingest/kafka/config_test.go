@@ -15,6 +15,7 @@ import (
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/spool"
 	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/internal/test/metric"
 )
 
 func TestDefaultConfigIsValid(t *testing.T) {
@@ -135,7 +136,7 @@ func TestReasonsStandAtZero(t *testing.T) {
 		"giverny_kafka_reconnects_total":      {"stalled", "errors"},
 	} {
 		for _, reason := range reasons {
-			if got := p.metric(t, name, reason); got != 0 {
+			if got := metric.Sum(t, p.metrics, name, reason); got != 0 {
 				t.Errorf("%s{reason=%q} = %v", name, reason, got)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/test/metric"
 )
 
 // broker is what the suite needs from a Kafka, real or embedded.
@@ -82,10 +83,10 @@ func testOrder(t *testing.T, b *broker) {
 			}
 		}
 	}
-	if got := p.metric(t, "giverny_kafka_produced_records_total", ""); got != n {
+	if got := metric.Sum(t, p.metrics, "giverny_kafka_produced_records_total"); got != n {
 		t.Errorf("%v records produced, want %d", got, n)
 	}
-	if got := p.metric(t, "giverny_kafka_consumed_records_total", ""); got < n-2 {
+	if got := metric.Sum(t, p.metrics, "giverny_kafka_consumed_records_total"); got < n-2 {
 		t.Errorf("%v records consumed, want %d", got, n)
 	}
 }
@@ -200,10 +201,10 @@ func testTails(t *testing.T, b *broker) {
 			t.Errorf("agent %d read %v, want %v", i, payloads, want)
 		}
 	}
-	if n := p.metric(t, "giverny_kafka_tail_dropped_total", "wrong_fabric"); n != agents {
+	if n := metric.Sum(t, p.metrics, "giverny_kafka_tail_dropped_total", "wrong_fabric"); n != agents {
 		t.Errorf("%v records dropped, want one of each of %d agents", n, agents)
 	}
-	if n := p.metric(t, "giverny_kafka_dead_letters_total", "wrong_fabric"); n != 0 {
+	if n := metric.Sum(t, p.metrics, "giverny_kafka_dead_letters_total", "wrong_fabric"); n != 0 {
 		t.Errorf("the tails made %v dead letters", n)
 	}
 	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-2") // the group's offset is unchanged
@@ -237,7 +238,7 @@ func testGap(t *testing.T, b *broker) {
 	p.readWith(t, c, 2, func(ctx context.Context, m kafka.Message) error { return c.Commit(ctx, m.Offset) })
 	deleteRecords(t, b, b.config.Topic(envelope.Events), 7)
 	wantPayloads(t, p.read(t, eventsOf("f", 0), 3), "f-7", "f-8", "f-9")
-	if got := p.metric(t, "giverny_kafka_lost_records_total", "offset_out_of_range"); got != 5 {
+	if got := metric.Sum(t, p.metrics, "giverny_kafka_lost_records_total", "offset_out_of_range"); got != 5 {
 		t.Errorf("%v records counted as lost, want 5", got)
 	}
 }
@@ -285,7 +286,7 @@ func testDeadLetters(t *testing.T, b *broker) {
 		t.Errorf("dead letters\n%+v\nwant\n%+v", got, want)
 	}
 	for _, l := range want {
-		if n := p.metric(t, "giverny_kafka_dead_letters_total", l.reason); n != 1 {
+		if n := metric.Sum(t, p.metrics, "giverny_kafka_dead_letters_total", l.reason); n != 1 {
 			t.Errorf("%v dead letters for %s, want 1", n, l.reason)
 		}
 	}
@@ -318,7 +319,7 @@ func testLongPayloads(t *testing.T, b *broker) {
 	if refused, ok := errors.AsType[*kafka.RefusedError](err); !ok || refused.Reason != "too_large" || n != 1 {
 		t.Errorf("%d records safe, then %v", n, err)
 	}
-	if got := q.metric(t, "giverny_kafka_produce_dropped_total", "too_large"); got != 1 {
+	if got := metric.Sum(t, q.metrics, "giverny_kafka_produce_dropped_total", "too_large"); got != 1 {
 		t.Errorf("%v dropped, want 1", got)
 	}
 	q.topics(t, 1) // raises the topics' limit, which brokers apply a moment later

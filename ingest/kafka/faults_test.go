@@ -22,6 +22,7 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/embedded"
+	"github.com/giverny/giverny/internal/test/metric"
 )
 
 // answers is a fake of the brokers: requests that it does not answer go to the real ones.
@@ -113,7 +114,7 @@ func TestGapInTheLogIsCounted(t *testing.T) {
 	if want := []int64{2, 3, 6, 8}; !slices.Equal(got, want) {
 		t.Errorf("read %v, want %v", got, want)
 	}
-	if lost := p.metric(t, "giverny_kafka_lost_records_total", "offset_gap"); lost != 3 {
+	if lost := metric.Sum(t, p.metrics, "giverny_kafka_lost_records_total", "offset_gap"); lost != 3 {
 		t.Errorf("%v records counted as lost, want 3", lost)
 	}
 }
@@ -135,7 +136,7 @@ func TestLogStartsAnew(t *testing.T) {
 func TestStalledFetchOpensNewConnections(t *testing.T) {
 	l := &log{end: 2}
 	p := newLonelyPeer(t, l)
-	reconnects := func() float64 { return p.metric(t, "giverny_kafka_reconnects_total", "stalled") }
+	reconnects := func() float64 { return metric.Sum(t, p.metrics, "giverny_kafka_reconnects_total", "stalled") }
 	// The first response has both, so the stall shows only if the log grows after it.
 	if got := offsetsRead(t, p, 2, func(kafka.Message) {}); !slices.Equal(got, []int64{0, 1}) {
 		t.Errorf("read %v", got)
@@ -166,7 +167,7 @@ func TestIdlePartitionIsLeftAlone(t *testing.T) {
 	if err := kafka.NewConsumer(p.client, p.producer, eventsOf("f", 0)).Run(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	if n := p.metric(t, "giverny_kafka_reconnects_total", ""); n != 0 {
+	if n := metric.Sum(t, p.metrics, "giverny_kafka_reconnects_total"); n != 0 {
 		t.Errorf("%v reconnects", n)
 	}
 }
@@ -200,7 +201,7 @@ func TestDamagedBatchIsSkippedAndCounted(t *testing.T) {
 	p.produce(t, bad(1), bad(2)) // one batch
 	p.produce(t, event("f", 0, 3))
 	wantPayloads(t, p.read(t, eventsOf("f", 0), 2), "f-0", "f-3")
-	if n := p.metric(t, "giverny_kafka_lost_records_total", "corrupt_batch"); n != 2 {
+	if n := metric.Sum(t, p.metrics, "giverny_kafka_lost_records_total", "corrupt_batch"); n != 2 {
 		t.Errorf("%v records counted as lost, want 2", n)
 	}
 }
@@ -216,10 +217,10 @@ func TestProduceGivesUpWithItsContext(t *testing.T) {
 	if n != 0 || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%d records safe: %v", n, err)
 	}
-	if got := p.metric(t, "giverny_kafka_produce_dropped_total", "abandoned"); got != 2 {
+	if got := metric.Sum(t, p.metrics, "giverny_kafka_produce_dropped_total", "abandoned"); got != 2 {
 		t.Errorf("%v records abandoned, want 2", got)
 	}
-	if got := p.metric(t, "giverny_kafka_queued_bytes", ""); got != 0 {
+	if got := metric.Sum(t, p.metrics, "giverny_kafka_queued_bytes"); got != 0 {
 		t.Errorf("%v bytes are queued after the end", got)
 	}
 	if err := p.client.Ping(ctx); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
@@ -246,7 +247,7 @@ func TestRefusedRecordInABatch(t *testing.T) {
 	}
 	p.produce(t, event("f", 0, 3))
 	wantPayloads(t, p.read(t, eventsOf("f", 0), 3), "f-0", "f-1", "f-3")
-	if got := p.metric(t, "giverny_kafka_produce_dropped_total", "refused"); got != 1 {
+	if got := metric.Sum(t, p.metrics, "giverny_kafka_produce_dropped_total", "refused"); got != 1 {
 		t.Errorf("%v records dropped, want 1", got)
 	}
 	if err := p.producer.Produce(p.ctx, kafka.Record{Kind: envelope.Events}); err == nil {

@@ -95,32 +95,6 @@ func (p *peer) produce(t *testing.T, records ...kafka.Record) {
 	}
 }
 
-// metric returns the value of a counter or gauge with one label value, or the sum of all.
-func (p *peer) metric(t *testing.T, name, label string) float64 {
-	t.Helper()
-	families, err := p.metrics.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum, found := 0.0, false
-	for _, f := range families {
-		if f.GetName() != name {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			if label != "" && (len(m.GetLabel()) == 0 || m.GetLabel()[0].GetValue() != label) {
-				continue
-			}
-			found = true
-			sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
-		}
-	}
-	if !found {
-		t.Fatalf("no metric %s %s", name, label)
-	}
-	return sum
-}
-
 func event(fabric string, partition, i int) kafka.Record {
 	return kafka.Record{Fabric: fabric, Partition: partition, Kind: envelope.Events, Payload: fmt.Appendf(nil, "%s-%d", fabric, i)}
 }

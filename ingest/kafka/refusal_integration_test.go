@@ -20,6 +20,7 @@ import (
 	"github.com/giverny/giverny/ingest/spool"
 	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/internal/test/apachekafka"
+	"github.com/giverny/giverny/internal/test/metric"
 )
 
 // refusing is a broker that answers an agent, but can be made to reject its records.
@@ -184,7 +185,7 @@ func TestARefusedRecordWaitsInTheSpool(t *testing.T) {
 	if lost := slices.DeleteFunc(slices.Clone(want), func(s string) bool { return got[s] }); len(lost) > 0 {
 		t.Errorf("%d of %d records lost, the first %.60q", len(lost), len(want), lost[0])
 	}
-	if n := p.metric(t, "giverny_kafka_produce_dropped_total", ""); n != 0 {
+	if n := metric.Sum(t, p.metrics, "giverny_kafka_produce_dropped_total"); n != 0 {
 		t.Errorf("%v records counted as dropped", n)
 	}
 	t.Logf("%d records, %d read", len(want), len(slices.Collect(maps.Keys(got))))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/giverny/giverny/ingest/spool"
 	"github.com/giverny/giverny/internal/test/chaos"
+	"github.com/giverny/giverny/internal/test/metric"
 )
 
 // On a file system without space the newest records are kept, only few are lost with a segment, and the next process finds
@@ -26,7 +27,7 @@ func TestSpoolOnAFullFileSystem(t *testing.T) {
 		all = append(all, r+strings.Repeat("y", 20<<10))
 	}
 	s.put(t, all...)
-	if kept := s.Len(); kept < 350 || float64(kept+int(s.metric(t, "giverny_spool_dropped_total", "disk_full"))) != 1000 {
+	if kept := s.Len(); kept < 350 || float64(kept+int(metric.Sum(t, s.metrics, "giverny_spool_dropped_total", "disk_full"))) != 1000 {
 		t.Errorf("%d records of 20 KiB kept on a disk of 8 MiB", kept)
 	}
 	if err := (chaos.Full{Of: "the test", Disk: disk}).Inject(t.Context()); err != nil {

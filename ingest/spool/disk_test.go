@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/ingest/spool"
+	"github.com/giverny/giverny/internal/test/metric"
 )
 
 // smallDisk has room for some bytes and then fails, in the middle of a record.
@@ -58,15 +59,15 @@ func TestSpoolOnAFullDisk(t *testing.T) {
 			})
 			all := numbered(0, 100)
 			s.put(t, all...)
-			dropped := int(s.metric(t, "giverny_spool_dropped_total", "disk_full"))
-			if dropped == 0 || dropped+s.Len() != len(all) || s.metric(t, "giverny_spool_bytes", "") < 1000 {
+			dropped := int(metric.Sum(t, s.metrics, "giverny_spool_dropped_total", "disk_full"))
+			if dropped == 0 || dropped+s.Len() != len(all) || metric.Sum(t, s.metrics, "giverny_spool_bytes") < 1000 {
 				t.Errorf("%d counted as dropped and %d kept of %d", dropped, s.Len(), len(all))
 			}
 			if got, want := s.State(), fmt.Sprintf("records waiting: %d, lost as disk_full: %d", s.Len(), dropped); got != want {
 				t.Errorf("state %q, want %q", got, want)
 			}
 			room = 0 // others take all freed space
-			if err := s.Append([]byte("one more")); !errors.Is(err, syscall.ENOSPC) || s.Len() == 0 || s.metric(t, "giverny_spool_dropped_total", "write_error") != 1 {
+			if err := s.Append([]byte("one more")); !errors.Is(err, syscall.ENOSPC) || s.Len() == 0 || metric.Sum(t, s.metrics, "giverny_spool_dropped_total", "write_error") != 1 {
 				t.Errorf("on a disk without any room: %v, %d kept", err, s.Len())
 			}
 			want := all[len(all)-s.Len():]
@@ -91,10 +92,10 @@ func TestSpoolThatCannotSync(t *testing.T) {
 		s.FailDisk(func(f spool.SegmentFile, err error) (spool.SegmentFile, error) { return unsyncedDisk{f}, err })
 		all := numbered(0, 20) // several segments
 		s.put(t, all...)
-		if n := s.metric(t, "giverny_spool_dropped_total", "write_error"); n != 0 {
+		if n := metric.Sum(t, s.metrics, "giverny_spool_dropped_total", "write_error"); n != 0 {
 			t.Errorf("fsync %s: %v records counted as dropped that are there", fsync, n)
 		}
-		if n := s.metric(t, "giverny_spool_errors_total", "write_error"); n == 0 || fsync == spool.FsyncAlways && n < 20 {
+		if n := metric.Sum(t, s.metrics, "giverny_spool_errors_total", "write_error"); n == 0 || fsync == spool.FsyncAlways && n < 20 {
 			t.Errorf("fsync %s: %v errors counted", fsync, n)
 		}
 		if got := s.drain(); !slices.Equal(got, all) {

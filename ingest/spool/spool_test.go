@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/giverny/giverny/ingest/spool"
+	"github.com/giverny/giverny/internal/test/metric"
 )
 
 // spoolUnderTest is a spool with its metrics.
@@ -37,24 +38,6 @@ func openSpool(t fataler, config spool.Config) *spoolUnderTest {
 		t.Fatal(err)
 	}
 	return &spoolUnderTest{Spool: s, metrics: reg, config: config}
-}
-
-// metric returns the value of a counter or gauge, with one reason or without a label.
-func (s *spoolUnderTest) metric(t fataler, name, reason string) float64 {
-	t.Helper()
-	families, err := s.metrics.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == name && (reason == "" || m.GetLabel()[0].GetValue() == reason) {
-				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
-			}
-		}
-	}
-	t.Fatalf("no metric %s %s", name, reason)
-	return 0
 }
 
 // crash opens a copy of the spool's folder, as a process would after another one crashed.
@@ -117,7 +100,7 @@ func TestSpoolAgainstTwin(t *testing.T) {
 				more := numbered(written, written+rapid.IntRange(1, 8).Draw(t, "appended"))
 				written += len(more)
 				for _, r := range more {
-					before := int(s.metric(t, "giverny_spool_bytes", ""))
+					before := int(metric.Sum(t, s.metrics, "giverny_spool_bytes"))
 					s.put(t, r)
 					twin = append(twin, r)
 					dropped := len(twin) - s.Len() // the oldest, to make room
@@ -151,8 +134,8 @@ func TestSpoolAgainstTwin(t *testing.T) {
 				t.Fatalf("%d records, want %d", s.Len(), len(twin))
 			}
 			bytes := segmentBytes(s.config.Dir)
-			if n := s.metric(t, "giverny_spool_bytes", ""); n != float64(bytes) || bytes > int(config.MaxBytes) || s.metric(t, "giverny_spool_records", "") != float64(len(twin)) ||
-				s.metric(t, "giverny_spool_dropped_total", "spool_full") != float64(lost) {
+			if n := metric.Sum(t, s.metrics, "giverny_spool_bytes"); n != float64(bytes) || bytes > int(config.MaxBytes) || metric.Sum(t, s.metrics, "giverny_spool_records") != float64(len(twin)) ||
+				metric.Sum(t, s.metrics, "giverny_spool_dropped_total", "spool_full") != float64(lost) {
 				t.Fatalf("%v bytes reported, %d on the disk, at most %d; %d records lost", n, bytes, config.MaxBytes, lost)
 			}
 		}
@@ -217,11 +200,11 @@ func TestSpoolMakesRoom(t *testing.T) {
 	s.put(t, all[:20]...)
 	peeked, first := s.Peek(5, 1<<20)
 	s.put(t, all[20:]...)
-	lost := int(s.metric(t, "giverny_spool_dropped_total", "spool_full"))
+	lost := int(metric.Sum(t, s.metrics, "giverny_spool_dropped_total", "spool_full"))
 	if lost == 0 || lost+s.Len() != len(all) {
 		t.Errorf("%d lost and %d kept of %d", lost, s.Len(), len(all))
 	}
-	if got := s.metric(t, "giverny_spool_bytes", ""); got > 1<<12 || got < 1<<11 {
+	if got := metric.Sum(t, s.metrics, "giverny_spool_bytes"); got > 1<<12 || got < 1<<11 {
 		t.Errorf("%v bytes on the disk, the limit is %d", got, 1<<12)
 	}
 	s.Remove(first, len(peeked)) // they were dropped long ago to make room
@@ -282,7 +265,7 @@ func wantTwoGaps(t *testing.T, s *spoolUnderTest, all []string) {
 	if s.Len() != 0 {
 		t.Errorf("%d records are left", s.Len())
 	}
-	lost := int(s.metric(t, "giverny_spool_dropped_total", "corrupt"))
+	lost := int(metric.Sum(t, s.metrics, "giverny_spool_dropped_total", "corrupt"))
 	if lost == 0 || lost+len(got) != len(all) {
 		t.Errorf("%d lost and %d kept of %d", lost, len(got), len(all))
 	}
@@ -315,7 +298,7 @@ func TestReasonsStandAtZero(t *testing.T) {
 		"giverny_spool_errors_total":  {"write_error", "read_error"},
 	} {
 		for _, reason := range reasons {
-			if got := s.metric(t, name, reason); got != 0 {
+			if got := metric.Sum(t, s.metrics, name, reason); got != 0 {
 				t.Errorf("%s{reason=%q} = %v", name, reason, got)
 			}
 		}

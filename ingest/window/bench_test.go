@@ -10,6 +10,7 @@ import (
 	"github.com/giverny/giverny/internal/test/cputime"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // torusBatches splits the report of a whole torus in one interval into batches
@@ -67,10 +68,7 @@ func BenchmarkAdd(b *testing.B) {
 		{"counters", []string{"gemini.credit_stall_ns", "gemini.inq_stall_ns", "gemini.traffic_bytes"}},
 		{"derived", []string{"gemini.credit_stall", "gemini.inq_stall", "gemini.used_bw"}},
 	} {
-		g, err := topology.Parse("torus", "torus:24x24x24")
-		if err != nil {
-			b.Fatal(err)
-		}
+		g := topologytest.Parse(b, "torus", "torus:24x24x24")
 		b.Run(fmt.Sprintf("%s/links=%d", kind.name, g.NumLinks()), func(b *testing.B) {
 			cfg := window.DefaultConfig()
 			cfg.Interval = time.Second

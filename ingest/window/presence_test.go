@@ -8,16 +8,14 @@ import (
 	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // One agent reads the switches of a ring, another reads only one of them. A
 // switch that its agent no longer reports is missed, one whose agent is silent
 // is unread, and after the longest gap both are unheard.
 func TestPresenceOfPorts(t *testing.T) {
-	g, err := topology.Parse("f", "torus:6")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "f", "torus:6")
 	cfg := window.DefaultConfig()
 	cfg.Interval, cfg.ClockLateness = time.Second, time.Second
 	w, err := window.New(g, cfg)

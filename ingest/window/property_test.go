@@ -16,6 +16,7 @@ import (
 	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // stream is synthetic telemetry of a fabric.
@@ -49,10 +50,7 @@ type row struct {
 // report that are not in the graph.
 func drawStream(t *rapid.T, wild bool) stream {
 	spec := rapid.SampledFrom([]string{"torus:2x2", "mesh:3", "fattree:leaves=2,hosts=2,spines=1"}).Draw(t, "topology")
-	g, err := topology.Parse("f", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "f", spec)
 	cfg := window.DefaultConfig()
 	cfg.Interval = time.Duration(rapid.IntRange(1, 4).Draw(t, "interval")) * 15 * time.Second
 	cfg.ClockLateness = time.Duration(rapid.Int64Range(1, 2*int64(cfg.Interval)).Draw(t, "lateness"))
@@ -350,10 +348,7 @@ func TestRestartAtLowWaterGivesTheSame(t *testing.T) {
 // Whatever the instants at which a counter is read, the count between two
 // boundaries is in the intervals between them, exactly.
 func TestBytesAreConserved(t *testing.T) {
-	g, err := topology.Parse("f", "mesh:2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "f", "mesh:2")
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := window.DefaultConfig()
 		intervals := rapid.Int64Range(1, 6).Draw(t, "intervals")

@@ -13,6 +13,7 @@ import (
 	"github.com/giverny/giverny/internal/test/script"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // TestScripts runs testdata/*.txt. A script is a list of commands, each with the
@@ -69,11 +70,9 @@ func (m *machine) run(t *testing.T, command []string) string {
 	words := strings.Fields(command[0])
 	switch words[0] {
 	case "new", "graph":
-		g, err := topology.Parse("f", words[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := topologytest.Parse(t, "f", words[1])
 		m.graph = g
+		var err error
 		if words[0] == "graph" {
 			err = m.w.SetGraph(g)
 		} else {

@@ -12,6 +12,7 @@ import (
 	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 func TestValidateNamesEveryFault(t *testing.T) {
@@ -34,11 +35,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 
 func grid(t testing.TB, spec string) *topology.Graph {
 	t.Helper()
-	g, err := topology.Parse("f", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return topologytest.Parse(t, "f", spec)
 }
 
 func newOf(t testing.TB, g *topology.Graph) *window.Window {

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // Decodes Kafka messages to snapshots, on one core: an iteration is an interval of a
@@ -17,10 +17,7 @@ import (
 func BenchmarkDecodeAndWindow(b *testing.B) {
 	b.Run("links=41472", func(b *testing.B) {
 		const block = 20 // intervals encoded at a time, off the clock
-		g, err := topology.Parse("load", "torus:24x24x24")
-		if err != nil {
-			b.Fatal(err)
-		}
+		g := topologytest.Parse(b, "load", "torus:24x24x24")
 		cfg := window.DefaultConfig()
 		cfg.Interval = time.Second
 		w, err := window.New(g, cfg)

@@ -25,6 +25,7 @@ import (
 	"github.com/giverny/giverny/store/engine"
 	"github.com/giverny/giverny/store/read"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 const (
@@ -160,10 +161,7 @@ func checkTables(t *testing.T, dir, library string, acked []int64, until int64) 
 	ctx := t.Context()
 	doubled := countDoubles(t, ctx, e)
 	whole, missing := 0, 0
-	graph, err := topology.Parse("load", chaosTopology)
-	if err != nil {
-		t.Fatal(err)
-	}
+	graph := topologytest.Parse(t, "load", chaosTopology)
 	const maxGap = 3e9
 	for i := 1; i < len(acked) && acked[i] <= until; i++ {
 		for start := acked[i-1]; start < acked[i]; start += 1e9 {

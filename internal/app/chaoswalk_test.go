@@ -17,7 +17,7 @@ import (
 
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/test/chaos"
-	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // The walk's seed and length come from the environment, as `make chaos SEED=7 FOR=2h` sets them.
@@ -108,10 +108,7 @@ func (c *cluster) awaitIntervals(t *testing.T, n int) {
 // settle repeats the check until everything is right or the time is over.
 func (c *cluster) settle(t *testing.T, from, to time.Time, note func(string)) *chaos.Report {
 	t.Helper()
-	g, err := topology.Parse(clusterFabric, clusterTopology)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, clusterFabric, clusterTopology)
 	fabric := config.DefaultFabric()
 	rules := chaos.Rules{IntervalNanos: int64(time.Second), MaxGapNanos: int64(fabric.Analysis.Window.MaxGapIntervals) * int64(time.Second), MinCover: fabric.Analysis.Window.MinCoverOfInterval, WaitNanos: int64(waitTime),
 		ClockNanos: int64(fabric.Analysis.Clocks.Tolerance(time.Second)), Truth: chaosTruth, Owner: owner(g),

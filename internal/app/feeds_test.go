@@ -20,7 +20,7 @@ import (
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // records is a sink that keeps its records.
@@ -151,10 +151,7 @@ func TestFeedsTakeGraphs(t *testing.T) {
 	if len(out.list) != 0 {
 		t.Error("a job without a device was sent")
 	}
-	g, err := topology.Parse("plane0", "torus:8x8x8")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "plane0", "torus:8x8x8")
 	if !set.uses("plane0") || set.uses("plane2") {
 		t.Error("which fabrics feeds use is not known")
 	}
@@ -169,7 +166,7 @@ func TestFeedsTakeGraphs(t *testing.T) {
 		t.Errorf("%d records after the graph has grown, want 1", len(out.list))
 	}
 	out.err = &kafka.RefusedError{}
-	err = set.out.EmitJobs(t.Context(), "plane0", []schema.Job{{Fabric: "plane0", ID: "1"}})
+	err := set.out.EmitJobs(t.Context(), "plane0", []schema.Job{{Fabric: "plane0", ID: "1"}})
 	if _, final := errors.AsType[*feeds.FinalError](err); !final {
 		t.Errorf("a record that the broker refused: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // fabricFile writes a fabric in Giverny's own format, and returns a configuration that names it.
@@ -30,10 +31,7 @@ func fabricFile(t *testing.T, spec string) (cfg *config.Config, path string) {
 
 func writeFabric(t *testing.T, path, spec string) *topology.Graph {
 	t.Helper()
-	g, err := topology.Parse("f", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "f", spec)
 	var text strings.Builder
 	if err := topology.Write(&text, g); err != nil {
 		t.Fatal(err)
@@ -113,10 +111,7 @@ func TestTheCopyFollowsTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := newKeptGraphs(cfg, log)
-	changed, err := topology.Parse("f", "torus:4x5")
-	if err != nil {
-		t.Fatal(err)
-	}
+	changed := topologytest.Parse(t, "f", "torus:4x5")
 	kept.keep(path, changed)
 	if g := kept.last(cfg.Fabrics[0]); g == nil || g.Version() != changed.Version() {
 		t.Errorf("the copy is %v", g)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/test/journal"
-	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // The limits on what Kafka keeps are compared with what late readings need: for 11,664 hosts the default of the embedded
@@ -31,10 +31,7 @@ func TestAShortRetentionIsWarnedOf(t *testing.T) {
 			cfg, f := config.Default(), config.DefaultFabric()
 			f.Name, f.Topology = "f", c.topology
 			c.edit(&cfg)
-			g, err := topology.Parse("f", c.topology)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := topologytest.Parse(t, "f", c.topology)
 			log := &journal.Journal{}
 			New(cfg, "test", slog.New(slog.NewTextHandler(log, nil))).warnOfRetention([]Fabric{{Fabric: f, Graph: g}})
 			if text := log.String(); (text == "") != (c.says == "") || !strings.Contains(text, c.says) {

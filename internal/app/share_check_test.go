@@ -14,7 +14,7 @@ import (
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
-	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // shareKeys are the unique keys of the tables, over all revisions.
@@ -76,10 +76,7 @@ func median(times []time.Duration) string {
 // every link's values.
 func (s *sharing) checkFabric(conn driver.Conn, fabric string, acked []int64, until int64) (whole int) {
 	t := s.t
-	graph, err := topology.Parse(fabric, shareTopology)
-	if err != nil {
-		t.Fatal(err)
-	}
+	graph := topologytest.Parse(t, fabric, shareTopology)
 	stored := map[schema.Metric]map[int64][]*uint16{}
 	for m, share := range map[schema.Metric]float64{schema.CreditStall: 1, schema.InqStall: .5} {
 		stored[m] = s.samples(conn, fabric, m)

@@ -26,7 +26,7 @@ import (
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // Three processes share fabrics. Owners are killed with -9, frozen for longer or
@@ -260,10 +260,7 @@ func (s *sharing) startLoad() *shareLoad {
 	l := &shareLoad{end: end, acked: map[string][]int64{}, orders: map[string]int{}}
 	t.Cleanup(func() { end(); l.group.Wait(); client.Close() })
 	for _, f := range s.fabrics {
-		graph, err := topology.Parse(f, shareTopology)
-		if err != nil {
-			t.Fatal(err)
-		}
+		graph := topologytest.Parse(t, f, shareTopology)
 		source := newLoadSource(graph)
 		source.percent = sharePercent(graph.NumLinks())
 		orders := &shareOrders{producer: producer, fabric: f, partition: partitions[f]}

@@ -30,6 +30,7 @@ var Architecture = []Row{
 	// Vocabulary, and the topology of a fabric.
 	{Package: "schema", Kind: Pure},
 	{Package: "topology", May: []string{"internal/plural", "internal/yamldoc"}, Kind: Pure},
+	{Package: "topology/topologytest", May: []string{"topology"}, Kind: Testing},
 
 	// Sources: from a device, a file or a scheduler to readings and events.
 	{Package: "collectors", May: []string{"internal/plural"}},
@@ -41,7 +42,7 @@ var Architecture = []Row{
 	{Package: "collectors/failures", May: []string{"collectors/feeds"}, Tests: []string{"collectors/nodes", "internal/test/ibsim", "topology"}},
 	{Package: "collectors/traffic", May: []string{"collectors/feeds", "internal/bounded", "internal/csvfault"}},
 	{Package: "collectors/registry", May: []string{"collectors/..."}},
-	{Package: "collectors/collectortest", May: []string{"collectors"}, Kind: Testing},
+	{Package: "collectors/collectortest", May: []string{"collectors", "internal/test/metric"}, Kind: Testing},
 
 	// Transport, and assembling counters to one snapshot per interval.
 	{Package: "ingest/envelope", May: []string{"internal/scratch"}, Kind: Pure},
@@ -56,7 +57,7 @@ var Architecture = []Row{
 	// Commands to agents and their results, and limits on actions.
 	{Package: "command", May: []string{"command/safety", "ingest/envelope", "ingest/kafka", "internal/atomicfile"}, Tests: []string{"ingest/kafka/embedded", "internal/test/apachekafka"}},
 	{Package: "command/dispatch", May: []string{"command", "command/safety", "feedback/record", "store/read"}},
-	{Package: "command/dispatch/dispatchtest", May: []string{"command", "command/dispatch", "feedback/record", "store/read"}, Kind: Testing},
+	{Package: "command/dispatch/dispatchtest", May: []string{"command", "command/dispatch", "feedback/record", "feedback/record/recordtest", "store/read"}, Kind: Testing},
 	{Package: "command/safety", Kind: Pure},
 
 	// Searches on demand: from a diagnosis to an agent, and back into the store.
@@ -160,6 +161,7 @@ var Architecture = []Row{
 	{Package: "feedback/policy", May: []string{"command/safety"}, Kind: Pure},
 	{Package: "feedback/notice", Kind: Pure},
 	{Package: "feedback/record"},
+	{Package: "feedback/record/recordtest", May: []string{"feedback/record"}, Kind: Testing},
 	{Package: "feedback/reconcile", May: []string{"feedback/policy", "feedback/record", "internal/atomicfile", "internal/dirlock", "internal/retry"}},
 	{Package: "feedback/slurm", May: []string{"feedback/policy", "feedback/reconcile", "internal/bounded", "internal/secret", "internal/tlsfile"}},
 	{Package: "feedback/kubernetes", May: []string{"command/safety", "feedback/policy", "feedback/reconcile", "feedback/record", "internal/bounded", "internal/incluster", "internal/secret", "internal/tlsfile"}},
@@ -207,7 +209,7 @@ var Architecture = []Row{
 	{Package: "internal/importrules", Kind: Testing},
 	{Package: "internal/test/refdocs", May: []string{"internal/settings"}, Kind: Testing},
 	{Package: "internal/test/repo", Kind: Testing},
-	{Package: "internal/test/stalls", May: []string{"segment/linkset", "topology"}, Kind: Testing},
+	{Package: "internal/test/stalls", May: []string{"segment/linkset", "topology", "topology/topologytest"}, Kind: Testing},
 	{Package: "internal/test/ibsim", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/apachekafka", May: []string{"internal/test/freeport", "internal/test/repo", "internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/chaos", May: []string{"internal/test/proc"}, Kind: Testing},
@@ -216,6 +218,7 @@ var Architecture = []Row{
 	{Package: "internal/test/slurm", May: []string{"internal/test/freeport", "internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/script", Kind: Testing},
 	{Package: "internal/test/freeport", Kind: Testing},
+	{Package: "internal/test/metric", Kind: Testing},
 	{Package: "internal/test/journal", Kind: Testing},
 	{Package: "internal/test/pipes", Kind: Testing},
 	{Package: "internal/test/racing", Kind: Testing},

@@ -18,15 +18,12 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkscsv"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 func graph(t testing.TB, spec string) *topology.Graph {
 	t.Helper()
-	g, err := topology.Parse("test", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return topologytest.Parse(t, "test", spec)
 }
 
 // read collects the intervals of a table up to an error.
@@ -256,10 +253,7 @@ func TestLastRowIsChecked(t *testing.T) {
 }
 
 func FuzzIntervals(f *testing.F) {
-	g, err := topology.Parse("test", "torus:3x3x3")
-	if err != nil {
-		f.Fatal(err)
-	}
+	g := topologytest.Parse(f, "test", "torus:3x3x3")
 	f.Add("link,credit,inq\n0,1.5,\n7,nan,200\n")
 	f.Add("x,y,z,inq_stall\n0.5,0,0,1e99\n")
 	f.Add(threeIntervals)

@@ -13,6 +13,7 @@ import (
 	"github.com/giverny/giverny/segment/bench"
 	"github.com/giverny/giverny/segment/linkset"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // checkTwin compares the method exactly with its naive twin.
@@ -71,10 +72,7 @@ func TestStatisticalIsItsTwin(t *testing.T) {
 // On tori with room for cores, overlaps and nests.
 func TestStatisticalIsItsTwinOnBoxes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g, err := topology.Parse("drawn", rapid.SampledFrom([]string{"torus:6x6x4", "torus:8x7x2", "torus:12x12"}).Draw(t, "fabric"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := topologytest.Parse(t, "drawn", rapid.SampledFrom([]string{"torus:6x6x4", "torus:8x7x2", "torus:12x12"}).Draw(t, "fabric"))
 		cfg := drawConfig(t)
 		values := boxes(rand.New(rand.NewSource(rapid.Int64().Draw(t, "seed"))), g)
 		checkTwin(t, g, cfg, stalls.Snapshot(map[schema.Metric][]float32{schema.CreditStall: values}))

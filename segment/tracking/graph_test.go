@@ -15,6 +15,7 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // renumbered is a fabric with changing graphs: links of torus:4x4x4 have other numbers in one with
@@ -55,10 +56,7 @@ func (r *renumbered) regions(in []schema.Region) []schema.Region {
 
 func parsed(t *rapid.T, specs ...string) (graphs []*topology.Graph) {
 	for _, s := range specs {
-		g, err := topology.Parse("lily", s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := topologytest.Parse(t, "lily", s)
 		graphs = append(graphs, g)
 	}
 	return graphs
@@ -235,10 +233,7 @@ func TestOtherGraphIsNamed(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	elsewhere, err := topology.Parse("orchid", "torus:8x8x8")
-	if err != nil {
-		t.Fatal(err)
-	}
+	elsewhere := topologytest.Parse(t, "orchid", "torus:8x8x8")
 	if _, err := tracking.Load(elsewhere, tracking.DefaultConfig(), savedStory(t)); !errors.Is(err, tracking.ErrSaved) || errors.As(err, new(*tracking.GraphError)) {
 		t.Errorf("of another fabric: %v", err)
 	}

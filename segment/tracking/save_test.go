@@ -8,14 +8,11 @@ import (
 
 	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 func torusOf(t *rapid.T) *topology.Graph {
-	g, err := topology.Parse("lily", "torus:4x4x4")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return topologytest.Parse(t, "lily", "torus:4x4x4")
 }
 
 func mustTracker(t *rapid.T) *tracking.Tracker {

@@ -14,6 +14,7 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 const minute = int64(60e9)
@@ -24,11 +25,7 @@ func minuteAt(i int) schema.Interval {
 
 func torus(tb testing.TB, spec string) *topology.Graph {
 	tb.Helper()
-	g, err := topology.Parse("lily", spec)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return g
+	return topologytest.Parse(tb, "lily", spec)
 }
 
 func newTracker(tb testing.TB) *tracking.Tracker {

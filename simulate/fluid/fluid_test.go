@@ -9,6 +9,7 @@ import (
 	"github.com/giverny/giverny/simulate/fluid"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // bench is a fabric with a model and a router on it.
@@ -27,11 +28,9 @@ type fataler interface {
 
 func newBench(t fataler, spec string, cfg fluid.Config) *bench {
 	t.Helper()
-	g, err := topology.Parse("f", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "f", spec)
 	b := &bench{graph: g, channels: routing.NewChannels(g)}
+	var err error
 	if b.model, err = fluid.New(b.channels, cfg); err != nil {
 		t.Fatal(err)
 	}

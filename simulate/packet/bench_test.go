@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/internal/test/cputime"
-	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // permute posts a put from every node to a distinct other node.
@@ -26,10 +26,7 @@ func incast(t testing.TB, s *Sim, bytes int64) {
 }
 
 func benchmark(b *testing.B, spec string, cfg Config, load func(testing.TB, *Sim, int64), bytes int64) {
-	g, err := topology.Parse("f", spec)
-	if err != nil {
-		b.Fatal(err)
-	}
+	g := topologytest.Parse(b, "f", spec)
 	var packets, events uint64
 	started := cputime.Used(b)
 	for b.Loop() {

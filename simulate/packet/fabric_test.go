@@ -8,6 +8,7 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // finish runs to the end and returns the time of the last completion, in ns.
@@ -360,10 +361,7 @@ func TestParameters(t *testing.T) {
 	} {
 		cfg := DefaultConfig()
 		bad(&cfg)
-		g, err := topology.Parse("f", "torus:3")
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := topologytest.Parse(t, "f", "torus:3")
 		if _, err := New(g, cfg); err == nil {
 			t.Errorf("%+v is taken", cfg)
 		}

@@ -5,14 +5,12 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 func newSim(t testing.TB, spec string, cfg Config) *Sim {
 	t.Helper()
-	g, err := topology.Parse("f", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "f", spec)
 	s, err := New(g, cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // world is a random simulation: what to build, what to post and when.
@@ -62,10 +63,7 @@ func drawWorld(t *rapid.T) world {
 		"fattree:leaves=2,hosts=2,spines=2", "fattree:k=4", "torus:4x3", "torus:5", "mesh:3x3", "dragonfly:groups=4,routers=2,hosts=1",
 	}).Draw(t, "fabric")}
 	w.cfg = drawConfig(t, w.spec)
-	g, err := topology.Parse("f", w.spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "f", w.spec)
 	hosts := g.Hosts()
 	for range rapid.IntRange(1, 40).Draw(t, "posts") {
 		w.posts = append(w.posts, Request{
@@ -78,10 +76,7 @@ func drawWorld(t *rapid.T) world {
 }
 
 func (w *world) run(t *rapid.T, plain bool, audit func(*Sim)) *Sim {
-	g, err := topology.Parse("f", w.spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "f", w.spec)
 	s, err := New(g, w.cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -149,10 +144,7 @@ func TestWheelIsAHeap(t *testing.T) {
 }
 
 func drawFaults(t *rapid.T, spec string) (faults []Fault) {
-	g, err := topology.Parse("f", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "f", spec)
 	for range rapid.IntRange(1, 3).Draw(t, "faults") {
 		f := Fault{At: Time(rapid.IntRange(0, 40).Draw(t, "fault us")) * Microsecond, Link: schema.LinkID(rapid.IntRange(0, g.NumLinks()-1).Draw(t, "link")),
 			Share: rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "share")}

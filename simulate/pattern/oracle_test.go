@@ -9,17 +9,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 const header = "process,node,op,peer,bytes,tag\n"
 
 func parse(t rapid.TB, spec string) *topology.Graph {
 	t.Helper()
-	g, err := topology.Parse("f", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return topologytest.Parse(t, "f", spec)
 }
 
 func predictCalls(t testing.TB, spec, calls string, params ...string) *Report {

@@ -8,14 +8,12 @@ import (
 
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 func fabric(t testing.TB, spec string) *routing.Channels {
 	t.Helper()
-	g, err := topology.Parse("f", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "f", spec)
 	return routing.NewChannels(g)
 }
 
@@ -205,10 +203,7 @@ type require interface{ Fatalf(string, ...any) }
 func TestPathsAgainstSearch(t *testing.T) {
 	specs := []string{"torus:4x3x5", "mesh:3x4", "fattree:k=4", "fattree:leaves=3,hosts=2,spines=3", "dragonfly:groups=4,routers=3,hosts=1"}
 	rapid.Check(t, func(t *rapid.T) {
-		g, err := topology.Parse("f", rapid.SampledFrom(specs).Draw(t, "spec"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := topologytest.Parse(t, "f", rapid.SampledFrom(specs).Draw(t, "spec"))
 		c := routing.NewChannels(g)
 		policy := rapid.SampledFrom([]routing.Policy{routing.Default, routing.ECMP, routing.DModK}).Draw(t, "policy")
 		r, err := routing.New(c, policy)

@@ -9,6 +9,7 @@ import (
 	"github.com/giverny/giverny/simulate/packet"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // TestFluidAgainstPacketMode compares the fluid mode with the packet mode: senders that
@@ -31,10 +32,7 @@ func TestFluidAgainstPacketMode(t *testing.T) {
 		{"permutation on a mesh", "mesh:4x4", permutation(16, 2), .02, .02},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g, err := topology.Parse("f", c.spec)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := topologytest.Parse(t, "f", c.spec)
 			if g.Duplex() {
 				g = directed(t, g)
 			}

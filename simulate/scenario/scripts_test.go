@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/giverny/giverny/simulate/scenario"
-	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 func read(t interface{ Fatal(...any) }, text string) *scenario.Script {
@@ -148,10 +148,7 @@ func FuzzRead(f *testing.F) {
 // A story moved to another fabric has counters that the fabric supports, and is refused
 // if its jobs or events need another shape.
 func TestPlayOnAnotherFabric(t *testing.T) {
-	g, err := topology.Parse("mine", "fattree:k=8")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "mine", "fattree:k=8")
 	for name, fault := range map[string]string{"incast": "", "busy": "no device", "enzo": "torus or mesh", "calm": ""} {
 		story, err := scenario.Builtin(name)
 		if err != nil {
@@ -180,10 +177,7 @@ func TestPlayOnAnotherFabric(t *testing.T) {
 func TestPlayOnLinksOfAnotherSpeed(t *testing.T) {
 	var stalls []float64
 	for _, gbps := range []string{"25", "50", "100", "200", "400"} {
-		g, err := topology.Parse("mine", "fattree:k=8,gbps="+gbps)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := topologytest.Parse(t, "mine", "fattree:k=8,gbps="+gbps)
 		story, err := scenario.Builtin("incast")
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/giverny/giverny/simulate/fluid"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/simulate/telemetry"
-	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 const minute = int64(60e9)
@@ -40,11 +40,9 @@ type fataler interface {
 
 func newBench(t fataler, spec string, cfg telemetry.Config) *bench {
 	t.Helper()
-	g, err := topology.Parse("f", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "f", spec)
 	b := &bench{channels: routing.NewChannels(g), now: schema.Interval{StartNanos: 100 * minute, DurationNanos: minute}}
+	var err error
 	if b.source, err = telemetry.New(b.channels, cfg, rand.New(rand.NewPCG(1, 2)), b.now.StartNanos); err != nil {
 		t.Fatal(err)
 	}

@@ -10,16 +10,14 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // Every graph is read back link by link, including one with links that are down.
 func TestGraphsComeBack(t *testing.T) {
 	m, ctx := newModel(t), t.Context()
 	for _, spec := range []string{"torus:4x3x2", "mesh:5x2", "fattree:k=4", "dragonfly:groups=3,routers=4,hosts=2"} {
-		whole, err := topology.Parse(spec, spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := topologytest.Parse(t, spec, spec)
 		next := topology.NewVersion(whole)
 		for id := range schema.LinkID(whole.NumLinks() - 3) {
 			next.Link(whole.Link(id))

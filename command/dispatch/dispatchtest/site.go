@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/command/dispatch"
 	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
@@ -29,9 +29,8 @@ type Site struct {
 	Failing error // error of the store
 	Refuses bool  // the agents refuse
 
-	Sent    []schema.Command        // guarded by mu while a policy runs
-	Actions []schema.FeedbackAction // guarded by mu while a policy runs
-	mu      sync.Mutex
+	Sent []schema.Command // guarded by mu while a policy runs
+	mu   sync.Mutex
 }
 
 // HostOf returns an agent's host with one adapter, whose device is named "AGENT HCA-1".
@@ -93,14 +92,6 @@ func (s *Site) Hardware(context.Context, string, string) ([]read.HostAdapter, er
 // OutOfUse implements dispatch.Nodes.
 func (s *Site) OutOfUse(context.Context, []string) (map[string]string, error) { return s.Drained, nil }
 
-// StoreFeedback implements the store of the audit.
-func (s *Site) StoreFeedback(_ context.Context, _ string, actions []schema.FeedbackAction) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.Actions = append(s.Actions, actions...)
-	return nil
-}
-
 // Policy is a policy under test.
 type Policy interface {
 	Put(ctx context.Context, r *schema.IntervalResult) error
@@ -111,17 +102,12 @@ type Policy interface {
 // TARGET: REASON", and the registry with its counters.
 func (s *Site) Audit(t *testing.T, sink string, reasons []string, policy func(*record.Recorder) Policy, diagnoses ...schema.Diagnosis) (audit []string, registry *prometheus.Registry) {
 	t.Helper()
-	registry = prometheus.NewRegistry()
-	metrics, err := record.NewMetrics(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	trail := record.NewTrail(s, metrics)
-	p := policy(record.New(sink, reasons, metrics, trail, slog.New(slog.NewTextHandler(t.Output(), nil))))
+	rec := recordtest.New(t, sink, reasons)
+	p := policy(rec.Recorder)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = p.Run(ctx) })
-	running.Go(func() { _ = trail.Run(ctx) })
+	running.Go(func() { _ = rec.Trail.Run(ctx) })
 	for _, d := range diagnoses {
 		if err := p.Put(ctx, &schema.IntervalResult{Diagnoses: []schema.Diagnosis{d}}); err != nil {
 			t.Error(err)
@@ -130,13 +116,13 @@ func (s *Site) Audit(t *testing.T, sink string, reasons []string, policy func(*r
 	}
 	cancel()
 	running.Wait()
-	for _, a := range s.Actions {
+	for _, a := range rec.Audit.Rows() {
 		if a.Sink != sink || a.Action != "launch" || !slices.ContainsFunc(diagnoses, func(d schema.Diagnosis) bool { return d.Fabric == a.Fabric }) {
 			t.Errorf("action %+v", a)
 		}
 		audit = append(audit, fmt.Sprintf("%s %s: %s", a.Outcome, a.Target, a.Reason))
 	}
-	return audit, registry
+	return audit, rec.Registry
 }
 
 // Matches reports whether the audit entries contain these parts, one each, and sent

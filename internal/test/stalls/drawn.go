@@ -8,6 +8,7 @@ import (
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // Reporter is the common part of testing.T and rapid.T.
@@ -35,11 +36,7 @@ func DrawGraph(t *rapid.T) *topology.Graph {
 	default:
 		return drawCables(t)
 	}
-	g, err := topology.Parse("drawn", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return topologytest.Parse(t, "drawn", spec)
 }
 
 func drawCables(t *rapid.T) *topology.Graph {

@@ -12,6 +12,7 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkset"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // parsed caches the graphs built by Fabric, by specification; graphs are immutable.
@@ -23,10 +24,7 @@ func Fabric(t testing.TB, spec string) *topology.Graph {
 	if g, ok := parsed.Load(spec); ok {
 		return g.(*topology.Graph)
 	}
-	g, err := topology.Parse("test", spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := topologytest.Parse(t, "test", spec)
 	parsed.Store(spec, g)
 	return g
 }

@@ -2,7 +2,6 @@
 package main
 
 import (
-	"context"
 	"log"
 	"log/slog"
 	"net/http"
@@ -14,12 +13,7 @@ import (
 	"github.com/giverny/giverny/feedback/policy"
 	"github.com/giverny/giverny/feedback/reconcile"
 	"github.com/giverny/giverny/feedback/record"
-	"github.com/giverny/giverny/schema"
 )
-
-type noTrail struct{}
-
-func (noTrail) StoreFeedback(context.Context, string, []schema.FeedbackAction) error { return nil }
 
 func main() {
 	metrics, err := record.NewMetrics(prometheus.NewRegistry())
@@ -29,7 +23,7 @@ func main() {
 	out := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	cfg := kubernetes.DefaultConfig().Extender
 	cfg.Enabled, cfg.DryRun, cfg.Allow = true, false, []string{"host*"}
-	e := kubernetes.NewExtender(cfg, record.New("kubernetes-extender", kubernetes.ExtenderReasons(), metrics, record.NewTrail(noTrail{}, metrics), out), out)
+	e := kubernetes.NewExtender(cfg, record.New("kubernetes-extender", kubernetes.ExtenderReasons(), metrics, record.NewTrail(nil, metrics), out), out)
 	e.Take(reconcile.Scores{Fabric: "ib0", Nodes: []policy.Score{{Node: "host1", Score: 95, Reason: "1 of its 1 links are congested"}, {Node: "host2", Score: 52}}})
 	mux := http.NewServeMux()
 	e.Register(mux)
