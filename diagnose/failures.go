@@ -142,8 +142,16 @@ func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {
 // restored reports whether the failed part came back long enough ago for its traffic to be back too.
 func (s *Stage) restored(rc *regionCase, f *nearFailure) bool {
 	return slices.ContainsFunc(rc.failures, func(o nearFailure) bool {
-		return !o.broke() && o.Device == f.Device && o.Port == f.Port && o.Time >= f.Time && s.clock.now-s.clock.slotOf(int64(o.Time)) > settle
+		return !o.broke() && o.part() == f.part() && o.Time >= f.Time && s.clock.now-s.clock.slotOf(int64(o.Time)) > settle
 	})
+}
+
+// findRestored finds the failures near a region that are over.
+func (s *Stage) findRestored(rc *regionCase) {
+	for i := range rc.failures {
+		f := &rc.failures[i]
+		f.over = f.broke() && s.restored(rc, f)
+	}
 }
 
 // adjacent reports whether a link joins two devices.

@@ -14,6 +14,7 @@ type nearFailure struct {
 	*failure
 	silent *silent // set if only counters show it, no log
 	hops   int
+	over   bool // it came back, and no load readings show whether with fewer lanes
 	score  float64
 	stall  float64 // around what failed, percent
 	share  float64 // part of the region that leads to it rather than to other failures: share of links on a grid, else stall, percent
@@ -42,7 +43,16 @@ func (s *Stage) nearFailures(rc *regionCase, p *root.Pressure) {
 			s.addNear(rc, &c.failure, c, p)
 		}
 	}
+	if s.graph.Duplex() && !s.work.loads {
+		s.findRestored(rc)
+	}
 	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int {
+		switch {
+		case b.over && !a.over:
+			return -1
+		case a.over && !b.over:
+			return 1
+		}
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.stall, a.stall), cmp.Compare(b.Time, a.Time))
 	})
 }

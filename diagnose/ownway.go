@@ -35,7 +35,10 @@ func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) (class sc
 		return schema.CauseSystem, 1
 	}
 	shape := othersOnTrees
-	if s.router.Grid != nil {
+	switch {
+	case s.router.Grid != nil && s.work.loads:
+		shape = othersOnLoadedGrids
+	case s.router.Grid != nil:
 		shape = othersOnGrids
 	}
 	part := s.meanPart(rc, c.job, s.othersPart(rc, c, p))
@@ -53,11 +56,13 @@ func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) (class sc
 // such loss says nothing, as senders that do not wait for each other lose only what their queues do not take.
 type ofOthers struct{ slope, middle, either, lost float64 }
 
-// They were fitted on 318 incidents of three simulators, on grids on 432 of three, the losses there on 84
-// (docs/explanation/diagnosis-measured.md); partPrior keeps a part of 0 or 1 from being certain.
+// They were fitted on 318 incidents of three simulators, on grids with load readings on 44 of three, where losses say nothing beside
+// the load, and without load readings on 432 of three, the losses there on 84 (docs/explanation/diagnosis-measured.md); partPrior
+// keeps a part of 0 or 1 from being certain.
 var (
-	othersOnTrees = ofOthers{slope: 6.3, middle: 5.1, either: 2.1, lost: 8}
-	othersOnGrids = ofOthers{slope: 2.8, middle: 1, either: 1.3, lost: 4.4}
+	othersOnTrees       = ofOthers{slope: 6.3, middle: 5.1, either: 2.1, lost: 8}
+	othersOnLoadedGrids = ofOthers{slope: 4, middle: 1.8, either: 1.5}
+	othersOnGrids       = ofOthers{slope: 2.8, middle: 1, either: 1.3, lost: 4.4}
 )
 
 const partPrior = .3
@@ -67,12 +72,12 @@ const smallLoss, clearLoss = .2, .3
 
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
-// othersPart is the part that jobs other than c have in a region, 0 to 1: on directed links by the load there. On a grid, where
-// back pressure reaches links outside the job's exchange, it is the others' share of what waits: a job's weight is the share of its
+// othersPart is the part that jobs other than c have in a region, 0 to 1: by the load there, if that is measured or links are directed.
+// On a grid without load readings it is the others' share of what waits: a job's weight is the share of its
 // exchange that waits times the geometric mean of its nodes and its traffic, as nodes that send little wait with little, but are no
 // less held up.
 func (s *Stage) othersPart(rc *regionCase, c *suspect, p *root.Pressure) float64 {
-	if s.router.Grid == nil {
+	if s.router.Grid == nil || s.work.loads {
 		return s.othersLoad(rc, c, p)
 	}
 	others, all, usual := 0., 0., s.movedByNode(rc)

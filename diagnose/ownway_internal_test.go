@@ -45,7 +45,7 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 // Near the boundary between the classes either is likely to be right, far from it one is all but certain. The part of others
 // over the last intervals counts, not in a single one.
 func TestClassByTheOthersPart(t *testing.T) {
-	for _, fabric := range []string{"fattree:leaves=2,hosts=10,spines=1", "torus:4x4x4"} {
+	for _, fabric := range []string{"fattree:leaves=2,hosts=10,spines=1", "torus:4x4x4", "torus:4x4x2"} {
 		g := roottest.Graph(t, fabric)
 		s, err := New(g, DefaultConfig())
 		if err != nil {
@@ -59,10 +59,13 @@ func TestClassByTheOthersPart(t *testing.T) {
 			region.Links[0] = roottest.Link(t, g, "leaf0>spine0")
 			own.devices, other.devices = hostsOf(t, g, "host0", "host10"), hostsOf(t, g, "host1", "host11")
 		}
+		if s.work.loads = fabric == "torus:4x4x2"; s.work.loads { // both exchange over the link
+			own.devices, other.devices = hostsOf(t, g, "0,0,0", "1,0,0"), hostsOf(t, g, "0,0,0", "1,0,0")
+		}
 		classOf := func(part float64, onset int, accused int) (schema.CauseClass, float64) {
 			rc := &regionCase{region: region, waits: []float64{.5}, onset: onset, full: schema.NoLink, fullest: schema.NoLink}
 			rc.jobs = []suspect{{job: own, cross: 1, burden: 1 - part, waits: 1 - part}, {job: other, cross: 1, burden: part, waits: part}}
-			if s.router.Grid == nil {
+			if s.router.Grid == nil || s.work.loads {
 				own.traffic, other.traffic = &traffic{}, &traffic{}
 				own.now, other.now = moves{all: 1 - part}, moves{all: part}
 			}

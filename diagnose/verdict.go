@@ -36,10 +36,15 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 		jobs += rc.jobs[i].blame
 	}
 	rc.unlisted = jobs * s.unlisted(rc, accused, p)
-	failures := 0.
+	failures, over := 0., 0. // one event often has several lines
 	for i := range rc.failures {
-		failures = max(failures, math.Exp(rc.failures[i].score)) // one event often has several lines
+		if f := &rc.failures[i]; f.over { // what still stalls does not wait for it, unless it left something that is not measured
+			over = max(over, math.Exp(f.score))
+		} else {
+			failures = max(failures, math.Exp(f.score))
+		}
 	}
+	sum += over
 	host, link := math.Exp(slow), math.Exp(lost)
 	broken := failures + link // of one class, and often of one thing
 	sum += broken + host + rc.unlisted
@@ -64,7 +69,7 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
 	if v.class == schema.CauseUnknown {
-		v.confidence = unknownCalibration.of((1 + rc.unlisted) / sum)
+		v.confidence = unknownCalibration.of((1 + over + rc.unlisted) / sum)
 	} else {
 		v.confidence = causeCalibration.of(v.confidence) * right
 	}

@@ -127,6 +127,14 @@ func TestVerdicts(t *testing.T) {
 			p.congest(40, p.within(one)...)
 			p.step(4)
 		}, schema.CauseUnknown, "", "", ""},
+		{"nor one that failed and came back, if the region stays", "torus:8x8x8", func(p *plant) {
+			one := neighbours(p)
+			p.step(25)
+			p.fails(schema.LinkFailed, "1,1,1", "X+")
+			p.fails(schema.LinkRestored, "2,1,1", "X-")
+			p.congest(40, p.within(one)...)
+			p.step(8)
+		}, schema.CauseUnknown, "", "", ""},
 		{"nor one that fails long after", "torus:8x8x8", func(p *plant) {
 			one := neighbours(p)
 			p.step(15)
