@@ -136,9 +136,6 @@ func (d *Dashboards) newestScores(ctx context.Context, f *fabric) (newest scored
 // asOfNow returns a copy of scores that says if the state has become unknown since.
 func (d *Dashboards) asOfNow(f *fabric, scores *score.Set) *score.Set {
 	now := *scores
-	if now.End.IsZero() {
-		return &now // nothing is stored
-	}
 	d.mu.Lock()
 	watch := f.watch
 	d.mu.Unlock()

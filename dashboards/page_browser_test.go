@@ -164,7 +164,7 @@ func TestTheStripInANarrowWindow(t *testing.T) {
 	h.fillHistory(g)
 	h.store(g, busy(g, noon, regionsOf(g)...))
 	page := browse(t, h.url+flat)
-	for _, width := range []int{390, 820} {
+	for _, width := range []int{390, 820, 920, 1000, 1200} {
 		page.resize(width, windowHeight)
 		page.await(shown)
 		if height := page.eval(`Math.round(document.getElementById("strip").getBoundingClientRect().height) >= 60 && Math.round(document.querySelector("#strip canvas").getBoundingClientRect().height) >= 60`); height != "true" {
@@ -172,6 +172,9 @@ func TestTheStripInANarrowWindow(t *testing.T) {
 		}
 		if page.eval(`document.documentElement.scrollWidth <= innerWidth`) != "true" {
 			t.Errorf("%d pixels: the page is wider than its window", width)
+		}
+		if out := page.eval(`[...document.querySelectorAll("header > *, #controls > *")].filter((e) => e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right || e.id === "rce" && e.scrollWidth > e.clientWidth).map((e) => e.id || e.textContent).join()`); out != "" {
+			t.Errorf("%d pixels: cut off or over its neighbour: %s", width, out)
 		}
 	}
 }
@@ -305,7 +308,7 @@ func TestAMapOfTenThousandHosts(t *testing.T) {
 	page.eval(`(() => {
 		window.names = new Map(); window.cells = [Infinity, 0]; window.roots = new Set();
 		const text = CanvasRenderingContext2D.prototype.fillText, rect = CanvasRenderingContext2D.prototype.fillRect;
-		CanvasRenderingContext2D.prototype.fillText = function (t, x, y) { if (/^(pod )?\d+$/.test(t)) names.set(t.replace("pod ", ""), [x, x + this.measureText(t).width]); if (t === "root") roots.add(x); text.call(this, t, x, y); };
+		CanvasRenderingContext2D.prototype.fillText = function (t, x, y) { if (/^(pod )?\d+$/.test(t)) names.set(t.replace("pod ", ""), [x, x + this.measureText(t).width]); if (t === "root") { const paint = document.querySelector("[data-painted]").dataset.painted; if (paint !== window.paint) { window.paint = paint; roots = new Set(); } roots.add(x); } text.call(this, t, x, y); };
 		CanvasRenderingContext2D.prototype.fillRect = function (x, y, w, h) { if (!this.canvas.isConnected && w < 50) cells = [Math.min(cells[0], x), Math.max(cells[1], x + w)]; rect.call(this, x, y, w, h); };
 	})()`)
 	page.resize(1610, 1000) // to draw again

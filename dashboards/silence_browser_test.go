@@ -119,3 +119,18 @@ func TestThePageDatesOldData(t *testing.T) {
 	}
 	picture(t, page)
 }
+
+// Before anything is stored the page says why, once that has lasted; scores that are not known are not said to be low.
+func TestSilenceFromTheStart(t *testing.T) {
+	h := open(t, torus)
+	state := schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NoReadings, Since: schema.Instant(noon), Detail: "no readings for 2m0s, 0 of 0 agents report"}}
+	h.Watch(torus, func() schema.NetworkForecast { return state })
+	page := browse(t, h.url+flat)
+	page.await(`document.getElementById("todo").textContent.startsWith("No readings for 2m0s, 0 of 0 agents report. Check the agents")`)
+	if why := page.eval(`document.getElementById("why").textContent`); !strings.Contains(why, "collectors silent") {
+		t.Errorf("why nothing is stored: %s", why)
+	}
+	picture(t, page)
+	page.visit(h.url + "/?page=hosts")
+	page.await(`document.body.textContent.includes("The scores are unknown, as is the state of the network: collectors silent. No readings for 2m0s")`)
+}

@@ -3,25 +3,33 @@ package diagnose
 import (
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // bound is the upper bound of a job's load on a link, bytes/s, from the load of its own hosts' links.
 type bound struct {
 	now, before float64
-	known       bool // the hosts' links are measured
+	more        float64 // what was added to those of the hosts' links that carry more than before
+	known       bool    // the hosts' links are measured
 }
 
-// boundOn sums what a job's hosts send from which shortest paths lead over a link, and what its hosts take in to
-// which they lead. Traffic within the job is at most the lesser of the two; file traffic has one of its ends
-// elsewhere. A job has no traffic of its own on a link to another's host.
-func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *root.Pressure) (b bound) {
+// boundOn bounds a job's load on a link. A job has no traffic of its own on a link to another's host.
+func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *root.Pressure) bound {
+	b := s.boundOf(j.devices, l, withFiles, p)
+	b.known = b.known && s.measuresHosts(j, p)
+	return b
+}
+
+// boundOf sums what hosts send from which shortest paths lead over a link, and what hosts take in to which they lead. Traffic
+// between them is at most the lesser of the two; file traffic has one of its ends elsewhere.
+func (s *Stage) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFiles bool, p *root.Pressure) bound {
 	paths := s.router.Paths
 	if paths == nil || s.graph.Duplex() || l == schema.NoLink {
-		return b
+		return bound{}
 	}
 	var sent, taken bound
 	from, to := s.graph.Ends(l)
-	for _, d := range j.devices {
+	for _, d := range hosts {
 		if s.graph.IsSwitch(d) {
 			return bound{}
 		}
@@ -39,18 +47,20 @@ func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *root.Pressur
 			}
 		}
 	}
-	b = bound{now: min(sent.now, taken.now), before: min(sent.before, taken.before), known: s.measuresHosts(j, p)}
 	if withFiles {
-		b.now, b.before = max(sent.now, taken.now), max(sent.before, taken.before)
+		return bound{max(sent.now, taken.now), max(sent.before, taken.before), max(sent.more, taken.more), true}
 	}
-	return b
+	return bound{min(sent.now, taken.now), min(sent.before, taken.before), min(sent.more, taken.more), true}
 }
 
 // add adds the load of a host's link.
 func (b *bound) add(p *root.Pressure, l schema.LinkID, capacity float64) {
-	c := capacity / 100
-	b.now += max(0, p.UseOf(l)) * c
-	b.before += max(0, p.Before(l)) * c
+	c, use, was := capacity/100, max(0, p.UseOf(l)), p.Before(l)
+	b.now += use * c
+	b.before += max(0, was) * c
+	if was >= 0 {
+		b.more += max(0, use-was) * c
+	}
 }
 
 // measuresHosts reports whether most links of a job's hosts have load readings, which account for what the job is

@@ -39,6 +39,7 @@ type regionCase struct {
 	more     float64          // increase of carries since the onset; 0: none or unknown
 	starved  float64          // on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
 	moved    float64          // share of more that failed links beside it carried before
+	unlisted float64          // blame of hosts of no listed job, in odds against an unknown cause
 	verdict  verdict          // set once decided
 }
 

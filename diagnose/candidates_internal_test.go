@@ -97,8 +97,9 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ arrives, want float64 }{{0, 0}, {1, 0}, {2, jobConverges + jobRise}} {
-		if full.arrives = c.arrives; full.holdsItselfUp(&suspect{}) != c.want {
-			t.Errorf("where %g times as much arrives as before, %v speaks for it, want %v", c.arrives, full.holdsItselfUp(&suspect{}), c.want)
+		full.arrives = c.arrives
+		if got := full.holdsItselfUp(&suspect{known: true}); got != c.want {
+			t.Errorf("where %g times as much arrives as before, %v speaks for it, want %v", c.arrives, got, c.want)
 		}
 	}
 	full.drain.Idle = true // buffers are not full, so its traffic would have changed

@@ -58,7 +58,7 @@ func (s *Stage) examine(rc *regionCase, p *root.Pressure, snap *schema.Snapshot)
 	p.Flat = func(l schema.LinkID) bool { return s.isFlat(rc, l) }
 	p.Before = s.usedBefore(rc)
 	rc.back = p.Follow(rc.region, rc.weight)
-	if rc.fullest, rc.carries, rc.more = p.LoadAt(&rc.back, rc.region.Links); !s.work.loads && !s.graph.Duplex() {
+	if rc.fullest, rc.carries, rc.more = p.LoadAt(&rc.back, rc.region.Links); !s.work.loads {
 		rc.carries = s.assumedLoad(rc)
 	}
 	s.near(rc)

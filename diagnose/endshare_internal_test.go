@@ -162,18 +162,23 @@ func TestJobsFillAStorageNodeTogether(t *testing.T) {
 	}
 }
 
-// TestAStartAloneIsHalfAReason: a job without traffic data began with a region, and the load of the links may show that or not.
+// TestAStartAloneIsHalfAReason: a job without traffic data began with a region, and the load of the links may show that or not. If no
+// load is measured, it counts against any suspect that the stall lies where its traffic cannot be.
 func TestAStartAloneIsHalfAReason(t *testing.T) {
-	for _, c := range []struct{ loads, sends, most, shows bool }{
-		{false, false, false, true}, {true, false, false, false}, {true, true, false, true}, {true, false, true, true},
+	for _, c := range []struct {
+		loads, known, sends, most bool
+		space, want               float64
+	}{
+		{true, false, false, false, .8, jobUnseen}, {true, false, true, false, .8, 0}, {true, false, false, true, .8, 0}, {true, true, false, false, .8, 0},
+		{false, false, false, false, 1, jobUnseen}, {false, true, false, false, 1, 0}, {false, true, false, false, .5, jobUnplaced / 2},
 	} {
 		s, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
 		s.work.loads, j.loads = c.loads, exchangeLoad{true, s.work.past.round, c.most}
 		if rc.sender = nil; c.sends {
 			rc.sender = j
 		}
-		if got := s.showsLoad(rc, &suspect{job: j}, p); got != c.shows {
-			t.Errorf("%+v: the links show it: %v", c, got)
+		if got := s.unseen(rc, &suspect{job: j, known: c.known, evidence: evidence{started: true}}, p, c.space); got != c.want {
+			t.Errorf("%+v: %v against it", c, got)
 		}
 	}
 }

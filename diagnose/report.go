@@ -366,16 +366,17 @@ func (s *Stage) fitsFewerLeaves(j *job) bool {
 	for _, d := range j.devices {
 		own[s.router.LeafOf(d)] = true
 	}
-	return len(own) > 1 && (s.smallestLeaf == 0 || len(j.devices) <= s.hosts-s.smallestLeaf)
+	return len(own) > 1 && (s.smallestLeaf == 0 || len(j.devices) <= len(s.hosts)-s.smallestLeaf)
 }
 
-// countHosts counts the hosts of the fabric, and of its smallest leaf switch.
+// countHosts lists the hosts of the fabric, and counts those of its smallest leaf switch.
 func (s *Stage) countHosts() {
-	leaves, hosts := map[topology.DeviceID]int{}, s.graph.Hosts()
-	for _, d := range hosts {
+	leaves := map[topology.DeviceID]int{}
+	s.hosts = s.graph.Hosts()
+	for _, d := range s.hosts {
 		leaves[s.router.LeafOf(d)]++
 	}
-	s.hosts, s.smallestLeaf = len(hosts), 0
+	s.smallestLeaf = 0
 	for _, n := range leaves {
 		if s.smallestLeaf == 0 || n < s.smallestLeaf {
 			s.smallestLeaf = n

@@ -17,7 +17,7 @@ func TestWhatIsSavedGoesOn(t *testing.T) {
 		p := newPlant(t, "torus:8x8x8")
 		one := neighbours(p)
 		p.step(25)
-		p.moved["1"] = 40 * usual
+		p.moved["1"] = 400 * usual
 		p.fails(schema.LinkFailed, "7,7,7", "X+")
 		p.congest(40, p.within(one)...)
 		p.step(4)

@@ -23,6 +23,7 @@ const (
 	jobAstray        = 4.  // the load added to the region lies outside its exchange
 	jobUnmeasured    = 4.  // it began with the onset, and its traffic is unknown
 	jobUnseen        = 2.  // half of that, if the links' load does not show it
+	jobUnplaced      = 4.  // on a grid without load readings: the stall is where its traffic cannot be
 	jobConverges     = 5.  // the added load is a tree of its nodes' routes, or all of its exchange, and its traffic is unknown
 	jobReceives      = 3.  // the full port leads to a host of this job alone, and it moves enough to fill that
 	jobExplains      = 3.5 // the region's load always was its exchange, in whole or in part
@@ -89,8 +90,8 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 		c.score += jobReads
 	}
 	c.score += s.endScore(rc, c, p)
-	if c.started && !c.known && !s.showsLoad(rc, c, p) {
-		c.score -= jobUnseen * timeWeight(space)
+	if s.graph.Duplex() {
+		c.score -= s.unseen(rc, c, p, space)
 	}
 	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p)
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
@@ -196,16 +197,15 @@ const unmoved, moving = .4, .5
 // holdsItselfUp is the score of that for a job, scaled by how surely more arrives there, unless the load was rerouted from a
 // failed link: the nodes of a large job are everywhere, so another job's tree looks like its own.
 func (rc *regionCase) holdsItselfUp(c *suspect) float64 {
-	sure := max(0, min(1, (doublings(rc.arrives)-surelyNot)/(surelyMore-surelyNot)))
-	moves := 1.
-	switch {
-	case !rc.drain.Idle:
-	case c.known:
-		moves = min(1, c.strength()/moving)
-	default: // without its traffic only the tree speaks
-		return jobConverges * (1 - rc.moved) * (1 - rc.starved) * sure
+	sure := max(0, min(1, (doublings(rc.arrives)-surelyNot)/(surelyMore-surelyNot))) * (1 - rc.moved) * (1 - rc.starved)
+	if !c.known { // only the tree speaks
+		return jobConverges * sure
 	}
-	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.rise)*moves) * (1 - rc.moved) * (1 - rc.starved) * sure
+	moves := 1.
+	if rc.drain.Idle {
+		moves = min(1, c.strength()/moving)
+	}
+	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.rise)*moves) * sure
 }
 
 // A job loads a region of a grid by its exchange if on loadedWays of the exchange leastUse of the capacity was added since the
@@ -239,10 +239,18 @@ func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
 	return j.loads.most
 }
 
-// showsLoad reports whether the load added to a grid may be of a job without traffic data that began with a region: it is a tree of its
-// nodes, or on most of its exchange. Else its start is all there is against it, and somebody unlisted may have begun, too.
-func (s *Stage) showsLoad(rc *regionCase, c *suspect, p *root.Pressure) bool {
-	return !s.work.loads || !s.graph.Duplex() || c.job == rc.sender || s.loadsExchange(c.job, p)
+// unseen is the penalty of a suspect on a grid whose load does not show. Without load readings only its place and time speak against
+// it, so that the more of the region's stall lies where its traffic cannot be, the less it is likely. If it began with the region and
+// its traffic is unknown, its start is all there is against it, and an unlisted job may have begun, too, unless the added load is a
+// tree of its nodes, or on most of its exchange.
+func (s *Stage) unseen(rc *regionCase, c *suspect, p *root.Pressure, space float64) (against float64) {
+	if !s.work.loads {
+		against = jobUnplaced * (1 - space)
+	}
+	if c.started && !c.known && c.job != rc.sender && !s.loadsExchange(c.job, p) {
+		against += jobUnseen * timeWeight(space)
+	}
+	return against
 }
 
 // ownAdded of the load added to a region of a grid lies on a culprit's own exchange; if only strayAdded does, the

@@ -29,11 +29,11 @@ type Stage struct {
 	roots      map[uint64]*rootVotes  // by region
 	floor      root.Floor             // of the fabric's readings, if it is a grid
 
-	router *routes.Router
-	// The number of hosts of the fabric, and of its smallest leaf switch.
-	hosts, smallestLeaf int
-	reach               reach
-	work                work
+	router       *routes.Router
+	hosts        []topology.DeviceID
+	smallestLeaf int // the number of hosts of the smallest leaf switch
+	reach        reach
+	work         work
 }
 
 // New returns a stage for one version of a fabric.

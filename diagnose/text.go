@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -207,6 +208,12 @@ func (s *Stage) whyUnknown(rc *regionCase) string {
 		return "The cause is unknown."
 	case len(rc.jobs) == 0 && len(rc.failures) == 0:
 		return "No job and no failure is known near the region."
+	case rc.unlisted > 1 && rc.unlisted > math.Exp(rc.jobs[0].score):
+		what := "have added more to its root than those"
+		if !s.work.loads {
+			what = "wait to send into it, too, beside those"
+		}
+		return fmt.Sprintf("Hosts of no listed job %s of %s, which fits best among the jobs.", what, jobName(rc.jobs[0].job))
 	case len(rc.jobs) > 0 && rc.jobs[0].score > 0:
 		return fmt.Sprintf("Several causes fit equally well, %s among them.", jobName(rc.jobs[0].job))
 	}

@@ -34,10 +34,12 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 			return addsTooLittle(s.withOthers(rc, c, grew)/interval, more)
 		case s.endsAtOwn(rc, c): // what it sends there may hold up its other traffic, so its total need not grow
 			grew = all
-		case !c.file && s.endsBeside(rc, c.job):
+		case (!c.file || !c.writes() && rc.drain.IsCertain()) && s.endsBeside(rc, c.job):
 			grew = min(grew, s.brings(rc, c.job, grew))
 		}
-		return addsTooLittle(s.withOthers(rc, c, grew)/interval, s.averaged(rc, p).ArrivesMore(end))
+		if more := s.averaged(rc, p).ArrivesMore(end); more > 0 {
+			return addsTooLittle(s.withOthers(rc, c, grew)/interval, more)
+		}
 	}
 	least, enough, carries := culpritShare, enoughShare, rc.carries
 	if most := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown, p); most.known {
@@ -57,6 +59,9 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	}
 	return against
 }
+
+// writes reports whether a suspect's file traffic leads from its nodes to others: what it reads arrives at its own.
+func (c *suspect) writes() bool { return c.file && !c.fetches && c.feature != read }
 
 // addedShare of the load added where the traffic of a region of a grid ends is the least growth of a culprit's traffic;
 // from addedEnough on a job has no penalty.

@@ -35,19 +35,20 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	for i := range accused {
 		jobs += rc.jobs[i].blame
 	}
+	rc.unlisted = jobs * s.unlisted(rc, accused, p)
 	failures := 0.
 	for i := range rc.failures {
 		failures = max(failures, math.Exp(rc.failures[i].score)) // one event often has several lines
 	}
 	host, link := math.Exp(slow), math.Exp(lost)
 	broken := failures + link // of one class, and often of one thing
-	sum += broken + host
+	sum += broken + host + rc.unlisted
 	for i := range rc.jobs {
 		rc.jobs[i].blame /= sum
 	}
 	v, right := verdict{class: schema.CauseUnknown}, 1.
 	switch most := max(jobs, broken, host); {
-	case most < s.cfg.MinConfidence*sum || most <= 1:
+	case most < s.cfg.MinConfidence*sum || most <= 1 || rc.unlisted > most:
 	case most == jobs:
 		v.accused = accused
 		rc.jobs[0].exchanges = s.graph.Duplex() && s.loadsExchange(rc.jobs[0].job, p)
@@ -63,7 +64,7 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
 	if v.class == schema.CauseUnknown {
-		v.confidence = unknownCalibration.of(1 / sum)
+		v.confidence = unknownCalibration.of((1 + rc.unlisted) / sum)
 	} else {
 		v.confidence = causeCalibration.of(v.confidence) * right
 	}

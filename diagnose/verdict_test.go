@@ -52,10 +52,10 @@ func TestVerdicts(t *testing.T) {
 		{"a job that fills its own links reads a few files", "torus:8x8x8", func(p *plant) {
 			one := neighbours(p)
 			for _, other := range []string{"2", "3", "4", "5", "6"} {
-				p.moved[other] = 60 * usual
+				p.moved[other] = 600 * usual
 			}
 			p.step(25)
-			p.moved["1"], p.filed["1"] = 40*usual, usual/10
+			p.moved["1"], p.filed["1"] = 400*usual, usual/10
 			p.congest(40, p.within(one)...)
 			p.step(4)
 		}, schema.CauseIntraApplication, "1", "", "congests itself"},
@@ -261,17 +261,23 @@ func TestASingleInterval(t *testing.T) {
 	}
 }
 
-// Without a traffic table, a job that begins with the region, on its links, is accused; others are not.
+// Without a traffic table, a job that begins with the region, on its links, is accused if the load of the links rises there; others
+// are not, nor is any job if the load is not measured: an unlisted job may have begun.
 func TestWithoutTraffic(t *testing.T) {
-	p := newPlant(t, "torus:8x8x8")
-	p.traffic = false
-	one := neighbours(p)
-	p.step(25)
-	p.job("9", one...)
-	p.congest(40, p.within(one)...)
-	d := p.step(3)
-	if len(d[0].Jobs) != 1 || d[0].Jobs[0].JobID != "9" || d[0].Jobs[0].Feature != "" {
-		t.Errorf("%s: %+v", d[0].Text, d[0].Jobs)
+	for _, hasUse := range []bool{false, true} {
+		p := newPlant(t, "torus:8x8x8")
+		p.traffic, p.hasUse = false, hasUse
+		one := neighbours(p)
+		p.step(25)
+		p.job("9", one...)
+		p.congest(40, p.within(one)...)
+		for _, l := range p.within(one) {
+			p.use[l] = 70
+		}
+		d := p.step(3)
+		if isAccused := len(d[0].Jobs) == 1 && d[0].Jobs[0].JobID == "9" && d[0].Jobs[0].Feature == ""; isAccused != hasUse || len(d[0].Jobs) > 1 {
+			t.Errorf("load is measured: %v; %s: %+v", hasUse, d[0].Text, d[0].Jobs)
+		}
 	}
 }
 
@@ -372,9 +378,12 @@ func TestAJobThatIsNamedForTheFirstTime(t *testing.T) {
 	one := neighbours(p)
 	all := p.jobs
 	p.jobs = slices.DeleteFunc(slices.Clone(all), func(id string) bool { return id == "1" })
+	for _, id := range p.jobs {
+		p.moved[id] = 200 * usual
+	}
 	p.step(25)
 	p.jobs = all
-	p.moved["1"] = 2 * usual // no outlier
+	p.moved["1"] = 400 * usual // no outlier, and enough to fill a link
 	p.congest(40, p.within(one)...)
 	d := p.step(4)[0]
 	if len(d.Jobs) != 1 || d.Jobs[0].JobID != "1" || d.Jobs[0].Correlation < .9 {

@@ -22,6 +22,8 @@ type work struct {
 	readers       []*job   // whose file traffic is an outlier, the most first
 	tenants       [][]*job // by device: the jobs with nodes there or, for a switch, at its hosts
 	settled       []topology.DeviceID
+	vacant        []topology.DeviceID // hosts without a job in interval vacantIn
+	vacantIn      uint32
 	interval      uint32 // of the jobs' maxima
 	before, after []float64
 	own, theirs   []float64 // by link of the region (expectedLoads)

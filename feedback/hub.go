@@ -245,7 +245,13 @@ func (h *Hub) makeAlertmanager() (err error) {
 func (h *Hub) Parts() []Part { return h.parts }
 
 // Audit writes the audit log until ctx ends; it is stopped last.
-func (h *Hub) Audit(ctx context.Context) error { return h.trail.Run(ctx) }
+func (h *Hub) Audit(ctx context.Context) error {
+	err := h.trail.Run(ctx)
+	if n := h.trail.Waiting(); n > 0 {
+		h.log.Error("feedback: audit rows dropped, the store did not accept them before the stop; the log has them as feedback: action", "rows", n)
+	}
+	return err
+}
 
 // Register adds the HTTP handlers to mux.
 func (h *Hub) Register(mux *http.ServeMux) {

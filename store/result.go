@@ -11,7 +11,7 @@ import (
 // key identifies a stored interval, or a stored graph.
 type key struct {
 	fabric  string
-	start   time.Time // a whole millisecond; 1970 for a graph
+	start   time.Time // a whole millisecond; 1970 for rows of no interval
 	version uint64
 	// revision is that of an interval: an interval that is stored again gets a
 	// higher one.
@@ -27,7 +27,13 @@ func keyOf(r *schema.IntervalResult) key {
 	return key{fabric: s.Fabric, start: instant(s.Interval.StartNanos), version: s.GraphVersion, revision: r.Revision}
 }
 
+// ofInterval reports whether the rows belong to an interval.
+func (k key) ofInterval() bool { return k.start.Unix() != 0 }
+
 func (k key) String() string {
+	if !k.ofInterval() {
+		return "fabric " + k.fabric
+	}
 	return fmt.Sprintf("%s of fabric %s", k.start.Format(time.RFC3339Nano), k.fabric)
 }
 

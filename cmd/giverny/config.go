@@ -30,7 +30,7 @@ and no file is created.`,
 			if err != nil {
 				return err
 			}
-			fabrics, err := app.LoadFabrics(cfg.Fabrics, quiet(log))
+			fabrics, err := app.CheckFabrics(&cfg, quiet(log))
 			if err != nil {
 				return err
 			}

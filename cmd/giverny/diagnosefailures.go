@@ -28,12 +28,13 @@ func isFailureLines(head []byte) bool {
 // formats of the failures feed (CSV and logs) are converted line by line, keeping line numbers. Times without a zone are in the
 // given one; those without a year are the latest before the file was written. Omissions are reported to tell.
 func failuresFile(in *offline.File, zone *time.Location, tell func(note string)) (*offline.File, error) {
-	buffered, head, name, err := plainText(in)
+	buffered, head, err := plainText(in)
 	if err != nil {
 		return nil, err
 	}
+	name := in.Name
 	if isFailureLines(head) {
-		return &offline.File{Name: name, Reader: buffered}, nil
+		return &offline.File{Name: name, Reader: buffered, Plain: true}, nil
 	}
 	parser, err := failures.NewParser(failures.Options{Zone: zone, Reference: failures.Reference(in.Name, time.Now()), Name: name})
 	if err != nil {
@@ -47,7 +48,7 @@ func failuresFile(in *offline.File, zone *time.Location, tell func(note string))
 		return nil, fmt.Errorf("%s: no line has a known format: want time, kind, device, port and detail, separated by tabs or commas, or a log of opensm, ibdiagnet, netwatch or syslog", name)
 	}
 	tell(fmt.Sprintf("%s: %d failures, %d other lines", name, n, others))
-	return &offline.File{Name: name, Reader: text}, nil
+	return &offline.File{Name: name, Reader: text, Plain: true}, nil
 }
 
 // maxLogLine bounds a log line, in bytes.
@@ -59,7 +60,7 @@ func failureLines(parser *failures.Parser, log io.Reader, name string, tell func
 	var lines bytes.Buffer
 	scan := bufio.NewScanner(log)
 	scan.Buffer(nil, maxLogLine)
-	for at := 1; scan.Scan(); at++ {
+	for at := 1; scan.Scan() && scan.Err() == nil; at++ { // not the part of a line before an error of reading
 		var rows feeds.Rows
 		parser.Line(strings.TrimPrefix(scan.Text(), "\ufeff"), &rows)
 		for _, f := range rows.Faults {

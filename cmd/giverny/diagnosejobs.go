@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/giverny/giverny/collectors/jobs"
@@ -40,17 +39,18 @@ func isJobLines(head []byte) bool {
 // feed (output of sacct, squeue, slurmrestd and kubectl, and CSV) are converted; times without a zone are in the given one.
 // Omissions are reported to tell.
 func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*offline.File, error) {
-	buffered, head, name, err := plainText(in)
+	buffered, head, err := plainText(in)
+	name := in.Name
 	switch {
 	case err != nil:
 		return nil, err
 	case len(head) == 0:
 		tell(name + ": empty, no jobs")
-		return &offline.File{Name: name, Reader: buffered}, nil
+		return &offline.File{Name: name, Reader: buffered, Plain: true}, nil
 	case squeueTable.Match(head):
 		return nil, fmt.Errorf("%s:1: this is squeue's table, which has no start times: want the output of `squeue --json --states=all`", name)
 	case isJobLines(head):
-		return &offline.File{Name: name, Reader: buffered}, nil
+		return &offline.File{Name: name, Reader: buffered, Plain: true}, nil
 	}
 	list, err := jobs.Read(buffered, name, jobs.Options{Zone: zone})
 	if err != nil {
@@ -71,18 +71,20 @@ func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*o
 	if !list.Lines() {
 		name += ", job"
 	}
-	return &offline.File{Name: name, Reader: text}, nil
+	return &offline.File{Name: name, Reader: text, Plain: true}, nil
 }
 
-// plainText returns the decompressed file, its head, and its name without the compression suffix.
-func plainText(in *offline.File) (text *bufio.Reader, head []byte, name string, err error) {
+// plainText returns the decompressed file and its head.
+func plainText(in *offline.File) (text *bufio.Reader, head []byte, err error) {
 	plain, err := linkscsv.Decompressed(in.Name, in.Reader)
 	if err != nil {
-		return nil, nil, "", fmt.Errorf("%s: %w", in.Name, err)
+		return nil, nil, fmt.Errorf("%s: %w", in.Name, err)
 	}
 	text = bufio.NewReaderSize(plain, 64<<10)
-	head, _ = text.Peek(4 << 10) // the first read returns the error again
-	return text, head, strings.TrimSuffix(strings.TrimSuffix(in.Name, ".gz"), ".zst"), nil
+	if head, err = text.Peek(4 << 10); len(head) == 0 && err != io.EOF {
+		return nil, nil, fmt.Errorf("%s: %w", in.Name, err)
+	}
+	return text, head, nil // the first read returns the error again
 }
 
 // jobLines writes a line of JSON for each job that has begun, padded with empty lines to the line number it had in the file, so

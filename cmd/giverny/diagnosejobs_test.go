@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -53,5 +56,34 @@ func TestATableOfSqueueIsNamed(t *testing.T) {
 	_, err := jobsFile(&offline.File{Name: "f", Reader: strings.NewReader("             JOBID PARTITION     NAME\n")}, time.UTC, func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "squeue --json") {
 		t.Error(err)
+	}
+}
+
+// An error names the file by its whole name, and a file that was cut off is not taken for one with a broken last line.
+func TestCompressedFilesCutOff(t *testing.T) {
+	zone, quiet := time.UTC, func(string) {}
+	for text, parse := range map[string]func(*offline.File) (*offline.File, error){
+		`{"job_id":"1","nodes":[],"start":""}`:           func(f *offline.File) (*offline.File, error) { return jobsFile(f, zone, quiet) },
+		"job_id,nodes,start\n1,n1,2026-01-05T00:00:00Z":  func(f *offline.File) (*offline.File, error) { return jobsFile(f, zone, quiet) },
+		"2026-01-05T00:00:30Z\tlink_failed\tleaf4\t3\tx": func(f *offline.File) (*offline.File, error) { return failuresFile(f, zone, quiet) },
+	} {
+		var zipped bytes.Buffer
+		w := gzip.NewWriter(&zipped)
+		for i := range 2000 {
+			_, _ = fmt.Fprintf(w, "%s%d\n", text, i)
+		}
+		_ = w.Close()
+		for _, keep := range []int{5, zipped.Len() / 2, zipped.Len() - 8} {
+			file, err := parse(&offline.File{Name: "f.gz", Reader: bytes.NewReader(zipped.Bytes()[:keep])})
+			if err == nil {
+				_, err = io.ReadAll(file)
+				if file.Name != "f.gz" {
+					t.Errorf("the file is named %q", file.Name)
+				}
+			}
+			if err == nil || !strings.Contains(err.Error(), "damaged, cut off") {
+				t.Errorf("%.20s cut off after %d bytes: %v", text, keep, err)
+			}
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -144,6 +145,9 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 			fmt.Fprintf(player.progress, "simulate: to find the cause, run: %s\n", diagnoseCommand(script, &f))
 		}
 		return err
+	}
+	if name := script.Fabric.Name; !slices.ContainsFunc(cfg.Fabrics, func(known config.Fabric) bool { return known.Name == name }) {
+		return fmt.Errorf("the story simulates fabric %q, which is not configured: add it under fabrics, or set fabric.name in the story", name)
 	}
 	return app.New(cfg, version, log).Produce(cmd.Context(), func(ctx context.Context, sink *emitter.Emitter) error {
 		player.sink, player.devices = sink, f.devices

@@ -22,6 +22,7 @@ type Rows struct {
 	Dropped  map[string]uint64 // rows the source could not use, by reason (Reasons)
 	Faults   []Fault           // the first rows counted in Dropped, up to MaxFaults
 	Doubts   []Fault           // rows among these with implausible times, up to MaxFaults
+	Listed   int               // usable rows of a list of which these are the changed ones
 	More     bool              // more can be read immediately
 	Backlog  int               // how many more rows, if known
 }
@@ -152,6 +153,7 @@ type State string
 const (
 	Stopped     State = "stopped"     // several reads in a row failed
 	Implausible State = "implausible" // impossible rows in the last minute: in the future, or ended before they began
+	Unusable    State = "unusable"    // none of the recent rows could be parsed
 	Unmatched   State = "unmatched"   // none of the recent rows has a device of the feed's fabrics
 	Flood       State = "flood"       // rows arrive faster than they are passed on
 	Behind      State = "behind"      // rows cannot be emitted
@@ -160,7 +162,9 @@ const (
 )
 
 // States lists all states, for metrics.
-func States() []State { return []State{Stopped, Implausible, Unmatched, Flood, Behind, Waiting, OK} }
+func States() []State {
+	return []State{Stopped, Implausible, Unusable, Unmatched, Flood, Behind, Waiting, OK}
+}
 
 // Drop reasons.
 const (

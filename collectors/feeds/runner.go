@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -54,6 +55,7 @@ type Runner struct {
 	faulty   map[Fault]bool  // faults already logged; bounded
 	lie      string          // the last implausible row
 	stranger string          // a recent node that matches no device
+	broken   string          // a recent row that could not be parsed
 
 	mu     sync.Mutex
 	health Health // guarded by mu
@@ -74,6 +76,8 @@ type Health struct {
 	lied    time.Time // when implausible rows last arrived
 	lie     string    // the last of them
 
+	unparsed  int       // consecutive rows that could not be parsed
+	broken    string    // one of them
 	strangers int       // consecutive rows without a device
 	stranger  string    // one of their nodes
 	flooded   time.Time // time of the last flood
@@ -114,6 +118,8 @@ func (r *Runner) State() string {
 		text += fmt.Sprintf(" (%d reads failed: %v)", h.Failures, h.Err)
 	case h.State == Implausible && h.lie != "":
 		text += fmt.Sprintf(" (%s)", h.lie)
+	case h.State == Unusable:
+		text += fmt.Sprintf(" (none of the last %d rows can be parsed, for example %s)", h.unparsed, h.broken)
 	case h.State == Unmatched:
 		text += fmt.Sprintf(" (none of the last %d rows has a device of its fabrics, for example %s; map them in node_map or import the topology again)", h.strangers, h.stranger)
 	}
@@ -173,8 +179,9 @@ func (r *Runner) Once(ctx context.Context) (n int, more bool) {
 	return rows.Len(), rows.More && err == nil
 }
 
-// taken counts the implausible rows of a read, those with a device and those without.
-type taken struct{ lies, matched, strangers int }
+// taken counts the implausible rows of a read, those that could be parsed and those that could not, those with a device and
+// those without.
+type taken struct{ lies, parsed, unparsed, matched, strangers int }
 
 // take checks the rows and emits them, to each fabric its own.
 func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) taken {
@@ -195,9 +202,12 @@ func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) taken {
 	for reason, n := range checked.Dropped {
 		r.metrics.dropped(reason).Add(float64(n))
 	}
-	strangers := int(checked.Dropped[NoDevice])
+	strangers, unparsed := int(checked.Dropped[NoDevice]), 0
+	for _, reason := range unparsable {
+		unparsed += int(checked.Dropped[reason])
+	}
 	return taken{lies: int(checked.Dropped[Future]+checked.Dropped[Backwards]) + len(rows.Doubts),
-		matched: len(checked.Jobs) + len(checked.Failures) - strangers, strangers: strangers}
+		parsed: rows.Len() + rows.Listed, unparsed: unparsed, matched: len(checked.Jobs) + len(checked.Failures) - strangers, strangers: strangers}
 }
 
 // send emits rows, retrying until they are accepted. Rows that are permanently rejected are dropped.
@@ -283,8 +293,11 @@ func (r *Runner) noteMissing(missing nodes.Missing) {
 func (r *Runner) freshFaults(faults []Fault) string {
 	var fresh []string
 	for _, f := range faults[:min(len(faults), MaxFaults)] {
-		if f.Reason == Future || f.Reason == Backwards || f.Reason == Late {
-			r.lie = f.Where + ": " + f.Detail
+		switch text := f.Where + ": " + f.Detail; {
+		case f.Reason == Future || f.Reason == Backwards || f.Reason == Late:
+			r.lie = text
+		case slices.Contains(unparsable, f.Reason):
+			r.broken = text
 		}
 		if !r.faulty[f] && len(r.faulty) < maxLogged {
 			r.faulty[f] = true
@@ -297,8 +310,12 @@ func (r *Runner) freshFaults(faults []Fault) string {
 // fullReads is how many full reads in a row count as a flood, for a source that does not know its backlog.
 const fullReads = 5
 
-// Consecutive rows without a device that make a feed Unmatched: fewer if none has had one yet, since jobs may run elsewhere.
+// Consecutive rows without a device that make a feed Unmatched, or that cannot be parsed and make it Unusable: fewer if it has
+// emitted none yet, since jobs may run elsewhere, and users name jobs.
 const manyStrangers, firstStrangers = 20, 3
+
+// unparsable are the reasons of rows that could not be parsed.
+var unparsable = []string{Malformed, TooLong, NoTime}
 
 // note updates the state after a read.
 func (r *Runner) note(now time.Time, rows *Rows, took taken, err error) {
@@ -328,13 +345,21 @@ func (r *Runner) note(now time.Time, rows *Rows, took taken, err error) {
 	} else if took.strangers > 0 {
 		h.strangers, h.stranger = h.strangers+took.strangers, r.stranger
 	}
+	if took.parsed > 0 {
+		h.unparsed = 0
+	} else if took.unparsed > 0 {
+		h.unparsed, h.broken = h.unparsed+took.unparsed, r.broken
+	}
+	many := func(rows int) bool { return rows >= manyStrangers || h.Rows == 0 && rows >= firstStrangers }
 	recent := func(t time.Time) bool { return !t.IsZero() && now.Sub(t) < time.Minute }
 	switch {
 	case h.Failures >= r.cfg.StoppedAfter:
 		h.State = Stopped
 	case recent(h.lied):
 		h.State = Implausible
-	case h.strangers >= manyStrangers, h.Rows == 0 && h.strangers >= firstStrangers:
+	case many(h.unparsed):
+		h.State = Unusable
+	case many(h.strangers):
 		h.State = Unmatched
 	case recent(h.flooded):
 		h.State = Flood

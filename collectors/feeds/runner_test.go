@@ -242,6 +242,20 @@ func TestStates(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 		step("one runs here", time.Second, good, 1, feeds.OK)
+		garbled := func(now time.Time) (rows feeds.Rows, err error) {
+			rows.Refuse(feeds.NoTime, "jobs.csv:2", "start \"1767571220000\"")
+			return rows, nil
+		}
+		step("some rows cannot be parsed", 10*time.Second, garbled, 19, feeds.OK)
+		step("twenty cannot", time.Second, garbled, 1, feeds.Unusable)
+		if text := b.State(); text != `unusable (none of the last 20 rows can be parsed, for example jobs.csv:2: start "1767571220000")` {
+			t.Errorf("%s", text)
+		}
+		step("one row among unchanged ones", time.Second, func(now time.Time) (feeds.Rows, error) {
+			rows, err := garbled(now)
+			rows.Listed = 5
+			return rows, err
+		}, 30, feeds.OK)
 		fresh := newBench(t, nil, elsewhere)
 		for range 3 {
 			fresh.Once(t.Context())

@@ -107,5 +107,5 @@ func worded(err error, text []byte) error {
 	if d := json.NewDecoder(bytes.NewReader(text)); d.Decode(&json.RawMessage{}) == nil && d.More() {
 		return errors.New("more than one JSON value; want one job per line")
 	}
-	return fmt.Errorf("not a JSON object: %w; want one job per line", err)
+	return fmt.Errorf("not a JSON object: %w; want one job per line, or CSV with the header job_id,name,user,nodes,start,end,state", err)
 }

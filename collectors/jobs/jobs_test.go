@@ -216,6 +216,8 @@ func TestSlurmJSON(t *testing.T) {
 		{"one that is no object", `{"jobs":[17,` + job(`"job_state":"RUNNING"`) + `]}`, []jobs.Row{row("7", "", "", "RUNNING", "00:30", "", jobs.Running, "n1")}, 1, ""},
 		{"one without an id", `{"jobs":[{"job_state":"RUNNING"}]}`, nil, 1, ""},
 		{"a list of nodes that is none", `{"jobs":[{"job_id":7,"job_state":"RUNNING","start_time":1767573000,"nodes":"n[1-"}]}`, nil, 1, ""},
+		{"cancelled before it started", `{"jobs":[{"job_id":7,"job_state":"CANCELLED","start_time":0,"end_time":1767573000}]}`, []jobs.Row{row("7", "", "", "CANCELLED", "", "", jobs.Waiting)}, 0, ""},
+		{"times in milliseconds", `{"jobs":[{"job_id":7,"job_state":"RUNNING","start_time":1767573000000,"nodes":"n1"}]}`, nil, 1, ""},
 		{"none", `{"jobs":[]}`, nil, 0, ""},
 		{"null", `{"jobs":null}`, nil, 0, ""},
 		{"cut off", `{"jobs":[` + job(`"job_state":"RUNNING"`) + `,{"job_`, []jobs.Row{row("7", "", "", "RUNNING", "00:30", "", jobs.Running, "n1")}, 0, "unexpected EOF"},
@@ -230,7 +232,7 @@ func TestSlurmJSON(t *testing.T) {
 		if diff := cmp.Diff(c.want, list.Rows, anyPlace); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
-		if n := list.Dropped[feeds.Malformed]; n != c.dropped || list.Complete != (c.err == "") {
+		if n := list.Dropped[feeds.Malformed] + list.Dropped[feeds.NoTime]; n != c.dropped || list.Complete != (c.err == "") {
 			t.Errorf("%s: %d dropped, want %d; complete %v", c.name, n, c.dropped, list.Complete)
 		}
 	}

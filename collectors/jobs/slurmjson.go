@@ -325,7 +325,11 @@ func (j *slurmJob) addTo(list *List, opt SlurmOptions) {
 		hosts = append(hosts, more...)
 	}
 	phase := slurmPhase(strings.Join(state, " "), job.End)
-	if phase != Waiting && job.Start == 0 {
+	switch {
+	case phase == Running && start.value != 0 && job.Start == 0:
+		list.drop(feeds.NoTime, fmt.Sprintf("job %s: start_time %d: want seconds since 1970", job.ID, start.value))
+		return
+	case phase != Waiting && job.Start == 0:
 		phase = Waiting // cancelled before it started
 	}
 	list.add(job, hosts, phase)

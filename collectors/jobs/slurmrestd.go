@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -46,9 +47,13 @@ func (c *SlurmrestdConfig) Validate() error {
 	var f faults.List
 	checkURL(&f, c.URL)
 	f.Check(!c.Token.IsSet() || c.TokenFile == "", "token", "given directly and by token_file; choose one")
+	f.Check(c.Version == "" || apiVersion.MatchString(c.Version), "version", "%q: want one such as v0.0.40, or empty", c.Version)
 	c.Limits.validate(&f)
 	return f.Err()
 }
+
+// apiVersion matches the versions of slurmrestd's API.
+var apiVersion = regexp.MustCompile(`^v0\.0\.\d+$`)
 
 func checkURL(f *faults.List, address secret.URL) {
 	u, err := url.Parse(address.Reveal())

@@ -66,13 +66,14 @@ func (s *source) Read(ctx context.Context, now time.Time) (feeds.Rows, error) {
 		return rows, nil
 	}
 	list, err := s.lister.list(ctx, now, s.last)
-	if err != nil {
-		list.Complete, list.Prompt = false, false // an incomplete read does not show that jobs left the queue
-	} else {
+	if err == nil {
 		s.last = now
 	}
+	if err != nil || len(list.Rows) == 0 && len(list.Dropped) > 0 {
+		list.Complete, list.Prompt = false, false // an incomplete list, or one in another form, does not show that jobs left the queue
+	}
 	s.tracker.Update(&list, now)
-	rows.Dropped, rows.Faults, rows.Doubts = list.Dropped, list.Faults, list.Doubts
+	rows.Dropped, rows.Faults, rows.Doubts, rows.Listed = list.Dropped, list.Faults, list.Doubts, len(list.Rows)
 	s.take(&rows)
 	return rows, err
 }

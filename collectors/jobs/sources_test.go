@@ -92,6 +92,8 @@ func TestSqueueSource(t *testing.T) {
 	s = open(t, cfg, dir)
 	put(fmt.Sprintf(queue, queued(2)))
 	want(t, "after a restart", read(t, s, "01:05"), "1 left the queue")
+	put(strings.ReplaceAll(fmt.Sprintf(queue, queued(2)), fmt.Sprint(int64(at("00:30"))/1e9), fmt.Sprint(int64(at("00:30"))/1e6)))
+	want(t, "times in milliseconds", read(t, s, "01:06"))
 	cfg.Command = []string{"sh", "-c", "echo broken >&2; exit 3"}
 	if _, err := open(t, cfg, t.TempDir()).Read(t.Context(), at("01:06").Time()); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("a command that fails: %v", err)
@@ -363,5 +365,14 @@ func TestPasswordsOfAddressesAreInNoError(t *testing.T) {
 	wrong := jobs.SlurmrestdConfig{URL: secret.NewURL("ftp://giverny:hunter2@host"), Limits: jobs.Limits{MaxJobs: 10}}
 	if err := wrong.Validate(); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestVersionsOfSlurmrestd(t *testing.T) {
+	for version, good := range map[string]bool{"": true, "v0.0.40": true, "v1": false, "0.0.40": false} {
+		cfg := jobs.SlurmrestdConfig{Version: version, Limits: jobs.Limits{MaxJobs: 10}}
+		if err := cfg.Validate(); (err == nil) != good {
+			t.Errorf("version %q: %v", version, err)
+		}
 	}
 }

@@ -141,7 +141,7 @@ func (t *Tracker) end(listed map[key]bool, latest map[string]schema.Instant, com
 			if now.Sub(time.Unix(0, e.Seen)) > forgetAfter {
 				delete(t.known, k)
 			}
-		case !listed[k] && again > k.Start:
+		case again > k.Start && !(listed[k] && complete): // a file may still list the earlier run without its end
 			t.finish(e, min(again, nanos), Replaced)
 		case !listed[k] && complete:
 			t.finish(e, nanos, LeftQueue)

@@ -62,6 +62,9 @@ func TestTracker(t *testing.T) {
 		{"back", "02:42", true, []jobs.Row{run("2", "01:04")}, []string{"2 01:04-runs RUNNING [n1]"}},
 		{"elements of an array are jobs of their own", "02:43", true, []jobs.Row{run("2", "01:04"), run("7_1", "02:43"), run("7_2", "02:43")},
 			[]string{"7_1 02:43-runs RUNNING [n1]", "7_2 02:43-runs RUNNING [n1]"}},
+		{"requeued, in a file that still has the earlier run without its end", "02:45", false, []jobs.Row{run("7_2", "02:43"), run("7_2", "02:44")},
+			[]string{"7_2 02:44-runs RUNNING [n1]", "7_2 02:43-02:44 requeued [n1]"}},
+		{"read again", "02:46", false, []jobs.Row{run("7_2", "02:43"), run("7_2", "02:44")}, nil},
 	} {
 		if diff := cmp.Diff(c.want, step(t, tracker, c.clock, c.complete, c.rows...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.what, diff)

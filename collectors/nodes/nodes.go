@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/giverny/giverny/topology"
 )
@@ -30,6 +31,12 @@ func ReadMap(r io.Reader, name string) (Map, error) {
 	n := 1
 	for ; scan.Scan(); n++ {
 		line := strings.TrimRight(scan.Text(), "\r")
+		if n == 1 {
+			line = strings.TrimPrefix(line, "\ufeff") // a byte order mark, as some editors write it
+		}
+		if !utf8.ValidString(line) || strings.Contains(line, "\x00") {
+			return nil, fmt.Errorf("%s:%d: not UTF-8; convert the file, with iconv say", name, n)
+		}
 		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -59,7 +66,7 @@ func OpenMap[File io.ReadCloser](open func(name string) (File, error), name stri
 func (m Map) add(line string) error {
 	node, device, ok := strings.Cut(line, "\t")
 	node, device = strings.TrimSpace(node), strings.TrimSpace(device)
-	if !ok || node == "" || device == "" {
+	if !ok || node == "" || device == "" || strings.Contains(device, "\t") {
 		return fmt.Errorf("%.80q: want node, tab, device", line)
 	}
 	names := []string{node}

@@ -146,7 +146,7 @@ func TestFailedAt(t *testing.T) {
 }
 
 func TestReadMap(t *testing.T) {
-	for _, bad := range []string{"node1 device\n", "\tdevice\n", "n[1-3]\td[1-2]\n", "n[1-\td\n", strings.Repeat("n", 1<<17) + "\td\n"} {
+	for _, bad := range []string{"node1 device\n", "\tdevice\n", "n[1-3]\td[1-2]\n", "n[1-\td\n", strings.Repeat("n", 1<<17) + "\td\n", "n\td\te\n", "n\t\xffd\n", "n\x001\t\x00d\n"} {
 		if _, err := nodes.ReadMap(strings.NewReader("ok\tdevice\n"+bad), "nodes.tsv"); err == nil || !strings.Contains(err.Error(), "nodes.tsv:2") {
 			t.Errorf("%q: %v", bad, err)
 		}
@@ -183,7 +183,7 @@ func TestMissingIsBounded(t *testing.T) {
 }
 
 func TestOpenMap(t *testing.T) {
-	files := fstest.MapFS{"nodes.tsv": {Data: []byte("nid1\tn1\n")}}
+	files := fstest.MapFS{"nodes.tsv": {Data: []byte("\ufeffnid1\tn1\r\n")}}
 	if m, err := nodes.OpenMap(files.Open, "nodes.tsv"); err != nil || !slices.Equal(m["nid1"], []string{"n1"}) {
 		t.Errorf("%v %v", m, err)
 	}

@@ -15,6 +15,19 @@ import (
 type File struct {
 	Name string
 	io.Reader
+	Plain bool // already decompressed, whatever its name
+}
+
+// plain returns the decompressed text.
+func (f *File) plain() (io.ReadCloser, error) {
+	if f.Plain {
+		return io.NopCloser(f.Reader), nil
+	}
+	text, err := linkscsv.Decompressed(f.Name, f.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return text, nil
 }
 
 // maxLine limits a line, in bytes; a job of 100,000 nodes fits.
@@ -22,15 +35,15 @@ const maxLine = 16 << 20
 
 // lines calls yield with every line that is not empty. Errors name the file and the line.
 func (f *File) lines(yield func(line string) error) error {
-	plain, err := linkscsv.Decompressed(f.Name, f.Reader)
+	plain, err := f.plain()
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.Name, err)
+		return err
 	}
 	defer plain.Close()
 	scan := bufio.NewScanner(plain)
 	scan.Buffer(nil, maxLine)
 	n := 0
-	for scan.Scan() {
+	for scan.Scan() && scan.Err() == nil { // not the part of a line before an error of reading
 		n++
 		line := scan.Text()
 		if at := invalid(line); at >= 0 {
@@ -79,9 +92,9 @@ func invalid(s string) int {
 
 // readNodeMap reads the map from node names to devices: node, tab, device.
 func readNodeMap(f *File) (nodes.Map, error) {
-	plain, err := linkscsv.Decompressed(f.Name, f.Reader)
+	plain, err := f.plain()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name, err)
+		return nil, err
 	}
 	defer plain.Close()
 	return nodes.ReadMap(plain, f.Name)

@@ -49,6 +49,7 @@ func (r *reading) readJobs(f *File) error {
 		return err
 	}
 	slices.SortStableFunc(r.jobs.jobs, func(a, b schema.Job) int { return cmp.Compare(a.Start, b.Start) })
+	r.jobs.endEarlierRuns()
 	for i := range r.jobs.jobs {
 		if r.jobs.jobs[i].End != 0 {
 			r.jobs.ended = append(r.jobs.ended, r.jobs.jobs[i])
@@ -56,6 +57,18 @@ func (r *reading) readJobs(f *File) error {
 	}
 	slices.SortStableFunc(r.jobs.ended, func(a, b schema.Job) int { return cmp.Compare(a.End, b.End) })
 	return nil
+}
+
+// endEarlierRuns ends runs of requeued jobs whose end is missing when their job starts again, as the tracker of the job feeds does.
+func (t *jobTable) endEarlierRuns() {
+	next := map[string]schema.Instant{}
+	for i := len(t.jobs) - 1; i >= 0; i-- {
+		job := &t.jobs[i]
+		if again, requeued := next[job.ID]; requeued && job.End == 0 {
+			job.End = again
+		}
+		next[job.ID] = job.Start
+	}
 }
 
 func (r *reading) parseJob(line string) (schema.Job, error) {

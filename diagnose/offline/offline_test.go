@@ -104,6 +104,19 @@ func TestWhatComesWithWhichInterval(t *testing.T) {
 	}
 }
 
+// A run of a requeued job whose end is missing ends when the job starts again.
+func TestARequeuedJob(t *testing.T) {
+	const line = `{"job_id":"7","nodes":["1,1,1"],"start":"2026-01-05T00:0%d:00Z"}` + "\n"
+	o, err := run(t, "torus:4x4x4", offline.Files{Links: file("links.csv", someLinks), Jobs: file("jobs.jsonl", fmt.Sprintf(line, 2)+fmt.Sprintf(line, 0))}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"00:00:00: job 7 on [1,1,1], ended false;", "00:01:00:", "00:02:00: job 7 on [1,1,1], ended true; job 7 on [1,1,1], ended false;"}
+	if diff := cmp.Diff(want, o.said()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	links := func(text string) offline.Files { return offline.Files{Links: file("links.csv", text)} }
 	with := func(change func(*offline.Files)) offline.Files {
@@ -132,6 +145,7 @@ func TestRefuses(t *testing.T) {
 		{links("time,link,credit\n2026-01-05T00:00:00Z,192,1\n"), "links.csv: links table, line 2: link \"192\""},
 		{links("time,link,credit\n2026-01-05T00:01:00Z,0,1\n2026-01-05T00:00:00Z,0,1\n"), "line 3: time 2026-01-05T00:00:00Z comes after"},
 		{jobs("{\n"), "jobs.jsonl:1: not a JSON object"},
+		{jobs("id,hosts,begin\n"), "one job per line, or CSV with the header job_id,name,user,nodes,start,end,state"},
 		{jobs(someJob + "\n[]\n"), "jobs.jsonl:2: "},
 		{jobs(`{"nodes":[]}`), "jobs.jsonl:1: no job_id"},
 		{jobs(`{"job_id":"1"}`), `job "1" has no nodes`},
@@ -144,6 +158,7 @@ func TestRefuses(t *testing.T) {
 		{jobs(someJob + "\n{\"job_id\":\"1\",\"name\":\"caf\xe9\",\"nodes\":[]}\n"), "jobs.jsonl:2: byte 26 is not UTF-8"},
 		{traffic(""), "traffic.csv:1: it is empty"},
 		{traffic("time,read_bytes\n"), "traffic.csv:1: no column job_id"},
+		{traffic("\xff\xfet\x00i\x00m\x00e\x00\n\x00"), "traffic.csv:1: field 1, byte 1 is not UTF-8; convert the file"},
 		{traffic("time,job_id\n"), "traffic.csv:1: no column of bytes"},
 		{traffic("time,job_id,read_bytes,read_bytes\n"), "traffic.csv:1: column read_bytes is duplicated"},
 		{traffic(header + "2026-01-05T00:00:00Z,17,1,2,3\n"), "traffic.csv:2: 5 fields where the header has 6; complete the row"},

@@ -12,7 +12,6 @@ import (
 
 	"github.com/giverny/giverny/internal/csvfault"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/linkscsv"
 )
 
 // trafficColumns are the columns of a traffic file.
@@ -39,9 +38,9 @@ type trafficReader struct {
 
 // readTraffic reads the bytes that jobs moved. Rows may come in any order.
 func (r *reading) readTraffic(f *File) error {
-	plain, err := linkscsv.Decompressed(f.Name, f.Reader)
+	plain, err := f.plain()
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.Name, err)
+		return err
 	}
 	defer plain.Close()
 	t := &trafficReader{r: r, file: f, csv: csvfault.NewReader(plain), seen: map[jobKey]bool{}, ids: map[string]string{}}
@@ -61,6 +60,9 @@ func (r *reading) readTraffic(f *File) error {
 			line, _ := t.csv.FieldPos(0)
 			return fmt.Errorf("%s:%d: %w", f.Name, line, err)
 		}
+	}
+	if len(r.traffic.rows) == 0 {
+		r.note("traffic rows", "%s: no rows: traffic taken as not measured", f.Name)
 	}
 	slices.SortStableFunc(r.traffic.rows, func(a, b schema.JobTraffic) int { return cmp.Compare(a.Time, b.Time) })
 	return nil
@@ -84,6 +86,9 @@ func (t *trafficReader) header() error {
 	if err != nil {
 		_, fault := csvfault.Explain(err, t.csv, header)
 		return fault
+	}
+	if err := fieldsOfText(header); err != nil {
+		return err
 	}
 	for i := range t.columns {
 		t.columns[i] = -1
@@ -114,11 +119,19 @@ func (t *trafficReader) header() error {
 	return nil
 }
 
-func (t *trafficReader) row(record []string) error {
+// fieldsOfText returns an error if a field is not UTF-8.
+func fieldsOfText(record []string) error {
 	for c, field := range record {
 		if at := invalid(field); at >= 0 {
 			return fmt.Errorf("field %d, byte %d is not UTF-8; convert the file, with iconv say", c+1, at+1)
 		}
+	}
+	return nil
+}
+
+func (t *trafficReader) row(record []string) error {
+	if err := fieldsOfText(record); err != nil {
+		return err
 	}
 	row := schema.JobTraffic{Fabric: t.r.graph.Fabric(), JobID: t.id(strings.TrimSpace(record[t.columns[1]]))}
 	if err := row.Time.UnmarshalText([]byte(strings.TrimSpace(record[t.columns[0]]))); err != nil {

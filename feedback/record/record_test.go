@@ -170,8 +170,16 @@ giverny_feedback_audit_dropped_total 5`)
 				t.Fatalf("row %d is %q, want %q", i, row, want)
 			}
 		}
+		b.store.set(true)
+		b.Acted(schema.FeedbackAction{Action: "relieve", Target: "a", Fabric: "ib0", Outcome: schema.FeedbackDone})
 		cancel()
 		<-done
+		if n := b.trail.Waiting(); n != 1 {
+			t.Errorf("%d rows are not stored at the end", n)
+		}
+		b.want(t, "giverny_feedback_audit_dropped_total", `# HELP giverny_feedback_audit_dropped_total Audit rows that were dropped because the store was unreachable for too long; the log has them.
+# TYPE giverny_feedback_audit_dropped_total counter
+giverny_feedback_audit_dropped_total 6`)
 	})
 }
 

@@ -44,7 +44,7 @@ func (t *Trail) add(a schema.FeedbackAction) {
 	t.rows = append(t.rows, a)
 }
 
-// Run stores rows until ctx ends, and then the rest.
+// Run stores rows until ctx ends, and then the rest. Those that the store does not accept in time are counted as dropped.
 func (t *Trail) Run(ctx context.Context) error {
 	ticker := time.NewTicker(flushEach)
 	defer ticker.Stop()
@@ -58,7 +58,15 @@ func (t *Trail) Run(ctx context.Context) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
 	defer cancel()
 	t.flush(last)
+	t.metrics.lost.Add(float64(t.Waiting()))
 	return nil
+}
+
+// Waiting is the number of rows that are not stored.
+func (t *Trail) Waiting() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.rows)
 }
 
 // flush stores the buffered rows by fabric. Rows that fail to be stored stay in the buffer.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -22,17 +23,33 @@ var errNoFabrics = errors.New("no fabric is configured: add one under fabrics, w
 
 // LoadFabrics builds the graphs of all configured fabrics.
 func LoadFabrics(cfg []config.Fabric, log *slog.Logger) ([]Fabric, error) {
-	return loadFabrics(cfg, log, func(f config.Fabric) (Fabric, error) {
+	return loadFabrics(cfg, log, func(_ int, f config.Fabric) (Fabric, error) {
 		graph, err := config.LoadTopology(f, log)
 		return Fabric{Fabric: f, Graph: graph}, err
 	})
+}
+
+// CheckFabrics is LoadFabrics with errors that name their place in the configuration.
+func CheckFabrics(cfg *config.Config, log *slog.Logger) ([]Fabric, error) {
+	return loadFabrics(cfg.Fabrics, log, func(i int, f config.Fabric) (Fabric, error) {
+		graph, err := config.LoadTopology(f, log)
+		return Fabric{Fabric: f, Graph: graph}, locatedTopology(cfg, i, err)
+	})
+}
+
+// locatedTopology adds to an error of a fabric's topology the place that names it.
+func locatedTopology(cfg *config.Config, i int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return cfg.Located(fmt.Errorf("fabrics.%d (%s).topology: %w", i, cfg.Fabrics[i].Name, err), os.Environ())
 }
 
 // StartFabrics is LoadFabrics for a long-running process: if a fabric's file cannot be read, the last version in
 // force is used, if this host has a copy.
 func StartFabrics(cfg *config.Config, log *slog.Logger) ([]Fabric, error) {
 	kept := newKeptGraphs(cfg, log)
-	return loadFabrics(cfg.Fabrics, log, func(f config.Fabric) (Fabric, error) {
+	return loadFabrics(cfg.Fabrics, log, func(i int, f config.Fabric) (Fabric, error) {
 		graph, err := config.LoadTopology(f, log)
 		switch {
 		case topology.IsSpec(f.Topology):
@@ -44,11 +61,11 @@ func StartFabrics(cfg *config.Config, log *slog.Logger) ([]Fabric, error) {
 				return Fabric{f, before, err}, nil
 			}
 		}
-		return Fabric{Fabric: f, Graph: graph}, err
+		return Fabric{Fabric: f, Graph: graph}, locatedTopology(cfg, i, err)
 	})
 }
 
-func loadFabrics(cfg []config.Fabric, log *slog.Logger, load func(config.Fabric) (Fabric, error)) ([]Fabric, error) {
+func loadFabrics(cfg []config.Fabric, log *slog.Logger, load func(i int, f config.Fabric) (Fabric, error)) ([]Fabric, error) {
 	if len(cfg) == 0 {
 		return nil, errNoFabrics
 	}
@@ -56,7 +73,7 @@ func loadFabrics(cfg []config.Fabric, log *slog.Logger, load func(config.Fabric)
 	for i, f := range cfg {
 		began := time.Now()
 		var err error
-		if fabrics[i], err = load(f); err != nil {
+		if fabrics[i], err = load(i, f); err != nil {
 			return nil, err
 		}
 		graph := fabrics[i].Graph

@@ -28,13 +28,17 @@ func LoadTopology(f Fabric, log *slog.Logger) (*topology.Graph, error) {
 func ReadTopology(path, format, fabric string, prev *topology.Graph, log *slog.Logger) (*topology.Graph, error) {
 	file, err := os.Open(path)
 	if kind, _, ok := strings.Cut(path, ":"); ok && errors.Is(err, os.ErrNotExist) && !strings.Contains(kind, "/") {
-		return nil, fmt.Errorf("topology of %s: %w, and no specification has the kind %q: it is %s; a file is looked up in the working directory", nameOf(fabric), err, kind, topology.Kinds())
+		return nil, fmt.Errorf("topology of %s: %w, and no specification has the kind %q: it is %s; a file is looked up in the working directory, or in that of the configuration which names it", nameOf(fabric), err, kind, topology.Kinds())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("topology of %s: %w", nameOf(fabric), err)
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(file, topology.DetectSize)
+	const mark = "\ufeff" // a byte order mark, as some editors write it
+	if head, _ := in.Peek(len(mark)); string(head) == mark {
+		_, _ = in.Discard(len(mark))
+	}
 	f, err := topology.FindFormat(format)
 	if format == "" {
 		head, peekErr := in.Peek(topology.DetectSize)

@@ -1,5 +1,5 @@
 // Numbers, times and names as people read them.
-import type { Subsystem } from "./types.ts";
+import type { Subsystem, Unknown } from "./types.ts";
 
 export const words = (name: string) => name.replaceAll("_", " ");
 export const clock = (time: string) => time.slice(11, 19);
@@ -53,6 +53,12 @@ export const unknownActions: Record<string, string> = {
   no_readings: "Check the agents: run giverny collect --once on one of their hosts.", kafka: "Start the brokers. Agents spool their readings meanwhile and send them when Kafka is back.",
   store: "Start ClickHouse, or free space on its disk. Results wait in Kafka meanwhile.", no_interval: "Check /-/ready of the analyser.",
 };
+
+/** unknownTodo says why the state is not known in detail, and what to do. */
+export const unknownTodo = (u: Unknown) => `${u.detail ? u.detail[0].toUpperCase() + u.detail.slice(1) + ". " : ""}${unknownActions[u.reason] ?? ""}`;
+
+/** unknownReason is the reason in words. */
+export const unknownReason = (u: Unknown) => unknownReasons[u.reason] ?? words(u.reason);
 
 /** subsystem is a network card and what it stands in, as far as that is known. */
 export function subsystem(s: Subsystem): string {

@@ -2,7 +2,7 @@
 import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { h } from "../dom.ts";
-import { inWords, many, words } from "../format.ts";
+import { inWords, many, unknownReason, unknownTodo, words } from "../format.ts";
 import { causeName } from "../panel/diagnosis.ts";
 import { ProbedHosts } from "./hostping.ts";
 import type { NodeScores } from "../types.ts";
@@ -42,6 +42,6 @@ function scoreParts(app: App, a: NodeScores): HTMLElement[] {
   const listed = a.nodes.slice(0, mostRows), because = listed.map((n) => inWords(n.reason ?? "").replace(/\bcause (\w+) \(/, (_, name: string) => `cause: ${causeName(name)} (`));
   const rows = listed.map((n, i) => h("tr", null, h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.go({ page: "map", select: "device:" + n.node }, true) } }, n.node)),
     h("td", { class: "number" }, n.score.toFixed(0)), h("td", null, words(n.relation ?? "")), because[i] === because[i - 1] ? null : h("td", { attrs: { rowspan: String(sameFrom(because, i)) } }, because[i])));
-  const text = a.nodes.length ? `${many(a.nodes.length, "node")} with a congestion score of 1 or above, the highest first${a.nodes.length > mostRows ? `, of which ${mostRows} are listed` : ""}; the score is for the next intervals, 0 to 100.` : "No node has a congestion score of 1 or above.";
+  const text = a.unknown ? `The scores are unknown, as is the state of the network: ${unknownReason(a.unknown)}. ${unknownTodo(a.unknown)}` : a.nodes.length ? `${many(a.nodes.length, "node")} with a congestion score of 1 or above, the highest first${a.nodes.length > mostRows ? `, of which ${mostRows} are listed` : ""}; the score is for the next intervals, 0 to 100.` : "No node has a congestion score of 1 or above.";
   return [h("p", null, text), ...rows.length ? [h("div", { class: "wide scores" }, h("table", null, h("thead", null, h("tr", null, h("th", null, "node"), h("th", { class: "number" }, "score"), h("th", null, "relation"), h("th", null, "why"))), h("tbody", null, ...rows)))] : []];
 }

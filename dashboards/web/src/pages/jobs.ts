@@ -8,6 +8,8 @@ import { blame, jobTitle } from "../panel/jobs.ts";
 import { jobList, jobsOf } from "../url.ts";
 import type { Exposure, Job, JobPage } from "../types.ts";
 
+const mostRows = 300; // the API has all
+
 let shown = ""; // which fabric and instant is on the page
 let asked = 0;
 
@@ -31,7 +33,7 @@ function fill(app: App, into: HTMLElement, a: JobPage) {
   const times = jobs.flatMap((j) => [j.start, j.end ?? a.to]).map((t) => Date.parse(t)), from = Math.max(Date.parse(a.from), Math.min(...times)), to = Date.parse(a.to);
   const chosen = jobs.find((j) => jobsOf(app.state).includes(j.job_id));
   into.replaceChildren(h("h2", null, "Jobs"),
-    h("p", null, jobs.length ? `${many(jobs.length, "job")}${a.truncated ? " or more" : ""} ran between ${date(a.from)} ${clock(a.from)} and ${date(a.to)} ${clock(a.to)} UTC; jobs related to a congestion region come first.` : "No job is known for this time. docs/how-to/feed-jobs-and-failures.md describes how to feed jobs."),
+    h("p", null, jobs.length ? `${many(jobs.length, "job")}${a.truncated ? " or more" : ""} ran between ${date(a.from)} ${clock(a.from)} and ${date(a.to)} ${clock(a.to)} UTC; jobs related to a congestion region come first${jobs.length > mostRows ? `, ${mostRows} are listed` : ""}.` : "No job is known for this time. docs/how-to/feed-jobs-and-failures.md describes how to feed jobs."),
     ...chosen ? [card(app, chosen, a)] : [],
     ...jobs.length ? [table(app, jobs, a, from, to)] : []);
 }
@@ -48,7 +50,7 @@ const button = (text: string, click: () => void) => h("button", { class: "link",
 
 function table(app: App, jobs: Job[], a: JobPage, from: number, to: number) {
   const worst = (j: Job) => j.regions.reduce((m, r) => Math.max(m, ["Neg", "Low", "Medium", "High"].indexOf(r.severity)), 0), names = ["none", "Low", "Medium", "High"];
-  const rows = jobs.slice(0, 300).map((j) => {
+  const rows = jobs.slice(0, mostRows).map((j) => {
     const accused = j.regions.filter((r) => r.accused_intervals).length, victim = j.regions.filter((r) => r.victim_intervals && !r.accused_intervals).length;
     return h("tr", { class: jobsOf(app.state).includes(j.job_id) ? "chosen" : "" }, h("td", null, button(jobTitle(j), () => app.go({ job: jobList([j.job_id]) }, true))), h("td", null, j.user ?? ""), h("td", { class: "number" }, String(j.node_count)),
       h("td", { class: names[worst(j)] }, names[worst(j)]), h("td", { class: "number" }, accused ? String(accused) : ""), h("td", { class: "number" }, victim ? String(victim) : ""), h("td", { class: "number" }, blame(j) >= .005 ? sure(blame(j)) : ""), h("td", null, exposure(j, a, from, to)));

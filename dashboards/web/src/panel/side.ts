@@ -4,7 +4,7 @@ import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { rank } from "../colour.ts";
 import { $, h, setText } from "../dom.ts";
-import { clock, count, inWords, many, metricName, percent, secondsBetween, span, unknownActions, unknownReasons, when, words } from "../format.ts";
+import { clock, count, inWords, many, metricName, percent, secondsBetween, span, unknownReason as reason, unknownTodo, when, words } from "../format.ts";
 import { plainName } from "../graph.ts";
 import type { Diagnosis, FabricEvent, Region, Unknown } from "../types.ts";
 import { Anomalies } from "./anomalies.ts";
@@ -19,7 +19,6 @@ import { eventsOnce, once } from "./twins.ts";
 
 const replayed = 86_400; // seconds from counter to store that say that data of the past were replayed
 const called = (state: string) => state === "Neg" ? "calm" : state + " congestion";
-const reason = (u: Unknown) => unknownReasons[u.reason] ?? words(u.reason);
 
 export class Side {
   private readonly list: RegionList;
@@ -94,11 +93,22 @@ export class Side {
     const { state } = this.app;
     setText($("severity"), state.at ? "nothing stored at that time" : "no data yet");
     $("severity").className = "Unknown";
-    for (const id of ["why", "todo", "diagnosis", "compared", "picked"]) $(id).hidden = true;
+    for (const id of ["diagnosis", "compared", "picked"]) $(id).hidden = true;
+    this.absent();
     for (const id of ["facts", "forecast"]) $(id).replaceChildren();
     this.list.show([], "", this.duration, () => "");
     $("jobs").replaceChildren(h("li", { class: "none" }, "no job known"));
     for (const id of ["hot", "events"]) $(id).replaceChildren(h("li", { class: "none" }, "none yet"));
+  }
+
+  /** absent says why nothing is stored yet, once that has lasted for as long as until the server counts as not ready. */
+  private absent() {
+    const { model, state } = this.app, why = state.at ? undefined : model?.status?.network.unknown;
+    const long = !!why?.since && Date.now() - Date.parse(why.since) >= 1000 * Math.max(10, 3 * model!.fabric.interval_seconds);
+    $("why").hidden = $("todo").hidden = !long;
+    if (!why || !long) return;
+    setText($("why"), `since ${when(why.since)}: ${reason(why)}`);
+    setText($("todo"), unknownTodo(why));
   }
 
   private state() {
@@ -122,7 +132,7 @@ export class Side {
     if (!why) return;
     const since = now.network.unknown?.since ?? now.interval.end;
     setText($("why"), `since ${when(since)}: ${reason(why)}${now.network.state === "Unknown" ? "" : `. Last known: ${called(state)}`}`);
-    setText($("todo"), `${why.detail ? why.detail[0].toUpperCase() + why.detail.slice(1) + ". " : ""}${unknownActions[why.reason] ?? ""}`);
+    setText($("todo"), unknownTodo(why));
   }
 
   /** status says of when the picture is. */
@@ -130,6 +140,7 @@ export class Side {
     const { app } = this, model = app.model, out = $("status");
     if (this.fault) { out.className = "stale"; setText(out, this.fault); return; }
     if (!app.online) { out.className = "stale"; setText(out, "connection lost, reconnecting"); app.paint(); return; }
+    if (model?.loaded && !model.interval) this.absent();
     if (!model?.interval || !model.status) return;
     const { now } = this.interval, { status } = model, why = this.unknown();
     if (app.state.at) { out.className = ""; setText(out, `${when(now.interval.start)}, the past`); this.severity(); return; }
@@ -202,7 +213,7 @@ export class Side {
   private events(events: FabricEvent[]) {
     const items = eventsOnce(events.slice(-60)).slice(-40).reverse().map((e) => h("li", { class: e.kind === "story" ? "story" : "" },
       h("time", null, h("button", { class: "link", title: "Go to this instant", attrs: { type: "button" }, on: { click: () => this.app.showAt(e.time) } }, clock(e.time))), eventText(e)));
-    $("events").replaceChildren(...items.length ? items : [h("li", { class: "none" }, "none yet")]);
+    $("events").replaceChildren(...items.length ? items : [h("li", { class: "none" }, "none in the time shown")]);
   }
 }
 

@@ -1,0 +1,51 @@
+package diagnose
+
+import (
+	"math"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// TestHostsOfNoJobShareTheBlame: hosts of no listed job that exchange more over the root since the onset have added to it, as the
+// accused job has. A storage node that only sends more is read by some job. If no load is measured, hosts that wait have something to
+// send.
+func TestHostsOfNoJobShareTheBlame(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	for name, c := range map[string]struct {
+		uses, stalls map[string]float64
+		file         bool
+		want         float64
+	}{
+		"nothing":            {uses: map[string]float64{"host0>leaf0": 40, "leaf1>host3": 40}},
+		"an exchange":        {uses: map[string]float64{"host0>leaf0": 40, "leaf1>host3": 40, "host1>leaf0": 20, "leaf1>host4": 30}, want: unlistedWeight / 2},
+		"more than the root": {uses: map[string]float64{"host0>leaf0": 90, "leaf1>host3": 90, "host1>leaf0": 95, "leaf1>host4": 95}, want: unlistedWeight},
+		"a storage node":     {uses: map[string]float64{"host0>leaf0": 40, "leaf1>host3": 40, "host1>leaf0": 60}},
+		"the job sends 0":    {uses: map[string]float64{"host1>leaf0": 20, "leaf1>host4": 30}, want: unlistedWeight * 20},
+		"a host waits":       {stalls: map[string]float64{"host0>leaf0": 60, "host1>leaf0": 20, "leaf0>spine0": 50}, want: unlistedWeight / 3},
+		"only another's":     {stalls: map[string]float64{"host1>leaf0": 20, "leaf0>spine0": 50}, want: mostUnlisted},
+		"none of them":       {stalls: map[string]float64{"host0>leaf0": 60, "host2>leaf0": 60, "leaf0>spine0": 50}},
+		"it may be storage":  {stalls: map[string]float64{"host1>leaf0": 20, "leaf0>spine0": 50}, file: true},
+	} {
+		p, region := readings(t, g, c.stalls, c.uses)
+		p.Before = func(schema.LinkID) float64 { return 0 }
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.clock.duration, s.work.interval, s.work.loads = 60e9, 1, c.uses != nil
+		culprit, other := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}, &job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}
+		for _, j := range []*job{culprit, other} {
+			j.place(g)
+			s.settle(j)
+		}
+		rc := &regionCase{region: &schema.Region{Links: region}, fullest: roottest.Link(t, g, "leaf0>spine0"), more: .8 * g.Capacity(roottest.Link(t, g, "leaf0>spine0")), jobs: []suspect{{job: culprit, known: true, file: c.file, filesKnown: true}}}
+		for _, l := range region {
+			rc.waits = append(rc.waits, p.StallOf(l)/100)
+		}
+		if got := s.unlisted(rc, 1, p); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
+		}
+	}
+}
