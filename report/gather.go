@@ -241,10 +241,7 @@ func (m *maker) number(name, unit, publishedAs, metric string) Number {
 	return n
 }
 
-func value[T int | float64](v T) *float64 {
-	f := float64(v)
-	return &f
-}
+func value[T int | float64](v T) *float64 { return new(float64(v)) }
 
 // ratio is nil if b is 0.
 func ratio(a, b float64) *float64 {

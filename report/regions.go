@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
@@ -87,31 +89,18 @@ func (m *maker) spread(label, unit, quantity, suffix, metric string, spread read
 func histogram(title, x string, buckets []read.Bucket) Plot {
 	p := Plot{Title: title, Kind: Bars, XLabel: x, YLabel: "regions", LogY: true}
 	var places []int
-	for from := 0; ; {
-		last := true
-		for _, b := range buckets {
-			last = last && b.From <= from
-			if b.From == from && (len(places) == 0 || places[len(places)-1] != from) {
-				places = append(places, from)
-			}
+	if len(buckets) > 0 {
+		byFrom := func(a, b read.Bucket) int { return cmp.Compare(a.From, b.From) }
+		last := slices.MaxFunc(buckets, byFrom).From
+		for from := slices.MinFunc(buckets, byFrom).From; from <= last; from = max(1, 2*from) {
+			places, p.X = append(places, from), append(p.X, fmt.Sprint(from))
 		}
-		if last {
-			break
-		}
-		if from = max(1, 2*from); len(places) > 0 {
-			places = append(places, from)
-		}
-	}
-	for _, from := range places {
-		p.X = append(p.X, fmt.Sprint(from))
 	}
 	for _, severity := range schema.Severities[1:] {
 		series := Series{Name: severity.String(), Colour: severity.String(), Values: make([]*float64, len(places))}
 		for _, b := range buckets {
-			for i, from := range places {
-				if b.From == from && b.Severity == severity {
-					series.Values[i] = value(b.Regions)
-				}
+			if i := slices.Index(places, b.From); i >= 0 && b.Severity == severity {
+				series.Values[i] = value(b.Regions)
 			}
 		}
 		p.Series = append(p.Series, series)

@@ -39,7 +39,7 @@ func NewReader(cfg Config, inputs ...Input) (*Reader, error) {
 		return nil, fmt.Errorf("bluewaters: %w", err)
 	}
 	if len(inputs) == 0 {
-		return nil, errors.New("bluewaters: no files to read")
+		return nil, errors.New("bluewaters: no files to read; name day files")
 	}
 	r := &Reader{cfg: cfg, inputs: inputs}
 	r.sorter = newSorter(&r.cfg)

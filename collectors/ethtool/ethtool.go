@@ -47,10 +47,7 @@ func Kind() collectors.Kind {
 		Name:        "ethtool",
 		Description: "Network interfaces of this host, by the counters of ethtool -S.",
 		Workers:     8,
-		NewConfig: func() collectors.SourceConfig {
-			cfg := DefaultConfig()
-			return &cfg
-		},
+		NewConfig:   func() collectors.SourceConfig { return new(DefaultConfig()) },
 	}
 }
 

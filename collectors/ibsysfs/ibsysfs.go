@@ -59,10 +59,7 @@ func Kind() collectors.Kind {
 		Name:        "ibsysfs",
 		Description: "InfiniBand and RoCE adapters of this host, from /sys/class/infiniband.",
 		Workers:     8,
-		NewConfig: func() collectors.SourceConfig {
-			cfg := DefaultConfig()
-			return &cfg
-		},
+		NewConfig:   func() collectors.SourceConfig { return new(DefaultConfig()) },
 	}
 }
 

@@ -2,10 +2,14 @@ package jobs_test
 
 import (
 	"context"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +49,77 @@ func TestPodsOfAFile(t *testing.T) {
 		if _, err := jobs.Read(strings.NewReader(text), "pods.json", jobs.Options{Format: "pods"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// The controller among a pod's owners names its job, whatever stands first; a job that ran again has the hosts of its last run.
+func TestOwnersAndRuns(t *testing.T) {
+	owned := `{"kind":"Node","name":"n1"},{"kind":"Job","name":"sim","controller":true}`
+	text := `{"kind":"List","apiVersion":"v1","items":[` + strings.Join([]string{
+		pod("a", "sim-0", "", owned, "n1", "Failed", "00:10", "00:20", 1),
+		pod("b", "sim-1", "", owned, "n2", "Running", "00:30", "", 1),
+		pod("c", "sim-2", "", owned, "n2", "Running", "00:31", "", 1),
+		pod("d", "kept-0", "", `{"kind":"Node","name":"n1"}`, "n1", "Running", "00:30", "", 1), // of a kind that is no job
+	}, ",") + `]}`
+	list, err := jobs.Read(strings.NewReader(text), "pods.json", jobs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]jobs.Row{row("ml/sim", "sim", "ml", "Running", "00:30", "", jobs.Running, "n2")}, list.Rows, anyPlace); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The API server's certificate must be of the configured authority.
+func TestKubernetesOverTLS(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, `{"metadata":{"resourceVersion":"10"},"items":[`+pod("a", "p", "", "", "n1", "Running", "00:30", "", 1)+`]}`)
+	}))
+	defer server.Close()
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	cfg := jobs.KubernetesKind().NewConfig().(*jobs.KubernetesConfig)
+	cfg.URL, cfg.Token = secret.NewURL(server.URL), secret.NewText("x")
+	if _, err := open(t, cfg, t.TempDir()).Read(t.Context(), at("01:00").Time()); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("of an unknown authority: %v", err)
+	}
+	cfg.CA = filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(cfg.CA, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "of a known one", read(t, open(t, cfg, t.TempDir()), "01:00"), "ml/p runs")
+}
+
+func TestFaultsOfConfigurations(t *testing.T) {
+	kubernetes := func(change func(c *jobs.KubernetesConfig)) *jobs.KubernetesConfig {
+		c := jobs.KubernetesKind().NewConfig().(*jobs.KubernetesConfig)
+		change(c)
+		return c
+	}
+	limits := jobs.Limits{MaxJobs: 10}
+	for _, c := range []struct {
+		cfg  feeds.SourceConfig
+		want string
+	}{
+		{kubernetes(func(*jobs.KubernetesConfig) {}), ""},
+		{kubernetes(func(c *jobs.KubernetesConfig) { c.URL = secret.NewURL("api:6443") }), "url: "},
+		{kubernetes(func(c *jobs.KubernetesConfig) { c.URL = secret.NewURL("https://") }), "url: "},
+		{kubernetes(func(c *jobs.KubernetesConfig) { c.Token, c.TokenFile = secret.NewText("x"), "/token" }), "token: given directly and by token_file"},
+		{kubernetes(func(c *jobs.KubernetesConfig) { c.Limits.MaxJobs = 0 }), "max_jobs: "},
+		{&jobs.SlurmrestdConfig{URL: secret.NewURL("http://slurm:6820"), Limits: limits}, ""},
+		{&jobs.SlurmrestdConfig{URL: secret.NewURL("slurm"), Limits: limits}, "url: "},
+		{&jobs.SlurmrestdConfig{Token: secret.NewText("x"), TokenFile: "/token", Limits: limits}, "token: given directly and by token_file"},
+		{&jobs.SlurmrestdConfig{}, "max_jobs: "},
+		{&jobs.SqueueConfig{Command: []string{"squeue", "--json"}, Limits: limits}, ""},
+		{&jobs.SqueueConfig{Limits: limits}, "command: empty"},
+		{&jobs.SqueueConfig{Command: []string{""}, Limits: limits}, "command: empty"},
+		{&jobs.SqueueConfig{Command: []string{"squeue"}}, "max_jobs: "},
+	} {
+		if err := c.cfg.Validate(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.cfg, err, c.want)
+		}
+	}
+	if _, err := (&jobs.SlurmrestdConfig{Limits: limits}).Open(feeds.Env{}); err == nil || !strings.Contains(err.Error(), "url: empty") {
+		t.Errorf("slurmrestd without a URL: %v", err)
 	}
 }
 
@@ -126,6 +201,27 @@ func TestAWatchThatFails(t *testing.T) {
 	}
 }
 
+// The id is that of squeue and sacct, or with RawIDs slurmctld's number.
+func TestIDsOfSlurmJSON(t *testing.T) {
+	for _, c := range []struct{ fields, id, raw string }{
+		{`"array_job_id":0,"array_task_id":3,"het_job_id":0,"het_job_offset":1`, "7", "7"},
+		{`"array_job_id":5,"array_task_id":3`, "5_3", "7"},
+		{`"array_job_id":5,"array_task_id":null`, "7", "7"}, // the elements that wait
+		{`"array":{"job_id":5,"task_id":3}`, "5_3", "7"},
+		{`"het_job_id":5,"het_job_offset":0`, "5+0", "7"},
+		{`"het":{"job_id":5,"job_offset":2}`, "5+2", "7"},
+		{`"het_job_id":5,"het_job_offset":null`, "7", "7"},
+	} {
+		text := `{"jobs":[{"job_id":7,"start_time":1767573000,"nodes":"n1","job_state":"RUNNING",` + c.fields + `}]}`
+		for raw, want := range map[bool]string{false: c.id, true: c.raw} {
+			list, err := jobs.ReadSlurmJSON(strings.NewReader(text), "jobs", jobs.SlurmOptions{RawIDs: raw})
+			if err != nil || len(list.Rows) != 1 || list.Rows[0].Job.ID != want {
+				t.Errorf("%s: %v, %+v, want the id %s", c.fields, err, list.Rows, want)
+			}
+		}
+	}
+}
+
 // Numbers of Slurm's JSON in all their forms; a line of sacct that is too long is counted, the next one is read.
 func TestFormsOfNumbersAndLongLines(t *testing.T) {
 	for number, want := range map[string]schema.Instant{
@@ -142,5 +238,10 @@ func TestFormsOfNumbersAndLongLines(t *testing.T) {
 	list, err := jobs.ReadSacct(strings.NewReader(text), "sacct", jobs.SacctOptions{Zone: time.UTC})
 	if err != nil || len(list.Rows) != 1 || list.Rows[0].Job.ID != "2" || list.Dropped[feeds.TooLong] != 1 {
 		t.Errorf("%v, %+v, dropped %v", err, list.Rows, list.Dropped)
+	}
+	text = "JobID|State|Start|End|NodeList\n1|" + strings.Repeat("a\n", 250) + "2|RUNNING|2026-01-05T00:30:00|Unknown|n1\n"
+	list, err = jobs.ReadSacct(strings.NewReader(text), "sacct", jobs.SacctOptions{Zone: time.UTC})
+	if err != nil || len(list.Rows) != 1 || list.Dropped[feeds.Malformed] != 3 { // a record has at most 100 lines
+		t.Errorf("a record of 250 lines: %v, %+v, dropped %v", err, list.Rows, list.Dropped)
 	}
 }

@@ -51,9 +51,6 @@ func (s *squeue) list(ctx context.Context, _, _ time.Time) (list List, err error
 		return err
 	})
 	list.Prompt = true
-	if err != nil {
-		list.Complete = false
-	}
 	return list, err
 }
 

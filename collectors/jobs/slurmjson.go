@@ -358,7 +358,7 @@ func (j *slurmJob) id(opt SlurmOptions) string {
 		het, offset = j.Het.JobID, j.Het.Offset
 	}
 	switch {
-	case !j.JobID.set || j.JobID.value <= 0:
+	case j.JobID.value <= 0: // or not set
 		return ""
 	case !opt.RawIDs && array.value > 0 && task.set:
 		return fmt.Sprintf("%d_%d", array.value, task.value)

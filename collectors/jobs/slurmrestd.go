@@ -124,9 +124,6 @@ func (s *slurmrestd) ask(ctx context.Context, version string) (list List, err er
 		return err
 	})
 	list.Prompt = true
-	if err != nil {
-		list.Complete = false
-	}
 	return list, err
 }
 

@@ -25,6 +25,7 @@ func (l *Limits) validate(f *faults.List) {
 }
 
 // lister queries a scheduler. since is the time of the last successful query, initially zero.
+// A list with an error is incomplete, whatever it says.
 type lister interface {
 	list(ctx context.Context, now, since time.Time) (List, error)
 }

@@ -168,6 +168,11 @@ func TestSlurmrestdSource(t *testing.T) {
 	want(t, "first", read(t, s, "01:00"), "1 runs")
 	want(t, "again", read(t, s, "01:01"))
 	want(t, "versions", paths, "/slurm/v0.0.43/jobs", "/slurm/v0.0.42/jobs", "/slurm/v0.0.41/jobs", "/slurm/v0.0.41/jobs")
+	paths, cfg.Version = nil, "v0.0.42"
+	if _, err := open(t, cfg, t.TempDir()).Read(t.Context(), at("01:00").Time()); err == nil || !strings.Contains(err.Error(), "none of the API versions v0.0.42: ") || len(paths) != 1 {
+		t.Errorf("a version that it does not have: %v, asked %v", err, paths)
+	}
+	cfg.Version = "v0.0.41"
 	cfg.Token = secret.NewText("wrong-secret")
 	if _, err := open(t, cfg, t.TempDir()).Read(t.Context(), at("01:00").Time()); err == nil || !strings.Contains(err.Error(), "401") || strings.Contains(err.Error(), "wrong-secret") {
 		t.Errorf("a wrong token: %v", err)

@@ -60,10 +60,7 @@ func Kind() collectors.Kind {
 		Name:        "perfquery",
 		Description: "A whole InfiniBand subnet, by the program perfquery; enable it on one host per subnet.",
 		Workers:     4,
-		NewConfig: func() collectors.SourceConfig {
-			cfg := DefaultConfig()
-			return &cfg
-		},
+		NewConfig:   func() collectors.SourceConfig { return new(DefaultConfig()) },
 	}
 }
 

@@ -58,11 +58,13 @@ const (
 // ErrProber means that no pair could be measured.
 var ErrProber = errors.New("no pair could be measured")
 
+var errNoRNIC = errors.New("the graph of the host has no RNIC to probe with: giverny hostping graph shows what was found")
+
 // Run measures and analyses a host once: all pairs if it is idle, affinitive ones if it is busy. Errors are due to
 // invalid input (a graph without RNICs, a baseline of another model), to ctx, or wrap ErrProber.
 func Run(ctx context.Context, o Options) (hostping.Report, error) {
 	if len(o.Graph.RNICs) == 0 {
-		return hostping.Report{}, errors.New("the host has no RNIC to probe with")
+		return hostping.Report{}, errNoRNIC
 	}
 	if err := o.Baseline.Fits(&o.Graph); err != nil {
 		return hostping.Report{}, err
@@ -96,7 +98,7 @@ func Run(ctx context.Context, o Options) (hostping.Report, error) {
 // TakeBaseline measures every pair of a healthy host once, with more repetitions than a run.
 func TakeBaseline(ctx context.Context, o Options) (hostping.Baseline, []hostping.Unmeasured, error) {
 	if len(o.Graph.RNICs) == 0 {
-		return hostping.Baseline{}, nil, errors.New("the host has no RNIC to probe with")
+		return hostping.Baseline{}, nil, errNoRNIC
 	}
 	if o.LargeBytes == 0 {
 		o.LargeBytes = hostping.LargeBytes

@@ -40,7 +40,7 @@ func New(cfg Config, database string, dial func(ctx context.Context, address str
 		return nil, fmt.Errorf("store.analyst: %w", err)
 	}
 	if cfg.protected() && password == "" {
-		return nil, errors.New("store.analyst: the password is empty")
+		return nil, errors.New("store.analyst: the password is empty; set password or password_file")
 	}
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, address string) (net.Conn, error) { return dial(ctx, address) }, DisableCompression: true, MaxIdleConns: cfg.MaxQueries}
 	return &Handler{cfg, database, password, &http.Client{Transport: transport}, make(chan struct{}, cfg.MaxQueries), log}, nil
