@@ -51,9 +51,12 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	for i := range rc.jobs {
 		rc.jobs[i].blame /= sum
 	}
-	v, right := verdict{class: schema.CauseUnknown}, 1.
+	v := verdict{class: schema.CauseUnknown, confidence: (1 + over + rc.unlisted) / sum}
+	calibrated, right := causeCalibration, 1.
 	switch most := max(jobs, broken, host); {
+	case rc.unlisted > max(most, 1): // known to exist, only its name is not
 	case most < s.cfg.MinConfidence*sum || most <= 1 || rc.unlisted > most:
+		calibrated = unknownCalibration
 	case most == jobs:
 		v.accused = accused
 		rc.jobs[0].exchanges = s.graph.Duplex() && s.loadsExchange(rc.jobs[0].job, p)
@@ -68,11 +71,7 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	default:
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
-	if v.class == schema.CauseUnknown {
-		v.confidence = unknownCalibration.of((1 + over + rc.unlisted) / sum)
-	} else {
-		v.confidence = causeCalibration.of(v.confidence) * right
-	}
+	v.confidence = calibrated.of(v.confidence) * right
 	return v
 }
 
