@@ -21,6 +21,15 @@ type oneWay struct {
 	leaves []int   // by cause: number that send into it and receive nothing
 	ends   []int   // by cause: number of its sinks
 	met    []int32 // causes at one leaf
+	sent   []sending
+	// by cause: what receives from it sends, too
+	exchanges []bool
+}
+
+// sending says that a leaf at which a cause ends sends into another cause.
+type sending struct {
+	cause, other int32
+	isMost       bool // most hosts of the leaf wait for other causes
 }
 
 // count counts, by cause, the leaves that only send into it, and its sinks.
@@ -28,19 +37,47 @@ func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
 	o.leaves, o.ends = scratch.Slice(o.leaves, len(c.thin)), scratch.Slice(o.ends, len(c.thin))
 	clear(o.leaves)
 	clear(o.ends)
+	o.sent = o.sent[:0]
 	for a := range int32(len(s.all)) {
 		o.ends[c.sets.Find(a)]++
 	}
 	for d := range int32(len(t.seen)) {
-		if !t.waits.isLeaf(d) || s.at[d] >= 0 {
+		if !t.waits.isLeaf(d) {
 			continue
 		}
 		o.listMet(t, h, d)
+		if a := s.at[d]; a >= 0 {
+			o.listSent(c.sets.Find(a), c.partnerOf(t, h, &s.all[a], c.sets.Find(a)) >= 0)
+			continue
+		}
 		if len(o.met) == 0 || t.receives(d) {
 			continue
 		}
 		for _, cause := range o.met {
 			o.leaves[cause]++
+		}
+	}
+	o.findExchanges()
+}
+
+// listSent lists the other causes that a leaf at which a cause ends sends into.
+func (o *oneWay) listSent(own int32, isMost bool) {
+	for _, other := range o.met {
+		if other != own {
+			o.sent = append(o.sent, sending{own, other, isMost})
+		}
+	}
+}
+
+// findExchanges finds the causes that end at a leaf of which most hosts send into others, or at one that sends into
+// such a cause that in turn sends into it. The receiver of a tree need not send, nor do many of its neighbours.
+func (o *oneWay) findExchanges() {
+	o.exchanges = scratch.Slice(o.exchanges, len(o.leaves))
+	clear(o.exchanges)
+	for _, p := range o.sent {
+		answers := func(q sending) bool { return q.isMost && q.cause == p.other && q.other == p.cause }
+		if p.isMost || slices.ContainsFunc(o.sent, answers) {
+			o.exchanges[p.cause] = true
 		}
 	}
 }
@@ -57,9 +94,10 @@ func (o *oneWay) listMet(t *trees, h *shares, leaf int32) {
 	}
 }
 
-// isTree reports whether so many leaves only send into a cause that it is not part of an exchange.
+// isTree reports whether so many leaves only send into a cause that it is not part of an exchange. In a small exchange
+// with few partners, many leaves receive too little to wait for it: there the leaves at which it ends show it.
 func (o *oneWay) isTree(cause int32) bool {
-	return o.leaves[cause] >= fewestOneWay*max(1, o.ends[cause])
+	return !o.exchanges[cause] && o.leaves[cause] >= fewestOneWay*max(1, o.ends[cause])
 }
 
 // receives reports whether traffic to a leaf or its hosts waits, even if each link stalls too little to count.
