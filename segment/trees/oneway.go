@@ -94,10 +94,9 @@ func (o *oneWay) listMet(t *trees, h *shares, leaf int32) {
 	}
 }
 
-// isTree reports whether so many leaves only send into a cause that it is not part of an exchange. In a small exchange
-// with few partners, many leaves receive too little to wait for it: there the leaves at which it ends show it.
+// isTree reports whether so many leaves only send into a cause that it is not part of an exchange.
 func (o *oneWay) isTree(cause int32) bool {
-	return !o.exchanges[cause] && o.leaves[cause] >= fewestOneWay*max(1, o.ends[cause])
+	return o.leaves[cause] >= fewestOneWay*max(1, o.ends[cause])
 }
 
 // receives reports whether traffic to a leaf or its hosts waits, even if each link stalls too little to count.
