@@ -82,7 +82,7 @@ func (c *causes) hasReason(cause int32) bool {
 		return true
 	}
 	isOff := c.off[cause] >= leastTogether*float64(c.count[cause])
-	return c.oneWay.isTree(cause) && !(isOff && c.oneWay.exchanges[cause])
+	return c.oneWay.isTree(cause) && !(isOff && c.oneWay.exchanges(cause))
 }
 
 // listMet lists the causes without a reason that have links into or out of a switch.

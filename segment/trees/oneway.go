@@ -22,14 +22,13 @@ type oneWay struct {
 	ends   []int   // by cause: number of its sinks
 	met    []int32 // causes at one leaf
 	sent   []sending
-	// by cause: what receives from it sends, too
-	exchanges []bool
+	both   []int // by cause: number of its sinks at leaves that show an exchange, as they send, too
 }
 
 // sending says that a leaf at which a cause ends sends into another cause.
 type sending struct {
-	cause, other int32
-	isMost       bool // most hosts of the leaf wait for other causes
+	leaf, cause, other int32
+	isMost             bool // most hosts of the leaf wait for other causes
 }
 
 // count counts, by cause, the leaves that only send into it, and its sinks.
@@ -47,7 +46,7 @@ func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
 		}
 		o.listMet(t, h, d)
 		if a := s.at[d]; a >= 0 {
-			o.listSent(c.sets.Find(a), c.partnerOf(t, h, &s.all[a], c.sets.Find(a)) >= 0)
+			o.listSent(d, c.sets.Find(a), c.partnerOf(t, h, &s.all[a], c.sets.Find(a)) >= 0)
 			continue
 		}
 		if len(o.met) == 0 || t.receives(d) {
@@ -57,30 +56,35 @@ func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
 			o.leaves[cause]++
 		}
 	}
-	o.findExchanges()
+	o.countBoth()
 }
 
 // listSent lists the other causes that a leaf at which a cause ends sends into.
-func (o *oneWay) listSent(own int32, isMost bool) {
+func (o *oneWay) listSent(leaf, own int32, isMost bool) {
 	for _, other := range o.met {
 		if other != own {
-			o.sent = append(o.sent, sending{own, other, isMost})
+			o.sent = append(o.sent, sending{leaf, own, other, isMost})
 		}
 	}
 }
 
-// findExchanges finds the causes that end at a leaf of which most hosts send into others, or at one that sends into
-// such a cause that in turn sends into it. The receiver of a tree need not send, nor do many of its neighbours.
-func (o *oneWay) findExchanges() {
-	o.exchanges = scratch.Slice(o.exchanges, len(o.leaves))
-	clear(o.exchanges)
+// countBoth counts, by cause, the leaves at which it ends of which most hosts send into others, or that send into such a
+// cause that in turn sends into it. The receiver of a tree need not send, nor do many of its neighbours.
+func (o *oneWay) countBoth() {
+	o.both = scratch.Slice(o.both, len(o.leaves))
+	clear(o.both)
+	last := int32(-1)
 	for _, p := range o.sent {
 		answers := func(q sending) bool { return q.isMost && q.cause == p.other && q.other == p.cause }
-		if p.isMost || slices.ContainsFunc(o.sent, answers) {
-			o.exchanges[p.cause] = true
+		if p.leaf != last && (p.isMost || slices.ContainsFunc(o.sent, answers)) {
+			o.both[p.cause]++
+			last = p.leaf
 		}
 	}
 }
+
+// exchanges reports whether a cause's leaves send, too, at each of its ends.
+func (o *oneWay) exchanges(cause int32) bool { return o.both[cause] >= max(1, o.ends[cause]) }
 
 // listMet lists the causes that a leaf or its hosts send into.
 func (o *oneWay) listMet(t *trees, h *shares, leaf int32) {
