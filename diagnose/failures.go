@@ -118,7 +118,7 @@ func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {
 	from, to := s.graph.Ends(lost)
 	rank := func(f *nearFailure) int {
 		switch {
-		case !f.broke() || s.restored(rc, f) || f.silent != nil:
+		case !f.broke() || f.restored || f.silent != nil:
 			return 3
 		case slices.Contains(f.links, lost):
 			return 0
@@ -139,18 +139,22 @@ func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {
 	return n
 }
 
-// restored reports whether the failed part came back long enough ago for its traffic to be back too.
-func (s *Stage) restored(rc *regionCase, f *nearFailure) bool {
-	return slices.ContainsFunc(rc.failures, func(o nearFailure) bool {
-		return !o.broke() && o.part() == f.part() && o.Time >= f.Time && s.clock.now-s.clock.slotOf(int64(o.Time)) > settle
-	})
-}
-
-// findRestored finds the failures near a region that are over.
+// findRestored finds the failures near a region whose part came back long enough ago for its traffic to be back, too.
 func (s *Stage) findRestored(rc *regionCase) {
+	back := map[part]schema.Instant{} // when it came back last
+	for i := range rc.failures {
+		if f := &rc.failures[i]; !f.broke() && s.clock.now-s.clock.slotOf(int64(f.Time)) > settle {
+			back[f.part()] = max(back[f.part()], f.Time)
+		}
+	}
+	if len(back) == 0 {
+		return
+	}
 	for i := range rc.failures {
 		f := &rc.failures[i]
-		f.over = f.broke() && s.restored(rc, f)
+		at, came := back[f.part()]
+		f.restored = f.broke() && came && at >= f.Time
+		f.over = f.restored && s.graph.Duplex() && !s.work.loads
 	}
 }
 

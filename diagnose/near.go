@@ -14,10 +14,13 @@ type nearFailure struct {
 	*failure
 	silent *silent // set if only counters show it, no log
 	hops   int
-	over   bool // it came back, and no load readings show whether with fewer lanes
-	score  float64
-	stall  float64 // around what failed, percent
-	share  float64 // part of the region that leads to it rather than to other failures: share of links on a grid, else stall, percent
+	// restored: it came back long enough ago for its traffic to be back, too. over: and no load readings show whether with
+	// fewer lanes.
+	restored, over bool
+
+	score float64
+	stall float64 // around what failed, percent
+	share float64 // part of the region that leads to it rather than to other failures: share of links on a grid, else stall, percent
 }
 
 func (f *nearFailure) report() schema.NearFailure {
@@ -43,9 +46,7 @@ func (s *Stage) nearFailures(rc *regionCase, p *root.Pressure) {
 			s.addNear(rc, &c.failure, c, p)
 		}
 	}
-	if s.graph.Duplex() && !s.work.loads {
-		s.findRestored(rc)
-	}
+	s.findRestored(rc)
 	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int {
 		switch {
 		case b.over && !a.over:
