@@ -58,7 +58,7 @@ func (p *demoPrinter) verdicts(r *schema.IntervalResult) {
 		}
 		v.said = because
 		if d.Root != nil && d.Cause.Class != schema.CauseFailure {
-			because += ", back pressure begins at " + placeOf(d.Root.Device, d.Root.Port)
+			because += ", back pressure begins at " + topology.PortName(d.Root.Device, d.Root.Port)
 		}
 		line := fmt.Sprintf("%s; %s. %.0f%% sure", because, p.adviceOf(d), d.Cause.Percent())
 		if of[line] == nil {
@@ -76,7 +76,7 @@ func (p *demoPrinter) becauseOf(d *schema.Diagnosis) string {
 	switch {
 	case d.Cause.Class == schema.CauseFailure && len(d.Failures) > 0:
 		f := &d.Failures[0]
-		return strings.ReplaceAll(string(f.Kind), "_", " ") + " at " + placeOf(f.Device, f.Port)
+		return strings.ReplaceAll(string(f.Kind), "_", " ") + " at " + topology.PortName(f.Device, f.Port)
 	case d.Cause.Class == schema.CauseFailure:
 		return "a link carries less than before"
 	case d.Cause.Class == schema.CauseSlowHost:
@@ -119,12 +119,4 @@ func (p *demoPrinter) adviceOf(d *schema.Diagnosis) string {
 	}
 	first, size := utf8.DecodeRuneInString(action)
 	return string(unicode.ToLower(first)) + strings.TrimSuffix(action[size:], ".")
-}
-
-func placeOf(device, port string) string {
-	name := topology.PlainName(device)
-	if port == "" {
-		return name
-	}
-	return name + " port " + port
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // Alert is an element of the request body of POST /api/v2/alerts.
@@ -86,11 +87,7 @@ func alertOf(s *schema.Snapshot, region *schema.Region, d *schema.Diagnosis, gen
 		a.Annotations["job"] = schema.OneLine(d.Jobs[0].JobID)
 	}
 	if r := d.Root; r != nil {
-		at := r.Device
-		if r.Port != "" {
-			at += " port " + r.Port
-		}
-		a.Annotations["root"] = schema.OneLine(at)
+		a.Annotations["root"] = schema.OneLine(topology.PortName(r.Device, r.Port))
 	}
 	return a
 }
