@@ -142,7 +142,7 @@ func (s *SpoolingProducer) drain(ctx context.Context, encoded [][]byte) int {
 		records = append(records, r)
 	}
 	first := s.producer.run(records)
-	patient, cancel := context.WithCancel(ctx)
+	patient, cancel := ctx, func() {}
 	if first < len(records) { // others wait behind the first topic's
 		patience := s.producer.client.config.Producer.SpoolAfter
 		if s.producer.deniesTopic(records[0]) {
