@@ -323,6 +323,25 @@ func (r *Runner) note(now time.Time, rows *Rows, took taken, err error) {
 	defer r.mu.Unlock()
 	h := &r.health
 	was := h.State
+	r.count(now, rows, took, err)
+	h.State = r.stateAt(now)
+	r.metrics.show(h.State)
+	switch log := r.log.With("state", h.State, "before", was); {
+	case was == h.State && err != nil && h.Failures == 1:
+		r.log.Warn("feeds: read failed", "error", err)
+	case was == h.State:
+	case h.State == OK:
+		log.Info("feeds: state changed")
+	case err != nil:
+		log.Warn("feeds: state changed", "failed_reads", h.Failures, "error", err)
+	default:
+		log.Warn("feeds: state changed")
+	}
+}
+
+// count adds a read to what the state follows from; r.mu is held.
+func (r *Runner) count(now time.Time, rows *Rows, took taken, err error) {
+	h := &r.health
 	if h.Err = err; err == nil {
 		h.LastRead, h.Failures = now, 0
 	} else {
@@ -350,36 +369,26 @@ func (r *Runner) note(now time.Time, rows *Rows, took taken, err error) {
 	} else if took.unparsed > 0 {
 		h.unparsed, h.broken = h.unparsed+took.unparsed, r.broken
 	}
+}
+
+// stateAt is the first state that applies; r.mu is held.
+func (r *Runner) stateAt(now time.Time) State {
+	h := &r.health
 	many := func(rows int) bool { return rows >= manyStrangers || h.Rows == 0 && rows >= firstStrangers }
 	recent := func(t time.Time) bool { return !t.IsZero() && now.Sub(t) < time.Minute }
 	switch {
 	case h.Failures >= r.cfg.StoppedAfter:
-		h.State = Stopped
+		return Stopped
 	case recent(h.lied):
-		h.State = Implausible
+		return Implausible
 	case many(h.unparsed):
-		h.State = Unusable
+		return Unusable
 	case many(h.strangers):
-		h.State = Unmatched
+		return Unmatched
 	case recent(h.flooded):
-		h.State = Flood
+		return Flood
 	case h.LastRead.IsZero():
-		h.State = Waiting
-	default:
-		h.State = OK
+		return Waiting
 	}
-	r.metrics.show(h.State)
-	if was != h.State {
-		log := r.log.With("state", h.State, "before", was)
-		switch {
-		case h.State == OK:
-			log.Info("feeds: state changed")
-		case err != nil:
-			log.Warn("feeds: state changed", "failed_reads", h.Failures, "error", err)
-		default:
-			log.Warn("feeds: state changed")
-		}
-	} else if err != nil && h.Failures == 1 {
-		r.log.Warn("feeds: read failed", "error", err)
-	}
+	return OK
 }
