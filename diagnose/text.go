@@ -286,12 +286,7 @@ func (s *Stage) cableAt(device, port string) string {
 	return topology.PortName(device, port) + " (to " + topology.PortName(s.graph.Device(other).Name, at) + ")"
 }
 
-func jobName(j *job) string {
-	if j.Name == "" || j.Name == j.ID {
-		return "job " + j.ID
-	}
-	return fmt.Sprintf("job %s (%s)", j.ID, j.Name)
-}
+func jobName(j *job) string { return schema.JobTitle(j.ID, j.Name) }
 
 func jobNames(rc *regionCase, v *verdict) string {
 	var names []string

@@ -4,7 +4,8 @@
 // of one of its sources or of a sink is a state of that part, with a metric and a
 // readiness fault, and is retried with back-off; other parts continue. The
 // analysis itself is in package analysis, which is pure; this package holds its
-// goroutines, and neither parses nor decides anything.
+// goroutines, and decides only when: in which order readings are taken, how long
+// intervals wait for them, and which stored intervals are made again.
 package pipeline
 
 import (

@@ -100,12 +100,7 @@ var trafficNames = map[string]string{
 	"rdma_read_bytes": "RDMA read traffic", "rdma_write_bytes": "RDMA write traffic",
 }
 
-func (p *demoPrinter) jobName(id string) string {
-	if name := p.names[id]; name != "" && name != id {
-		return fmt.Sprintf("job %s (%s)", id, name)
-	}
-	return "job " + id
-}
+func (p *demoPrinter) jobName(id string) string { return schema.JobTitle(id, p.names[id]) }
 
 // adviceOf is the first clause of a diagnosis's action, with "it" for the job named earlier in the line.
 func (p *demoPrinter) adviceOf(d *schema.Diagnosis) string {
