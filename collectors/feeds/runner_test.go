@@ -147,7 +147,7 @@ func TestRows(t *testing.T) {
 				{Time: schema.Instant(past.UnixNano()), Kind: schema.LinkFailed, Device: "3,3,3", Port: "Ethernet0"},
 			},
 			Traffic: []schema.JobTraffic{{JobID: "1", Time: schema.Instant(past.UnixNano())}},
-			Dropped: map[string]uint64{feeds.Malformed: 3},
+			Drops:   feeds.Drops{Dropped: map[string]uint64{feeds.Malformed: 3}},
 		}, nil
 	})
 	b.Once(t.Context())
@@ -369,7 +369,7 @@ func TestMetricsExistFromTheStart(t *testing.T) {
 func TestFaultsAreLoggedOnce(t *testing.T) {
 	fault := feeds.Fault{Where: "jobs.csv:7", Reason: feeds.Malformed, Detail: "no job id"}
 	read := func(time.Time) (feeds.Rows, error) {
-		return feeds.Rows{Dropped: map[string]uint64{feeds.Malformed: 1}, Faults: []feeds.Fault{fault}}, nil
+		return feeds.Rows{Drops: feeds.Drops{Dropped: map[string]uint64{feeds.Malformed: 1}, Faults: []feeds.Fault{fault}}}, nil
 	}
 	b := newBench(t, nil, read)
 	b.Once(t.Context())

@@ -30,8 +30,8 @@ type Row struct {
 
 // List is the jobs listed by a scheduler.
 type List struct {
-	Rows    []Row
-	Dropped map[string]uint64 // unusable rows, by reason
+	Rows []Row
+	feeds.Drops
 	// Complete means that jobs missing from the list are not running.
 	Complete bool
 	Steps    int // lines of sacct that are job steps, not rows
@@ -39,7 +39,6 @@ type List struct {
 	// Prompt means that the list contains jobs as soon as they start.
 	Prompt bool
 
-	Faults []feeds.Fault // the first rows counted in Dropped, up to feeds.MaxFaults
 	Doubts []feeds.Fault // rows with implausible times, up to feeds.MaxFaults
 
 	nodes int    // number of nodes of all rows
@@ -52,18 +51,7 @@ type List struct {
 const maxNodes = 4 << 20
 
 // drop counts the current row as unusable and records what is wrong with it.
-func (l *List) drop(reason, detail string) { l.refuse(l.place, reason, detail) }
-
-// refuse counts a row as unusable.
-func (l *List) refuse(place int, reason, detail string) {
-	if len(l.Faults) < feeds.MaxFaults {
-		l.Faults = append(l.Faults, feeds.NewFault(l.Where(place), reason, detail))
-	}
-	if l.Dropped == nil {
-		l.Dropped = map[string]uint64{}
-	}
-	l.Dropped[reason]++
-}
+func (l *List) drop(reason, detail string) { l.Refuse(reason, l.Where(l.place), detail) }
 
 // Where describes a place in the list, for people.
 func (l *List) Where(place int) string {

@@ -73,7 +73,7 @@ func (s *source) Read(ctx context.Context, now time.Time) (feeds.Rows, error) {
 		list.Complete, list.Prompt = false, false // an incomplete list, or one in another form, does not show that jobs left the queue
 	}
 	s.tracker.Update(&list, now)
-	rows.Dropped, rows.Faults, rows.Doubts, rows.Listed = list.Dropped, list.Faults, list.Doubts, len(list.Rows)
+	rows.Drops, rows.Doubts, rows.Listed = list.Drops, list.Doubts, len(list.Rows)
 	s.take(&rows)
 	return rows, err
 }
