@@ -51,7 +51,12 @@ type List struct {
 const maxNodes = 4 << 20
 
 // drop counts the current row as unusable and records what is wrong with it.
-func (l *List) drop(reason, detail string) { l.Refuse(reason, l.Where(l.place), detail) }
+func (l *List) drop(reason, detail string) { l.refuse(l.place, reason, detail) }
+
+// refuse counts a row as unusable.
+func (l *List) refuse(place int, reason, detail string) {
+	l.Refuse(reason, l.Where(place), detail)
+}
 
 // Where describes a place in the list, for people.
 func (l *List) Where(place int) string {

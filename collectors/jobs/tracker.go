@@ -66,7 +66,7 @@ func (t *Tracker) Update(list *List, now time.Time) {
 		latest[k.ID] = max(latest[k.ID], k.Start)
 		e := t.known[k]
 		if ahead := max(row.Job.Start, row.Job.End); ahead > latestTime {
-			list.Refuse(feeds.Future, list.Where(row.Place), fmt.Sprintf("job %.40q: %s", k.ID, feeds.Ahead(ahead, t.tolerance)))
+			list.refuse(row.Place, feeds.Future, fmt.Sprintf("job %.40q: %s", k.ID, feeds.Ahead(ahead, t.tolerance)))
 			continue
 		}
 		if e == nil && len(t.known) >= t.limits.MaxJobs && !evicted {
@@ -75,7 +75,7 @@ func (t *Tracker) Update(list *List, now time.Time) {
 		}
 		switch {
 		case e == nil && len(t.known) >= t.limits.MaxJobs:
-			list.Refuse(feeds.TooMany, list.Where(row.Place), fmt.Sprintf("job %.40q: more than max_jobs (%d)", k.ID, t.limits.MaxJobs))
+			list.refuse(row.Place, feeds.TooMany, fmt.Sprintf("job %.40q: more than max_jobs (%d)", k.ID, t.limits.MaxJobs))
 			continue
 		case e == nil:
 			t.doubt(list, row)
