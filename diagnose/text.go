@@ -97,7 +97,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 		if !f.broke() {
 			what = "an event"
 		}
-		return fmt.Sprintf("It follows %s at %s (%s, %s), %s%s.", what, topology.PortName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"), where, f.flaps())
+		return fmt.Sprintf("It follows %s at %s (%s, %s), %s%s.", what, topology.PortName(f.Device, f.Port), f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), where, f.flaps())
 	case schema.CauseSlowHost:
 		return "A host does not drain its incoming traffic."
 	}
@@ -110,7 +110,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 
 // failed says what failed and when.
 func (s *Stage) failed(f *nearFailure) string {
-	return fmt.Sprintf("%s failed (%s, %s%s)", topology.PortName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"), f.flaps())
+	return fmt.Sprintf("%s failed (%s, %s%s)", topology.PortName(f.Device, f.Port), f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), f.flaps())
 }
 
 // silence says since when the failed parts that only counters show carry nothing.

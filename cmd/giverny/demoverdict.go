@@ -76,13 +76,13 @@ func (p *demoPrinter) becauseOf(d *schema.Diagnosis) string {
 	switch {
 	case d.Cause.Class == schema.CauseFailure && len(d.Failures) > 0:
 		f := &d.Failures[0]
-		return strings.ReplaceAll(string(f.Kind), "_", " ") + " at " + topology.PortName(f.Device, f.Port)
+		return f.Kind.Words() + " at " + topology.PortName(f.Device, f.Port)
 	case d.Cause.Class == schema.CauseFailure:
 		return "a link carries less than before"
 	case d.Cause.Class == schema.CauseSlowHost:
 		return "a host does not drain its incoming traffic"
 	case len(d.Jobs) == 0:
-		return strings.ReplaceAll(string(d.Cause.Class), "_", " ")
+		return d.Cause.Class.Words()
 	}
 	traffic := "its traffic"
 	if name := trafficNames[d.Jobs[0].Feature]; name != "" {

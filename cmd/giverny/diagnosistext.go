@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -199,7 +198,7 @@ func causeWords(class schema.CauseClass) string {
 	case schema.CauseIntraApplication:
 		return "a job congests itself"
 	}
-	return strings.ReplaceAll(string(class), "_", " ")
+	return class.Words()
 }
 
 // headline is the location and severity of regions with one name.
