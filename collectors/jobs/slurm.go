@@ -112,7 +112,7 @@ func (s *sacct) arguments(now, since time.Time) []string {
 // purges and lags, so a missing job has not necessarily ended.
 func (s *sacct) list(ctx context.Context, now, since time.Time) (list List, err error) {
 	err = feeds.Run(ctx, s.arguments(now, since), sacctEnviron[:], func(out io.Reader) (err error) {
-		list, err = ReadSacct(out, s.cfg.Command[0], SacctOptions{Zone: time.UTC, RawIDs: s.cfg.RawIDs})
+		list, err = ReadSacct(out, s.cfg.Command[0], SacctOptions{RawIDs: s.cfg.RawIDs})
 		return err
 	})
 	list.Prompt = true // slurmctld reports starts immediately

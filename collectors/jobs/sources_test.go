@@ -148,6 +148,31 @@ func TestSlurmrestdTokenStaysWithItsHost(t *testing.T) {
 	}
 }
 
+// sacct is told to print times independent of the zone. A command that does not pass that on, like ssh to a head node in
+// another zone, is an error that says so, not jobs that are hours off.
+func TestSacctInAnotherZone(t *testing.T) {
+	head := filepath.Join(t.TempDir(), "ssh")
+	script := `#!/bin/sh
+if [ "$SLURM_TIME_FORMAT" = %s ]; then echo 'JobID|State|Start|End|NodeList
+1|RUNNING|1767571200|Unknown|n1'
+else echo 'JobID|State|Start|End|NodeList
+1|RUNNING|2026-01-05T01:00:00|Unknown|n1'; fi
+`
+	if err := os.WriteFile(head, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cfg := &jobs.SacctConfig{Command: []string{head, "sacct"}, Lookback: time.Hour, Limits: jobs.Limits{MaxJobs: 10}}
+	rows, err := open(t, cfg, t.TempDir()).Read(t.Context(), at("01:00").Time())
+	if err != nil || len(rows.Jobs) != 1 || rows.Jobs[0].Start.Time().Unix() != 1767571200 {
+		t.Errorf("%+v, %v", rows.Jobs, err)
+	}
+	cfg.Command = []string{"env", "-i", head, "sacct"}
+	rows, err = open(t, cfg, t.TempDir()).Read(t.Context(), at("01:00").Time())
+	if err == nil || len(rows.Jobs) != 0 || !strings.Contains(err.Error(), "add env SLURM_TIME_FORMAT=%s TZ=UTC before sacct") {
+		t.Errorf("%+v, %v", rows.Jobs, err)
+	}
+}
+
 // The newest supported version is found; the token is sent in the header and is in no error.
 func TestSlurmrestdSource(t *testing.T) {
 	var paths []string
