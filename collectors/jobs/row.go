@@ -36,6 +36,9 @@ type List struct {
 	Complete bool
 	Steps    int // lines of sacct that are job steps, not rows
 
+	// Window means that the list contains only jobs since the last query.
+	Window bool
+
 	// Prompt means that the list contains jobs as soon as they start.
 	Prompt bool
 
@@ -63,6 +66,14 @@ func (l *List) refuse(place int, reason, detail string) {
 		l.Dropped = map[string]uint64{}
 	}
 	l.Dropped[reason]++
+}
+
+// unparsed is how many rows could not be parsed.
+func (l *List) unparsed() (n int) {
+	for _, reason := range feeds.Unparsable() {
+		n += int(l.Dropped[reason])
+	}
+	return n
 }
 
 // Where describes a place in the list, for people.
