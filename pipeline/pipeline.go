@@ -129,6 +129,9 @@ func (f *Fabric) Ready(context.Context) error {
 // are stored, whatever the last one was.
 func (f *Fabric) Status() schema.NetworkForecast { return f.watch.status() }
 
+// Standby reports whether this process does not own the fabric. Status then knows nothing.
+func (f *Fabric) Standby() bool { return f.standby.Load() }
+
 // State says whether this process does not own the fabric, what its intervals wait
 // for, and which are incomplete; "" if there is nothing to report.
 func (f *Fabric) State() string {

@@ -22,6 +22,7 @@ type Rows struct {
 	Drops            // rows the source could not use
 	Doubts   []Fault // rows among these with implausible times, up to MaxFaults
 	Listed   int     // usable rows of a list of which these are the changed ones
+	Held     bool    // the next read covers the time of this one again, because most of it could not be parsed
 	More     bool    // more can be read immediately
 	Backlog  int     // how many more rows, if known
 }

@@ -36,6 +36,9 @@ type List struct {
 	Complete bool
 	Steps    int // lines of sacct that are job steps, not rows
 
+	// Window means that the list contains only jobs since the last query.
+	Window bool
+
 	// Prompt means that the list contains jobs as soon as they start.
 	Prompt bool
 
@@ -56,6 +59,14 @@ func (l *List) drop(reason, detail string) { l.refuse(l.place, reason, detail) }
 // refuse counts a row as unusable.
 func (l *List) refuse(place int, reason, detail string) {
 	l.Refuse(reason, l.Where(place), detail)
+}
+
+// unparsed is how many rows could not be parsed.
+func (l *List) unparsed() (n int) {
+	for _, reason := range feeds.Unparsable() {
+		n += int(l.Dropped[reason])
+	}
+	return n
 }
 
 // Where describes a place in the list, for people.

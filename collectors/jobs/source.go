@@ -35,8 +35,8 @@ type source struct {
 	lister  lister
 	tracker *Tracker
 	store   *feeds.Store
-	last    time.Time
-	dirty   bool // running jobs differ from those in the store
+	last    time.Time // up to which everything was read
+	dirty   bool      // running jobs differ from those in the store
 }
 
 // state is the content of the store.
@@ -66,7 +66,9 @@ func (s *source) Read(ctx context.Context, now time.Time) (feeds.Rows, error) {
 		return rows, nil
 	}
 	list, err := s.lister.list(ctx, now, s.last)
-	if err == nil {
+	// The next query begins after this one if most of the answer could be parsed.
+	rows.Held = err == nil && list.Window && list.unparsed() > len(list.Rows)
+	if err == nil && !rows.Held {
 		s.last = now
 	}
 	if err != nil || len(list.Rows) == 0 && len(list.Dropped) > 0 {
