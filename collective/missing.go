@@ -2,7 +2,8 @@ package collective
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/giverny/giverny/internal/plural"
 )
 
 // pending splits the transfers of a standstill that have no record of their end. If
@@ -114,18 +115,14 @@ func (a *analysis) standing(all []stuck, last int64) (out []stuck, sure bool) {
 // record.
 func (a *analysis) missingRecords(lost []stuck) string {
 	var hosts []string
-	for i, s := range lost {
-		if i == 16 {
-			hosts = append(hosts, fmt.Sprintf("and %d more", len(lost)-16))
-			break
-		}
+	for _, s := range lost {
 		text := fmt.Sprintf("host %s, step %d", a.t.run.Ranks[s.rank].Node, s.step)
 		if s.step < s.steps {
 			text = fmt.Sprintf("host %s, steps %d to %d", a.t.run.Ranks[s.rank].Node, s.step, s.steps)
 		}
 		hosts = append(hosts, text)
 	}
-	text := "records missing: " + strings.Join(hosts, "; ")
+	text := "records missing: " + plural.First(hosts, 16, "; ")
 	if at := a.t.run.LastRecord; at != "" {
 		text += " (the records of transfers end at " + at + ")"
 	}

@@ -3,6 +3,8 @@ package collective
 import (
 	"fmt"
 	"strings"
+
+	"github.com/giverny/giverny/internal/plural"
 )
 
 // milliseconds formats nanoseconds as ms: exactly below 1 ms, otherwise to the
@@ -75,12 +77,8 @@ func (c *Culprit) between() string {
 // rankList names up to sixteen ranks with their nodes.
 func rankList(run *Run, ranks []int) string {
 	var parts []string
-	for i, r := range ranks {
-		if i == 16 {
-			parts = append(parts, fmt.Sprintf("and %d more", len(ranks)-16))
-			break
-		}
+	for _, r := range ranks {
 		parts = append(parts, fmt.Sprintf("rank %d (%s)", r, run.Ranks[r].Node))
 	}
-	return strings.Join(parts, ", ")
+	return plural.First(parts, 16, ", ")
 }

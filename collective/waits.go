@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/giverny/giverny/internal/plural"
 )
 
 // maxPlanned bounds the size of plans used to fill in waits: a ring of 1,448 ranks.
@@ -109,11 +110,8 @@ func counts(of map[int]int) string {
 	}
 	slices.Sort(ranks)
 	var parts []string
-	for _, rank := range ranks[:min(len(ranks), 8)] {
+	for _, rank := range ranks {
 		parts = append(parts, fmt.Sprintf("rank %d: %d", rank, of[rank]))
 	}
-	if len(ranks) > 8 {
-		parts = append(parts, fmt.Sprintf("and %d more ranks", len(ranks)-8))
-	}
-	return strings.Join(parts, ", ")
+	return plural.First(parts, 8, ", ")
 }

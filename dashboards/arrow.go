@@ -205,16 +205,21 @@ func (d *Dashboards) linkValues(ctx context.Context, p *linkValueParameters) (*l
 				return err
 			}
 			for _, snap := range snaps {
-				series := make([]*schema.Series, len(p.Metrics))
-				for i, m := range p.Metrics {
-					series[i] = snap.Find(m)
-				}
-				t.appendLinks(schema.Instant(snap.Interval.StartNanos), snap.Links, series)
-				if err := t.flush(); err != nil {
+				if err := t.writeSnapshot(snap, p.Metrics); err != nil {
 					return err
 				}
 			}
 		}
 		return t.close()
 	}}, nil
+}
+
+// writeSnapshot writes an interval's values of some metrics as one batch.
+func (t *tableWriter) writeSnapshot(snap *schema.Snapshot, metrics []schema.Metric) error {
+	series := make([]*schema.Series, len(metrics))
+	for i, m := range metrics {
+		series[i] = snap.Find(m)
+	}
+	t.appendLinks(schema.Instant(snap.Interval.StartNanos), snap.Links, series)
+	return t.flush()
 }

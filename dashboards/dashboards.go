@@ -6,6 +6,7 @@
 package dashboards
 
 import (
+	"context"
 	_ "embed" // for the document
 	"fmt"
 	"log/slog"
@@ -71,13 +72,16 @@ func (c *Config) Validate() error {
 	return f.Err()
 }
 
-// Deps are the dependencies of Dashboards. All but Workloads are required.
+// Deps are the dependencies of Dashboards. All but Workloads and Owner are required.
 type Deps struct {
 	Model      *read.Model
 	Scores     score.Config           // how congestion is converted to a node's score
 	Workloads  []known.WorkloadConfig // known workloads of jobs
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
+
+	// Owner says which process should analyse a fabric, and why none does; nil: not known.
+	Owner func(ctx context.Context, fabric string) string
 }
 
 // Dashboards holds the graphs and the listeners of the stream.
@@ -90,6 +94,7 @@ type Dashboards struct {
 	metrics   *metrics
 	scores    score.Config
 	workloads []known.WorkloadConfig
+	owner     func(ctx context.Context, fabric string) string // nil: not known
 
 	mu        sync.Mutex // guards listeners and streams, and the fields of fabrics marked so
 	listeners map[*listener]struct{}
@@ -106,7 +111,7 @@ type fabric struct {
 	old    map[read.Version]*topology.Graph // other versions that were requested
 	latest schema.Instant                   // start of the last announced interval
 	polled time.Time                        // time of the last poll of the store
-	watch  func() schema.NetworkForecast    // current state, if this process analyses the fabric; else nil
+	watch  watcher                          // nil if this process does not analyse the fabric
 	fedAt  time.Time                        // when Put last announced one of its intervals
 	scored scored                           // the scores of the last query
 }
@@ -120,7 +125,7 @@ func New(cfg Config, fabrics []Fabric, deps Deps) (*Dashboards, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dashboards{cfg: cfg, log: deps.Log, model: deps.Model, fabrics: map[string]*fabric{}, metrics: m, scores: deps.Scores, workloads: deps.Workloads,
+	d := &Dashboards{cfg: cfg, log: deps.Log, model: deps.Model, fabrics: map[string]*fabric{}, metrics: m, scores: deps.Scores, workloads: deps.Workloads, owner: deps.Owner,
 		listeners: map[*listener]struct{}{}, streams: map[string]int{}}
 	for _, f := range fabrics {
 		own := &fabric{name: f.Graph.Fabric(), interval: f.Interval, scoring: make(chan struct{}, 1), graph: f.Graph, old: map[read.Version]*topology.Graph{}}
@@ -130,14 +135,29 @@ func New(cfg Config, fabrics []Fabric, deps Deps) (*Dashboards, error) {
 	return d, nil
 }
 
-// Watch sets the source of a fabric's current state. Without it, only the age of what
-// is stored is known. Call it before Run.
-func (d *Dashboards) Watch(fabric string, state func() schema.NetworkForecast) {
+// watcher returns the current state of a fabric, and whether this process analyses it now. If it does not, another one does,
+// or none.
+type watcher func() (state schema.NetworkForecast, analysed bool)
+
+// Watch sets the source of a fabric's current state. Without it, or while the process is on standby, only the age of what is
+// stored is known. Call it before Run.
+func (d *Dashboards) Watch(fabric string, state watcher) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if f := d.fabrics[fabric]; f != nil {
 		f.watch = state
 	}
+}
+
+// watched returns what this process knows of a fabric's current state; false if it does not analyse it.
+func (d *Dashboards) watched(f *fabric) (schema.NetworkForecast, bool) {
+	d.mu.Lock()
+	watch := f.watch
+	d.mu.Unlock()
+	if watch == nil {
+		return schema.NetworkForecast{}, false
+	}
+	return watch()
 }
 
 // Register adds the page and the API to mux.

@@ -68,7 +68,7 @@ func (d *Dashboards) nodeScores(ctx context.Context, p *scoreParameters) (*nodeS
 		if err != nil {
 			return nil, err
 		}
-		set := d.asOfNow(f, newest.set)
+		set := d.asOfNow(ctx, f, newest.set)
 		tag = etagOf(f, d.scores, &newest.id, reasonOf(set), p.Min)
 		if !p.Has(tag) {
 			set.Nodes = atLeast(set.Nodes, p.Min)
@@ -109,7 +109,7 @@ func (d *Dashboards) newestScores(ctx context.Context, f *fabric) (newest scored
 	stored, err := d.model.LastStored(ctx, f.name)
 	if errors.Is(err, read.ErrNotFound) {
 		newest.set = &score.Set{Fabric: f.name, Nodes: []score.Node{}, Hosts: len(d.graphInForce(f).Hosts()),
-			Unknown: &schema.Unknown{Reason: schema.NoInterval, Detail: "nothing is stored yet"}}
+			Unknown: d.noInterval(ctx, f, 0, "nothing is stored yet")}
 		return newest, nil
 	}
 	if err != nil {
@@ -134,18 +134,13 @@ func (d *Dashboards) newestScores(ctx context.Context, f *fabric) (newest scored
 }
 
 // asOfNow returns a copy of scores that says if the state has become unknown since.
-func (d *Dashboards) asOfNow(f *fabric, scores *score.Set) *score.Set {
+func (d *Dashboards) asOfNow(ctx context.Context, f *fabric, scores *score.Set) *score.Set {
 	now := *scores
-	d.mu.Lock()
-	watch := f.watch
-	d.mu.Unlock()
-	if watch != nil {
-		if state := watch(); state.Unknown != nil { // it detects silence before an interval does
-			now.Unknown = state.Unknown
-		}
+	if state, analysed := d.watched(f); analysed && state.Unknown != nil { // it detects silence before an interval does
+		now.Unknown = state.Unknown
 	}
 	if overdue := max(overdueIntervals*f.interval, minOverdue); now.Unknown == nil && time.Since(now.End.Time()) > overdue {
-		now.Unknown = &schema.Unknown{Reason: schema.NoInterval, Since: now.End, Detail: fmt.Sprintf("no interval stored for more than %v", overdue)}
+		now.Unknown = d.noInterval(ctx, f, now.End, fmt.Sprintf("no interval stored for more than %v", overdue))
 	}
 	return &now
 }

@@ -162,11 +162,8 @@ func (f *follower) follow(ctx context.Context, l *listener, lastID string) error
 		return nil
 	}
 	if lastID != "" {
-		had, ok := parsePositions(lastID)
-		if !ok {
-			had = nil
-		}
-		if err := f.resume(ctx, had, ok); err != nil {
+		had, known := parsePositions(lastID)
+		if err := f.resume(ctx, had, known); err != nil {
 			return nil
 		}
 	} else if err := f.write("id: " + f.at.String() + "\n"); err != nil {

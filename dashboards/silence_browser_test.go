@@ -28,7 +28,7 @@ func TestThePageShowsSilence(t *testing.T) {
 	now := time.Now().Truncate(time.Second).UnixNano()
 	h.announce(busy(g, now-second, hot(g, 1, schema.High, 0, 30)))
 	state := schema.NetworkForecast{Severity: schema.High}
-	h.Watch(torus, func() schema.NetworkForecast { return state })
+	h.Watch(torus, func() (schema.NetworkForecast, bool) { return state, true })
 	page := browse(t, h.url+flat)
 	page.await(live)
 
@@ -124,7 +124,7 @@ func TestThePageDatesOldData(t *testing.T) {
 func TestSilenceFromTheStart(t *testing.T) {
 	h := open(t, torus)
 	state := schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NoReadings, Since: schema.Instant(noon), Detail: "no readings for 2m0s, 0 of 0 agents report"}}
-	h.Watch(torus, func() schema.NetworkForecast { return state })
+	h.Watch(torus, func() (schema.NetworkForecast, bool) { return state, true })
 	page := browse(t, h.url+flat)
 	page.await(`document.getElementById("todo").textContent.startsWith("No readings for 2m0s, 0 of 0 agents report. Check the agents")`)
 	if why := page.eval(`document.getElementById("why").textContent`); !strings.Contains(why, "collectors silent") {

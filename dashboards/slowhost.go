@@ -144,7 +144,7 @@ func (d *Dashboards) match(k *hostKnowledge, a *read.KnownAnomaly, jobs []schema
 		}
 		m.Jobs = append(m.Jobs, jobMatch{jobs[i].ID, jobs[i].Name, found.Verdict, found.Met, found.Unknown})
 		if found.Verdict == known.Matches {
-			m.Text += fmt.Sprintf("; the workload of job %s (%s) matches it", jobs[i].ID, jobs[i].Name)
+			m.Text += "; the workload of " + schema.JobTitle(jobs[i].ID, jobs[i].Name) + " matches it"
 		}
 	}
 	return m, nil

@@ -33,25 +33,20 @@ func (d *Dashboards) status(ctx context.Context, p *ofFabric) (*status, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	watch := f.watch
-	d.mu.Unlock()
 	now := time.Now()
-	var state schema.NetworkForecast
-	if watch != nil {
-		if state = watch(); state.Unknown != nil { // also while the store does not answer
-			return &status{Network: state}, nil
-		}
+	state, analysed := d.watched(f)
+	if analysed && state.Unknown != nil { // also while the store does not answer
+		return &status{Network: state}, nil
 	}
 	stored, err := d.model.LastStored(ctx, f.name)
 	if errors.Is(err, read.ErrNotFound) {
-		return &status{Network: schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NoInterval, Detail: "nothing is stored yet"}}}, nil
+		return &status{Network: schema.NetworkForecast{Unknown: d.noInterval(ctx, f, 0, "nothing is stored yet")}}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	overdue := max(overdueIntervals*f.interval, minOverdue)
-	if watch == nil {
+	if !analysed {
 		if state, err = d.storedState(ctx, f, stored, now.Sub(time.Unix(0, stored.StoredAtNanos)), overdue); err != nil {
 			return nil, err
 		}
@@ -67,12 +62,20 @@ func (d *Dashboards) status(ctx context.Context, p *ofFabric) (*status, error) {
 // storedState returns the stored state, or unknown if that is too old.
 func (d *Dashboards) storedState(ctx context.Context, f *fabric, stored read.Stored, age, overdue time.Duration) (schema.NetworkForecast, error) {
 	if age > overdue {
-		return schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.NoInterval, Since: schema.Instant(stored.EndNanos()),
-			Detail: fmt.Sprintf("no interval stored for %s", age.Truncate(time.Second))}}, nil
+		return schema.NetworkForecast{Unknown: d.noInterval(ctx, f, schema.Instant(stored.EndNanos()),
+			fmt.Sprintf("no interval stored for %s", age.Truncate(time.Second)))}, nil
 	}
 	result, err := d.model.Findings(ctx, f.name, stored)
 	if err != nil {
 		return schema.NetworkForecast{}, err
 	}
 	return result.Network, nil
+}
+
+// noInterval is the state of a fabric of which no interval is stored, with what is known of the process that should store it.
+func (d *Dashboards) noInterval(ctx context.Context, f *fabric, since schema.Instant, detail string) *schema.Unknown {
+	if d.owner != nil {
+		detail += "; " + d.owner(ctx, f.name)
+	}
+	return &schema.Unknown{Reason: schema.NoInterval, Since: since, Detail: detail}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // kept is the last verdict on a region that was given while its onset, and enough before it, were remembered.
@@ -58,7 +59,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 	}
 	s.restore(d, h)
 	if fellSilent {
-		return "Found while " + portName(h.root.Device, "") + " still reported counters, which it no longer does: " + h.because
+		return "Found while " + topology.PlainName(h.root.Device) + " still reported counters, which it no longer does: " + h.because
 	}
 	return "Found when the congestion began: " + h.because
 }

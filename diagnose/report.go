@@ -265,10 +265,10 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 	case schema.CauseSlowHost:
 		if rc.back.Kind != "" {
 			_, to := s.graph.Ends(rc.back.Link)
-			return "Probe " + portName(s.graph.Device(to).Name, "") + " (giverny hostping), and drain it if its NIC or PCIe cannot keep up with the incoming traffic."
+			return "Probe " + topology.PlainName(s.graph.Device(to).Name) + " (giverny hostping), and drain it if its NIC or PCIe cannot keep up with the incoming traffic."
 		}
 		if root != nil && root.Port == "" {
-			return "Probe the host at " + portName(root.Device, "") + " (giverny hostping), then its neighbours on the same line of the grid; drain the one whose NIC or PCIe cannot keep up with the incoming traffic."
+			return "Probe the host at " + topology.PlainName(root.Device) + " (giverny hostping), then its neighbours on the same line of the grid; drain the one whose NIC or PCIe cannot keep up with the incoming traffic."
 		}
 		return "Probe the hosts of the region (giverny hostping) and drain the one that cannot keep up with the incoming traffic."
 	}
@@ -280,7 +280,7 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 		if root.Port != "" {
 			at = root.Peer
 		}
-		return "Check what traffic arrives at " + portName(at, "") + ", from where, and whether the host drains it (giverny hostping); look for jobs that the scheduler does not report."
+		return "Check what traffic arrives at " + topology.PlainName(at) + ", from where, and whether the host drains it (giverny hostping); look for jobs that the scheduler does not report."
 	}
 	return "Watch the region; look for jobs that the scheduler does not report and for events that are in no log."
 }
@@ -308,9 +308,9 @@ func (s *Stage) failureAction(rc *regionCase, v *verdict) string {
 	}
 	switch f := &rc.failures[0]; {
 	case f.silent != nil && f.Port != "":
-		ports, also := portName(f.Device, f.Port), ", then of "
+		ports, also := topology.PortName(f.Device, f.Port), ", then of "
 		for i := 1; i < v.blamed; i++ {
-			ports, also = ports+also+portName(rc.failures[i].Device, rc.failures[i].Port), ", "
+			ports, also = ports+also+topology.PortName(rc.failures[i].Device, rc.failures[i].Port), ", "
 		}
 		return "Check the link state of " + ports + ", and replace or reseat the cable that is down; place no communication-intensive job near it until then."
 	case f.Port != "" && f.times > 1:
@@ -318,7 +318,7 @@ func (s *Stage) failureAction(rc *regionCase, v *verdict) string {
 	case f.Port != "":
 		return "Replace or reseat the cable at " + s.cableAt(f.Device, f.Port) + "; place no communication-intensive job near it until then."
 	default:
-		return "Repair " + portName(f.Device, "") + "; place no communication-intensive job near it until then."
+		return "Repair " + topology.PlainName(f.Device) + "; place no communication-intensive job near it until then."
 	}
 }
 
@@ -336,7 +336,7 @@ func (s *Stage) receiver(c *suspect, root *schema.Root) string {
 	if !known || !c.job.has(d) {
 		return ""
 	}
-	return portName(name, "")
+	return topology.PlainName(name)
 }
 
 // spreadOut reports whether a job's nodes are not one block.

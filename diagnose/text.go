@@ -78,7 +78,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 	case schema.CauseUnknown:
 		why := s.whyUnknown(rc)
 		if root := rc.region.Root; root != nil && s.fellSilent(root.Device) {
-			why += " " + portName(root.Device, "") + ", to which its back pressure leads, reports no counters."
+			why += " " + topology.PlainName(root.Device) + ", to which its back pressure leads, reports no counters."
 		}
 		return why
 	case schema.CauseFailure:
@@ -97,7 +97,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 		if !f.broke() {
 			what = "an event"
 		}
-		return fmt.Sprintf("It follows %s at %s (%s, %s), %s%s.", what, portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"), where, f.flaps())
+		return fmt.Sprintf("It follows %s at %s (%s, %s), %s%s.", what, topology.PortName(f.Device, f.Port), f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), where, f.flaps())
 	case schema.CauseSlowHost:
 		return "A host does not drain its incoming traffic."
 	}
@@ -110,7 +110,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 
 // failed says what failed and when.
 func (s *Stage) failed(f *nearFailure) string {
-	return fmt.Sprintf("%s failed (%s, %s%s)", portName(f.Device, f.Port), strings.ReplaceAll(string(f.Kind), "_", " "), f.Time.Time().Format("15:04:05 UTC"), f.flaps())
+	return fmt.Sprintf("%s failed (%s, %s%s)", topology.PortName(f.Device, f.Port), f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), f.flaps())
 }
 
 // silence says since when the failed parts that only counters show carry nothing.
@@ -118,7 +118,7 @@ func (s *Stage) silence(rc *regionCase, blamed int) string {
 	var names []string
 	for i := range blamed {
 		if f := &rc.failures[i]; f.silent != nil {
-			names = append(names, portName(f.Device, f.Port))
+			names = append(names, topology.PortName(f.Device, f.Port))
 		}
 	}
 	c := rc.failures[0].silent
@@ -237,19 +237,19 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 	case len(d.Cycle) > 0:
 		var names []string
 		for _, p := range d.Cycle {
-			names = append(names, portName(p.Device, p.Port))
+			names = append(names, topology.PortName(p.Device, p.Port))
 		}
 		return " Possible deadlock: each of these ports waits for the next, and the last for the first: " + strings.Join(names, ", ") + "."
 	case root == nil, len(d.Failures) > 0: // the failure was named already
 		return ""
 	case root.Port == "" && root.Kind == schema.RootSlowReceiver:
-		return fmt.Sprintf(" Back pressure begins at %s: it accepts less traffic than arrives.", portName(root.Device, ""))
+		return fmt.Sprintf(" Back pressure begins at %s: it accepts less traffic than arrives.", topology.PlainName(root.Device))
 	case root.Port == "" && root.Kind == schema.RootLinkCapacity:
-		return fmt.Sprintf(" Back pressure begins at a port of %s: more traffic waits for its link than that carries.", portName(root.Device, ""))
+		return fmt.Sprintf(" Back pressure begins at a port of %s: more traffic waits for its link than that carries.", topology.PlainName(root.Device))
 	case root.Port == "":
-		return fmt.Sprintf(" Back pressure begins at %s: more traffic arrives for it than it accepts.", portName(root.Device, ""))
+		return fmt.Sprintf(" Back pressure begins at %s: more traffic arrives for it than it accepts.", topology.PlainName(root.Device))
 	}
-	at, use := portName(root.Device, root.Port)+" to "+portName(root.Peer, ""), ""
+	at, use := topology.PortName(root.Device, root.Port)+" to "+topology.PlainName(root.Peer), ""
 	if rc.back.Kind != "" && rc.back.Use >= 0 {
 		use = fmt.Sprintf(", which carries %.0f%% of its capacity", rc.back.Use)
 	}
@@ -276,22 +276,17 @@ func (s *Stage) cableAt(device, port string) string {
 	d, known := s.graph.FindDevice(device)
 	links, ok := s.graph.FindPort(device, port)
 	if !known || !ok || links.Egress == schema.NoLink {
-		return portName(device, port)
+		return topology.PortName(device, port)
 	}
 	l := s.graph.Link(links.Egress)
 	other, at := l.To, l.ToPort
 	if l.From != d || l.FromPort != port { // one link stands for both directions
 		other, at = l.From, l.FromPort
 	}
-	return portName(device, port) + " (to " + portName(s.graph.Device(other).Name, at) + ")"
+	return topology.PortName(device, port) + " (to " + topology.PortName(s.graph.Device(other).Name, at) + ")"
 }
 
-func jobName(j *job) string {
-	if j.Name == "" || j.Name == j.ID {
-		return "job " + j.ID
-	}
-	return fmt.Sprintf("job %s (%s)", j.ID, j.Name)
-}
+func jobName(j *job) string { return schema.JobTitle(j.ID, j.Name) }
 
 func jobNames(rc *regionCase, v *verdict) string {
 	var names []string
@@ -299,13 +294,4 @@ func jobNames(rc *regionCase, v *verdict) string {
 		names = append(names, jobName(rc.jobs[i].job))
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-}
-
-// portName names a port, or a device without one, as in the names of regions.
-func portName(device, port string) string {
-	name := topology.PlainName(device)
-	if port == "" {
-		return name
-	}
-	return name + " port " + port
 }

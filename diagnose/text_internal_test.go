@@ -47,14 +47,6 @@ func TestWhyUnknownCounts(t *testing.T) {
 	}
 }
 
-func TestManagedSwitchesHaveOneName(t *testing.T) {
-	for port, want := range map[string]string{"": "leaf1", "5": "leaf1 port 5"} {
-		if got := portName("MF0;leaf1:MQM8700/U1", port); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 // TestWhoCannotBePlacedOtherwise: a job on all leaf switches, or on one, is not advised to be placed in a block.
 func TestWhoCannotBePlacedOtherwise(t *testing.T) {
 	g, err := topology.Parse("ib0", "fattree:leaves=4,hosts=4,spines=2")

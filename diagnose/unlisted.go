@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -47,13 +49,8 @@ func (s *Stage) unlistedWaits(rc *regionCase, accused int) float64 {
 		case s.graph.IsSwitch(from):
 		case len(s.work.tenants[from]) == 0:
 			theirs += rc.waits[k]
-		default:
-			for i := range accused {
-				if rc.jobs[i].job.has(from) {
-					own += rc.waits[k]
-					break
-				}
-			}
+		case slices.ContainsFunc(rc.jobs[:accused], func(c suspect) bool { return c.job.has(from) }):
+			own += rc.waits[k]
 		}
 	}
 	if theirs == 0 || rc.jobs[0].file {

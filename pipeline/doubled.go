@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/giverny/giverny/internal/plural"
 )
 
 // doubledMemory is how long a name counts under which several processes sent.
@@ -36,10 +37,4 @@ func (d *doubled) describe() string {
 }
 
 // firstOf lists a few of the names.
-func firstOf(names []string) string {
-	const few = 5
-	if len(names) <= few {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
-}
+func firstOf(names []string) string { return plural.First(names, 5, ", ") }

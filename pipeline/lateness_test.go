@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/giverny/giverny/ingest/window"
@@ -38,6 +39,19 @@ func TestWhichAgentsAHoldWaitsFor(t *testing.T) {
 	}
 	h.saw("slow", "s", 1930*second)
 	wants("with both up to date", 0, true)
+}
+
+// Further agents than maxHoldAgents are not waited for.
+func TestAHoldHasFewAgents(t *testing.T) {
+	h := hold{limitNanos: 600 * second, intervalNanos: 10 * second, agents: map[agentKey]*agentProgress{}}
+	for i := range maxHoldAgents {
+		h.agents[agentKey{strconv.Itoa(i), "s"}] = &agentProgress{newest: 1000 * second}
+	}
+	h.saw("one more", "s", 1000*second)
+	h.saw("7", "s", 1001*second)
+	if len(h.agents) != maxHoldAgents || h.agents[agentKey{"7", "s"}].newest != 1001*second {
+		t.Errorf("%d agents, a known one at %d", len(h.agents), h.agents[agentKey{"7", "s"}].newest)
+	}
 }
 
 func TestAHoldIsLimited(t *testing.T) {

@@ -4,7 +4,8 @@
 // of one of its sources or of a sink is a state of that part, with a metric and a
 // readiness fault, and is retried with back-off; other parts continue. The
 // analysis itself is in package analysis, which is pure; this package holds its
-// goroutines, and neither parses nor decides anything.
+// goroutines, and decides only when: in which order readings are taken, how long
+// intervals wait for them, and which stored intervals are made again.
 package pipeline
 
 import (
@@ -127,6 +128,9 @@ func (f *Fabric) Ready(context.Context) error {
 // Status returns the present state of the network: unknown while no intervals
 // are stored, whatever the last one was.
 func (f *Fabric) Status() schema.NetworkForecast { return f.watch.status() }
+
+// Standby reports whether this process does not own the fabric. Status then knows nothing.
+func (f *Fabric) Standby() bool { return f.standby.Load() }
 
 // State says whether this process does not own the fabric, what its intervals wait
 // for, and which are incomplete; "" if there is nothing to report.

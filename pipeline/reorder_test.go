@@ -29,3 +29,17 @@ func TestTheBufferGivesOutAll(t *testing.T) {
 		}
 	}
 }
+
+// The buffer splits a batch whose rows are in several intervals; each row keeps the values of all its columns.
+func TestTheBufferSplitsBatches(t *testing.T) {
+	r := reorder{intervalNanos: second, slackNanos: second}
+	r.add(&schema.CounterBatch{Ports: []schema.PortName{{Device: "a", Port: "1"}}, PortIndex: []uint32{0, 0}, TimeNanos: []int64{epoch + second, epoch},
+		Columns: []schema.CounterColumn{{Name: "sent", Values: []uint64{11, 10}}, {Name: "waits", Values: []uint64{21, 20}}}})
+	r.flush()
+	for i := range uint64(2) {
+		b := r.next()
+		if b == nil || b.Rows() != 1 || b.TimeNanos[0] != epoch+int64(i)*second || b.Columns[0].Values[0] != 10+i || b.Columns[1].Name != "waits" || b.Columns[1].Values[0] != 20+i {
+			t.Errorf("part %d: %+v", i, b)
+		}
+	}
+}

@@ -1,5 +1,7 @@
 package schema
 
+import "strings"
+
 // CauseClass is the class of a region's cause of congestion (Monet, section 7).
 type CauseClass string
 
@@ -11,6 +13,9 @@ const (
 	CauseSlowHost         CauseClass = "slow_host"         // a host or NIC pauses the network without congestion behind it
 	CauseUnknown          CauseClass = "unknown"
 )
+
+// Words is the class in words: "slow host".
+func (c CauseClass) Words() string { return strings.ReplaceAll(string(c), "_", " ") }
 
 // Diagnosis says why one region of one interval is congested, and who should
 // act. Its JSON is a public interface, documented in docs/reference.

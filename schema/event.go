@@ -1,9 +1,15 @@
 package schema
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // EventKind says what happened.
 type EventKind string
+
+// Words is the kind in words: "link failed".
+func (k EventKind) Words() string { return strings.ReplaceAll(string(k), "_", " ") }
 
 // Kinds of events.
 const (

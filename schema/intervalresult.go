@@ -37,6 +37,15 @@ type IntervalResult struct {
 	Saved []StageState
 }
 
+// DiagnosesByRegion indexes the diagnoses by the ID of their region, which is unique in its fabric.
+func (r *IntervalResult) DiagnosesByRegion() map[uint64]*Diagnosis {
+	of := make(map[uint64]*Diagnosis, len(r.Diagnoses))
+	for i := range r.Diagnoses {
+		of[r.Diagnoses[i].Region] = &r.Diagnoses[i]
+	}
+	return of
+}
+
 // StageState is what one stage of the analysis has learned, in its own format.
 // Version is the format's: a stage reads older formats or rejects them.
 type StageState struct {

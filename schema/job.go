@@ -14,6 +14,14 @@ type Job struct {
 	State  string   `json:"state,omitempty"` // as named by the scheduler
 }
 
+// JobTitle names a job in texts: "job 103 (psdns)", or "job 103" without a name of its own.
+func JobTitle(id, name string) string {
+	if name == "" || name == id {
+		return "job " + id
+	}
+	return "job " + id + " (" + name + ")"
+}
+
 // Failure is a failure or recovery of a part of the fabric, as reported by a
 // log or a management system. Kind is one of the failure kinds of EventKind.
 type Failure struct {

@@ -140,7 +140,7 @@ func (db *DB) staleHours(ctx context.Context, fabric string, from, to int64) ([]
 	}
 	var hours []staleHour
 	err := db.conn.Select(db.exact(ctx), &hours,
-		"SELECT hour, made_of FROM (\n"+rollupText("hashes")+"\n) WHERE longest_ms <= 720000 AND oldest >= toDateTime64({kept:Int64}, 6, 'UTC') AND (hour, made_of) NOT IN"+
+		"SELECT hour, made_of FROM (\n"+rollupText("hashes")+"\n) WHERE short AND oldest >= toDateTime64({kept:Int64}, 6, 'UTC') AND (hour, made_of) NOT IN"+
 			" (SELECT toInt64(toUnixTimestamp(time)), made_of FROM rollups WHERE fabric = {fabric:String} AND kinds >= {kinds:UInt8}) ORDER BY hour DESC",
 		clickhouse.Named("kinds", len(countKinds)),
 		clickhouse.Named("fabric", fabric), clickhouse.Named("from", from), clickhouse.Named("to", to), clickhouse.Named("kept", kept))
@@ -155,11 +155,12 @@ func (db *DB) rollUpDay(ctx context.Context, fabric string, hours []staleHour) e
 	for i, kind := range countKinds {
 		kinds[i] = "SELECT " + sqlquote.Text(kind) + " AS kind, " + countColumns + "\nFROM\n(\n" + due.text(kind) + "\n)"
 	}
-	if err := db.rollUpRows(ctx, "hour_counts", "graph_version, kind, metric, x, y, n, total, other", strings.Join(kinds, "\nUNION ALL\n"), "part.kind, ", fabric, hours, 0); err != nil {
+	counts := rolledRows{table: "hour_counts", columns: "graph_version, kind, metric, x, y, n, total, other", source: strings.Join(kinds, "\nUNION ALL\n"), part: "part.kind, "}
+	if err := db.rollUpRows(ctx, fabric, hours, counts); err != nil {
 		return err
 	}
 	const columns = "graph_version, metric, region_id, severity, first, last, last_ms, intervals, max_size, max_mean, links"
-	if err := db.rollUpRows(ctx, "region_hours", columns, due.text("region_hours"), "", fabric, hours, 0); err != nil {
+	if err := db.rollUpRows(ctx, fabric, hours, rolledRows{table: "region_hours", columns: columns, source: due.text("region_hours")}); err != nil {
 		return err
 	}
 	complete, err := db.withSamples(ctx, fabric, hours)
@@ -209,36 +210,43 @@ func (db *DB) withSamples(ctx context.Context, fabric string, hours []staleHour)
 func (db *DB) rollUpLinks(ctx context.Context, fabric string, hour []staleHour) error {
 	const columns = "graph_version, metric, block, measured, percent_sums, percent_maxima, rate_averages, rate_maxima"
 	for table, bucket := range map[string]int64{"link_minutes": 300, "link_hours": 3600} {
-		if err := db.rollUpRows(ctx, table, columns, rolledFor(hour).text("links"), "", fabric, hour, bucket); err != nil {
+		if err := db.rollUpRows(ctx, fabric, hour, rolledRows{table: table, columns: columns, source: rolledFor(hour).text("links"), bucket: bucket}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rollUpRows inserts, in one block, the rows of one table for those hours of one day that the table lacks, or lacks for a value of the
-// column part ("part.COLUMN, "). If an interval is stored again meanwhile, the rows may contain it: then their made_of does not match, and
-// they are never used. bucket is the step in seconds to which links are rolled up.
-func (db *DB) rollUpRows(ctx context.Context, table, columns, source, part, fabric string, hours []staleHour, bucket int64) error {
+// rolledRows are the rows of one table of roll-ups.
+type rolledRows struct {
+	table, columns string
+	source         string // a subquery for the rows
+	part           string // "part.COLUMN, " if the table may lack an hour for some values of a column only
+	bucket         int64  // the step in seconds to which links are rolled up; 0: an hour of other rows
+}
+
+// rollUpRows inserts, in one block, the rows of those hours of one day that their table lacks. If an interval is stored again meanwhile,
+// the rows may contain it: then their made_of does not match, and they are never used.
+func (db *DB) rollUpRows(ctx context.Context, fabric string, hours []staleHour, rows rolledRows) error {
 	at := "part.hour"
-	if bucket > 0 {
+	if rows.bucket > 0 {
 		at = "part.begin"
 	}
-	statement := "INSERT INTO " + table + " (fabric, time, made_of, stored_at, " + columns + ")\n" + rolledFor(hours).scope() +
-		"SELECT {fabric:String}, toDateTime(" + at + ", 'UTC'), due.made_of, now(), " + columns + "\nFROM\n(\n" + source + `
+	statement := "INSERT INTO " + rows.table + " (fabric, time, made_of, stored_at, " + rows.columns + ")\n" + rolledFor(hours).scope() +
+		"SELECT {fabric:String}, toDateTime(" + at + ", 'UTC'), due.made_of, now(), " + rows.columns + "\nFROM\n(\n" + rows.source + `
 ) AS part
 INNER JOIN
 (
 SELECT pair.1 AS hour, pair.2 AS made_of
 FROM (SELECT arrayJoin(arrayZip({hours:Array(Int64)}, {made_of:Array(UInt64)})) AS pair)
 ) AS due ON due.hour = part.hour
-WHERE (` + part + `due.hour, due.made_of) NOT IN
+WHERE (` + rows.part + `due.hour, due.made_of) NOT IN
 (
-SELECT ` + strings.TrimPrefix(part, "part.") + `toInt64(toUnixTimestamp(time)) - toInt64(toUnixTimestamp(time)) % 3600, made_of
-FROM ` + table + `
+SELECT ` + strings.TrimPrefix(rows.part, "part.") + `toInt64(toUnixTimestamp(time)) - toInt64(toUnixTimestamp(time)) % 3600, made_of
+FROM ` + rows.table + `
 WHERE fabric = {fabric:String} AND time >= toDateTime(intDiv({from:Int64}, 1000), 'UTC') AND time < toDateTime(intDiv({to:Int64}, 1000), 'UTC')
 )`
-	return db.insertSelected(ctx, table, statement, db.rollupParameters(fabric, hours, bucket))
+	return db.insertSelected(ctx, rows.table, statement, db.rollupParameters(fabric, hours, rows.bucket))
 }
 
 // rollUpLinkDays makes the missing days of links from hours that are rolled up, each in one

@@ -202,6 +202,35 @@ func TestDescribeHostPorts(t *testing.T) {
 	}
 }
 
+// A managed switch has one name, whether it, one of its ports or all its host ports are meant.
+func TestManagedSwitchesHaveOneName(t *testing.T) {
+	const managed, hosts = "MF0;leaf1:MQM8700/U1", 4
+	for port, want := range map[string]string{"": "leaf1", "5": "leaf1 port 5"} {
+		if got := topology.PortName(managed, port); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	b := topology.NewBuilder("ib0")
+	leaf := b.Device(topology.Device{Name: managed, Kind: topology.Switch, Level: 1, Group: -1})
+	for i := range hosts {
+		port := strconv.Itoa(i + 1)
+		host := b.Device(topology.Device{Name: "host" + port, Kind: topology.Host, Group: -1})
+		b.Both(topology.Link{From: leaf, To: host, FromPort: port, ToPort: "1", Class: topology.ClassHost, Dim: -1})
+	}
+	g, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var links []schema.LinkID
+	for i := range hosts {
+		p, _ := g.FindPort(managed, strconv.Itoa(i+1))
+		links = append(links, p.Egress)
+	}
+	if got, want := g.DescribeRegion(&schema.Region{Links: links}), "leaf1, all host ports"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestDescribeRegion(t *testing.T) {
 	g := parse(t, "fattree:k=4")
 	port := func(device, port string) schema.LinkID {

@@ -45,7 +45,7 @@ func (g *Graph) tellApart(list []*schema.Region) {
 		own, free := "", ""
 		for _, l := range r.Links {
 			key := g.PortKey(l)
-			port := PlainName(key.Device) + " port " + key.Port
+			port := PortName(key.Device, key.Port)
 			if regionsOf[l] == 1 && (own == "" || port < own) {
 				own = port
 			}
@@ -74,10 +74,7 @@ func (g *Graph) DescribeRegion(r *schema.Region) string {
 	if r.Root == nil {
 		return g.Describe(r.Links)
 	}
-	text := rootNames[r.Root.Kind] + PlainName(r.Root.Device)
-	if r.Root.Port != "" {
-		text += " port " + r.Root.Port
-	}
+	text := rootNames[r.Root.Kind] + PortName(r.Root.Device, r.Root.Port)
 	if r.Root.Peer != "" {
 		text += " (" + PlainName(r.Root.Peer) + ")"
 	}
@@ -145,6 +142,15 @@ func PlainName(name string) string {
 	return name
 }
 
+// PortName is a port's display name, "leaf7 port 9"; without a port, the device's.
+func PortName(device, port string) string {
+	name := PlainName(device)
+	if port == "" {
+		return name
+	}
+	return name + " port " + port
+}
+
 // fewestHostPorts is from how many host ports of one switch on they do not count as one root: so many trees are rare.
 const fewestHostPorts = 4
 
@@ -170,10 +176,11 @@ func (g *Graph) describeHostPorts(links []schema.LinkID) string {
 			all++
 		}
 	}
+	name := PlainName(g.devices[at].Name)
 	if n == all {
-		return g.devices[at].Name + ", all host ports"
+		return name + ", all host ports"
 	}
-	return fmt.Sprintf("%s, %d host ports", g.devices[at].Name, n)
+	return fmt.Sprintf("%s, %d host ports", name, n)
 }
 
 // describeSources names the pods or groups, or else the switches, of the hosts that send over a region's links.

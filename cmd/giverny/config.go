@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +23,9 @@ func newConfig(g *globals) *cobra.Command {
 		Use:   "check",
 		Short: "Check the configuration and the fabrics it names",
 		Long: `Read the configuration and its fabrics, build every part that a role would run, and
-report errors. Nothing is started: no connection is made, no address is listened on,
+report errors, with missing or unreadable files, programs that are not on the PATH and
+folders that cannot be written. Files of other programs that do not exist yet are
+warnings. Nothing is started: no connection is made, no address is listened on,
 and no file is created.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -39,7 +42,14 @@ and no file is created.`,
 					return err
 				}
 			}
-			if err := errors.Join(checkNames(cfg.Fabrics), app.New(cfg, version, log).Check(fabrics)); err != nil {
+			err = errors.Join(checkNames(cfg.Fabrics), app.New(cfg, version, log).Check(fabrics))
+			missing, doubts := cfg.Needs()
+			if doubts = cfg.Located(doubts, os.Environ()); doubts != nil {
+				for _, doubt := range strings.Split(doubts.Error(), "\n") {
+					log.Warn("config: not there yet", "what", doubt)
+				}
+			}
+			if err = errors.Join(err, notIn(err, missing)); err != nil {
 				return cfg.Located(err, os.Environ())
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "configuration ok: %s, %s\n", g.configFile, plural.Count(len(cfg.Fabrics), "fabric", "fabrics"))
@@ -47,6 +57,22 @@ and no file is created.`,
 		},
 	})
 	return cmd
+}
+
+// notIn returns the errors about keys of which err has none: parts that read a file when they are built report it too.
+func notIn(err, more error) error {
+	joined, ok := more.(interface{ Unwrap() []error })
+	if err == nil || !ok {
+		return more
+	}
+	var fresh []error
+	for _, e := range joined.Unwrap() {
+		key, _, _ := strings.Cut(e.Error(), ": ")
+		if !strings.Contains("\n"+err.Error(), "\n"+key+": ") {
+			fresh = append(fresh, e)
+		}
+	}
+	return errors.Join(fresh...)
 }
 
 // checkNames compares the fabrics' names with those in their files: a file imported

@@ -58,7 +58,7 @@ func (p *demoPrinter) verdicts(r *schema.IntervalResult) {
 		}
 		v.said = because
 		if d.Root != nil && d.Cause.Class != schema.CauseFailure {
-			because += ", back pressure begins at " + placeOf(d.Root.Device, d.Root.Port)
+			because += ", back pressure begins at " + topology.PortName(d.Root.Device, d.Root.Port)
 		}
 		line := fmt.Sprintf("%s; %s. %.0f%% sure", because, p.adviceOf(d), d.Cause.Percent())
 		if of[line] == nil {
@@ -76,13 +76,13 @@ func (p *demoPrinter) becauseOf(d *schema.Diagnosis) string {
 	switch {
 	case d.Cause.Class == schema.CauseFailure && len(d.Failures) > 0:
 		f := &d.Failures[0]
-		return strings.ReplaceAll(string(f.Kind), "_", " ") + " at " + placeOf(f.Device, f.Port)
+		return f.Kind.Words() + " at " + topology.PortName(f.Device, f.Port)
 	case d.Cause.Class == schema.CauseFailure:
 		return "a link carries less than before"
 	case d.Cause.Class == schema.CauseSlowHost:
 		return "a host does not drain its incoming traffic"
 	case len(d.Jobs) == 0:
-		return strings.ReplaceAll(string(d.Cause.Class), "_", " ")
+		return d.Cause.Class.Words()
 	}
 	traffic := "its traffic"
 	if name := trafficNames[d.Jobs[0].Feature]; name != "" {
@@ -100,12 +100,7 @@ var trafficNames = map[string]string{
 	"rdma_read_bytes": "RDMA read traffic", "rdma_write_bytes": "RDMA write traffic",
 }
 
-func (p *demoPrinter) jobName(id string) string {
-	if name := p.names[id]; name != "" && name != id {
-		return fmt.Sprintf("job %s (%s)", id, name)
-	}
-	return "job " + id
-}
+func (p *demoPrinter) jobName(id string) string { return schema.JobTitle(id, p.names[id]) }
 
 // adviceOf is the first clause of a diagnosis's action, with "it" for the job named earlier in the line.
 func (p *demoPrinter) adviceOf(d *schema.Diagnosis) string {
@@ -119,12 +114,4 @@ func (p *demoPrinter) adviceOf(d *schema.Diagnosis) string {
 	}
 	first, size := utf8.DecodeRuneInString(action)
 	return string(unicode.ToLower(first)) + strings.TrimSuffix(action[size:], ".")
-}
-
-func placeOf(device, port string) string {
-	name := topology.PlainName(device)
-	if port == "" {
-		return name
-	}
-	return name + " port " + port
 }

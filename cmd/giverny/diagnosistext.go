@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // diagnosisWriter prints diagnoses, one interval at a time; names are region names by ID.
@@ -143,10 +143,10 @@ func accusedOf(d *schema.Diagnosis) string {
 	case len(d.Jobs) > 0:
 		return "job " + schema.OneLine(d.Jobs[0].JobID)
 	case d.Cause.Class == schema.CauseFailure && len(d.Failures) > 0:
-		return schema.OneLine(placeOf(d.Failures[0].Device, d.Failures[0].Port))
+		return schema.OneLine(topology.PortName(d.Failures[0].Device, d.Failures[0].Port))
 	case d.Root == nil:
 	case d.Cause.Class == schema.CauseFailure:
-		return schema.OneLine(placeOf(d.Root.Device, d.Root.Port))
+		return schema.OneLine(topology.PortName(d.Root.Device, d.Root.Port))
 	case d.Cause.Class == schema.CauseSlowHost:
 		return schema.OneLine(cmp.Or(d.Root.Peer, d.Root.Device))
 	}
@@ -198,7 +198,7 @@ func causeWords(class schema.CauseClass) string {
 	case schema.CauseIntraApplication:
 		return "a job congests itself"
 	}
-	return strings.ReplaceAll(string(class), "_", " ")
+	return class.Words()
 }
 
 // headline is the location and severity of regions with one name.
@@ -226,9 +226,9 @@ func rootText(r *schema.Root) string {
 	if r == nil {
 		return ""
 	}
-	text := "; begins at " + placeOf(r.Device, r.Port)
+	text := "; begins at " + topology.PortName(r.Device, r.Port)
 	if r.Peer != "" {
-		text += " to " + placeOf(r.Peer, "")
+		text += " to " + topology.PortName(r.Peer, "")
 	}
 	return schema.OneLine(text) + " (" + r.Kind + ")"
 }

@@ -45,7 +45,7 @@ func sendable(id string) bool {
 
 // check returns the rows that are plausible and can be sent. It counts the others, in addition to the source's drops.
 func check(rows *Rows, now time.Time, tolerance time.Duration) *Rows {
-	out := &Rows{Dropped: rows.Dropped, Faults: rows.Faults}
+	out := &Rows{Drops: rows.Drops}
 	latest := schema.Instant(now.Add(tolerance).UnixNano())
 	for _, j := range rows.Jobs {
 		where := fmt.Sprintf("job %.40q", j.ID)

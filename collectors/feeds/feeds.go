@@ -19,37 +19,51 @@ type Rows struct {
 	Jobs     []schema.Job
 	Failures []schema.Failure
 	Traffic  []schema.JobTraffic
-	Dropped  map[string]uint64 // rows the source could not use, by reason (Reasons)
-	Faults   []Fault           // the first rows counted in Dropped, up to MaxFaults
-	Doubts   []Fault           // rows among these with implausible times, up to MaxFaults
-	Listed   int               // usable rows of a list of which these are the changed ones
-	More     bool              // more can be read immediately
-	Backlog  int               // how many more rows, if known
+	Drops            // rows the source could not use
+	Doubts   []Fault // rows among these with implausible times, up to MaxFaults
+	Listed   int     // usable rows of a list of which these are the changed ones
+	Held     bool    // the next read covers the time of this one again, because most of it could not be parsed
+	More     bool    // more can be read immediately
+	Backlog  int     // how many more rows, if known
 }
 
 // Len is the number of rows.
 func (r *Rows) Len() int { return len(r.Jobs) + len(r.Failures) + len(r.Traffic) }
 
+// Drops are rows that are not used.
+type Drops struct {
+	Dropped map[string]uint64 // by reason (Reasons)
+	Faults  []Fault           // the first of them, up to MaxFaults
+}
+
 // Drop counts rows that are not used.
-func (r *Rows) Drop(reason string, n uint64) {
+func (d *Drops) Drop(reason string, n uint64) {
 	if n == 0 {
 		return
 	}
-	if r.Dropped == nil {
-		r.Dropped = map[string]uint64{}
+	if d.Dropped == nil {
+		d.Dropped = map[string]uint64{}
 	}
-	r.Dropped[reason] += n
+	d.Dropped[reason] += n
 }
 
 // maxDetail bounds the description of a dropped row, in bytes.
 const maxDetail = 300
 
 // Refuse counts a row that is not used, and records its location and what is wrong with it.
-func (r *Rows) Refuse(reason, where, detail string) {
-	r.Drop(reason, 1)
-	if len(r.Faults) < MaxFaults {
-		r.Faults = append(r.Faults, NewFault(where, reason, detail))
+func (d *Drops) Refuse(reason, where, detail string) {
+	d.Drop(reason, 1)
+	if len(d.Faults) < MaxFaults {
+		d.Faults = append(d.Faults, NewFault(where, reason, detail))
 	}
+}
+
+// Add adds others, without the descriptions beyond MaxFaults.
+func (d *Drops) Add(others Drops) {
+	for reason, n := range others.Dropped {
+		d.Drop(reason, n)
+	}
+	d.Faults = append(d.Faults, others.Faults[:min(len(others.Faults), MaxFaults-len(d.Faults))]...)
 }
 
 // NewFault returns a fault with its texts on one line and of bounded length.

@@ -12,9 +12,9 @@ import (
 
 // Metrics are the metrics of all feeds of a process.
 type Metrics struct {
-	registerer                                         prometheus.Registerer
-	reads, failed, read, rows, drops, retries, unknown *prometheus.CounterVec
-	states                                             *prometheus.GaugeVec
+	registerer                                               prometheus.Registerer
+	reads, failed, read, rows, drops, retries, held, unknown *prometheus.CounterVec
+	states                                                   *prometheus.GaugeVec
 }
 
 // NewMetrics registers the metrics.
@@ -33,6 +33,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		rows:       counter("rows_total", "Rows of a feed that were emitted, once for each fabric."),
 		drops:      counter("rows_dropped_total", "Rows of a feed that were dropped, by reason.", "reason"),
 		retries:    counter("retries_total", "Retries of rows of a feed that were not accepted."),
+		held:       counter("reads_held_total", "Reads of a feed that are repeated because most of their rows could not be parsed."),
 		unknown:    counter("nodes_unknown_total", "Node names in rows of a feed that match no device of its fabrics.", "reason"),
 		states:     prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "giverny_feed_state", Help: "1 for the current state of a feed, 0 for the others."}, []string{"feed", "state"}),
 	}
@@ -42,14 +43,14 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 
 // feedMetrics are the metrics of one feed, all initialised to zero.
 type feedMetrics struct {
-	reads, read, rows, retries prometheus.Counter
-	all                        *Metrics
-	feed                       string
+	reads, read, rows, retries, held prometheus.Counter
+	all                              *Metrics
+	feed                             string
 }
 
 func (m *Metrics) of(feed string, age func() (time.Duration, bool)) *feedMetrics {
 	f := &feedMetrics{reads: m.reads.WithLabelValues(feed), read: m.read.WithLabelValues(feed), rows: m.rows.WithLabelValues(feed),
-		retries: m.retries.WithLabelValues(feed), all: m, feed: feed}
+		retries: m.retries.WithLabelValues(feed), held: m.held.WithLabelValues(feed), all: m, feed: feed}
 	f.failures(true)
 	f.failures(false)
 	for _, reason := range Reasons() {

@@ -76,6 +76,8 @@ type Health struct {
 	lied    time.Time // when implausible rows last arrived
 	lie     string    // the last of them
 
+	held      int       // consecutive reads that are repeated because most of their rows could not be parsed
+	since     time.Time // the first of them
 	unparsed  int       // consecutive rows that could not be parsed
 	broken    string    // one of them
 	strangers int       // consecutive rows without a device
@@ -118,6 +120,8 @@ func (r *Runner) State() string {
 		text += fmt.Sprintf(" (%d reads failed: %v)", h.Failures, h.Err)
 	case h.State == Implausible && h.lie != "":
 		text += fmt.Sprintf(" (%s)", h.lie)
+	case h.State == Unusable && h.held > 0:
+		text += fmt.Sprintf(" (most rows cannot be parsed, for example %s; rows since %s are queried again until they can)", h.broken, h.since.UTC().Format(time.RFC3339))
 	case h.State == Unusable:
 		text += fmt.Sprintf(" (none of the last %d rows can be parsed, for example %s)", h.unparsed, h.broken)
 	case h.State == Unmatched:
@@ -203,7 +207,7 @@ func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) taken {
 		r.metrics.dropped(reason).Add(float64(n))
 	}
 	strangers, unparsed := int(checked.Dropped[NoDevice]), 0
-	for _, reason := range unparsable {
+	for _, reason := range Unparsable() {
 		unparsed += int(checked.Dropped[reason])
 	}
 	return taken{lies: int(checked.Dropped[Future]+checked.Dropped[Backwards]) + len(rows.Doubts),
@@ -296,7 +300,7 @@ func (r *Runner) freshFaults(faults []Fault) string {
 		switch text := f.Where + ": " + f.Detail; {
 		case f.Reason == Future || f.Reason == Backwards || f.Reason == Late:
 			r.lie = text
-		case slices.Contains(unparsable, f.Reason):
+		case slices.Contains(Unparsable(), f.Reason):
 			r.broken = text
 		}
 		if !r.faulty[f] && len(r.faulty) < maxLogged {
@@ -314,72 +318,5 @@ const fullReads = 5
 // emitted none yet, since jobs may run elsewhere, and users name jobs.
 const manyStrangers, firstStrangers = 20, 3
 
-// unparsable are the reasons of rows that could not be parsed.
-var unparsable = []string{Malformed, TooLong, NoTime}
-
-// note updates the state after a read.
-func (r *Runner) note(now time.Time, rows *Rows, took taken, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	h := &r.health
-	was := h.State
-	if h.Err = err; err == nil {
-		h.LastRead, h.Failures = now, 0
-	} else {
-		h.Failures++
-	}
-	if now.Sub(h.minute) >= time.Minute {
-		h.minute, h.arrived = now, 0
-	}
-	if h.full++; !rows.More || rows.Len() < MaxRows {
-		h.full = 0
-	}
-	if h.arrived += rows.Len(); h.arrived+rows.Backlog > r.cfg.FloodPerMinute || h.full >= fullReads {
-		h.flooded = now
-	}
-	if took.lies > 0 {
-		h.lied, h.lie = now, r.lie
-	}
-	if took.matched > 0 {
-		h.strangers = 0
-	} else if took.strangers > 0 {
-		h.strangers, h.stranger = h.strangers+took.strangers, r.stranger
-	}
-	if took.parsed > 0 {
-		h.unparsed = 0
-	} else if took.unparsed > 0 {
-		h.unparsed, h.broken = h.unparsed+took.unparsed, r.broken
-	}
-	many := func(rows int) bool { return rows >= manyStrangers || h.Rows == 0 && rows >= firstStrangers }
-	recent := func(t time.Time) bool { return !t.IsZero() && now.Sub(t) < time.Minute }
-	switch {
-	case h.Failures >= r.cfg.StoppedAfter:
-		h.State = Stopped
-	case recent(h.lied):
-		h.State = Implausible
-	case many(h.unparsed):
-		h.State = Unusable
-	case many(h.strangers):
-		h.State = Unmatched
-	case recent(h.flooded):
-		h.State = Flood
-	case h.LastRead.IsZero():
-		h.State = Waiting
-	default:
-		h.State = OK
-	}
-	r.metrics.show(h.State)
-	if was != h.State {
-		log := r.log.With("state", h.State, "before", was)
-		switch {
-		case h.State == OK:
-			log.Info("feeds: state changed")
-		case err != nil:
-			log.Warn("feeds: state changed", "failed_reads", h.Failures, "error", err)
-		default:
-			log.Warn("feeds: state changed")
-		}
-	} else if err != nil && h.Failures == 1 {
-		r.log.Warn("feeds: read failed", "error", err)
-	}
-}
+// Unparsable lists the reasons of rows that could not be parsed.
+func Unparsable() []string { return []string{Malformed, TooLong, NoTime} }

@@ -147,7 +147,7 @@ func TestRows(t *testing.T) {
 				{Time: schema.Instant(past.UnixNano()), Kind: schema.LinkFailed, Device: "3,3,3", Port: "Ethernet0"},
 			},
 			Traffic: []schema.JobTraffic{{JobID: "1", Time: schema.Instant(past.UnixNano())}},
-			Dropped: map[string]uint64{feeds.Malformed: 3},
+			Drops:   feeds.Drops{Dropped: map[string]uint64{feeds.Malformed: 3}},
 		}, nil
 	})
 	b.Once(t.Context())
@@ -256,6 +256,22 @@ func TestStates(t *testing.T) {
 			rows.Listed = 5
 			return rows, err
 		}, 30, feeds.OK)
+		held := func(now time.Time) (feeds.Rows, error) {
+			rows, err := good(now)
+			rows.Refuse(feeds.Malformed, "sacct:2", "start \"yesterday\"")
+			rows.Held = true
+			return rows, err
+		}
+		since := time.Now().Add(time.Second).UTC().Format(time.RFC3339)
+		step("most rows cannot be parsed", time.Second, held, 2, feeds.OK)
+		step("three times", time.Second, held, 1, feeds.Unusable)
+		if text := b.State(); text != `unusable (most rows cannot be parsed, for example sacct:2: start "yesterday"; rows since `+since+` are queried again until they can)` {
+			t.Errorf("%s", text)
+		}
+		if n := metric.Sum(t, b.reg, "giverny_feed_reads_held_total", "jobs.test"); n != 3 {
+			t.Errorf("%v held reads counted, want 3", n)
+		}
+		step("they can", time.Second, good, 1, feeds.OK)
 		fresh := newBench(t, nil, elsewhere)
 		for range 3 {
 			fresh.Once(t.Context())
@@ -369,7 +385,7 @@ func TestMetricsExistFromTheStart(t *testing.T) {
 func TestFaultsAreLoggedOnce(t *testing.T) {
 	fault := feeds.Fault{Where: "jobs.csv:7", Reason: feeds.Malformed, Detail: "no job id"}
 	read := func(time.Time) (feeds.Rows, error) {
-		return feeds.Rows{Dropped: map[string]uint64{feeds.Malformed: 1}, Faults: []feeds.Fault{fault}}, nil
+		return feeds.Rows{Drops: feeds.Drops{Dropped: map[string]uint64{feeds.Malformed: 1}, Faults: []feeds.Fault{fault}}}, nil
 	}
 	b := newBench(t, nil, read)
 	b.Once(t.Context())

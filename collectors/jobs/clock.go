@@ -10,6 +10,15 @@ import (
 // clock parses a scheduler's times without a zone.
 type clock struct{ zone *time.Location }
 
+// zoneless reports whether a text is a time without a zone.
+func zoneless(text string) bool {
+	in := func(zone *time.Location) schema.Instant {
+		at, _ := clock{zone}.instant(text)
+		return at
+	}
+	return in(time.UTC) != in(time.FixedZone("", 3600))
+}
+
 // instant parses a time printed by sacct: local time without a zone, with a zone if SLURM_TIME_FORMAT asks for it,
 // or seconds since 1970. "Unknown", "None" and an empty text are 0.
 func (c clock) instant(text string) (schema.Instant, bool) {

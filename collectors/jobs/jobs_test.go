@@ -417,3 +417,31 @@ func TestAQuotationMarkLeftOpen(t *testing.T) {
 		}
 	}
 }
+
+// As recorded from Slurm 22.05: sacct lists the run after a change of the nodes with the start of the run before it.
+func TestSacctOfAJobThatShrinks(t *testing.T) {
+	text := `JobID|State|Start|End|NodeList
+1|RESIZING|1795910628|1795910631|n[1-3]
+1|RESIZING|1795910628|1795910633|n[1-2]
+1|RUNNING|1795910633|Unknown|n1
+`
+	list, err := jobs.ReadSacct(strings.NewReader(text), "sacct", jobs.SacctOptions{})
+	var got []string
+	for _, r := range list.Rows {
+		got = append(got, fmt.Sprintf("%d-%d %d nodes", r.Job.Start/1e9%1000, r.Job.End/1e9%1000, len(r.Job.Nodes)))
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	want(t, "runs", got, "628-631 3 nodes", "631-633 2 nodes", "633-0 1 nodes")
+	// Later, the first run is no longer listed, and the second still has its start.
+	tracker := newTracker(0, 10)
+	now := list.Rows[2].Job.Start.Time().Add(time.Second)
+	tracker.Update(&list, now)
+	tracker.Take(10)
+	list, err = jobs.ReadSacct(strings.NewReader("JobID|State|Start|End|NodeList\n1|RESIZING|1795910628|1795910633|n[1-2]\n1|RUNNING|1795910633|Unknown|n1\n"), "sacct", jobs.SacctOptions{})
+	tracker.Update(&list, now.Add(72*time.Hour))
+	if changed, _ := tracker.Take(10); err != nil || len(changed) != 0 {
+		t.Errorf("sent again: %+v, %v", changed, err)
+	}
+}

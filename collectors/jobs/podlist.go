@@ -46,6 +46,6 @@ func readPods(r io.Reader, name string) (List, error) {
 	grouping := usualGrouping()
 	list := grouping.Jobs(pods, nil)
 	list.name, list.unit = name, "job"
-	list.Faults, list.Dropped = refused.Faults, refused.Dropped
+	list.Add(refused.Drops)
 	return list, nil
 }

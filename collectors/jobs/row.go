@@ -30,16 +30,18 @@ type Row struct {
 
 // List is the jobs listed by a scheduler.
 type List struct {
-	Rows    []Row
-	Dropped map[string]uint64 // unusable rows, by reason
+	Rows []Row
+	feeds.Drops
 	// Complete means that jobs missing from the list are not running.
 	Complete bool
 	Steps    int // lines of sacct that are job steps, not rows
 
+	// Window means that the list contains only jobs since the last query.
+	Window bool
+
 	// Prompt means that the list contains jobs as soon as they start.
 	Prompt bool
 
-	Faults []feeds.Fault // the first rows counted in Dropped, up to feeds.MaxFaults
 	Doubts []feeds.Fault // rows with implausible times, up to feeds.MaxFaults
 
 	nodes int    // number of nodes of all rows
@@ -56,13 +58,15 @@ func (l *List) drop(reason, detail string) { l.refuse(l.place, reason, detail) }
 
 // refuse counts a row as unusable.
 func (l *List) refuse(place int, reason, detail string) {
-	if len(l.Faults) < feeds.MaxFaults {
-		l.Faults = append(l.Faults, feeds.NewFault(l.Where(place), reason, detail))
+	l.Refuse(reason, l.Where(place), detail)
+}
+
+// unparsed is how many rows could not be parsed.
+func (l *List) unparsed() (n int) {
+	for _, reason := range feeds.Unparsable() {
+		n += int(l.Dropped[reason])
 	}
-	if l.Dropped == nil {
-		l.Dropped = map[string]uint64{}
-	}
-	l.Dropped[reason]++
+	return n
 }
 
 // Where describes a place in the list, for people.

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -15,7 +16,7 @@ import (
 
 // SacctOptions are how to parse output of sacct.
 type SacctOptions struct {
-	// Zone is the zone of the host on which sacct ran, since it prints local time.
+	// Zone is the zone of the host on which sacct ran, since it prints local time; nil: times without a zone are an error.
 	Zone *time.Location
 	// RawIDs uses JobIDRaw, 8084960, instead of JobID, 8012944_24093, as the ID of an array element.
 	RawIDs bool
@@ -53,8 +54,12 @@ func ReadSacct(r io.Reader, name string, opt SacctOptions) (List, error) {
 		}
 	}
 	p.flush()
-	if err != io.EOF {
+	switch {
+	case err != io.EOF:
 		return list, fmt.Errorf("%s: %w", name, err)
+	case p.zoneless != "":
+		return List{name: name}, fmt.Errorf("%s: %s has no time zone: SLURM_TIME_FORMAT did not reach sacct. If command runs it by ssh, sudo or in a container, "+
+			"add env SLURM_TIME_FORMAT=%%s TZ=UTC before sacct", name, p.zoneless)
 	}
 	return list, nil
 }
@@ -81,6 +86,7 @@ func readLine(in *bufio.Reader, list *List) (string, error) {
 
 type sacctParser struct {
 	clock     clock
+	zoned     bool // times without a zone are an error
 	delimiter string
 	fields    int
 	at        map[string]int // by name of the field
@@ -89,6 +95,9 @@ type sacctParser struct {
 
 	pending string // incomplete record
 	lines   int    // number of its lines so far
+
+	zoneless string                    // one of these
+	resized  map[string]schema.Instant // by job: the end of its last run before its nodes changed
 }
 
 func newSacctParser(head string, opt SacctOptions) (*sacctParser, error) {
@@ -96,7 +105,7 @@ func newSacctParser(head string, opt SacctOptions) (*sacctParser, error) {
 	if m == nil {
 		return nil, fmt.Errorf("%.60q is not a header line of sacct: run it with --parsable2 and without --noheader", head)
 	}
-	p := &sacctParser{clock: clock{opt.Zone}, delimiter: m[2], at: map[string]int{}, nameAt: -1}
+	p := &sacctParser{clock: clock{cmp.Or(opt.Zone, time.UTC)}, zoned: opt.Zone == nil, delimiter: m[2], at: map[string]int{}, nameAt: -1, resized: map[string]schema.Instant{}}
 	names := strings.Split(strings.TrimSuffix(head, p.delimiter), p.delimiter) // --parsable adds one at the end
 	p.fields = len(names)
 	for i, name := range names {
@@ -178,6 +187,10 @@ func (p *sacctParser) plausible(f []string) bool {
 
 func (p *sacctParser) record(f []string) {
 	m := jobID.FindStringSubmatch(f[p.at["id"]])
+	if text := f[p.at["Start"]]; p.zoned && zoneless(text) {
+		p.zoneless = text
+		return
+	}
 	start, end, ok := p.clock.span(f[p.at["Start"]], f[p.at["End"]])
 	switch {
 	case m == nil || !ok:
@@ -194,10 +207,19 @@ func (p *sacctParser) record(f []string) {
 		p.list.drop(feeds.Malformed, fmt.Sprintf("job %s: nodes: %v", m[0], err))
 		return
 	}
+	if resized := p.resized[m[0]]; end == 0 || end > resized {
+		start = max(start, resized)
+	}
 	job := schema.Job{ID: m[0], State: f[p.at["State"]], Start: start, End: end, Name: p.optional(f, "JobName"), User: p.optional(f, "User")}
 	phase := slurmPhase(job.State, end)
-	if phase != Waiting && start == 0 {
+	switch {
+	case phase != Waiting && start == 0:
 		phase = Waiting // cancelled before it started
+	case phase == Running && end != 0:
+		phase = Ended // RESIZING: sacct lists no end of a run that goes on
+	}
+	if job.State == slurmResized {
+		p.resized[job.ID] = end
 	}
 	p.list.add(job, hosts, phase)
 }

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/giverny/giverny/collectors/feeds"
@@ -87,10 +88,13 @@ func (c *SacctConfig) Validate() error {
 
 // Open creates the source. Nothing is run yet.
 func (c *SacctConfig) Open(env feeds.Env) (feeds.Source, error) {
-	return newSource(&sacct{c}, c.Limits, env)
+	return newSource(&sacct{c, env.Log}, c.Limits, env)
 }
 
-type sacct struct{ cfg *SacctConfig }
+type sacct struct {
+	cfg *SacctConfig
+	log *slog.Logger
+}
 
 // sacctDelimiter separates fields: only a malicious job name contains a unit separator, and JobName is the last field.
 const sacctDelimiter = "\x1f"
@@ -101,6 +105,9 @@ var sacctEnviron = [...]string{"SLURM_TIME_FORMAT=%s", "TZ=UTC"}
 func (s *sacct) arguments(now, since time.Time) []string {
 	from := since.Add(-s.cfg.Overlap)
 	if earliest := now.Add(-s.cfg.Lookback); from.Before(earliest) {
+		if !since.IsZero() {
+			s.log.Warn("jobs: accounting not queried, older than lookback", "from", from, "to", earliest)
+		}
 		from = earliest
 	}
 	return append(append([]string(nil), s.cfg.Command...), "--allusers", "--allocations", "--duplicates", "--parsable2",
@@ -112,9 +119,9 @@ func (s *sacct) arguments(now, since time.Time) []string {
 // purges and lags, so a missing job has not necessarily ended.
 func (s *sacct) list(ctx context.Context, now, since time.Time) (list List, err error) {
 	err = feeds.Run(ctx, s.arguments(now, since), sacctEnviron[:], func(out io.Reader) (err error) {
-		list, err = ReadSacct(out, s.cfg.Command[0], SacctOptions{Zone: time.UTC, RawIDs: s.cfg.RawIDs})
+		list, err = ReadSacct(out, s.cfg.Command[0], SacctOptions{RawIDs: s.cfg.RawIDs})
 		return err
 	})
-	list.Prompt = true // slurmctld reports starts immediately
+	list.Prompt, list.Window = true, true // slurmctld reports starts immediately
 	return list, err
 }

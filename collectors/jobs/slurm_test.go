@@ -3,6 +3,7 @@
 package jobs_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -102,5 +103,88 @@ func TestRealSlurm(t *testing.T) {
 	}
 	if err := c.StartController(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What a real Slurm lists when the nodes of a job change, when it is suspended, requeued and cancelled while it waits, of a
+// heterogeneous job, and of jobs that are cancelled before they start: squeue and sacct agree, and nothing is sent twice.
+func TestRealSlurmChangesJobs(t *testing.T) {
+	c := slurm.Start(t, slurm.Config{Accounting: true})
+	limits := jobs.Limits{MaxAge: time.Hour, MaxJobs: 100}
+	sources := map[string]feeds.Source{
+		"squeue": open(t, &jobs.SqueueConfig{Command: append(c.Prefix(), "squeue", "--json", "--states=all"), Limits: limits}, t.TempDir()),
+		"sacct":  open(t, &jobs.SacctConfig{Command: append(c.Prefix(), "sacct"), Lookback: time.Hour, Overlap: time.Minute, Limits: limits}, t.TempDir()),
+	}
+	runs := map[string]map[string]schema.Job{"squeue": {}, "sacct": {}} // the last row of each run, by its source
+	read := func(kind string) (n int) {
+		for more := true; more; {
+			rows, err := sources[kind].Read(t.Context(), time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, j := range rows.Jobs {
+				runs[kind][fmt.Sprint(j.ID, " ", j.Start)] = j
+			}
+			n += len(rows.Jobs)
+			more = rows.More
+		}
+		return n
+	}
+	// await waits until both list a run of a job on the nodes, which has ended or not, and returns its start.
+	await := func(id, nodes, state string, ended bool) (start schema.Instant) {
+		t.Helper()
+		for kind := range sources {
+			c.Await(fmt.Sprintf("%s to list job %s on %s as %s", kind, id, nodes, state), func() bool {
+				read(kind)
+				for _, j := range runs[kind] {
+					if j.ID == id && strings.Join(j.Nodes, ",") == nodes && strings.HasPrefix(j.State, state) && (j.End != 0) == ended {
+						if kind == "sacct" {
+							start = j.Start
+						}
+						return true
+					}
+				}
+				return false
+			})
+		}
+		return start
+	}
+	id := c.Submit("sleep 600", "--nodes=3", "--exclusive")
+	first := await(id, "n1,n2,n3", "RUNNING", false)
+	for _, change := range []string{"NumNodes=2", "NodeList=n1"} {
+		time.Sleep(2100 * time.Millisecond) // starts are whole seconds
+		c.Output("scontrol", "update", "JobId="+id, change)
+	}
+	if last := await(id, "n1", "RUNNING", false); last <= first {
+		t.Errorf("the run on one node starts at %v, the one on three at %v", last, first)
+	}
+	await(id, "n1,n2,n3", "", true)
+	c.Output("scontrol", "suspend", id)
+	await(id, "n1", "SUSPENDED", false)
+	c.Output("scontrol", "resume", id)
+	await(id, "n1", "RUNNING", false)
+	c.Output("scontrol", "requeue", id)
+	await(id, "n1", "", true)
+	requeued := time.Now()
+	waits := c.Submit("sleep 600", "--nodes=4", "--begin=now+1hour")
+	time.Sleep(2100 * time.Millisecond)
+	c.Output("scancel", id, waits)
+	c.Output("bash", "-c", "printf '#!/bin/sh\n#SBATCH --nodes=1 --exclusive --output=/dev/null\n#SBATCH hetjob\n#SBATCH --nodes=2 --exclusive\nsleep 600\n' > het.sh")
+	het, _, _ := strings.Cut(strings.TrimSpace(c.Output("sbatch", "--parsable", "het.sh")), ";")
+	await(het+"+0", "n1", "RUNNING", false)
+	await(het+"+1", "n2,n3", "RUNNING", false)
+	for kind := range sources {
+		read(kind)
+		if n := read(kind); n != 0 {
+			t.Errorf("%s: %d unchanged jobs are sent again", kind, n)
+		}
+		for run, j := range runs[kind] {
+			if j.ID == waits || len(j.Nodes) == 0 {
+				t.Errorf("%s: a job that never ran is sent: %+v", kind, j)
+			}
+			if j.ID == id && (j.End == 0 || j.End.Time().After(requeued.Add(time.Second))) {
+				t.Errorf("%s: run %s of the cancelled job ends at %v, want at most %v", kind, run, j.End, requeued)
+			}
+		}
 	}
 }

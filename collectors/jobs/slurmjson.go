@@ -204,8 +204,9 @@ type slurmJob struct {
 	State       slurmState   `json:"state"` // slurmdbd
 	StartTime   number       `json:"start_time"`
 	EndTime     number       `json:"end_time"`
-	Time        slurmTimes   `json:"time"`  // slurmdbd
-	Nodes       words        `json:"nodes"` // a host list
+	ResizeTime  number       `json:"resize_time"` // when its nodes changed; also of an earlier run
+	Time        slurmTimes   `json:"time"`        // slurmdbd
+	Nodes       words        `json:"nodes"`       // a host list
 	ArrayJobID  number       `json:"array_job_id"`
 	ArrayTaskID number       `json:"array_task_id"`
 	Array       slurmArray   `json:"array"` // slurmdbd
@@ -331,6 +332,9 @@ func (j *slurmJob) addTo(list *List, opt SlurmOptions) {
 		return
 	case phase != Waiting && job.Start == 0:
 		phase = Waiting // cancelled before it started
+	}
+	if resized := j.ResizeTime.instant(); phase != Waiting && resized > job.Start && (phase == Running || resized <= job.End) {
+		job.Start = resized // as in sacct, the nodes before are those of an earlier run
 	}
 	list.add(job, hosts, phase)
 }

@@ -35,8 +35,8 @@ type source struct {
 	lister  lister
 	tracker *Tracker
 	store   *feeds.Store
-	last    time.Time
-	dirty   bool // running jobs differ from those in the store
+	last    time.Time // up to which everything was read
+	dirty   bool      // running jobs differ from those in the store
 }
 
 // state is the content of the store.
@@ -66,14 +66,16 @@ func (s *source) Read(ctx context.Context, now time.Time) (feeds.Rows, error) {
 		return rows, nil
 	}
 	list, err := s.lister.list(ctx, now, s.last)
-	if err == nil {
+	// The next query begins after this one if most of the answer could be parsed.
+	rows.Held = err == nil && list.Window && list.unparsed() > len(list.Rows)
+	if err == nil && !rows.Held {
 		s.last = now
 	}
 	if err != nil || len(list.Rows) == 0 && len(list.Dropped) > 0 {
 		list.Complete, list.Prompt = false, false // an incomplete list, or one in another form, does not show that jobs left the queue
 	}
 	s.tracker.Update(&list, now)
-	rows.Dropped, rows.Faults, rows.Doubts, rows.Listed = list.Dropped, list.Faults, list.Doubts, len(list.Rows)
+	rows.Drops, rows.Doubts, rows.Listed = list.Drops, list.Doubts, len(list.Rows)
 	s.take(&rows)
 	return rows, err
 }

@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -145,6 +146,81 @@ func TestSlurmrestdTokenStaysWithItsHost(t *testing.T) {
 	s := open(t, &jobs.SlurmrestdConfig{URL: secret.NewURL(server.URL), Version: "v0.0.41", Token: secret.NewText("hidden"), Limits: jobs.Limits{MaxJobs: 10}}, t.TempDir())
 	if _, err := s.Read(t.Context(), at("01:00").Time()); err == nil || !strings.Contains(err.Error(), "another host") || stolen != "" {
 		t.Errorf("the other host got %q: %v", stolen, err)
+	}
+}
+
+// The window of sacct moves past what was read only: while most of an answer cannot be parsed, the next query begins where
+// this one did, also after a restart, and no job is lost.
+func TestSacctWindowIsHeld(t *testing.T) {
+	dir := t.TempDir()
+	program, asked, answer := filepath.Join(dir, "sacct"), filepath.Join(dir, "asked"), filepath.Join(dir, "answer")
+	script := fmt.Sprintf("#!/bin/sh\nfor a; do case $a in --starttime=*) echo ${a#*T} > %s;; esac; done\ncat %s\n", asked, answer)
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cfg := &jobs.SacctConfig{Command: []string{program}, Lookback: 10 * time.Hour, Limits: jobs.Limits{MaxJobs: 10}}
+	s := open(t, cfg, dir)
+	const header = "JobID|State|Start|End|NodeList\n"
+	row := func(id, start, end string) string {
+		return fmt.Sprintf("%s|COMPLETED|%d|%d|n1\n", id, int64(at(start))/1e9, int64(at(end))/1e9)
+	}
+	broken := row("2", "11:01", "11:02") + row("x", "11:01", "11:02") + "3|COMPLETED|yesterday|Unknown|n1\n"
+	for _, c := range []struct {
+		what, clock, answer, from string
+		held, restart             bool
+		jobs                      []string
+	}{
+		{"the first", "11:00", row("1", "10:30", "10:40"), "01:00:00", false, false, []string{"1 COMPLETED"}},
+		{"most is garbled", "11:05", broken, "11:00:00", true, false, []string{"2 COMPLETED"}},
+		{"again", "11:10", strings.ReplaceAll(broken, "COMPLETED|", "COMPLETED|a|"), "11:00:00", true, false, nil},
+		{"after a restart", "11:11", "garbled\n", "11:00:00", true, true, nil},
+		{"as it should be", "11:15", row("2", "11:01", "11:02") + row("3", "11:01", "11:02") + "x\n", "11:00:00", false, false, []string{"2 COMPLETED", "3 COMPLETED"}},
+		{"nothing new", "11:20", "", "11:15:00", false, false, nil},
+		{"then", "11:25", "", "11:20:00", false, false, nil},
+	} {
+		if c.restart {
+			s = open(t, cfg, dir)
+		}
+		if err := os.WriteFile(answer, []byte(header+c.answer), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		rows, err := s.Read(t.Context(), at(c.clock).Time())
+		if err := errors.Join(err, s.Commit()); err != nil {
+			t.Fatal(err)
+		}
+		from, err := os.ReadFile(asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(string(from)); got != c.from || rows.Held != c.held {
+			t.Errorf("%s: asked from %s, want %s; held %v", c.what, got, c.from, rows.Held)
+		}
+		want(t, c.what, ids(rows.Jobs), c.jobs...)
+	}
+}
+
+// sacct is told to print times independent of the zone. A command that does not pass that on, like ssh to a head node in
+// another zone, is an error that says so, not jobs that are hours off.
+func TestSacctInAnotherZone(t *testing.T) {
+	head := filepath.Join(t.TempDir(), "ssh")
+	script := `#!/bin/sh
+if [ "$SLURM_TIME_FORMAT" = %s ]; then echo 'JobID|State|Start|End|NodeList
+1|RUNNING|1767571200|Unknown|n1'
+else echo 'JobID|State|Start|End|NodeList
+1|RUNNING|2026-01-05T01:00:00|Unknown|n1'; fi
+`
+	if err := os.WriteFile(head, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cfg := &jobs.SacctConfig{Command: []string{head, "sacct"}, Lookback: time.Hour, Limits: jobs.Limits{MaxJobs: 10}}
+	rows, err := open(t, cfg, t.TempDir()).Read(t.Context(), at("01:00").Time())
+	if err != nil || len(rows.Jobs) != 1 || rows.Jobs[0].Start.Time().Unix() != 1767571200 {
+		t.Errorf("%+v, %v", rows.Jobs, err)
+	}
+	cfg.Command = []string{"env", "-i", head, "sacct"}
+	rows, err = open(t, cfg, t.TempDir()).Read(t.Context(), at("01:00").Time())
+	if err == nil || len(rows.Jobs) != 0 || !strings.Contains(err.Error(), "add env SLURM_TIME_FORMAT=%s TZ=UTC before sacct") {
+		t.Errorf("%+v, %v", rows.Jobs, err)
 	}
 }
 

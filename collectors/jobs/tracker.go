@@ -14,9 +14,15 @@ import (
 
 // States that a tracker sets when it ends a job itself.
 const (
-	LeftQueue = "left the queue" // no longer listed
-	Replaced  = "requeued"       // its ID started again
+	LeftQueue = "left the queue"      // no longer listed
+	Replaced  = "requeued or resized" // its ID started again, or its nodes changed
 	TooOld    = "exceeds max_age"
+)
+
+// Slurm's states of a run that ended although its job goes on.
+const (
+	slurmResized  = "RESIZING" // its nodes changed
+	slurmRequeued = "REQUEUED"
 )
 
 // key identifies a run of a job, since a requeued job keeps its ID.
@@ -61,7 +67,8 @@ func (t *Tracker) Update(list *List, now time.Time) {
 		if row.Phase == Waiting {
 			continue
 		}
-		k := key{row.Job.ID, row.Job.Start}
+		k := t.keyOf(&row.Job)
+		row.Job.Start = k.Start
 		listed[k] = true
 		latest[k.ID] = max(latest[k.ID], k.Start)
 		e := t.known[k]
@@ -74,6 +81,8 @@ func (t *Tracker) Update(list *List, now time.Time) {
 			evicted = true
 		}
 		switch {
+		case e == nil && row.Phase == Ended && len(row.Job.Nodes) == 0: // cancelled before it had nodes
+			continue
 		case e == nil && len(t.known) >= t.limits.MaxJobs:
 			list.refuse(row.Place, feeds.TooMany, fmt.Sprintf("job %.40q: more than max_jobs (%d)", k.ID, t.limits.MaxJobs))
 			continue
@@ -83,6 +92,7 @@ func (t *Tracker) Update(list *List, now time.Time) {
 			t.known[k] = e
 			t.change(e, row.Job)
 		case e.endless && row.Job.End == 0: // its end was reported already
+		case e.Job.State == slurmRequeued && row.Job.End > e.Job.End: // sacct extends the run when the waiting job is cancelled
 		case e.Job.End != 0 && row.Job.End == 0 && !list.Complete: // a line in a file written before the end
 		case !same(&e.Job, &row.Job):
 			t.change(e, row.Job)
@@ -98,6 +108,24 @@ func (t *Tracker) Update(list *List, now time.Time) {
 	}
 }
 
+// keyOf returns the key of a job's run. sacct ends a run whose nodes change as RESIZING, and may list the run that follows
+// with the same start: it starts when the one before it ended.
+func (t *Tracker) keyOf(job *schema.Job) key {
+	k := key{job.ID, job.Start}
+	for {
+		e := t.known[k]
+		if e == nil || e.Job.State != slurmResized || e.Job.End <= k.Start || job.End != 0 && job.End <= e.Job.End {
+			return k
+		}
+		k.Start = e.Job.End
+	}
+}
+
+// followed reports whether keyOf needs an ended run to find the start of the next one.
+func (t *Tracker) followed(e *entry) bool {
+	return e.Job.State == slurmResized && t.known[key{e.Job.ID, e.Job.End}] != nil
+}
+
 // doubt reports a new job that claims to have started long before the last list, which had all running jobs.
 func (t *Tracker) doubt(list *List, row *Row) {
 	start := row.Job.Start.Time()
@@ -111,7 +139,7 @@ func (t *Tracker) doubt(list *List, row *Row) {
 // evict makes room by forgetting ended jobs that the current list has not shown so far.
 func (t *Tracker) evict(now time.Time) {
 	for k, e := range t.known {
-		if e.Job.End != 0 && e.Seen < now.UnixNano() {
+		if e.Job.End != 0 && e.Seen < now.UnixNano() && !t.followed(e) {
 			delete(t.known, k)
 		}
 	}
@@ -138,7 +166,7 @@ func (t *Tracker) end(listed map[key]bool, latest map[string]schema.Instant, com
 		again := latest[k.ID]
 		switch {
 		case e.Job.End != 0:
-			if now.Sub(time.Unix(0, e.Seen)) > forgetAfter {
+			if now.Sub(time.Unix(0, e.Seen)) > forgetAfter && !t.followed(e) {
 				delete(t.known, k)
 			}
 		case again > k.Start && !(listed[k] && complete): // a file may still list the earlier run without its end
@@ -174,11 +202,11 @@ func (t *Tracker) Take(n int) (changed []schema.Job, more bool) {
 	return changed, len(t.pending) > 0
 }
 
-// running returns the entries that must survive a restart: jobs that have not ended, or that the tracker ended as
-// too old but may still be listed.
+// running returns the entries that must survive a restart: jobs that have not ended, that the tracker ended as too old
+// but may still be listed, or that another run follows.
 func (t *Tracker) running() (open []entry) {
 	for _, k := range t.sorted() {
-		if e := t.known[k]; e.Job.End == 0 || e.endless {
+		if e := t.known[k]; e.Job.End == 0 || e.endless || t.followed(e) {
 			open = append(open, *e)
 		}
 	}
@@ -189,7 +217,7 @@ func (t *Tracker) running() (open []entry) {
 func (t *Tracker) resume(open []entry) {
 	for i := range open {
 		e := open[i]
-		e.endless = e.Job.End != 0
+		e.endless = e.Job.End != 0 && e.Job.State == TooOld
 		t.known[key{e.Job.ID, e.Job.Start}] = &e
 	}
 }

@@ -53,7 +53,7 @@ func TestTracker(t *testing.T) {
 			[]string{"3 00:59-01:01 COMPLETED [n1]"}},
 		{"the scheduler did not answer in full", "01:04", false, []jobs.Row{run("1", "00:30")}, nil},
 		{"requeued: a new start of the same id", "01:05", true, []jobs.Row{run("1", "00:30"), run("2", "01:04")},
-			[]string{"2 01:04-runs RUNNING [n1]", "2 00:50-01:04 requeued [n1]"}},
+			[]string{"2 01:04-runs RUNNING [n1]", "2 00:50-01:04 requeued or resized [n1]"}},
 		{"never ends: too old", "02:31", true, []jobs.Row{run("1", "00:30"), run("2", "01:04")}, []string{"1 00:30-02:30 exceeds max_age [n1]"}},
 		{"that is said once", "02:32", true, []jobs.Row{run("1", "00:30"), run("2", "01:04")}, nil},
 		{"its true end comes after all", "02:40", true, []jobs.Row{row("1", "", "", "TIMEOUT", "00:30", "02:39", jobs.Ended, "n1"), run("2", "01:04")},
@@ -63,7 +63,7 @@ func TestTracker(t *testing.T) {
 		{"elements of an array are jobs of their own", "02:43", true, []jobs.Row{run("2", "01:04"), run("7_1", "02:43"), run("7_2", "02:43")},
 			[]string{"7_1 02:43-runs RUNNING [n1]", "7_2 02:43-runs RUNNING [n1]"}},
 		{"requeued, in a file that still has the earlier run without its end", "02:45", false, []jobs.Row{run("7_2", "02:43"), run("7_2", "02:44")},
-			[]string{"7_2 02:44-runs RUNNING [n1]", "7_2 02:43-02:44 requeued [n1]"}},
+			[]string{"7_2 02:44-runs RUNNING [n1]", "7_2 02:43-02:44 requeued or resized [n1]"}},
 		{"read again", "02:46", false, []jobs.Row{run("7_2", "02:43"), run("7_2", "02:44")}, nil},
 	} {
 		if diff := cmp.Diff(c.want, step(t, tracker, c.clock, c.complete, c.rows...)); diff != "" {

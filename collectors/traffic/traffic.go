@@ -152,7 +152,7 @@ func (p *progress) add(t *schema.JobTraffic) {
 func (f *file) Read(_ context.Context, _ time.Time) (rows feeds.Rows, err error) {
 	if len(f.pending) == 0 {
 		if rows, err = f.load(); err != nil {
-			return feeds.Rows{Dropped: rows.Dropped}, err
+			return feeds.Rows{Drops: rows.Drops}, err
 		}
 		f.pending, rows.Traffic = rows.Traffic, nil
 	}
@@ -172,9 +172,12 @@ func (f *file) load() (rows feeds.Rows, err error) {
 	}
 	defer in.Close()
 	info, err := in.Stat()
-	rests := info.Size() == f.size && info.ModTime().Equal(f.changed)
-	if err != nil || rests && !f.partial {
+	if err != nil {
 		return rows, err
+	}
+	rests := info.Size() == f.size && info.ModTime().Equal(f.changed)
+	if rests && !f.partial {
+		return rows, nil
 	}
 	end := info.Size()
 	if !rests { // the last row may be incomplete

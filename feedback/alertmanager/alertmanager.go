@@ -78,7 +78,7 @@ func New(cfg Config, rec *record.Recorder) (*Alertmanager, error) {
 	}
 	password, err := cfg.Password.Or(cfg.PasswordFile)
 	if err != nil {
-		return nil, fmt.Errorf("feedback.alertmanager.password: %w", err)
+		return nil, fmt.Errorf("feedback.alertmanager.password_file: %w", err)
 	}
 	return &Alertmanager{cfg: cfg, record: rec, password: password, wake: make(chan struct{}, 1), alerts: map[string]*active{}, incidents: incidents{},
 		client: &http.Client{Timeout: cfg.Timeout, Transport: &http.Transport{TLSClientConfig: config, IdleConnTimeout: time.Minute}}}, nil

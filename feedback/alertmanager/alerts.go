@@ -1,6 +1,7 @@
 package alertmanager
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // Alert is an element of the request body of POST /api/v2/alerts.
@@ -36,27 +38,18 @@ func Of(r *schema.IntervalResult, least schema.Severity, generator string) []Ale
 // alerts is Of for a series of results, tracking incidents across them.
 func (in incidents) alerts(r *schema.IntervalResult, least schema.Severity, generator string, now time.Time) []Alert {
 	in.follow(r, least, now)
-	diagnoses := diagnosesOf(r)
+	diagnoses := r.DiagnosesByRegion()
 	var alerts []Alert
 	for i := range r.Regions {
 		region := &r.Regions[i]
 		if region.Severity < least || region.ID == 0 {
 			continue
 		}
-		a := alertOf(r.Snapshot, region, diagnoses[regionKey{id: region.ID, metric: region.Metric}], generator)
-		a.Labels["incident"] = strconv.FormatUint(in[regionKey{r.Snapshot.Fabric, region.ID, region.Metric}].id, 10)
+		a := alertOf(r.Snapshot, region, diagnoses[region.ID], generator)
+		a.Labels["incident"] = strconv.FormatUint(in[regionKey{r.Snapshot.Fabric, region.ID}].id, 10)
 		alerts = append(alerts, a)
 	}
 	return alerts
-}
-
-// diagnosesOf indexes the diagnoses of a result by region; the keys have no fabric.
-func diagnosesOf(r *schema.IntervalResult) map[regionKey]*schema.Diagnosis {
-	diagnoses := map[regionKey]*schema.Diagnosis{}
-	for i := range r.Diagnoses {
-		diagnoses[regionKey{id: r.Diagnoses[i].Region, metric: r.Diagnoses[i].Metric}] = &r.Diagnoses[i]
-	}
-	return diagnoses
 }
 
 func alertOf(s *schema.Snapshot, region *schema.Region, d *schema.Diagnosis, generator string) Alert {
@@ -66,10 +59,7 @@ func alertOf(s *schema.Snapshot, region *schema.Region, d *schema.Diagnosis, gen
 	if region.BirthNanos == 0 {
 		a.StartsAt = time.Unix(0, s.Interval.StartNanos).UTC()
 	}
-	where := region.Name
-	if where == "" {
-		where = fmt.Sprintf("region %d", region.ID)
-	}
+	where := cmp.Or(region.Name, fmt.Sprintf("region %d", region.ID))
 	a.Annotations["summary"] = fmt.Sprintf("%s: %s congestion, mean %s %.1f%% over %s", where, region.Severity, region.Metric, region.Mean, plural.Count(len(region.Links), "link", "links"))
 	if d == nil {
 		return a
@@ -86,11 +76,7 @@ func alertOf(s *schema.Snapshot, region *schema.Region, d *schema.Diagnosis, gen
 		a.Annotations["job"] = schema.OneLine(d.Jobs[0].JobID)
 	}
 	if r := d.Root; r != nil {
-		at := r.Device
-		if r.Port != "" {
-			at += " port " + r.Port
-		}
-		a.Annotations["root"] = schema.OneLine(at)
+		a.Annotations["root"] = schema.OneLine(topology.PortName(r.Device, r.Port))
 	}
 	return a
 }

@@ -10,7 +10,7 @@ import (
 // Annotations are for people: the root is named as elsewhere, and names from outside cannot control a terminal.
 func TestAnnotations(t *testing.T) {
 	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0"}, Regions: []schema.Region{{ID: 1, Severity: schema.High, Mean: 40, Name: "incast at leaf7 port 1 (host56)"}},
-		Diagnoses: []schema.Diagnosis{{Region: 1, Jobs: []schema.AccusedJob{{JobID: "17\u202e\x1b[31m"}}, Root: &schema.Root{Device: "leaf7", Port: "1"}}}}
+		Diagnoses: []schema.Diagnosis{{Region: 1, Jobs: []schema.AccusedJob{{JobID: "17\u202e\x1b[31m"}}, Root: &schema.Root{Device: "MF0;leaf7:MQM8700/U1", Port: "1"}}}}
 	found := alertmanager.Of(r, schema.Medium, "")
 	if len(found) != 1 {
 		t.Fatalf("%d alerts", len(found))

@@ -14,7 +14,6 @@ import (
 type regionKey struct {
 	fabric string
 	id     uint64
-	metric schema.Metric
 }
 
 // incident groups the regions that have one cause.
@@ -31,7 +30,7 @@ type incidents map[regionKey]*incident
 // same root or cycle of waiting ports (of several, the one with the lowest ID), or starts its own.
 func (in incidents) follow(r *schema.IntervalResult, least schema.Severity, now time.Time) {
 	maps.DeleteFunc(in, func(_ regionKey, i *incident) bool { return now.Sub(i.seen) > keepResolved })
-	diagnoses := diagnosesOf(r)
+	diagnoses := r.DiagnosesByRegion()
 	var there []*schema.Region
 	for i := range r.Regions {
 		if region := &r.Regions[i]; region.Severity >= least && region.ID != 0 {
@@ -39,11 +38,11 @@ func (in incidents) follow(r *schema.IntervalResult, least schema.Severity, now 
 		}
 	}
 	slices.SortFunc(there, func(a, b *schema.Region) int {
-		return cmp.Or(cmp.Compare(a.BirthNanos, b.BirthNanos), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Metric, b.Metric))
+		return cmp.Or(cmp.Compare(a.BirthNanos, b.BirthNanos), cmp.Compare(a.ID, b.ID))
 	})
 	for _, region := range there {
-		key := regionKey{r.Snapshot.Fabric, region.ID, region.Metric}
-		place := notice.PlaceOf(region, diagnoses[regionKey{id: region.ID, metric: region.Metric}])
+		key := regionKey{r.Snapshot.Fabric, region.ID}
+		place := notice.PlaceOf(region, diagnoses[region.ID])
 		if in[key] == nil {
 			in[key] = &incident{id: in.idFor(key, &place)}
 		}

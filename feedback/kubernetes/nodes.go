@@ -332,16 +332,21 @@ func decode(response *http.Response, method, name string, into any) error {
 	if err != nil {
 		return fmt.Errorf("kubernetes: %s node %s: %s: read the response: %w", method, name, response.Status, err)
 	}
+	var status struct { // a v1.Status; a proxy's error page has none
+		Message string `json:"message"`
+		Reason  string `json:"reason"`
+	}
+	if response.StatusCode != http.StatusOK {
+		_ = json.Unmarshal(text, &status)
+	}
 	switch {
-	case response.StatusCode == http.StatusNotFound:
+	case response.StatusCode == http.StatusNotFound && status.Reason == "NotFound":
 		return errNoNode
+	case response.StatusCode == http.StatusNotFound: // the node may have a mark
+		return fmt.Errorf("kubernetes: %s node %s: %s, not from an API server; check feedback.kubernetes.nodes.url", method, name, response.Status)
 	case response.StatusCode == http.StatusConflict:
 		return errConflict
 	case response.StatusCode != http.StatusOK:
-		var status struct {
-			Message string `json:"message"`
-		}
-		_ = json.Unmarshal(text, &status) // a proxy's error page has no Status
 		return fmt.Errorf("kubernetes: %s node %s: %s %s", method, name, response.Status, status.Message)
 	case into == nil:
 		return nil

@@ -31,7 +31,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	fail := func(code int, message string) {
 		w.WriteHeader(code)
-		fmt.Fprintf(w, `{"kind":"Status","status":"Failure","message":%q}`, message)
+		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, strings.ReplaceAll(http.StatusText(code), " ", ""), code)
 	}
 	name, ok := strings.CutPrefix(r.URL.Path, "/api/v1/nodes/")
 	n := s.nodes[name]
@@ -187,6 +187,21 @@ func TestWithoutAnAddressItIsThePodsCluster(t *testing.T) {
 }
 
 // A response beyond the limit is an error, even if what fits in the limit would parse.
+// A 404 of a proxy does not mean that a node is gone: its mark would be forgotten.
+func TestA404OfAnotherServerIsAnError(t *testing.T) {
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	cfg := DefaultConfig().Nodes
+	cfg.URL = secret.NewURL(web.URL)
+	nodes, err := NewNodes(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, err := nodes.Look(t.Context(), []string{"n1"}); err == nil || !strings.Contains(err.Error(), "feedback.kubernetes.nodes.url") {
+		t.Errorf("%v, %v", now, err)
+	}
+}
+
 func TestATooLargeResponseIsAnError(t *testing.T) {
 	body := `{"metadata":{"name":"n1"}}` + strings.Repeat(" ", maxNode)
 	var n apiNode

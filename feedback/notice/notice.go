@@ -118,10 +118,7 @@ func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 	}
 	t.state.LastNanos = start
 	t.forget(start)
-	diagnoses := map[string]*schema.Diagnosis{}
-	for i := range r.Diagnoses {
-		diagnoses[keyOf(r.Diagnoses[i].Region, r.Diagnoses[i].Metric)] = &r.Diagnoses[i]
-	}
+	diagnoses := r.DiagnosesByRegion()
 	var there []Notice
 	seen := map[string]bool{}
 	for i := range r.Regions {
@@ -132,7 +129,7 @@ func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 			continue
 		}
 		seen[key] = true
-		n := Notice{Fabric: r.Snapshot.Fabric, Time: schema.Instant(start), RegionID: region.ID, Region: *region, Diagnosis: diagnoses[key], Event: Opened}
+		n := Notice{Fabric: r.Snapshot.Fabric, Time: schema.Instant(start), RegionID: region.ID, Region: *region, Diagnosis: diagnoses[region.ID], Event: Opened}
 		if was != nil {
 			was.Incident.Place = PlaceOf(&n.Region, n.Diagnosis)
 		}

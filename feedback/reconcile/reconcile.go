@@ -165,10 +165,8 @@ func (r *Reconciler) act(ctx context.Context, now time.Time) (err error) {
 	}
 	r.endEarlier()
 	if !r.cfg.Idle && r.own == nil {
-		if decideErr := r.decide(ctx, now); decideErr != nil && !errors.Is(decideErr, errUnsaved) {
-			return decideErr
-		} else if decideErr != nil {
-			err = decideErr
+		if err = cmp.Or(r.decide(ctx, now), err); err != nil && !errors.Is(err, errUnsaved) {
+			return err
 		}
 	}
 	if now.Sub(r.verified) > verifyEach {

@@ -83,18 +83,14 @@ func (p *places) accused(region *schema.Region, d *schema.Diagnosis, at map[topo
 
 // rootText describes the port, of a host or facing it, at which the back pressure begins.
 func rootText(r *schema.Root, own bool) string {
-	port := ""
-	if r.Port != "" {
-		port = " port " + r.Port
-	}
 	what := "back pressure begins at "
 	if r.Kind == schema.RootLinkDown {
 		what = "back pressure begins at a link that is down, "
 	}
 	if own {
-		return what + "this host" + port
+		return what + topology.PortName("this host", r.Port)
 	}
-	return what + r.Device + port + ", which leads to this host"
+	return what + topology.PortName(r.Device, r.Port) + ", which leads to this host"
 }
 
 // touched marks the region's links and returns the devices at their ends, in order, so that of two leaves of equal weight
@@ -125,7 +121,7 @@ func (p *places) spread(touched []topology.DeviceID, at map[topology.DeviceID]pl
 		}
 		level = append(level, dev)
 		p.eachHost(dev, func(host topology.DeviceID) {
-			p.set(at, host, place{relation: OnLeaf, weight: p.share(p.cfg.Leaf, links, of), links: links, of: of, through: p.g.Device(dev).Name})
+			p.set(at, host, place{relation: OnLeaf, weight: p.share(p.cfg.Leaf, links, of), links: links, of: of, through: topology.PlainName(p.g.Device(dev).Name)})
 		})
 	}
 	weight := p.cfg.Leaf

@@ -3,6 +3,7 @@ package score_test
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -62,6 +63,26 @@ func TestRootOfARegion(t *testing.T) {
 	region.Root = &schema.Root{Device: leaf, Port: "no such port"}
 	if nodes := of(t, g, &schema.IntervalResult{Regions: []schema.Region{region}}); len(nodes) != 1 {
 		t.Errorf("with an unknown port: %v", nodes)
+	}
+}
+
+// A reason names a managed switch as regions do.
+func TestReasonsHavePlainNames(t *testing.T) {
+	b := topology.NewBuilder("ib0")
+	leaf := b.Device(topology.Device{Name: "MF0;leaf1:MQM8700/U1", Kind: topology.Switch, Level: 1, Group: -1})
+	for i, host := range []string{"host0", "host1"} {
+		d := b.Device(topology.Device{Name: host, Kind: topology.Host, Group: -1})
+		b.Both(topology.Link{From: leaf, To: d, FromPort: strconv.Itoa(i + 1), ToPort: "1", Class: topology.ClassHost, Dim: -1})
+	}
+	g, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	region := onHost(t, g, "host0", 1)
+	region.Root = &schema.Root{Device: "MF0;leaf1:MQM8700/U1", Port: "2"}
+	reason := of(t, g, &schema.IntervalResult{Regions: []schema.Region{region}})["host1"].Reason
+	if want := "back pressure begins at leaf1 port 2, which leads to this host: "; !strings.HasPrefix(reason, want) {
+		t.Errorf("%q, want %q", reason, want)
 	}
 }
 

@@ -53,18 +53,14 @@ func Of(g *topology.Graph, r *schema.IntervalResult, cfg Config) *Set {
 		Unknown: r.Network.Unknown, Hosts: len(g.Hosts()), Nodes: []Node{}}
 	best := map[topology.DeviceID]*candidate{}
 	p := &places{g: g, cfg: cfg, isHost: hostsOf(g), inRegion: make([]bool, g.NumLinks())}
-	diagnoses := map[regionKey]*schema.Diagnosis{}
-	for i := range r.Diagnoses {
-		d := &r.Diagnoses[i]
-		diagnoses[regionKey{d.Region, d.Metric}] = d
-	}
+	diagnoses := r.DiagnosesByRegion()
 	for i := range r.Regions {
 		region := &r.Regions[i]
 		if region.Severity < schema.Low {
 			continue
 		}
 		congestion := Expected(region)
-		diagnosis := diagnoses[regionKey{region.ID, region.Metric}]
+		diagnosis := diagnoses[region.ID]
 		for host, at := range p.near(region, diagnosis) {
 			value := congestion * at.weight
 			if at.relation == Accused { // regardless of the forecast
@@ -81,11 +77,6 @@ func Of(g *topology.Graph, r *schema.IntervalResult, cfg Config) *Set {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Node, b.Node))
 	})
 	return set
-}
-
-type regionKey struct {
-	id     uint64
-	metric schema.Metric
 }
 
 // candidate is the score of a host for one region.
@@ -158,10 +149,7 @@ func expected(region *schema.Region, odds schema.Odds) (sum float64) {
 
 // reason explains the score in words.
 func reason(region *schema.Region, d *schema.Diagnosis, at place) string {
-	where := region.Name
-	if where == "" {
-		where = fmt.Sprintf("region %d", region.ID)
-	}
+	where := cmp.Or(region.Name, fmt.Sprintf("region %d", region.ID))
 	now := fmt.Sprintf("%s, %s %.1f%% %s", where, region.Severity, region.Mean, region.Metric)
 	if f := region.Forecast; f != nil {
 		now += fmt.Sprintf(", %s likely Medium or worse in %d intervals", likely(f.Later[schema.Medium]+f.Later[schema.High]), schema.LaterIntervals)

@@ -2,6 +2,7 @@ package envelope_test
 
 import (
 	"bytes"
+	"strconv"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -73,6 +74,12 @@ func (f *foreign) stream(t *testing.T) []byte {
 	return out.Bytes()
 }
 
+func (f *foreign) addKeys(n int) {
+	for i := range n {
+		f.meta[strconv.Itoa(i)] = ""
+	}
+}
+
 func TestForeignStreams(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -95,6 +102,8 @@ func TestForeignStreams(t *testing.T) {
 		{"no agent", func(f *foreign) { delete(f.meta, schema.MetaAgent) }, envelope.BadSchema},
 		{"metadata too long", func(f *foreign) { f.meta["x"] = string(make([]byte, 4<<10+1)) }, envelope.BadSchema},
 		{"a key of metadata too long", func(f *foreign) { f.meta[string(make([]byte, 4<<10+1))] = "" }, envelope.BadSchema},
+		{"many keys of metadata", func(f *foreign) { f.addKeys(32 - len(f.meta)) }, ""},
+		{"too many keys of metadata", func(f *foreign) { f.addKeys(33 - len(f.meta)) }, envelope.BadSchema},
 		{"a counter's name too long", func(f *foreign) { f.fields[3].Name = string(make([]byte, 257)) }, envelope.BadSchema},
 		{"a counter with metadata", func(f *foreign) { f.fields[3].Metadata = arrow.MetadataFrom(map[string]string{"a": "b"}) }, envelope.BadSchema},
 		{"an empty fabric", func(f *foreign) { f.meta[schema.MetaFabric] = "" }, envelope.BadSchema},

@@ -184,6 +184,24 @@ func TestSplitOfALargeFabric(t *testing.T) {
 	t.Logf("%d rows in %d parts", rows, parts)
 }
 
+// A batch without rows says nothing about how well the next one compresses.
+func TestSplitAfterAnEmptyBatch(t *testing.T) {
+	b, empty := infiniband(10_000), infiniband(0)
+	split := func(batches ...*schema.CounterBatch) (parts int) {
+		var e envelope.Encoder
+		for _, b := range batches {
+			var err error
+			if parts, err = e.Split(b, envelope.MaxKafkaPayload, func([]byte) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return parts
+	}
+	if fresh, after := split(b), split(empty, b); after != fresh {
+		t.Errorf("%d parts, and %d after an empty batch", fresh, after)
+	}
+}
+
 func TestSplitGivesUpOnRowsThatNeverFit(t *testing.T) {
 	b := infiniband(64)
 	parts, err := new(envelope.Encoder).Split(b, 500, func([]byte) error { return nil })

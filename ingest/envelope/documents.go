@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -155,9 +154,6 @@ func decodeDocuments[T any](d *Decoder, payload []byte, f *form[T], into []T) ([
 // read decodes the JSON of one document strictly: no unknown fields, no trailing data, and the fabric of its
 // column.
 func (f *form[T]) read(text []byte, fabric string) (row T, err error) {
-	if !utf8.Valid(text) {
-		return row, refuse(BadRows, "%s is not UTF-8", f.kind)
-	}
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.DisallowUnknownFields()
 	if err := in.Decode(&row); err != nil {

@@ -170,6 +170,12 @@ func TestForgedDocuments(t *testing.T) {
 				t.Errorf("%s: byte %d was damaged and the payload passed", c.kind, at)
 			}
 		}
+		regions, err := new(envelope.Encoder).Regions(nil, &envelope.RegionSet{Fabric: "plane0", Interval: minute, Regions: []schema.Region{{ID: 1, Metric: schema.CreditStall}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.decode(reseal(c.kind, 1, unsealed(t, regions)))
+		wantReason(t, err, envelope.BadSchema)
 		for _, other := range documents(t) {
 			if other.kind == c.kind {
 				continue

@@ -2,6 +2,7 @@ package envelope
 
 import (
 	"math"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -87,6 +88,9 @@ func (b *regionBuilder) add(r *schema.Region) error {
 		return refuse(BadRows, "region %d has no metric", r.ID)
 	}
 	if err := checkText("name", r.Name, maxTextBytes); err != nil {
+		return err
+	}
+	if err := checkNumbers(r); err != nil {
 		return err
 	}
 	b.ids = append(b.ids, r.ID)
@@ -213,9 +217,6 @@ func (set *RegionSet) read(r *reader) error {
 		if err := region.Severity.UnmarshalText(severities.at(i)); err != nil {
 			return refuse(BadRows, "%v", err)
 		}
-		if math.IsNaN(region.Mean) || math.IsNaN(region.Max) {
-			return refuse(BadRows, "region %d has a mean or maximum that is not a number", region.ID)
-		}
 		region.Links = make([]schema.LinkID, region.Size)
 		for j, link := range links.at(i) {
 			region.Links[j] = schema.LinkID(link)
@@ -223,14 +224,31 @@ func (set *RegionSet) read(r *reader) error {
 		if err := readBox(region, low.at(i), high.at(i)); err != nil {
 			return err
 		}
-		if len(next.at(i)) == 0 && len(later.at(i)) == 0 {
-			continue
+		if len(next.at(i)) > 0 || len(later.at(i)) > 0 {
+			if len(next.at(i)) != schema.NumStates || len(later.at(i)) != schema.NumStates {
+				return refuse(BadRows, "region %d has odds of %d and %d states", region.ID, len(next.at(i)), len(later.at(i)))
+			}
+			region.Forecast = &schema.Forecast{GrowthLinks: int(growth[i]), TrendPercent: trends[i], Next: schema.Odds(next.at(i)), Later: schema.Odds(later.at(i))}
 		}
-		o := schema.Forecast{GrowthLinks: int(growth[i]), TrendPercent: trends[i]}
-		if !readOdds(&o.Next, next.at(i)) || !readOdds(&o.Later, later.at(i)) || math.IsNaN(o.TrendPercent) {
-			return refuse(BadRows, "region %d has an impossible forecast: a trend of %v, odds %v and %v", region.ID, o.TrendPercent, next.at(i), later.at(i))
+		if err := checkNumbers(region); err != nil {
+			return err
 		}
-		region.Forecast = &o
+	}
+	return nil
+}
+
+// checkNumbers rejects numbers that are not, and odds that are no probabilities.
+func checkNumbers(r *schema.Region) error {
+	if math.IsNaN(r.Mean) || math.IsNaN(r.Max) {
+		return refuse(BadRows, "region %d has a mean or maximum that is not a number", r.ID)
+	}
+	o := r.Forecast
+	if o == nil {
+		return nil
+	}
+	impossible := func(p float64) bool { return !(p >= 0 && p <= 1) } // or not a number
+	if math.IsNaN(o.TrendPercent) || slices.ContainsFunc(o.Next[:], impossible) || slices.ContainsFunc(o.Later[:], impossible) {
+		return refuse(BadRows, "region %d has an impossible forecast: a trend of %v, odds %v and %v", r.ID, o.TrendPercent, o.Next, o.Later)
 	}
 	return nil
 }
@@ -262,20 +280,6 @@ func (set *RegionSet) readRoots(r *reader, columns int) error {
 		}
 	}
 	return nil
-}
-
-// readOdds fills odds with probabilities, one per state, and reports whether they are valid.
-func readOdds(odds *schema.Odds, values []float64) bool {
-	if len(values) != len(odds) {
-		return false
-	}
-	for i, p := range values {
-		if !(p >= 0 && p <= 1) {
-			return false
-		}
-		odds[i] = p
-	}
-	return true
 }
 
 func readBox(region *schema.Region, low, high []int32) error {

@@ -27,6 +27,7 @@ type SpoolingProducer struct {
 // Limits of what is taken from the spool for one request, and of its tries.
 const (
 	deniedPatience = time.Second // for a topic that denied the last record: enough for one try
+	alonePatience  = time.Minute // if only one topic's records wait: those of others that come meanwhile wait as long
 	drainRecords   = 512
 	drainBytes     = 512 << 10
 )
@@ -141,15 +142,14 @@ func (s *SpoolingProducer) drain(ctx context.Context, encoded [][]byte) int {
 		}
 		records = append(records, r)
 	}
-	first := s.producer.run(records)
-	patient, cancel := context.WithCancel(ctx)
-	if first < len(records) { // others wait behind the first topic's
-		patience := s.producer.client.config.Producer.SpoolAfter
-		if s.producer.deniesTopic(records[0]) {
-			patience = min(patience, deniedPatience)
-		}
-		patient, cancel = context.WithTimeout(ctx, patience)
+	first, patience := s.producer.run(records), alonePatience
+	switch {
+	case s.producer.deniesTopic(records[0]):
+		patience = deniedPatience
+	case first < len(records): // others wait behind the first topic's
+		patience = s.producer.client.config.Producer.SpoolAfter
 	}
+	patient, cancel := context.WithTimeout(ctx, patience)
 	done, err := s.producer.produce(patient, records)
 	cancel()
 	if done > 0 {
@@ -159,8 +159,10 @@ func (s *SpoolingProducer) drain(ctx context.Context, encoded [][]byte) int {
 	case tooLargeForBroker(err):
 		s.noteTooLarge(err)
 		return done + s.postpone(ctx, encoded[done:done+1])
-	case done == 0 && err != nil && first < len(records) && s.producer.deniesTopic(records[0]):
+	case done == 0 && err != nil && s.producer.deniesTopic(records[0]) && first < len(records):
 		return s.postpone(ctx, encoded[:first])
+	case done == 0 && err != nil && s.producer.deniesTopic(records[0]):
+		s.pauses.Wait(ctx)
 	}
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		_ = s.refused(err)

@@ -42,6 +42,7 @@ type Process struct {
 	broker *embedded.Broker // nil without an embedded broker
 	client *kafka.Client
 	db     *store.DB
+	group  *kafka.Coordinator // that the page asks for owners; nil: it does not
 
 	analyst func(context.Context) error // serves analysts; nil if disabled
 }
@@ -250,6 +251,9 @@ func (p *Process) runSteps(ctx context.Context, steps ...[]lifecycle.Stage) erro
 
 // Close closes the connections. Run does so when it returns.
 func (p *Process) Close() error {
+	if p.group != nil {
+		p.group.Close()
+	}
 	if p.client != nil {
 		p.client.Close()
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/pipeline"
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 	"github.com/giverny/giverny/topology"
 )
@@ -94,7 +95,14 @@ func (parts *Parts) makePages() (err error) {
 	for i, f := range parts.fabrics {
 		shown[i] = dashboards.Fabric{Graph: f.Graph, Interval: f.Interval()}
 	}
+	partitions := map[string]int{}
+	for _, f := range parts.fabrics {
+		partitions[f.Name] = f.Partition
+	}
 	deps := dashboards.Deps{Model: read.New(p.db), Scores: p.cfg.Feedback.Score, Workloads: p.cfg.Search.Workloads, Log: p.log, Registerer: p.registerer}
+	if q := p.askOwners(); q != nil {
+		deps.Owner = func(ctx context.Context, fabric string) string { return q.explain(ctx, fabric, partitions[fabric]) }
+	}
 	if parts.pages, err = dashboards.New(p.cfg.Dashboards, shown, deps); err == nil {
 		parts.pages.Register(p.mux)
 	}
@@ -194,7 +202,7 @@ func (parts *Parts) makePipelines(sinks []pipeline.Sink) error {
 		}
 		parts.pipelines = append(parts.pipelines, line)
 		if parts.pages != nil {
-			parts.pages.Watch(f.Name, line.Status)
+			parts.pages.Watch(f.Name, func() (schema.NetworkForecast, bool) { return line.Status(), !line.Standby() })
 		}
 		p.ops.AddCheck("fabric "+f.Name, line.Ready)
 		p.ops.AddState("fabric "+f.Name, line.State)

@@ -256,13 +256,8 @@ func (c *Config) readFile() (err error) {
 	return settings.File(c, c.file, moved)
 }
 
-// fileKeys are the keys, in any section, of files that belong to the configuration; they are relative to the
-// configuration file. Data folders, programs, and files written by others are relative to the working directory.
-var fileKeys = map[string]bool{"baseline": true, "ca": true, "cert": true, "graph": true, "key": true, "key_file": true,
-	"node_map": true, "password_file": true, "rig": true, "secret_file": true, "token_file": true, "tokens": true}
-
 // resolve fills in derived values: partitions by position in the list, topologies and
-// fileKeys relative to the configuration file, and the agent's settings that default to
+// its own files relative to the configuration file, and the agent's settings that default to
 // its fabric's.
 func (c *Config) resolve(dir string) {
 	for i := range c.Fabrics {
@@ -275,7 +270,7 @@ func (c *Config) resolve(dir string) {
 		}
 	}
 	settings.Walk(reflect.ValueOf(c).Elem(), func(_ string, f settings.Field) {
-		if fileKeys[f.Key] && f.Value.Kind() == reflect.String && f.Value.String() != "" && !filepath.IsAbs(f.Value.String()) {
+		if needs[f.Key] == ownFile && f.Value.Kind() == reflect.String && f.Value.String() != "" && !filepath.IsAbs(f.Value.String()) {
 			f.Value.SetString(filepath.Join(dir, f.Value.String()))
 		}
 	})

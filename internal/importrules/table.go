@@ -62,7 +62,7 @@ var Architecture = []Row{
 
 	// Searches on demand: from a diagnosis to an agent, and back into the store.
 	{Package: "search/known", May: []string{"search"}, Kind: Pure},
-	{Package: "search/launch", May: []string{"command", "command/dispatch", "feedback/record", "store/read"}},
+	{Package: "search/launch", May: []string{"command", "command/dispatch", "feedback/record", "internal/plural", "store/read"}},
 	{Package: "search/ledger", Kind: Pure},
 	{Package: "search/ondemand", May: []string{"command", "command/safety", "internal/retry", "search", "search/engine", "search/run"}},
 
@@ -129,7 +129,7 @@ var Architecture = []Row{
 	{Package: "search/bench/cmd", May: []string{"search", "search/bench", "search/simulated"}},
 
 	// Collectives: from step records to the critical path and its culprits.
-	{Package: "collective", Tests: []string{"collective/report", "internal/test/cputime"}, Kind: Pure},
+	{Package: "collective", May: []string{"internal/plural"}, Tests: []string{"collective/report", "internal/test/cputime"}, Kind: Pure},
 	{Package: "collective/bench", May: []string{"collective", "collective/detect", "simulate/incident"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
 	{Package: "collective/bench/cmd", May: []string{"collective", "collective/bench", "collective/detect", "simulate/incident"}},
 	{Package: "collective/detect", Kind: Pure},
@@ -166,7 +166,7 @@ var Architecture = []Row{
 	{Package: "feedback/slurm", May: []string{"feedback/policy", "feedback/reconcile", "internal/bounded", "internal/secret", "internal/tlsfile"}},
 	{Package: "feedback/kubernetes", May: []string{"command/safety", "feedback/policy", "feedback/reconcile", "feedback/record", "internal/bounded", "internal/incluster", "internal/secret", "internal/tlsfile"}},
 	{Package: "feedback/webhook", May: []string{"feedback/notice", "feedback/record", "internal/atomicfile", "internal/dirlock", "internal/retry", "internal/secret", "internal/tlsfile"}},
-	{Package: "feedback/alertmanager", May: []string{"feedback/notice", "feedback/record", "internal/plural", "internal/secret", "internal/tlsfile"}},
+	{Package: "feedback/alertmanager", May: []string{"feedback/notice", "feedback/record", "internal/plural", "internal/secret", "internal/tlsfile", "topology"}},
 
 	// User interfaces and APIs.
 	{Package: "dashboards/grafana", Tests: []string{"store"}, Kind: Pure},

@@ -13,3 +13,15 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+func TestFirst(t *testing.T) {
+	parts := []string{"a", "b", "c"}
+	for most, want := range map[int]string{1: "a, and 2 more", 2: "a, b, and 1 more", 3: "a, b, c", 4: "a, b, c"} {
+		if got := plural.First(parts, most, ", "); got != want || parts[2] != "c" {
+			t.Errorf("%d: %q, want %q; parts %q", most, got, want, parts)
+		}
+	}
+	if got := plural.First(nil, 2, "; "); got != "" {
+		t.Errorf("none: %q", got)
+	}
+}

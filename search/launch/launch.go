@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/giverny/giverny/command/dispatch"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -80,14 +81,9 @@ func Choose(root dispatch.Root, hosts []dispatch.Host, peers int, busy map[strin
 }
 
 func describePassed(passed []Passed) string {
-	const most = 8
 	var parts []string
-	for i, p := range passed {
-		if i == most {
-			parts = append(parts, fmt.Sprintf("and %d more", len(passed)-most))
-			break
-		}
+	for _, p := range passed {
 		parts = append(parts, p.Agent+" "+p.Why)
 	}
-	return cmp.Or(strings.Join(parts, "; "), "no agent answered")
+	return cmp.Or(plural.First(parts, 8, "; "), "no agent answered")
 }

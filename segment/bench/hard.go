@@ -224,7 +224,6 @@ func (p rough) halo(c *canvas, l *layer) {
 		}
 	}
 	lift := make([]float64, len(l.value))
-	var near []schema.LinkID
 	for _, r := range l.regions {
 		height, width := c.from(p.haloPercent), c.count(p.haloWidth)
 		seen := map[schema.LinkID]bool{}
@@ -233,18 +232,10 @@ func (p rough) halo(c *canvas, l *layer) {
 		}
 		ring := r
 		for d := range width {
-			var next []schema.LinkID
+			ring = c.around(ring, seen)
 			for _, id := range ring {
-				near = c.g.AppendNeighbours(near[:0], id)
-				for _, n := range near {
-					if !seen[n] {
-						seen[n] = true
-						next = append(next, n)
-						lift[n] = max(lift[n], height*(1-float64(d)/float64(width)))
-					}
-				}
+				lift[id] = max(lift[id], height*(1-float64(d)/float64(width)))
 			}
-			ring = next
 		}
 	}
 	for id := range l.value {
@@ -252,6 +243,21 @@ func (p rough) halo(c *canvas, l *layer) {
 			l.value[id] += lift[id]
 		}
 	}
+}
+
+// around returns the neighbours of some links that have not been seen, and adds them to seen.
+func (c *canvas) around(links []schema.LinkID, seen map[schema.LinkID]bool) (ring []schema.LinkID) {
+	var near []schema.LinkID
+	for _, id := range links {
+		near = c.g.AppendNeighbours(near[:0], id)
+		for _, n := range near {
+			if !seen[n] {
+				seen[n] = true
+				ring = append(ring, n)
+			}
+		}
+	}
+	return ring
 }
 
 // spoil adds noise that grows with the value, and false readings.

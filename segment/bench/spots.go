@@ -57,19 +57,22 @@ func (p *spots) beside() []cell {
 	for x := range p.space.dims[0] {
 		for y := range p.space.dims[1] {
 			for z := range p.space.dims[2] {
-				q := cell{x, y, z}
-				if n := p.space.number(q); !p.near[n] || p.owner[n] >= 0 {
-					continue
-				}
-				for _, r := range p.space.neighbours(q) {
-					if p.isTaken(r) {
-						p.free = append(p.free, q)
-					}
-				}
+				p.addFree(cell{x, y, z})
 			}
 		}
 	}
 	return p.free
+}
+
+func (p *spots) addFree(q cell) {
+	if n := p.space.number(q); !p.near[n] || p.owner[n] >= 0 {
+		return
+	}
+	for _, r := range p.space.neighbours(q) {
+		if p.isTaken(r) {
+			p.free = append(p.free, q)
+		}
+	}
 }
 
 // standsOut reports whether the levels of everything that the cells touch differ by at

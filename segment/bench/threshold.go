@@ -18,31 +18,42 @@ func Threshold(g *topology.Graph, snap *schema.Snapshot, directed bool) (regions
 		if !s.Metric.IsStall() {
 			continue
 		}
-		seen := make([]bool, len(s.Values))
-		hot := func(id schema.LinkID) bool {
-			return s.Valid.Has(int(id)) && s.Values[id] >= schema.LowPercent && !seen[id]
+		cold := make([]bool, len(s.Values)) // or in a region
+		for id, v := range s.Values {
+			cold[id] = !s.Valid.Has(id) || v < schema.LowPercent
 		}
 		for first := range s.Values {
-			if !hot(schema.LinkID(first)) {
+			links := growFrom(g, schema.LinkID(first), cold, directed)
+			if len(links) < minThresholdLinks {
 				continue
 			}
-			seen[first] = true
-			links, sum := []schema.LinkID{schema.LinkID(first)}, 0.
-			for j := 0; j < len(links); j++ {
-				sum += float64(s.Values[links[j]])
-				for _, id := range g.AppendNeighbours(nil, links[j]) {
-					if hot(id) && (!directed || follows(g, links[j], id) || follows(g, id, links[j])) {
-						seen[id] = true
-						links = append(links, id)
-					}
-				}
+			sum := 0.
+			for _, id := range links {
+				sum += float64(s.Values[id])
 			}
-			if len(links) >= minThresholdLinks {
-				regions = append(regions, schema.Region{Metric: s.Metric, Links: sortedLinks(links), Size: len(links), Mean: sum / float64(len(links))})
-			}
+			regions = append(regions, schema.Region{Metric: s.Metric, Links: links, Size: len(links), Mean: sum / float64(len(links))})
 		}
 	}
 	return regions
+}
+
+// growFrom returns the links that are connected to the first without cold ones, in order, and makes them cold.
+func growFrom(g *topology.Graph, first schema.LinkID, cold []bool, directed bool) (links []schema.LinkID) {
+	if cold[first] {
+		return nil
+	}
+	cold[first] = true
+	links = []schema.LinkID{first}
+	for j := 0; j < len(links); j++ {
+		for _, id := range g.AppendNeighbours(nil, links[j]) {
+			if !cold[id] && (!directed || follows(g, links[j], id) || follows(g, id, links[j])) {
+				cold[id] = true
+				links = append(links, id)
+			}
+		}
+	}
+	slices.Sort(links)
+	return links
 }
 
 // follows reports whether traffic may pass from link a to link b.
@@ -50,9 +61,4 @@ func follows(g *topology.Graph, a, b schema.LinkID) bool {
 	from, via := g.Ends(a)
 	next, to := g.Ends(b)
 	return via == next && to != from
-}
-
-func sortedLinks(links []schema.LinkID) []schema.LinkID {
-	slices.Sort(links)
-	return links
 }

@@ -2,19 +2,6 @@ package tracking
 
 import "github.com/giverny/giverny/schema"
 
-// State and Odds are those of package schema.
-type (
-	State = schema.RegionState
-	Odds  = schema.Odds
-)
-
-// Frequently used names of package schema.
-const (
-	Gone           = schema.Gone
-	NumStates      = schema.NumStates
-	LaterIntervals = schema.LaterIntervals
-)
-
 // debounce delays changes of a region's severity until they last. It keeps the severity
 // last reported, and the run of intervals since in which the severity was to one side
 // of it.

@@ -57,7 +57,7 @@ func TestNetworkForecast(t *testing.T) {
 	if n := res.Network; n.Severity != schema.Medium || n.Next[schema.Low] < .97 || n.Later[schema.Low] < .85 {
 		t.Errorf("network %+v", res.Network)
 	}
-	for _, odds := range []tracking.Odds{res.Network.Next, res.Network.Later} {
+	for _, odds := range []schema.Odds{res.Network.Next, res.Network.Later} {
 		sum := 0.
 		for _, p := range odds {
 			sum += p
@@ -110,9 +110,9 @@ func TestNetworkForecastBeatsPersistence(t *testing.T) {
 		}
 		said = append(said, tr.Step(minuteAt(now), in).Network)
 	}
-	for ahead, oddsOf := range map[int]func(schema.NetworkForecast) tracking.Odds{
-		1:                     func(o schema.NetworkForecast) tracking.Odds { return o.Next },
-		schema.LaterIntervals: func(o schema.NetworkForecast) tracking.Odds { return o.Later },
+	for ahead, oddsOf := range map[int]func(schema.NetworkForecast) schema.Odds{
+		1:                     func(o schema.NetworkForecast) schema.Odds { return o.Next },
+		schema.LaterIntervals: func(o schema.NetworkForecast) schema.Odds { return o.Later },
 	} {
 		score, persistence := 0., 0.
 		for i, o := range said[:len(said)-ahead] {

@@ -20,7 +20,7 @@ type pending struct {
 	severity    schema.Severity
 	mean, trend float64
 	bucket      forecastBucket
-	next, later Odds
+	next, later schema.Odds
 }
 
 // forecastBucket is what predicts a region's fate: the bin of its mean, whether the
@@ -52,7 +52,7 @@ func bucketOf(mean, trend float64, age int) (b forecastBucket) {
 	switch {
 	case age <= 1:
 		b.age = 0
-	case age <= LaterIntervals:
+	case age <= schema.LaterIntervals:
 		b.age = 1
 	default:
 		b.age = 2
@@ -81,12 +81,12 @@ type leadTime struct {
 }
 
 // outcomes counts the outcomes of regions.
-type outcomes [NumStates]uint32
+type outcomes [schema.NumStates]uint32
 
 // maxSamples bounds the outcomes of one bucket; beyond it the counts are halved.
 const maxSamples = 1 << 14
 
-func (o *outcomes) add(s State) {
+func (o *outcomes) add(s schema.RegionState) {
 	o[s]++
 	if o.total() > maxSamples {
 		for i := range o {
@@ -103,7 +103,7 @@ func (o *outcomes) total() (n uint32) {
 }
 
 // blend updates prior with the outcome shares; prior counts as much as weight outcomes.
-func (o *outcomes) blend(prior *Odds, weight float64) {
+func (o *outcomes) blend(prior *schema.Odds, weight float64) {
 	total := float64(o.total()) + weight
 	for i := range prior {
 		prior[i] = (float64(o[i]) + weight*prior[i]) / total
@@ -120,7 +120,7 @@ const (
 )
 
 // odds returns the probabilities of a region's states.
-func (l *leadTime) odds(p *pending) Odds {
+func (l *leadTime) odds(p *pending) schema.Odds {
 	damping := l.trendMoves / (l.trendSquares + priorWeight)
 	variance := (l.errorSquares + priorWeight*priorError*priorError) / (l.transitions + priorWeight)
 	spread := math.Sqrt(3*variance) / math.Pi // scale of the logistic distribution with that variance
@@ -128,31 +128,31 @@ func (l *leadTime) odds(p *pending) Odds {
 	below := func(percent float64) float64 { return 1 / (1 + math.Exp((centre-percent)/spread)) }
 
 	fate := &l.byAge[p.bucket.age]
-	gone := (float64(fate[Gone]) + priorWeight*goneShare) / (float64(fate.total()) + priorWeight)
+	gone := (float64(fate[schema.Gone]) + priorWeight*goneShare) / (float64(fate.total()) + priorWeight)
 	underLow, underMedium, underHigh := below(schema.LowPercent), below(schema.MediumPercent), below(schema.HighPercent)
-	odds := Odds{underLow, underMedium - underLow, underHigh - underMedium, 1 - underHigh}
-	for i := range odds[:Gone] {
+	odds := schema.Odds{underLow, underMedium - underLow, underHigh - underMedium, 1 - underHigh}
+	for i := range odds[:schema.Gone] {
 		odds[i] = max(0, odds[i]) * (1 - gone)
 	}
-	odds[Gone] = gone
+	odds[schema.Gone] = gone
 	l.byMeanBin[p.bucket.meanBin].blend(&odds, meanBinPrior)
 	l.byBucket[p.bucket.meanBin][p.bucket.direction][p.bucket.age].blend(&odds, bucketPrior)
 	return odds
 }
 
 // learn records the outcome of a forecast; mean is the region's current one, unless it
-// is Gone.
-func (l *leadTime) learn(p *pending, forecast *Odds, became State, mean float64) {
+// is schema.Gone.
+func (l *leadTime) learn(p *pending, forecast *schema.Odds, became schema.RegionState, mean float64) {
 	l.scored++
 	l.brierSum += brier(forecast, became)
-	if became != State(p.severity) {
+	if became != schema.RegionState(p.severity) {
 		l.persistentSum += 2
 	}
 	b := p.bucket
 	l.byAge[b.age].add(became)
 	l.byMeanBin[b.meanBin].add(became)
 	l.byBucket[b.meanBin][b.direction][b.age].add(became)
-	if became == Gone {
+	if became == schema.Gone {
 		return
 	}
 	move := mean - p.mean
@@ -167,9 +167,9 @@ func (l *leadTime) learn(p *pending, forecast *Odds, became State, mean float64)
 }
 
 // brier is the Brier score of a forecast: the squared distance from the outcome.
-func brier(forecast *Odds, became State) (sum float64) {
+func brier(forecast *schema.Odds, became schema.RegionState) (sum float64) {
 	for s, p := range forecast {
-		if State(s) == became {
+		if schema.RegionState(s) == became {
 			p--
 		}
 		sum += p * p
@@ -192,9 +192,9 @@ func (t *Tracker) learn(tr *track, region int32, interval schema.Interval, regio
 		tr.pending = tr.pending[:0]
 		return
 	}
-	became, mean := Gone, 0.
+	became, mean := schema.Gone, 0.
 	if region >= 0 {
-		became, mean = State(severityOf(&regions[region])), meanOf(&regions[region])
+		became, mean = schema.RegionState(severityOf(&regions[region])), meanOf(&regions[region])
 	}
 	done := 0
 	for i := range tr.pending {
@@ -202,7 +202,7 @@ func (t *Tracker) learn(tr *track, region int32, interval schema.Interval, regio
 		switch (interval.StartNanos - p.startNanos) / interval.DurationNanos {
 		case 1:
 			t.model.next.learn(p, &p.next, became, mean)
-		case LaterIntervals:
+		case schema.LaterIntervals:
 			t.model.later.learn(p, &p.later, became, mean)
 			done = i + 1
 		}
@@ -213,7 +213,7 @@ func (t *Tracker) learn(tr *track, region int32, interval schema.Interval, regio
 // learnGone records that a track has ended.
 func (t *Tracker) learnGone(tr *track) {
 	for i := range tr.pending {
-		t.model.later.learn(&tr.pending[i], &tr.pending[i].later, Gone, 0)
+		t.model.later.learn(&tr.pending[i], &tr.pending[i].later, schema.Gone, 0)
 	}
 	tr.pending = tr.pending[:0]
 }

@@ -68,7 +68,7 @@ func TestForecastsOfProcesses(t *testing.T) {
 		tr := newTracker(t)
 		processes := make([]process, 20)
 		var cal [2]calibration
-		said := map[uint64][tracking.LaterIntervals]schema.Forecast{} // by region, newest first
+		said := map[uint64][schema.LaterIntervals]schema.Forecast{} // by region, newest first
 		for now := range 2000 {
 			var in []schema.Region
 			for i := range processes {
@@ -77,26 +77,26 @@ func TestForecastsOfProcesses(t *testing.T) {
 				}
 			}
 			res := tr.Step(minuteAt(now), in)
-			state := map[uint64]tracking.State{}
+			state := map[uint64]schema.RegionState{}
 			for i := range res.Regions {
-				state[res.Regions[i].ID] = tracking.State(res.Regions[i].Severity)
+				state[res.Regions[i].ID] = schema.RegionState(res.Regions[i].Severity)
 			}
 			for id, o := range said {
 				became, here := state[id]
 				if !here {
-					became = tracking.Gone
+					became = schema.Gone
 				}
-				for s := range tracking.State(tracking.NumStates) {
+				for s := range schema.RegionState(schema.NumStates) {
 					if now > 300 && o[0] != (schema.Forecast{}) {
 						cal[0].add(o[0].Next[s], s == became)
 					}
-					if now > 300 && o[tracking.LaterIntervals-1] != (schema.Forecast{}) {
-						cal[1].add(o[tracking.LaterIntervals-1].Later[s], s == became)
+					if now > 300 && o[schema.LaterIntervals-1] != (schema.Forecast{}) {
+						cal[1].add(o[schema.LaterIntervals-1].Later[s], s == became)
 					}
 				}
 				copy(o[1:], o[:])
 				o[0] = schema.Forecast{}
-				if said[id] = o; o == [tracking.LaterIntervals]schema.Forecast{} {
+				if said[id] = o; o == [schema.LaterIntervals]schema.Forecast{} {
 					delete(said, id)
 				}
 			}

@@ -26,7 +26,7 @@ type network struct {
 // addTransition records a transition of a region. A birth is a transition from Gone, an end one to
 // Gone; a region that merges goes to the severity of what it merged into; intervals in which a region
 // is unseen but later reappears have none.
-func (n *network) addTransition(m schema.Metric, from, to State) {
+func (n *network) addTransition(m schema.Metric, from, to schema.RegionState) {
 	n.transitions = append(n.transitions, schema.Transition{Metric: m, From: from, To: to})
 }
 
@@ -53,7 +53,7 @@ const stayWeight, leaveWeight = 4, .25
 
 // forecast is a Markov chain with the counted transitions (Monet, Fig. 6).
 func (n *network) forecast() schema.NetworkForecast {
-	var chain [severities]Odds
+	var chain [severities]schema.Odds
 	for from := range chain {
 		counts, total := &n.counts[from], uint64(0)
 		for _, c := range counts {
@@ -66,8 +66,8 @@ func (n *network) forecast() schema.NetworkForecast {
 		chain[from][from] += stayWeight / weight
 	}
 	out := schema.NetworkForecast{Severity: n.severity, Next: chain[n.severity], Later: chain[n.severity]}
-	for range LaterIntervals - 1 {
-		var after Odds
+	for range schema.LaterIntervals - 1 {
+		var after schema.Odds
 		for from, p := range out.Later[:len(chain)] {
 			for to := range chain {
 				after[to] += p * chain[from][to]

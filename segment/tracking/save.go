@@ -178,7 +178,7 @@ func (n *network) readVersion2(c *codec.Coder) {
 			continue
 		}
 		codeSeverity(c, &severity)
-		var counts [NumStates][NumStates]uint64
+		var counts [schema.NumStates][schema.NumStates]uint64
 		for from := range counts {
 			for to := range counts[from] {
 				c.Uint(&ignored, math.MaxUint64)

@@ -184,7 +184,7 @@ func (t *Tracker) continueTrack(tr *track, r int, interval schema.Interval, stea
 	elapsed := max(1, (interval.EndNanos()-tr.seenNanos)/interval.DurationNanos)
 	t.result.Forecasts[r].GrowthLinks = (len(links) - len(tr.links)) / int(elapsed)
 	if steady {
-		t.network.addTransition(tr.metric, State(tr.severity), State(severity))
+		t.network.addTransition(tr.metric, schema.RegionState(tr.severity), schema.RegionState(severity))
 	}
 	tr.merged = false
 	t.reportSeen(tr, region, interval)
@@ -207,7 +207,7 @@ func (t *Tracker) beginTrack(r int, interval schema.Interval, steady bool) {
 	}
 	t.result.Forecasts[r].GrowthLinks = 0
 	if steady {
-		t.network.addTransition(tr.metric, Gone, State(severityOf(region)))
+		t.network.addTransition(tr.metric, schema.Gone, schema.RegionState(severityOf(region)))
 	}
 	if k := t.match.parent[r]; k >= 0 {
 		tr.reporting.parent = t.tracks[k].id
@@ -259,7 +259,7 @@ func (t *Tracker) keepUnseen(tr *track, into int32, interval schema.Interval, st
 		region := &t.result.Regions[into]
 		tr.reporting.merging = mergedInto(tr, region, t.last)
 		if steady {
-			t.network.addTransition(tr.metric, State(tr.severity), State(severityOf(region)))
+			t.network.addTransition(tr.metric, schema.RegionState(tr.severity), schema.RegionState(severityOf(region)))
 		}
 		tr.merged, tr.severity = true, severityOf(region)
 	}
@@ -270,7 +270,7 @@ func (t *Tracker) keepUnseen(tr *track, into int32, interval schema.Interval, st
 	if steady {
 		t.learnGone(tr)
 		if !tr.merged {
-			t.network.addTransition(tr.metric, State(tr.severity), Gone)
+			t.network.addTransition(tr.metric, schema.RegionState(tr.severity), schema.Gone)
 		}
 	}
 	t.endTrack(tr, interval)

@@ -207,9 +207,9 @@ func TestTransitions(t *testing.T) {
 		}
 		got = append(got, tr.Step(minuteAt(i), in).Transitions...)
 	}
-	const gone, low, medium, high = tracking.Gone, tracking.State(schema.Low), tracking.State(schema.Medium), tracking.State(schema.High)
+	const gone, low, medium, high = schema.Gone, schema.RegionState(schema.Low), schema.RegionState(schema.Medium), schema.RegionState(schema.High)
 	var want []schema.Transition
-	for _, step := range [][2]tracking.State{{gone, low}, {low, low}, {low, medium}, {medium, high}, {high, high}, {high, high}, {high, gone}} {
+	for _, step := range [][2]schema.RegionState{{gone, low}, {low, low}, {low, medium}, {medium, high}, {high, high}, {high, high}, {high, gone}} {
 		want = append(want, schema.Transition{Metric: schema.CreditStall, From: step[0], To: step[1]})
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/fluid"
@@ -108,21 +109,10 @@ func (s *Source) addSets() {
 		if !g.IsSwitch(d) {
 			t = hosts
 		}
-		seen := map[string]bool{}
-		for _, id := range g.LinksAt(d) {
-			l := g.Link(id)
-			for _, end := range [2]struct {
-				at   topology.DeviceID
-				port string
-			}{{l.From, l.FromPort}, {l.To, l.ToPort}} {
-				if end.at != d || seen[end.port] {
-					continue
-				}
-				seen[end.port] = true
-				egress, ingress := s.channels.Ports(d, end.port)
-				t.names = append(t.names, schema.PortName{Device: g.Device(d).Name, Port: end.port})
-				t.rows = append(t.rows, row{d, egress, ingress})
-			}
+		for _, port := range portsOf(g, d) {
+			egress, ingress := s.channels.Ports(d, port)
+			t.names = append(t.names, schema.PortName{Device: g.Device(d).Name, Port: port})
+			t.rows = append(t.rows, row{d, egress, ingress})
 		}
 	}
 	for _, t := range s.sets {
@@ -130,6 +120,21 @@ func (s *Source) addSets() {
 			t.values[c] = make([]uint64, len(t.rows))
 		}
 	}
+}
+
+// portsOf lists the ports of a device, in the order of its links.
+func portsOf(g *topology.Graph, d topology.DeviceID) (ports []string) {
+	add := func(at topology.DeviceID, port string) {
+		if at == d && !slices.Contains(ports, port) {
+			ports = append(ports, port)
+		}
+	}
+	for _, id := range g.LinksAt(d) {
+		l := g.Link(id)
+		add(l.From, l.FromPort)
+		add(l.To, l.ToPort)
+	}
+	return ports
 }
 
 // SetDown removes a device, or restores it with counters at zero.

@@ -1,6 +1,7 @@
--- What the roll-up of each whole hour of a span has to be made of, with the longest
--- interval and the oldest row of it and of the hour after it. Numbers of hours are seconds since 1970.
-SELECT begin - back AS hour, sum(part) AS made_of, max(longest) AS longest_ms, min(oldest) AS oldest
+-- What the roll-up of each whole hour of a span has to be made of, with the oldest row of it and of
+-- the hour after it. What is rolled up looks five intervals ahead, so hours of longer intervals than
+-- twelve minutes are not (short is false). Numbers of hours are seconds since 1970.
+SELECT begin - back AS hour, sum(part) AS made_of, max(longest) <= 720000 AS short, min(oldest) AS oldest
 FROM
 (
     SELECT intDiv(toUnixTimestamp64Milli(time), 3600000) * 3600 AS begin, sum(sipHash64(toUnixTimestamp64Milli(time), graph_version, revision, toUnixTimestamp64Micro(stored_at))) AS part,

@@ -1,7 +1,6 @@
 -- The hours of a span: what their roll-ups have to be made of (made false), and what those
--- that there are were made of; with days, likewise those of link_days (day true). What is rolled up looks five intervals ahead, so hours of
--- longer intervals than twelve minutes are not.
-SELECT hour, made_of, false AS made, longest_ms <= 720000 AS short, false AS with_samples, false AS day
+-- that there are were made of; with days, likewise those of link_days (day true).
+SELECT hour, made_of, false AS made, short, false AS with_samples, false AS day
 FROM
 (
     {{hashes}}

@@ -1,0 +1,39 @@
+package dashboards
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/read"
+)
+
+// While no interval is stored, the state says who should store one. A process on standby knows nothing of it itself: its own
+// silence is not the network's.
+func TestStateWithoutAnOwner(t *testing.T) {
+	d := &Dashboards{owner: func(_ context.Context, fabric string) string { return "it has no owner: " + fabric }}
+	f := &fabric{name: "ib1", interval: time.Second}
+	if why := d.noInterval(t.Context(), f, 7, "nothing is stored yet"); *why != (schema.Unknown{Reason: schema.NoInterval, Since: 7, Detail: "nothing is stored yet; it has no owner: ib1"}) {
+		t.Errorf("%+v", why)
+	}
+	analysed := false
+	f.watch = func() (schema.NetworkForecast, bool) {
+		return schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.KafkaAway}}, analysed
+	}
+	if _, ok := d.watched(f); ok {
+		t.Error("a process on standby knows the state")
+	}
+	if state, ok := d.watched(&fabric{}); ok || state.Unknown != nil {
+		t.Error("a process without analysis knows the state")
+	}
+	analysed = true
+	if state, ok := d.watched(f); !ok || state.Unknown.Reason != schema.KafkaAway {
+		t.Error("the owner does not")
+	}
+	state, err := d.storedState(t.Context(), f, read.Stored{}, time.Minute, time.Second)
+	if err != nil || !strings.HasSuffix(state.Unknown.Detail, "no interval stored for 1m0s; it has no owner: ib1") {
+		t.Errorf("%+v, %v", state.Unknown, err)
+	}
+}
