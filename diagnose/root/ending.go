@@ -96,10 +96,9 @@ func (f *Finder) Endings(p *Pressure, d *Drain) (found Endings) {
 	return found
 }
 
-// AtSlowLink reports whether back pressure ends at a link that carries clearly less than before the onset, if readings are means: other
-// readings show directly whether a link is full.
+// AtSlowLink reports whether back pressure ends at a link that carries clearly less than before the onset.
 func (e *Endings) AtSlowLink() bool {
-	return e.OfMeans && e.Link.Found && e.AtNodes < surelyNot && e.Link.Lost > 1-ClearlyLess
+	return e.Link.Found && e.AtNodes < surelyNot && e.Link.Lost > 1-ClearlyLess
 }
 
 // Neck is the link at which it ends.
