@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -27,14 +29,17 @@ func (rc *regionCase) endsAtNodes() bool {
 
 // hasBeside reports whether a job has a node at a switch of a grid or one step away along the last dimension: neighbours
 // on a line show nearly the same.
-func (s *Stage) hasBeside(j *job, at topology.DeviceID) bool {
+func (s *Stage) hasBeside(j *job, at topology.DeviceID) bool { return s.anyBeside(j.devices, at) }
+
+// anyBeside reports the same of a list of devices in ascending order.
+func (s *Stage) anyBeside(devices []topology.DeviceID, at topology.DeviceID) bool {
 	grid := s.router.Grid
 	last := len(grid.Dims()) - 1
 	line := grid.Line(at, last)
 	for steps := -1; steps <= 1; steps++ {
 		d := line.Device(steps)
 		away := grid.Steps(at, d, last) // a line of a mesh ends
-		if j.has(d) && max(away, -away) <= 1 {
+		if _, has := slices.BinarySearch(devices, d); has && max(away, -away) <= 1 {
 			return true
 		}
 	}

@@ -314,11 +314,19 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 	coincidence = max(coincidence, moved)
 	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
 	rc.moved = max(rc.moved, moved)
-	score += failureMoved*moved - (1-moved)*rc.rose() - endsElsewhere(1-rc.atNodes())
+	if score += failureMoved*moved - (1-moved)*rc.rose(); !s.endsAtFailed(rc, f) {
+		score -= endsElsewhere(1 - rc.atNodes())
+	}
 	if rc.back.IsIncast() && !slices.Contains(f.links, rc.back.Link) {
 		score -= incastLoad
 	}
 	return score
+}
+
+// endsAtFailed reports whether the traffic of a region of a grid seems to end at a switch of a failed part, or beside it: what waits for a dead
+// link does.
+func (s *Stage) endsAtFailed(rc *regionCase, f *failure) bool {
+	return rc.endings.Nodes.Found && s.anyBeside(f.devices, rc.endings.Nodes.Device) || rc.drain.Fit > 0 && s.anyBeside(f.devices, rc.drain.Device)
 }
 
 // passesNothing reports whether the failed part carries no traffic of others.
