@@ -80,7 +80,7 @@ func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 	rc.neck = s.work.finder.Neck(p, rc.region.Links, s.work.senders, &rc.drain, isSteady)
 	rc.full = q.FullLink(rc.region.Links, &rc.neck, &rc.drain)
 	rc.endings = s.work.finder.Endings(q, &rc.drain)
-	if s.findArriving(rc, q); isSteady && !rc.flooded && rc.drain.Fit < exactFit && rc.endings.AtSlowLink() && !(rc.neck.Slower && rc.neck.Before(&rc.drain)) {
+	if s.findArriving(rc, q); isSteady && rc.endsAtSlowLink() {
 		rc.neck = rc.endings.Neck()
 	}
 	rc.starved = s.starves(rc, q)

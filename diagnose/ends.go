@@ -27,6 +27,13 @@ func (rc *regionCase) endsAtNodes() bool {
 	return rc.endings.OfMeans && end.Found && end.Link == schema.NoLink && rc.drain.Fit < exactFit
 }
 
+// endsAtSlowLink reports whether the comparison of all places shows that a link of a grid lost rate, where nothing else does: no load was
+// added, and no tree to nodes fits almost exactly.
+func (rc *regionCase) endsAtSlowLink() bool {
+	named := rc.neck.Slower && rc.neck.Before(&rc.drain)
+	return !named && !rc.flooded && rc.drain.Fit < exactFit && rc.endings.AtSlowLink()
+}
+
 // hasBeside reports whether a job has a node at a switch of a grid or one step away along the last dimension: neighbours
 // on a line show nearly the same.
 func (s *Stage) hasBeside(j *job, at topology.DeviceID) bool { return s.anyBeside(j.devices, at) }
