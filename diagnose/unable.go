@@ -16,7 +16,7 @@ const trifling = .5
 
 // unable is the penalty of a suspect whose traffic, or its growth, is too little for the root's load: a
 // coincidence in time does not make a cause. What arrives at a host of the job alone is the job's, wherever it comes from.
-func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) (against float64) {
+func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if !c.known || rc.carries <= 0 || s.receives(rc, c) {
 		return 0
 	}
@@ -37,11 +37,8 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) (against fl
 		case (!c.file || !c.writes() && rc.drain.IsCertain()) && s.endsBeside(rc, c.job):
 			grew = min(grew, s.brings(rc, c.job, grew))
 		}
-		if q := s.averaged(rc, p); q.ArrivesMore(end) > 0 {
-			against = addsTooLittle(s.withOthers(rc, c, grew)/interval, q.ArrivesMore(end))
-			if q.ArrivesMore(end) > grownShare*q.CarriesAt(end) {
-				return against
-			}
+		if more := s.averaged(rc, p).ArrivesMore(end); more > 0 {
+			return addsTooLittle(s.withOthers(rc, c, grew)/interval, more)
 		}
 	}
 	least, enough, carries := culpritShare, enoughShare, rc.carries
@@ -56,7 +53,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) (against fl
 		share := bytes / interval / of
 		return min(1, max(0, (enough-share)/(enough-least))) + trifling*max(0, 1-2*share/least)
 	}
-	against = max(against, jobTooLittle*short(all, carries))
+	against := jobTooLittle * short(all, carries)
 	if rc.more > grownShare*rc.carries {
 		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
 	}

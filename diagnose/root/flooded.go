@@ -49,14 +49,6 @@ func (p *Pressure) ArrivesMore(end topology.DeviceID) (more float64) {
 	return more
 }
 
-// CarriesAt is the load of the links of a switch, bytes/s.
-func (p *Pressure) CarriesAt(d topology.DeviceID) (all float64) {
-	for _, l := range p.graph.LinksAt(d) {
-		all += p.Carries(l)
-	}
-	return all
-}
-
 // Added is the change of a link's load since the onset, bytes/s.
 func (p *Pressure) Added(l schema.LinkID) (added float64, measured bool) {
 	was := p.Before(l)
