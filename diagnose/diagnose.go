@@ -63,7 +63,6 @@ func (s *Stage) examine(rc *regionCase, p *root.Pressure, snap *schema.Snapshot)
 	}
 	s.near(rc)
 	s.measure(rc, p)
-	s.nearFailures(rc, p)
 	s.converge(rc, p)
 }
 
@@ -80,11 +79,12 @@ func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 	isSteady := rc.load < root.SteadyLoad
 	rc.neck = s.work.finder.Neck(p, rc.region.Links, s.work.senders, &rc.drain, isSteady)
 	rc.full = q.FullLink(rc.region.Links, &rc.neck, &rc.drain)
-	if rc.endings = s.work.finder.Endings(q, &rc.drain); isSteady && rc.endings.AtSlowLink() {
+	rc.endings = s.work.finder.Endings(q, &rc.drain)
+	if s.findArriving(rc, q); isSteady && rc.endsAtSlowLink() {
 		rc.neck = rc.endings.Neck()
 	}
-	s.findArriving(rc, q)
 	rc.starved = s.starves(rc, q)
+	s.nearFailures(rc, p)
 	s.fitFailures(rc, p)
 }
 

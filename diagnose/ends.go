@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -25,16 +27,26 @@ func (rc *regionCase) endsAtNodes() bool {
 	return rc.endings.OfMeans && end.Found && end.Link == schema.NoLink && rc.drain.Fit < exactFit
 }
 
+// endsAtSlowLink reports whether the comparison of all places shows that a link of a grid lost rate, where nothing else does: no load was
+// added, and no tree to nodes fits almost exactly.
+func (rc *regionCase) endsAtSlowLink() bool {
+	named := rc.neck.Slower && rc.neck.Before(&rc.drain)
+	return !named && !rc.flooded && rc.drain.Fit < exactFit && rc.endings.AtSlowLink()
+}
+
 // hasBeside reports whether a job has a node at a switch of a grid or one step away along the last dimension: neighbours
 // on a line show nearly the same.
-func (s *Stage) hasBeside(j *job, at topology.DeviceID) bool {
+func (s *Stage) hasBeside(j *job, at topology.DeviceID) bool { return s.anyBeside(j.devices, at) }
+
+// anyBeside reports the same of a list of devices in ascending order.
+func (s *Stage) anyBeside(devices []topology.DeviceID, at topology.DeviceID) bool {
 	grid := s.router.Grid
 	last := len(grid.Dims()) - 1
 	line := grid.Line(at, last)
 	for steps := -1; steps <= 1; steps++ {
 		d := line.Device(steps)
 		away := grid.Steps(at, d, last) // a line of a mesh ends
-		if j.has(d) && max(away, -away) <= 1 {
+		if _, has := slices.BinarySearch(devices, d); has && max(away, -away) <= 1 {
 			return true
 		}
 	}

@@ -27,6 +27,7 @@ func TestTheSecondStepOfAStallIsNotItsOnset(t *testing.T) {
 		p.step(14)
 		if c.fails {
 			p.fails(schema.LinkFailed, "1,1,1", "X+")
+			p.use[p.link("1,1,1", "X+")] = 0
 		}
 		p.congest(50, region...)
 		for after := range 20 {

@@ -314,11 +314,19 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 	coincidence = max(coincidence, moved)
 	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
 	rc.moved = max(rc.moved, moved)
-	score += failureMoved*moved - (1-moved)*rc.rose()
+	if score += failureMoved*moved - (1-moved)*rc.rose(); !s.endsAtFailed(rc, f) {
+		score -= endsElsewhere(1 - rc.atNodes())
+	}
 	if rc.back.IsIncast() && !slices.Contains(f.links, rc.back.Link) {
 		score -= incastLoad
 	}
 	return score
+}
+
+// endsAtFailed reports whether the traffic of a region of a grid seems to end at a switch of a failed part, or beside it: what waits for a dead
+// link does.
+func (s *Stage) endsAtFailed(rc *regionCase, f *failure) bool {
+	return rc.endings.Nodes.Found && s.anyBeside(f.devices, rc.endings.Nodes.Device) || rc.drain.Fit > 0 && s.anyBeside(f.devices, rc.drain.Device)
 }
 
 // passesNothing reports whether the failed part carries no traffic of others.
@@ -343,12 +351,13 @@ func (rc *regionCase) grown(duplex bool) float64 {
 	return max(0, min(1, (rc.load-1)/(2*(risen-1))))
 }
 
-// rose is the evidence of risen load against failures and slow parts, and for jobs.
+// rose is the evidence of risen load, of a region or where its traffic ends on a grid, against failures and slow parts, and for jobs.
 func (rc *regionCase) rose() float64 {
-	if rc.load <= risen {
+	load := max(rc.load, rc.arrives)
+	if load <= risen {
 		return 0
 	}
-	return min(mostRose, loadRose*math.Log2(rc.load/risen))
+	return min(mostRose, loadRose*math.Log2(load/risen))
 }
 
 // slowLinkScore rates the cause that a link without a logged failure carries less than before. If a cable died at the same
@@ -362,9 +371,9 @@ func (s *Stage) slowLinkScore(rc *regionCase) float64 {
 	case rc.back.Kind == schema.RootLinkCapacity && rc.back.Slower && rc.onset >= 0:
 		return slowLinkFell
 	case rc.neck.Slower && rc.neck.Cannot && rc.neck.Before(&rc.drain):
-		return slowLinkMeasured - rc.rose()
+		return slowLinkMeasured - rc.rose() - endsElsewhere(1-rc.atNodes())
 	case rc.neck.Slower && rc.neck.Before(&rc.drain):
-		return slowLinkFell + slowLinkLost*(rc.neck.Lost-(1-root.ClearlyLess)) - rc.rose()
+		return slowLinkFell + slowLinkLost*(rc.neck.Lost-(1-root.ClearlyLess)) - rc.rose() - endsElsewhere(1-rc.atNodes())
 	}
 	return math.Inf(-1)
 }

@@ -55,9 +55,7 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 // sent there.
 func (rc *regionCase) takesLess() float64 {
 	score := slowHostGrid - slowHostArrives*doublings(rc.arrives) - slowHostLoad*doublings(rc.load)
-	if rc.endings.OfMeans && rc.endings.Any.Found {
-		score += math.Log(2 * max(leastAtNodes, rc.endings.AtNodes))
-	}
+	score -= endsElsewhere(rc.atNodes())
 	if rc.drain.Meeting.Grew {
 		score -= slowHostGrew
 	}
@@ -74,8 +72,25 @@ func (rc *regionCase) takesLess() float64 {
 	return score
 }
 
-// leastAtNodes is the minimum probability that back pressure ends at nodes if it seems to end at a link.
-const leastAtNodes = .02
+// atNodes is the probability that the back pressure of a region of a grid ends at a switch's nodes, not at a link. A tree that fits almost
+// exactly does.
+func (rc *regionCase) atNodes() float64 {
+	switch {
+	case !rc.endings.Any.Found:
+		return .5
+	case rc.drain.Fit >= exactFit:
+		return 1
+	}
+	return rc.endings.AtNodes
+}
+
+// endsElsewhere is the evidence, log odds, against a cause by the probability that back pressure ends where it would with that.
+func endsElsewhere(probability float64) float64 {
+	return -math.Log(min(1, 2*max(leastEnding, probability)))
+}
+
+// leastEnding is the minimum of that probability, however surely back pressure seems to end elsewhere.
+const leastEnding = .02
 
 // mostDoublings bounds the evidence of a ratio of loads: ratios of small loads are mostly noise.
 const mostDoublings = 2

@@ -56,7 +56,9 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	switch most := max(jobs, broken, host); {
 	case rc.unlisted > max(most, 1): // known to exist, only its name is not
 	case most < s.cfg.MinConfidence*sum || most <= 1 || rc.unlisted > most:
-		calibrated = unknownCalibration
+		if calibrated = unknownCalibration; s.graph.Duplex() && s.router.Grid != nil {
+			calibrated = unknownOnGrids
+		}
 	case most == jobs:
 		v.accused = accused
 		rc.jobs[0].exchanges = s.graph.Duplex() && s.loadsExchange(rc.jobs[0].job, p)
@@ -80,10 +82,12 @@ type calibration struct{ slope, offset float64 }
 
 // Verdicts that name a cause are right more often than the scores say, as fitted on the training seeds of incidents (package bench).
 // Verdicts of an unknown cause are right less often, as fitted in two other simulators: the scores' zero assumes that a culprit
-// missing from all tables is as common as any other, and of two equally likely causes one is right.
+// missing from all tables is as common as any other, and of two equally likely causes one is right. On grids they are right less
+// depending on that, as fitted in three others: no port shows who sends, so a culprit in no table looks like several suspects.
 var (
 	causeCalibration   = calibration{slope: 1, offset: .9}
 	unknownCalibration = calibration{slope: 1.6, offset: -2.3}
+	unknownOnGrids     = calibration{slope: .8, offset: -1}
 )
 
 // mostConfident bounds confidence: even on the incidents of package bench, one in a hundred of the verdicts with the most evidence

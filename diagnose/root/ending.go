@@ -24,6 +24,8 @@ const (
 	surely, quiet = .15, .01
 	// surelyNot limits the probability that back pressure ends at nodes, for a link to be called slow.
 	surelyNot = .2
+	// leastLeft is the share of its load before that a link which lost rate still carries: at least one of its eight lanes is left.
+	leastLeft = 1. / 8
 	// leastShown is added to a share before its log is taken; rounds limits how many links in a row are followed.
 	leastShown, rounds = .02, 10
 )
@@ -96,10 +98,9 @@ func (f *Finder) Endings(p *Pressure, d *Drain) (found Endings) {
 	return found
 }
 
-// AtSlowLink reports whether back pressure ends at a link that carries clearly less than before the onset, if readings are means: other
-// readings show directly whether a link is full.
+// AtSlowLink reports whether back pressure ends at a link that carries clearly less than before the onset.
 func (e *Endings) AtSlowLink() bool {
-	return e.OfMeans && e.Link.Found && e.AtNodes < surelyNot && e.Link.Lost > 1-ClearlyLess
+	return e.Link.Found && e.AtNodes < surelyNot && e.Link.Lost > 1-ClearlyLess && e.Link.Lost <= 1-leastLeft
 }
 
 // Neck is the link at which it ends.

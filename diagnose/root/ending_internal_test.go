@@ -33,7 +33,7 @@ func TestBackPressureEnds(t *testing.T) {
 		{name: "a full link", links: with("2,3,3>2,4,3", shows{1, 55, 20}), link: "2,3,3>2,4,3", means: true},
 		{name: "nodes", links: nodes, means: true},
 		{name: "nodes, no means", links: nodes},
-		{name: "a link that lost rate, no means", links: with("2,3,3>2,4,3", shows{1, 8, 40}), link: "2,3,3>2,4,3"},
+		{name: "a link that lost rate, no means", links: with("2,3,3>2,4,3", shows{1, 8, 40}), link: "2,3,3>2,4,3", isSlow: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u := newTiedUp(t)
