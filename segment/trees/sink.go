@@ -9,6 +9,7 @@ type sink struct {
 	first      int32 // first sink of its component
 	bit        uint8 // in its component's masks; sinks past lastBit share that
 	isLeaf     bool
+	hasPort    bool    // a link to a host ends there
 	links      int     // that enter it and wait there: from switches, or from hosts too if these are few
 	hostLinks  int     // those of them that come from hosts
 	stall      float64 // mean of links
