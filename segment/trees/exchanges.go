@@ -52,6 +52,9 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 	for _, x := range c.rises {
 		a, b := c.level.Find(x.from), c.level.Find(x.to)
 		p, q := c.levels[a], c.levels[b]
+		if s.all[x.from].beginsTree() || s.all[x.to].beginsTree() {
+			continue
+		}
 		if a == b || !c.areUneven(&s.all[x.from], &s.all[x.to]) && math.Abs(p.stall()-q.stall()) >= levelError(t, &p, &q) {
 			continue
 		}
@@ -59,6 +62,35 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 		c.levels[a], c.levels[b] = plateau{}, plateau{}
 		c.levels[c.level.Find(a)] = plateau{p.sinks + q.sinks, p.links + q.links, p.sum + q.sum, p.sendsToo && q.sendsToo}
 	}
+	c.findGuests(t, s)
+}
+
+// findGuests finds the leaves that are level with others, but where a tree begins, too: each counts for the nearest set.
+func (c *causes) findGuests(t *trees, s *sinks) {
+	for _, x := range c.rises {
+		a, b := x.from, x.to
+		if s.all[b].beginsTree() {
+			a, b = b, a
+		}
+		if !s.all[a].beginsTree() || s.all[b].beginsTree() || c.guest[a] >= 0 {
+			continue
+		}
+		if p := &c.levels[c.level.Find(b)]; math.Abs(p.stall()-c.levels[a].stall()) < levelError(t, p, &c.levels[a]) {
+			c.guest[a] = c.level.Find(b)
+			p.sinks++
+		}
+	}
+}
+
+// isLevel reports whether two sinks are at one level.
+func (c *causes) isLevel(a, b int32) bool {
+	home := func(a int32) int32 {
+		if c.guest[a] >= 0 {
+			return c.guest[a]
+		}
+		return c.level.Find(a)
+	}
+	return home(a) == home(b)
 }
 
 // mayBeLevel reports whether two sinks at leaves share their sources with others and each is reached from the other's
@@ -203,6 +235,10 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 		return
 	}
 	own := c.level.Find(a)
+	if g := c.guest[a]; g >= 0 && c.levels[g].isExchange() {
+		c.double[a] = [2]int32{g, a}
+		return
+	}
 	if x.port > 0 && !x.hasManyPorts() && !c.levels[own].isExchange() {
 		best := math.Inf(1)
 		for b := first; b < end; b++ {
@@ -236,6 +272,30 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 
 // addsTree reports whether a sink's own tree adds to an exchange there.
 func (c *causes) addsTree(a int32) bool { return c.double[a][0] != noDouble && c.double[a][1] == a }
+
+// isRaised reports whether what waits at a leaf stalls, as a whole, more than an exchange in which the leaf takes part.
+func (c *causes) isRaised(t *trees, s *sinks, a int32) bool {
+	x, p := &s.all[a], &c.levels[c.double[a][0]]
+	return x.deviation < unevenDeviations && x.stall-p.stall() >= t.noise.meanError(x.stall, x.links, p.links)
+}
+
+// restAt is what the tree of such a leaf adds to the exchange on the links where it shows, or the stall of its port.
+func (c *causes) restAt(t *trees, s *sinks, a int32) float64 {
+	x, level := &s.all[a], c.levels[c.double[a][0]].stall()
+	if c.isRaised(t, s, a) {
+		return x.stall - level
+	}
+	sum, n := 0., 0.
+	for _, i := range t.into.of(x.device) {
+		if s.feeding[i] == a && t.isClearlyAbove(t.stall[i], level) {
+			sum, n = sum+t.stall[i]-level, n+1
+		}
+	}
+	if n == 0 {
+		return x.port
+	}
+	return sum / n
+}
 
 // sendsInto reports whether most hosts at a's switch lead to b, stalled nearly as much as a plateau.
 func sendsInto(t *trees, s *sinks, a, b int32, stall float64) bool {
