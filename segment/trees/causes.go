@@ -263,7 +263,8 @@ func (c *causes) findWide(s *sinks, first, end int32) {
 	}
 }
 
-// joinContained joins a sink without hosts with the sink at a leaf that most of its sources lead to.
+// joinContained joins a sink without hosts with the sink at a leaf that most of its sources lead to, of several the one
+// nearest in stall.
 func (c *causes) joinContained(t *trees, s *sinks, a, first, end int32) {
 	x := &s.all[a]
 	if x.isLeaf || x.port > 0 || x.bit == lastBit || c.wide[a] >= fewestMeeting {
@@ -275,7 +276,7 @@ func (c *causes) joinContained(t *trees, s *sinks, a, first, end int32) {
 		if !y.isLeaf || y.links < minFeeders || y.bit == lastBit || !t.mayReach(x.device, y.device) {
 			continue
 		}
-		if both := c.evidence.two[min(x.bit, y.bit)][max(x.bit, y.bit)]; both > most {
+		if both := c.evidence.two[min(x.bit, y.bit)][max(x.bit, y.bit)]; both > most || both == most && best >= 0 && ratio(x.stall, y.stall) > ratio(x.stall, s.all[best].stall) {
 			best, most = b, both
 		}
 	}
