@@ -244,7 +244,7 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 		for b := first; b < end; b++ {
 			p := c.levels[b]
 			rest := x.stall - p.stall()
-			if !p.isExchange() || rest <= leastRest*x.port || rest >= mostRest*x.port || !sendsInto(t, s, a, b, p.stall()) {
+			if !p.isExchange() || rest <= -levelError(t, &p, &c.levels[a]) || rest >= mostRest*x.port || !sendsInto(t, s, a, b, p.stall()) {
 				continue
 			}
 			if off := math.Abs(rest - usualRest*x.port); off < best {
