@@ -276,25 +276,27 @@ func (c *causes) addsTree(a int32) bool { return c.double[a][0] != noDouble && c
 // isRaised reports whether what waits at a leaf stalls, as a whole, more than an exchange in which the leaf takes part.
 func (c *causes) isRaised(t *trees, s *sinks, a int32) bool {
 	x, p := &s.all[a], &c.levels[c.double[a][0]]
-	return x.deviation < unevenDeviations && x.stall-p.stall() >= t.noise.meanError(x.stall, x.links, p.links)
+	return x.deviation < unevenDeviations && x.level-p.stall() >= levelError(t, p, &plateau{links: x.levels, sum: x.levelSum})
 }
 
-// restAt is what the tree of such a leaf adds to the exchange on the links where it shows, or the stall of its port.
+// restAt is what the tree of such a leaf adds to the exchange on the links where it shows; the stall of its port if that is
+// little: its traffic then hardly comes from other leaves.
 func (c *causes) restAt(t *trees, s *sinks, a int32) float64 {
 	x, level := &s.all[a], c.levels[c.double[a][0]].stall()
-	if c.isRaised(t, s, a) {
-		return x.stall - level
-	}
-	sum, n := 0., 0.
-	for _, i := range t.into.of(x.device) {
-		if s.feeding[i] == a && t.isClearlyAbove(t.stall[i], level) {
-			sum, n = sum+t.stall[i]-level, n+1
+	rest := x.level - level
+	if !c.isRaised(t, s, a) {
+		sum, n := 0., 0.
+		for _, i := range t.into.of(x.device) {
+			if s.feeding[i] == a && t.isClearlyAbove(t.stall[i], level) {
+				sum, n = sum+t.stall[i]-level, n+1
+			}
 		}
+		rest = sum / max(1, n)
 	}
-	if n == 0 {
+	if rest <= leastRest*x.port {
 		return x.port
 	}
-	return sum / n
+	return rest
 }
 
 // sendsInto reports whether most hosts at a's switch lead to b, stalled nearly as much as a plateau.

@@ -172,7 +172,7 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 func (h *shares) setBeside(t *trees, s *sinks, c *causes, i, a int32) {
 	x, exchange := &s.all[a], c.double[a][0]
 	level := c.levels[exchange].stall()
-	rest := x.stall - level
+	rest := x.level - level
 	if !c.isRaised(t, s, a) {
 		if rest = t.stall[i] - level; !t.isClearlyAbove(t.stall[i], level) {
 			h.misfit[i] = math.Abs(rest) / t.noise.sigma(t.stall[i])
