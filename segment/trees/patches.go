@@ -26,6 +26,7 @@ type patches struct {
 	all        []patch
 	byPod      []podPatch
 	exchanging []exchanging
+	waiting    []exchanging
 	order      []int32 // of all, by set
 	nodes      []int32 // of one region
 	deadEnds   deadEnds
