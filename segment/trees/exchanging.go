@@ -25,6 +25,7 @@ type exchanging struct {
 const (
 	nearlyAll      = .85 // share of a leaf's hosts, of a region's links and of its hosts
 	wholeGroup     = .8  // share of a pod's or group's hosts
+	mostShared     = .25 // of the hosts of such regions: two trees share hosts, parts of an exchange divide them
 	exchangeErrors = 2.5 // standard errors by which means of one exchange may differ
 	pieceSpreads   = 1.5 // spreads of its hosts by which a leaf's mean may differ from the exchange's
 	waitSigmas     = 3   // deviations of the noise by which hosts that wait a little are above calm ones on average
@@ -82,17 +83,21 @@ func (p *patches) joinWholeGroups(m *Method) {
 func (p *patches) areWholeGroup(m *Method, regions []exchanging) bool {
 	m.isWaiting = scratch.Slice(m.isWaiting, len(m.links))
 	clear(m.isWaiting)
-	waiting, all, links, off := 0, 0, 0., 0.
+	waiting, twice, all, links, off := 0, 0, 0, 0., 0.
 	for _, x := range regions {
 		for _, i := range p.left[p.all[x.patch].begin:p.all[x.patch].end] {
 			links, off = links+1, off+min(mostMisfit, m.shares.misfit[i])
-			if m.fromHost(i) && !m.isWaiting[i] {
+			switch {
+			case !m.fromHost(i):
+			case m.isWaiting[i]:
+				twice++
+			default:
 				m.isWaiting[i] = true
 				waiting++
 			}
 		}
 	}
-	if off < leastMisfit*links {
+	if off < leastMisfit*links || float64(twice) > mostShared*float64(waiting) {
 		return false
 	}
 	w := m.waits
