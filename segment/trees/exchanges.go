@@ -65,34 +65,6 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 	c.findGuests(t, s)
 }
 
-// findGuests finds the leaves that are level with others, but where a tree begins, too: each counts for the nearest set.
-func (c *causes) findGuests(t *trees, s *sinks) {
-	for _, x := range c.rises {
-		a, b := x.from, x.to
-		if s.all[b].beginsTree() {
-			a, b = b, a
-		}
-		if !s.all[a].beginsTree() || s.all[b].beginsTree() || c.guest[a] >= 0 {
-			continue
-		}
-		if p := &c.levels[c.level.Find(b)]; math.Abs(p.stall()-c.levels[a].stall()) < levelError(t, p, &c.levels[a]) {
-			c.guest[a] = c.level.Find(b)
-			p.sinks++
-		}
-	}
-}
-
-// isLevel reports whether two sinks are at one level.
-func (c *causes) isLevel(a, b int32) bool {
-	home := func(a int32) int32 {
-		if c.guest[a] >= 0 {
-			return c.guest[a]
-		}
-		return c.level.Find(a)
-	}
-	return home(a) == home(b)
-}
-
 // mayBeLevel reports whether two sinks at leaves share their sources with others and each is reached from the other's
 // leaf.
 func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
@@ -221,9 +193,8 @@ func (c *causes) takesPart(s *sinks, leaf, cause int32) bool {
 }
 
 const (
-	// A sink's stall in excess of an exchange's is a tree's if it is leastRest to mostRest of its port's, usually
-	// usualRest,
-	leastRest, mostRest, usualRest = .3, 1.15, .8
+	// A tree may add to an exchange up to mostRest of its port's stall, usually usualRest,
+	mostRest, usualRest = 1.15, .8
 	// and if most hosts there take part in the exchange, at no less than that share of its stall.
 	partnerStall = .8
 )
@@ -272,32 +243,6 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 
 // addsTree reports whether a sink's own tree adds to an exchange there.
 func (c *causes) addsTree(a int32) bool { return c.double[a][0] != noDouble && c.double[a][1] == a }
-
-// isRaised reports whether what waits at a leaf stalls, as a whole, more than an exchange in which the leaf takes part.
-func (c *causes) isRaised(t *trees, s *sinks, a int32) bool {
-	x, p := &s.all[a], &c.levels[c.double[a][0]]
-	return x.deviation < unevenDeviations && x.level-p.stall() >= levelError(t, p, &plateau{links: x.levels, sum: x.levelSum})
-}
-
-// restAt is what the tree of such a leaf adds to the exchange on the links where it shows; the stall of its port if that is
-// little: its traffic then hardly comes from other leaves.
-func (c *causes) restAt(t *trees, s *sinks, a int32) float64 {
-	x, level := &s.all[a], c.levels[c.double[a][0]].stall()
-	rest := x.level - level
-	if !c.isRaised(t, s, a) {
-		sum, n := 0., 0.
-		for _, i := range t.into.of(x.device) {
-			if s.feeding[i] == a && t.isClearlyAbove(t.stall[i], level) {
-				sum, n = sum+t.stall[i]-level, n+1
-			}
-		}
-		rest = sum / max(1, n)
-	}
-	if rest <= leastRest*x.port {
-		return x.port
-	}
-	return rest
-}
 
 // sendsInto reports whether most hosts at a's switch lead to b, stalled nearly as much as a plateau.
 func sendsInto(t *trees, s *sinks, a, b int32, stall float64) bool {

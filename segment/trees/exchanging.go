@@ -65,7 +65,8 @@ func (p *patches) joinExchanging(m *Method) {
 	}
 }
 
-// joinWholeGroups joins the regions without a visible receiver of a pod or group of which together nearly all hosts wait.
+// joinWholeGroups joins the regions within a pod or group that show no receiver, if nearly all of its hosts wait in them, each
+// mostly in one, and their links are explained badly: an exchange of few partners shows as trees at its fullest receivers.
 func (p *patches) joinWholeGroups(m *Method) {
 	slices.SortFunc(p.waiting, func(a, b exchanging) int { return cmp.Or(cmp.Compare(a.below, b.below), cmp.Compare(a.patch, b.patch)) })
 	for first, end := 0, 0; first < len(p.waiting); first = end {
@@ -81,18 +82,18 @@ func (p *patches) joinWholeGroups(m *Method) {
 
 // areWholeGroup reports whether of the hosts of a pod or group nearly all wait in the given regions.
 func (p *patches) areWholeGroup(m *Method, regions []exchanging) bool {
-	m.isWaiting = scratch.Slice(m.isWaiting, len(m.links))
-	clear(m.isWaiting)
+	p.isWaiting = scratch.Slice(p.isWaiting, len(m.links))
+	clear(p.isWaiting)
 	waiting, twice, all, links, off := 0, 0, 0, 0., 0.
 	for _, x := range regions {
 		for _, i := range p.left[p.all[x.patch].begin:p.all[x.patch].end] {
 			links, off = links+1, off+min(mostMisfit, m.shares.misfit[i])
 			switch {
 			case !m.fromHost(i):
-			case m.isWaiting[i]:
+			case p.isWaiting[i]:
 				twice++
 			default:
-				m.isWaiting[i] = true
+				p.isWaiting[i] = true
 				waiting++
 			}
 		}

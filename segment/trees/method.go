@@ -8,14 +8,13 @@ import (
 // Method finds congestion trees on a graph of directed links, in the steps of the package comment.
 type Method struct {
 	trees
-	noiseOf   NoiseEstimator
-	sinks     sinks
-	causes    causes
-	shares    shares
-	patches   patches
-	layers    layers
-	roots     []root // by group of the last step
-	isWaiting []bool // by node: see areWholeGroup
+	noiseOf NoiseEstimator
+	sinks   sinks
+	causes  causes
+	shares  shares
+	patches patches
+	layers  layers
+	roots   []root // by group of the last step
 
 	minMean  float64
 	minLinks int // 0: as many as chance does not make

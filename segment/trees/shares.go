@@ -167,23 +167,6 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 	return true
 }
 
-// setBeside gives a node that waits at a leaf, where a tree begins and which takes part in an exchange, its parts: the
-// exchange, and the tree if all that waits there stalls more than the exchange, or this node clearly does.
-func (h *shares) setBeside(t *trees, s *sinks, c *causes, i, a int32) {
-	x, exchange := &s.all[a], c.double[a][0]
-	level := c.levels[exchange].stall()
-	rest := x.level - level
-	if !c.isRaised(t, s, a) {
-		if rest = t.stall[i] - level; !t.isClearlyAbove(t.stall[i], level) {
-			h.misfit[i] = math.Abs(rest) / t.noise.sigma(t.stall[i])
-			h.of[i].set(part{cause: c.sets.Find(exchange), stall: t.stall[i]})
-			return
-		}
-		h.misfit[i] = 0
-	}
-	h.of[i].set(part{cause: c.sets.Find(exchange), stall: level}, part{cause: c.sets.Find(a), stall: rest})
-}
-
 // predict collects the causes of what a node waits for.
 func (h *shares) predict(t *trees, i int32) {
 	for _, j := range t.after(i) {
