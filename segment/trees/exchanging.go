@@ -167,7 +167,7 @@ func (p *patches) exchangingAt(m *Method, k int32) (exchanging, bool) {
 			sending++
 		}
 	}
-	if isOne && inside >= nearlyAll*float64(len(nodes)) && x.root.link == schema.NoLink {
+	if isOne && inside >= nearlyAll*float64(len(nodes)) && !m.showsTree(x.root) {
 		out.hosts = int(n)
 	}
 	out.isLevel = n+ups >= nearlyAll*float64(len(nodes))
@@ -188,6 +188,15 @@ func (t *trees) isReceiver(r root) bool {
 		return r.link != schema.NoLink
 	}
 	return !t.waitsToSend(t.waits.to[r.link])
+}
+
+// showsTree reports whether a root is a link, or a leaf at which what waits does so for few ports.
+func (m *Method) showsTree(r root) bool {
+	if r.device == noDevice || r.link != schema.NoLink {
+		return r.link != schema.NoLink
+	}
+	a := m.sinks.at[r.device]
+	return a >= 0 && m.sinks.all[a].waitsForFew
 }
 
 // allSend reports whether nearly all hosts of a leaf wait, even if some too little to count, or nearly all its uplinks.
