@@ -94,7 +94,7 @@ func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 	if hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
 		return true
 	}
-	return reachesUp(t, s, a, b, 1) && reachesUp(t, s, b, a, 1)
+	return (x.isUnread || reachesUp(t, s, a, b, 1)) && (y.isUnread || reachesUp(t, s, b, a, 1))
 }
 
 const (

@@ -28,6 +28,7 @@ type sink struct {
 	levels      int     // number
 	deviation   float64 // of the links from switches, or from hosts if few, in deviations of the noise
 	sendsToo    bool    // most of the leaf's hosts or uplinks stall, too
+	isUnread    bool    // nothing that the leaf or its hosts send is measured, so that it may send
 	isReceiver  bool    // see showsReceiver; never of an odd link
 	waitsForFew bool    // see showsFewPorts
 	isTwin      bool    // see areTwins

@@ -266,7 +266,8 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 			}
 		}
 	}
-	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1] || x.portsSend()
+	x.isUnread = measured == [2]int{}
+	x.sendsToo = x.isUnread || 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1] || x.portsSend()
 	more, m := sumNear(s.sample, middle, within)
 	if n += m; n > 0 {
 		sum += more
