@@ -19,6 +19,7 @@ type causes struct {
 	rises     []rise
 	uneven    float64 // see unevenOf
 	double    [][2]int32
+	guest     []int32   // by sink where a tree begins: the level set that the leaf takes part in, or -1
 	thin      []bool    // by cause: see findThin
 	count     []int     // by cause: its links
 	wide      []int32   // by sink: see findWide
@@ -74,9 +75,10 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.level.Reset(n)
 	c.levels, c.double, c.wide = scratch.Slice(c.levels, n), scratch.Slice(c.double, n), scratch.Slice(c.wide, n)
 	clear(c.levels)
+	c.guest = scratch.Slice(c.guest, n)
 	clear(c.wide)
 	for a := range c.double {
-		c.double[a] = [2]int32{noDouble, noDouble}
+		c.double[a], c.guest[a] = [2]int32{noDouble, noDouble}, -1
 	}
 	c.listMasks(t, s)
 	for first, end := 0, 0; first < n; first = end {
@@ -228,7 +230,7 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	if !x.isLeaf && !y.isLeaf {
 		return share >= transitShared && ratio(x.stall, y.stall) >= transitRatio
 	}
-	isLevel := c.level.Find(a) == c.level.Find(b)
+	isLevel := c.isLevel(a, b)
 	if isLevel && exchange {
 		return true
 	}
@@ -261,7 +263,8 @@ func (c *causes) findWide(s *sinks, first, end int32) {
 	}
 }
 
-// joinContained joins a sink without hosts with the sink at a leaf that most of its sources lead to.
+// joinContained joins a sink without hosts with the sink at a leaf that most of its sources lead to, of several the one
+// nearest in stall.
 func (c *causes) joinContained(t *trees, s *sinks, a, first, end int32) {
 	x := &s.all[a]
 	if x.isLeaf || x.port > 0 || x.bit == lastBit || c.wide[a] >= fewestMeeting {
@@ -273,7 +276,7 @@ func (c *causes) joinContained(t *trees, s *sinks, a, first, end int32) {
 		if !y.isLeaf || y.links < minFeeders || y.bit == lastBit || !t.mayReach(x.device, y.device) {
 			continue
 		}
-		if both := c.evidence.two[min(x.bit, y.bit)][max(x.bit, y.bit)]; both > most {
+		if both := c.evidence.two[min(x.bit, y.bit)][max(x.bit, y.bit)]; both > most || both == most && best >= 0 && ratio(x.stall, y.stall) > ratio(x.stall, s.all[best].stall) {
 			best, most = b, both
 		}
 	}

@@ -36,6 +36,7 @@
 //	3. Which sinks have the same cause? A cause is a set of sinks, an exchange if they are leaves that exchange.
 //	causes.go            sinks that share their sources
 //	exchanges.go         leaves at one level; where two causes add up
+//	guests.go            leaves of an exchange where a tree begins, too
 //	joins.go             the order of the joins below, which need step 4, and are followed by it
 //	closed.go            leaves that receive from each other alone
 //	cliques.go           routers that wait for each other, any three of them

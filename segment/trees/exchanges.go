@@ -52,6 +52,9 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 	for _, x := range c.rises {
 		a, b := c.level.Find(x.from), c.level.Find(x.to)
 		p, q := c.levels[a], c.levels[b]
+		if s.all[x.from].beginsTree() || s.all[x.to].beginsTree() {
+			continue
+		}
 		if a == b || !c.areUneven(&s.all[x.from], &s.all[x.to]) && math.Abs(p.stall()-q.stall()) >= levelError(t, &p, &q) {
 			continue
 		}
@@ -59,6 +62,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 		c.levels[a], c.levels[b] = plateau{}, plateau{}
 		c.levels[c.level.Find(a)] = plateau{p.sinks + q.sinks, p.links + q.links, p.sum + q.sum, p.sendsToo && q.sendsToo}
 	}
+	c.findGuests(t, s)
 }
 
 // mayBeLevel reports whether two sinks at leaves share their sources with others and each is reached from the other's
@@ -90,7 +94,7 @@ func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
 	if hostShare(t, s, a, b) >= exchangeHosts && hostShare(t, s, b, a) >= exchangeHosts {
 		return true
 	}
-	return reachesUp(t, s, a, b, 1) && reachesUp(t, s, b, a, 1)
+	return (x.isUnread || reachesUp(t, s, a, b, 1)) && (y.isUnread || reachesUp(t, s, b, a, 1))
 }
 
 const (
@@ -189,9 +193,8 @@ func (c *causes) takesPart(s *sinks, leaf, cause int32) bool {
 }
 
 const (
-	// A sink's stall in excess of an exchange's is a tree's if it is leastRest to mostRest of its port's, usually
-	// usualRest,
-	leastRest, mostRest, usualRest = .3, 1.15, .8
+	// A tree may add to an exchange up to mostRest of its port's stall, usually usualRest,
+	mostRest, usualRest = 1.15, .8
 	// and if most hosts there take part in the exchange, at no less than that share of its stall.
 	partnerStall = .8
 )
@@ -203,12 +206,16 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 		return
 	}
 	own := c.level.Find(a)
+	if g := c.guest[a]; g >= 0 && c.levels[g].isExchange() {
+		c.double[a] = [2]int32{g, a}
+		return
+	}
 	if x.port > 0 && !x.hasManyPorts() && !c.levels[own].isExchange() {
 		best := math.Inf(1)
 		for b := first; b < end; b++ {
 			p := c.levels[b]
 			rest := x.stall - p.stall()
-			if !p.isExchange() || rest <= leastRest*x.port || rest >= mostRest*x.port || !sendsInto(t, s, a, b, p.stall()) {
+			if !p.isExchange() || rest <= -levelError(t, &p, &c.levels[a]) || rest >= mostRest*x.port || !sendsInto(t, s, a, b, p.stall()) {
 				continue
 			}
 			if off := math.Abs(rest - usualRest*x.port); off < best {

@@ -26,8 +26,10 @@ type patches struct {
 	all        []patch
 	byPod      []podPatch
 	exchanging []exchanging
-	order      []int32 // of all, by set
-	nodes      []int32 // of one region
+	waiting    []exchanging // regions of one pod or group: see joinWholeGroups
+	isWaiting  []bool       // by node
+	order      []int32      // of all, by set
+	nodes      []int32      // of one region
 	deadEnds   deadEnds
 	pieces     pieces
 }

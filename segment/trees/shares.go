@@ -160,9 +160,9 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 	case double[1] != a:
 		h.of[i].set(part{cause: c.sets.Find(double[0]), stall: c.levels[double[0]].stall()}, part{cause: c.sets.Find(double[1]), stall: c.levels[double[1]].stall()})
 	case toHost:
-		h.of[i].set(part{cause: c.sets.Find(a), stall: x.stall - c.levels[double[0]].stall()})
+		h.of[i].set(part{cause: c.sets.Find(a), stall: c.restAt(t, s, a)})
 	default:
-		h.of[i].set(part{cause: c.sets.Find(double[0]), stall: c.levels[double[0]].stall()}, part{cause: c.sets.Find(a), stall: x.stall - c.levels[double[0]].stall()})
+		h.setBeside(t, s, c, i, a)
 	}
 	return true
 }

@@ -9,6 +9,7 @@ type sink struct {
 	first      int32 // first sink of its component
 	bit        uint8 // in its component's masks; sinks past lastBit share that
 	isLeaf     bool
+	hasPort    bool    // a link to a host ends there
 	links      int     // that enter it and wait there: from switches, or from hosts too if these are few
 	hostLinks  int     // those of them that come from hosts
 	stall      float64 // mean of links
@@ -27,6 +28,7 @@ type sink struct {
 	levels      int     // number
 	deviation   float64 // of the links from switches, or from hosts if few, in deviations of the noise
 	sendsToo    bool    // most of the leaf's hosts or uplinks stall, too
+	isUnread    bool    // nothing that the leaf or its hosts send is measured, so that it may send
 	isReceiver  bool    // see showsReceiver; never of an odd link
 	waitsForFew bool    // see showsFewPorts
 	isTwin      bool    // see areTwins

@@ -64,7 +64,8 @@ func (s *sinks) unite(t *trees) {
 	}
 }
 
-// list numbers the sinks: by component, then the heaviest first, ties by name.
+// list numbers the sinks: by component, then those with a port first, as only lastBit of them are told apart, then the
+// heaviest first, ties by name.
 func (s *sinks) list(t *trees) {
 	n := int32(len(t.links))
 	for i := range n {
@@ -78,10 +79,11 @@ func (s *sinks) list(t *trees) {
 		}
 		x := &s.all[s.at[d]]
 		x.weight += t.stall[i]
+		x.hasPort = x.hasPort || t.port[i]
 		x.isLeaf = x.isLeaf || x.odd < 0 && t.waits.toHost(t.links[i]) // at a higher switch: the port of an aggregation node
 	}
 	slices.SortFunc(s.all, func(a, b sink) int {
-		return cmp.Or(cmp.Compare(a.component, b.component), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]), t.compareEnds(a.odd, b.odd))
+		return cmp.Or(cmp.Compare(a.component, b.component), compareTrue(a.hasPort, b.hasPort), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]), t.compareEnds(a.odd, b.odd))
 	})
 	first := int32(0)
 	for i := range s.all {
@@ -92,6 +94,17 @@ func (s *sinks) list(t *trees) {
 		s.all[i].bit = uint8(min(lastBit, int32(i)-first))
 		s.at[s.all[i].place] = int32(i)
 	}
+}
+
+// compareTrue orders true before false.
+func compareTrue(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // sinkAt creates the sink at a place.
@@ -253,7 +266,8 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 			}
 		}
 	}
-	x.sendsToo = 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1] || x.portsSend()
+	x.isUnread = measured == [2]int{}
+	x.sendsToo = x.isUnread || 2*stalled[0] > measured[0] || 2*stalled[1] > measured[1] || x.portsSend()
 	more, m := sumNear(s.sample, middle, within)
 	if n += m; n > 0 {
 		sum += more

@@ -1,0 +1,78 @@
+package trees
+
+import "math"
+
+// leastRest is the share of its port's stall that a tree adds at least to what waits at its leaf, if its traffic comes
+// from other leaves.
+const leastRest = .3
+
+// findGuests finds the leaves that are level with others, but where a tree begins, too: each counts for the nearest set.
+func (c *causes) findGuests(t *trees, s *sinks) {
+	for _, x := range c.rises {
+		a, b := x.from, x.to
+		if s.all[b].beginsTree() {
+			a, b = b, a
+		}
+		if !s.all[a].beginsTree() || s.all[b].beginsTree() || c.guest[a] >= 0 {
+			continue
+		}
+		if p := &c.levels[c.level.Find(b)]; math.Abs(p.stall()-c.levels[a].stall()) < levelError(t, p, &c.levels[a]) {
+			c.guest[a] = c.level.Find(b)
+			p.sinks++
+		}
+	}
+}
+
+// isLevel reports whether two sinks are at one level.
+func (c *causes) isLevel(a, b int32) bool {
+	home := func(a int32) int32 {
+		if c.guest[a] >= 0 {
+			return c.guest[a]
+		}
+		return c.level.Find(a)
+	}
+	return home(a) == home(b)
+}
+
+// isRaised reports whether what waits at a leaf stalls, as a whole, more than an exchange in which the leaf takes part.
+func (c *causes) isRaised(t *trees, s *sinks, a int32) bool {
+	x, p := &s.all[a], &c.levels[c.double[a][0]]
+	return x.deviation < unevenDeviations && x.level-p.stall() >= levelError(t, p, &plateau{links: x.levels, sum: x.levelSum})
+}
+
+// restAt is what the tree of such a leaf adds to the exchange on the links where it shows; the stall of its port if that is
+// little: its traffic then hardly comes from other leaves.
+func (c *causes) restAt(t *trees, s *sinks, a int32) float64 {
+	x, level := &s.all[a], c.levels[c.double[a][0]].stall()
+	rest := x.level - level
+	if !c.isRaised(t, s, a) {
+		sum, n := 0., 0.
+		for _, i := range t.into.of(x.device) {
+			if s.feeding[i] == a && t.isClearlyAbove(t.stall[i], level) {
+				sum, n = sum+t.stall[i]-level, n+1
+			}
+		}
+		rest = sum / max(1, n)
+	}
+	if rest <= leastRest*x.port {
+		return x.port
+	}
+	return rest
+}
+
+// setBeside gives a node that waits at a leaf, where a tree begins and which takes part in an exchange, its parts: the
+// exchange, and the tree if all that waits there stalls more than the exchange, or this node clearly does.
+func (h *shares) setBeside(t *trees, s *sinks, c *causes, i, a int32) {
+	x, exchange := &s.all[a], c.double[a][0]
+	level := c.levels[exchange].stall()
+	rest := x.level - level
+	if !c.isRaised(t, s, a) {
+		if rest = t.stall[i] - level; !t.isClearlyAbove(t.stall[i], level) {
+			h.misfit[i] = math.Abs(rest) / t.noise.sigma(t.stall[i])
+			h.of[i].set(part{cause: c.sets.Find(exchange), stall: t.stall[i]})
+			return
+		}
+		h.misfit[i] = 0
+	}
+	h.of[i].set(part{cause: c.sets.Find(exchange), stall: level}, part{cause: c.sets.Find(a), stall: rest})
+}
