@@ -376,3 +376,45 @@ func verify(secret, timestamp, signature string, body []byte, now time.Time, tol
 	}
 	return nil
 }
+
+// The key of signatures is read for each notice, so that a renewed one needs no restart.
+func TestARenewedKeySigns(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	renew := func(key string) {
+		if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const old, renewed = "0123456789abcdef-old", "0123456789abcdef-new"
+	var signed []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		for _, key := range []string{old, renewed} {
+			if verify(key, r.Header.Get(TimestampHeader), r.Header.Get(SignatureHeader), body, time.Now(), time.Minute) == nil {
+				signed = append(signed, key)
+			}
+		}
+	}))
+	defer server.Close()
+	renew(old)
+	var cfg Config
+	cfg.SetDefaults()
+	cfg.Name, cfg.URL, cfg.SecretFile = "test", secret.NewURL(server.URL), file
+	w, err := New(cfg, t.TempDir(), recordtest.New(t, "webhook-test", Reasons()).Recorder, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{old, renewed} {
+		renew(key)
+		if err := w.deliver(t.Context(), &item{Key: "1", Body: []byte("{}")}); err != nil {
+			t.Error(err)
+		}
+	}
+	if !slices.Equal(signed, []string{old, renewed}) {
+		t.Errorf("signed with %v", signed)
+	}
+	renew("short")
+	if err := w.deliver(t.Context(), &item{Key: "1", Body: []byte("{}")}); err == nil || !strings.Contains(err.Error(), "too short") {
+		t.Error(err)
+	}
+}
