@@ -240,6 +240,70 @@ func TestSlurmIsRestoredAfterKill9(t *testing.T) {
 	}
 }
 
+// After kill -9, the next start has another configuration: only weights or only features, another weight, no allowed node.
+// What was changed is restored all the same.
+func TestSlurmIsRestoredUnderAnotherConfiguration(t *testing.T) {
+	c := slurm.Start(t, slurm.Config{Nodes: slurmNodes})
+	c.Output("scontrol", "update", "NodeName=host[0-3]", "AvailableFeatures=calm", "ActiveFeatures=calm")
+	shown := func() string {
+		return weights(t, c) + " " + strings.Join(strings.Fields(c.Output("sinfo", "--noheader", "--Node", "--nodes=host0,host1", "--format=%f %b")), " ")
+	}
+	before := shown()
+	for how, change := range map[string]func(*feedback.Config){
+		"only weights":    func(cfg *feedback.Config) { cfg.Slurm.Feature, cfg.Slurm.ClearFeature = "", "" },
+		"only features":   func(cfg *feedback.Config) { cfg.Slurm.Weight = 0 },
+		"another weight":  func(cfg *feedback.Config) { cfg.Slurm.Weight = 700 },
+		"no allowed node": func(cfg *feedback.Config) { cfg.Slurm.Policy.Allow = []string{"other*"} },
+		"section removed": func(cfg *feedback.Config) {
+			command := cfg.Slurm.Scontrol
+			cfg.Slurm = feedback.DefaultConfig().Slurm
+			cfg.Slurm.Scontrol = command
+		},
+	} {
+		cfg := slurmConfig(c, t.TempDir())
+		cfg.Slurm.Feature, cfg.Slurm.ClearFeature = "congested", "calm"
+		killAfterMarks(t, cfg)
+		if got := shown(); got == before || !strings.Contains(got, "congested") {
+			t.Fatalf("%s: after the kill %s", how, got)
+		}
+		change(&cfg)
+		h := startHub(t, cfg)
+		h.wantAudit(t, "relieve host0 done", "relieve host1 done")
+		if got := shown(); got != before {
+			t.Errorf("%s: after the start %s, want %s", how, got, before)
+		}
+		h.stop(t)
+	}
+}
+
+// Two processes with journals of their own mark the same nodes, and give them back in either order: no change is left behind.
+func TestTwoProcessesOnOneSlurm(t *testing.T) {
+	c := slurm.Start(t, slurm.Config{Nodes: slurmNodes})
+	for _, feature := range []string{"", "congested"} {
+		for first := range 2 {
+			var hubs [2]*hub
+			for i := range hubs {
+				cfg := slurmConfig(c, t.TempDir())
+				cfg.Slurm.Feature = feature
+				hubs[i] = startHub(t, cfg)
+				hubs[i].congest(t, schema.High, "host0")
+				awaitWeights(t, c, "500 1 1 1")
+			}
+			time.Sleep(2 * time.Second) // for the second one to decide
+			hubs[first].stop(t)
+			hubs[1-first].congest(t, schema.High, "host0", "host1")
+			c.Await("the other to mark host1", func() bool { return strings.Contains(weights(t, c), " 500 ") })
+			hubs[1-first].stop(t)
+			if got := weights(t, c); got != "1 1 1 1" {
+				t.Errorf("feature %q, process %d first: %s", feature, first, got)
+			}
+			if got := c.Output("scontrol", "--oneliner", "show", "node", "host0"); strings.Contains(got, "congested") {
+				t.Errorf("process %d first: the feature is left: %s", first, got)
+			}
+		}
+	}
+}
+
 // The host of an analyser is lost with its journal: another process restores its nodes from the audit, without reverting an
 // operator's later changes.
 func TestSlurmMarksOfALostHostAreLifted(t *testing.T) {

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -94,11 +95,11 @@ type ServerConfig struct {
 	URL secret.URL `yaml:"url"`
 	// Replaces the password of the url; better given by the environment or password_file.
 	Password secret.Text `yaml:"password"`
-	// A file with nothing but the password, instead of password; a newline at its end is removed.
+	// A file with nothing but the password, instead of password; a newline at its end is removed. A change needs a restart.
 	PasswordFile string `yaml:"password_file"`
-	// PEM file of the authorities to trust; empty: the system's.
+	// PEM file of the authorities to trust, read again when it changes; empty: the system's.
 	CAFile string `yaml:"ca"`
-	// PEM file of this client's certificate.
+	// PEM file of this client's certificate, read again when it changes.
 	CertFile string `yaml:"cert"`
 	// PEM file of its key.
 	KeyFile string `yaml:"key"`
@@ -145,9 +146,13 @@ func (c *ServerConfig) Options() (*clickhouse.Options, error) {
 		return opts, nil
 	}
 	files := tlsfile.Files{CA: c.CAFile, Cert: c.CertFile, Key: c.KeyFile}
-	loaded, err := files.Load()
+	connections, err := tlsfile.NewClient(files)
 	if err != nil {
 		return nil, err
+	}
+	loaded := connections.Config()
+	if opts.TLS == nil || !opts.TLS.InsecureSkipVerify {
+		opts.TransportFunc = func(t *http.Transport) (http.RoundTripper, error) { return connections.Use(t), nil }
 	}
 	if opts.TLS == nil {
 		opts.TLS = loaded

@@ -29,7 +29,7 @@ type KubernetesConfig struct {
 	Token secret.Text `yaml:"token"`
 	// A file that holds the token instead, read each time; in a cluster the service account's if neither is set.
 	TokenFile string `yaml:"token_file"`
-	// A file of CA certificates for the server's; in a cluster the service account's if it is empty.
+	// A file of CA certificates for the server's, read again when it changes; in a cluster the service account's if it is empty.
 	CA string `yaml:"ca"`
 	// The namespace whose pods are read; empty: all.
 	Namespace string `yaml:"namespace"`
@@ -78,13 +78,11 @@ func (c *KubernetesConfig) Open(env feeds.Env) (feeds.Source, error) {
 		k.cfg.CA = cmp.Or(c.CA, incluster.CAFile)
 	}
 	if k.cfg.CA != "" {
-		trusted, err := (&tlsfile.Files{CA: k.cfg.CA}).Load()
+		connections, err := tlsfile.NewClient(tlsfile.Files{CA: k.cfg.CA})
 		if err != nil {
 			return nil, err
 		}
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.TLSClientConfig = trusted
-		k.client.Transport = transport
+		k.client.Transport = connections.Use(http.DefaultTransport.(*http.Transport).Clone())
 	}
 	s, err := newSource(k, c.Limits, env)
 	if err != nil {

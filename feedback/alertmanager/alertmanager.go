@@ -58,11 +58,10 @@ type active struct {
 
 // Alertmanager sends the alerts of all fabrics.
 type Alertmanager struct {
-	cfg      Config
-	record   *record.Recorder
-	client   *http.Client
-	password string
-	wake     chan struct{}
+	cfg    Config
+	record *record.Recorder
+	client *http.Client
+	wake   chan struct{}
 
 	mu        sync.Mutex // guards alerts and incidents
 	alerts    map[string]*active
@@ -72,16 +71,15 @@ type Alertmanager struct {
 // New returns a sender for a valid configuration. Nothing is sent before Run.
 func New(cfg Config, rec *record.Recorder) (*Alertmanager, error) {
 	files := tlsfile.Files{CA: cfg.CA}
-	config, err := files.Load()
+	connections, err := tlsfile.NewClient(files)
 	if err != nil {
 		return nil, faults.At("feedback.alertmanager", err)
 	}
-	password, err := cfg.Password.Or(cfg.PasswordFile)
-	if err != nil {
+	if _, err := cfg.Password.Or(cfg.PasswordFile); err != nil {
 		return nil, fmt.Errorf("feedback.alertmanager.password_file: %w", err)
 	}
-	return &Alertmanager{cfg: cfg, record: rec, password: password, wake: make(chan struct{}, 1), alerts: map[string]*active{}, incidents: incidents{},
-		client: &http.Client{Timeout: cfg.Timeout, Transport: &http.Transport{TLSClientConfig: config, IdleConnTimeout: time.Minute}}}, nil
+	return &Alertmanager{cfg: cfg, record: rec, wake: make(chan struct{}, 1), alerts: map[string]*active{}, incidents: incidents{},
+		client: &http.Client{Timeout: cfg.Timeout, Transport: connections.Use(&http.Transport{IdleConnTimeout: time.Minute})}}, nil
 }
 
 // Take updates the alerts from a result: its regions are the ones that fire. While the
@@ -281,7 +279,11 @@ func (a *Alertmanager) postTo(ctx context.Context, address string, body []byte) 
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if a.cfg.User != "" {
-		request.SetBasicAuth(a.cfg.User, a.password)
+		password, err := a.cfg.Password.Or(a.cfg.PasswordFile) // it may have been renewed
+		if err != nil {
+			return fmt.Errorf("alertmanager: password_file: %w", err)
+		}
+		request.SetBasicAuth(a.cfg.User, password)
 	}
 	response, err := secret.Do(a.client, request)
 	if err != nil {

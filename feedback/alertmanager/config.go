@@ -22,9 +22,9 @@ type Config struct {
 	User string `yaml:"user"`
 	// The user's password.
 	Password secret.Text `yaml:"password"`
-	// A file that holds the password.
+	// A file that holds the password, read for each request.
 	PasswordFile string `yaml:"password_file"`
-	// The certificate authorities to trust, a PEM file; empty: the system's.
+	// The certificate authorities to trust, a PEM file, read again when it changes; empty: the system's.
 	CA string `yaml:"ca"`
 	// Regions below this severity are not sent: Low, Medium or High.
 	MinSeverity schema.Severity `yaml:"min_severity"`

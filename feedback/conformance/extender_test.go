@@ -9,7 +9,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	v1 "k8s.io/api/core/v1"
@@ -195,4 +197,53 @@ func nodesOf(nodes *v1.NodeList, names *[]string) (all []string) {
 		all = append(all, nodes.Items[i].Name)
 	}
 	return all
+}
+
+// 500 requests at a time while regions change, as of a scheduler that places a large workload: each answer is in the
+// scheduler's form and consistent, and no request waits for another.
+func TestManyRequestsWhileRegionsChange(t *testing.T) {
+	cfg := kubernetes.DefaultConfig().Extender
+	cfg.Enabled, cfg.DryRun, cfg.Allow = true, false, []string{"host*"}
+	e := kubernetes.NewExtender(cfg, recordtest.New(t, "kubernetes-extender", kubernetes.ExtenderReasons()).Recorder, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	hot := func(node string) reconcile.Scores {
+		return reconcile.Scores{Fabric: "ib0", Nodes: []policy.Score{{Node: node, Score: 95}, {Node: "host2", Score: 40}}}
+	}
+	e.Take(hot("host0"))
+	mux := http.NewServeMux()
+	e.Register(mux)
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	stop := make(chan struct{})
+	var changing, asking sync.WaitGroup
+	changing.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				e.Take(hot([]string{"host0", "host1"}[i%2]))
+			}
+		}
+	})
+	filters, priorities := requests(t, "filter"), requests(t, "prioritize")
+	began := time.Now()
+	for i := range 500 {
+		asking.Go(func() {
+			form := []string{"names", "nodes"}[i%2]
+			got := ask[extender.ExtenderFilterResult](t, server, "filter", filters[form])
+			if len(got.FailedNodes) != 1 || got.FailedNodes["host2"] != "" || got.Error != "" {
+				t.Errorf("failed nodes %v, error %q", got.FailedNodes, got.Error)
+			}
+			list := ask[extender.HostPriorityList](t, server, "prioritize", priorities[form])
+			if len(list) != 3 || list[0].Score+list[1].Score != extender.MaxExtenderPriority+1 || list[2].Score != 6 {
+				t.Errorf("priorities %v", list)
+			}
+		})
+	}
+	asking.Wait()
+	close(stop)
+	changing.Wait()
+	if took := time.Since(began); took > 20*time.Second { // 0.3 s on two idle cores
+		t.Errorf("1,000 requests took %v", took)
+	}
 }

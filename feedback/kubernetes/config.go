@@ -48,9 +48,9 @@ type NodesConfig struct {
 	Effect string `yaml:"effect"`
 	// The URL of the API server. Empty: that of the cluster this process runs in.
 	URL secret.URL `yaml:"url"`
-	// A file that holds the token; empty: that of the service account.
+	// A file that holds the token, read for each request; empty: that of the service account.
 	TokenFile string `yaml:"token_file"`
-	// The certificate authorities to trust, a PEM file; empty: that of the service account.
+	// The certificate authorities to trust, a PEM file, read again when it changes; empty: that of the service account.
 	CA string `yaml:"ca"`
 	// How long one request may take.
 	Timeout time.Duration `yaml:"timeout"`

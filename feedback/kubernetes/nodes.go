@@ -47,11 +47,11 @@ func NewNodes(cfg NodesConfig) (*Nodes, error) {
 			n.cfg.TokenFile = incluster.TokenFile
 		}
 	}
-	config, err := files.Load()
+	connections, err := tlsfile.NewClient(files)
 	if err != nil {
 		return nil, faults.At("feedback.kubernetes.nodes", err)
 	}
-	n.client = &http.Client{Timeout: cfg.Timeout, Transport: &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 2}}
+	n.client = &http.Client{Timeout: cfg.Timeout, Transport: connections.Use(&http.Transport{MaxIdleConnsPerHost: 2})}
 	return n, nil
 }
 

@@ -68,8 +68,12 @@ type node struct {
 func New(cfg Config) *Policy { return &Policy{cfg: cfg, nodes: map[string]*node{}} }
 
 // Observe takes the scores at an instant, for all nodes whose score is not 0. An
-// instant that is not after the previous one changes no dwell time.
+// instant that is not after the previous one changes no dwell time. One that is before it by RelieveUnknownAfter or more
+// means that the clock was set back.
 func (p *Policy) Observe(atNanos int64, scores []Score) {
+	if p.knownAt-atNanos >= int64(p.cfg.RelieveUnknownAfter) {
+		p.knownAt = 0
+	}
 	if p.knownAt == 0 || p.lost { // earlier dwell times are void
 		clear(p.nodes)
 	}
@@ -114,6 +118,7 @@ func (p *Policy) Unknown(atNanos int64) {
 	if p.askedAt == 0 {
 		p.askedAt = cmp.Or(p.knownAt, atNanos)
 	}
+	p.askedAt = min(p.askedAt, atNanos) // the clock may have been set back
 	p.lost = atNanos-p.askedAt >= int64(p.cfg.RelieveUnknownAfter)
 }
 
@@ -236,10 +241,10 @@ func (p *Policy) refuse(d *Decision, s Score, reason Reason) {
 // room reports whether the rate limit allows another change.
 func (p *Policy) room() bool { return len(p.changes) < p.cfg.PerMinute }
 
-// forget drops changes older than a minute. A change in the future, left by a clock
-// that was set back, counts until it is a minute old.
+// forget drops changes more than a minute old or ahead. The latter are left by a clock that was set back; they would prevent
+// reliefs for as long as the clock was ahead.
 func (p *Policy) forget(nowNanos int64) {
-	p.changes = slices.DeleteFunc(p.changes, func(at int64) bool { return at <= nowNanos-int64(time.Minute) })
+	p.changes = slices.DeleteFunc(p.changes, func(at int64) bool { return at <= nowNanos-int64(time.Minute) || at > nowNanos+int64(time.Minute) })
 }
 
 // tidy deletes unmarked nodes with score 0.

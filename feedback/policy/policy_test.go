@@ -93,6 +93,38 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// A clock that was a day ahead and is set back delays no relief: not by the rate limit, not by the wait for unknown scores, and
+// dwell times start again.
+func TestAClockThatIsSetBack(t *testing.T) {
+	const day = 24 * 60 * minute
+	p := policy.New(config(func(c *policy.Config) { c.PerMinute = 1 }))
+	for at := range int64(3) {
+		p.Observe(day+at*minute, scores(map[string]float64{"n1": 90}))
+	}
+	if d := p.Decide(day+2*minute, nil); !slices.Equal(names(d.Mark), []string{"n1"}) {
+		t.Fatalf("%+v", d)
+	}
+	marked := map[string]bool{"n1": true}
+	p.Observe(10*minute, scores(map[string]float64{"n2": 90}))
+	if d := p.Decide(10*minute, marked); len(d.Mark)+len(d.Relieve) > 0 {
+		t.Errorf("without any dwell time: %+v", d)
+	}
+	for at := int64(11); at <= 16; at++ {
+		p.Observe(at*minute, nil)
+	}
+	if d := p.Decide(16*minute, marked); !slices.Equal(names(d.Relieve), []string{"n1"}) {
+		t.Errorf("calm for five minutes: %+v", d)
+	}
+	p = policy.New(config(nil))
+	p.Observe(day, scores(map[string]float64{"n1": 90}))
+	p.Unknown(day + minute)
+	p.Unknown(minute)
+	p.Unknown(12 * minute)
+	if d := p.Decide(12*minute, marked); !slices.Equal(names(d.Relieve), []string{"n1"}) {
+		t.Errorf("unknown for eleven minutes: %+v", d)
+	}
+}
+
 // Unknown scores neither mark nor relieve, until they have been unknown for too long.
 func TestUnknown(t *testing.T) {
 	p := policy.New(config(func(c *policy.Config) { c.RaiseAfter = 0 }))

@@ -292,7 +292,9 @@ func (r *Reconciler) begin(ctx context.Context, at time.Time, marks []policy.Sco
 		}
 		return err
 	}
-	r.worked()
+	if !r.journal.stale {
+		r.worked()
+	}
 	var added []string
 	for _, s := range marks {
 		if slices.Contains(names, s.Node) && r.plan(at, s, now) {

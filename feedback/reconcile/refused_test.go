@@ -141,6 +141,11 @@ func TestAJournalThatCannotBeWritten(t *testing.T) {
 		if got := f.all(); got["n1"] != "1" || got["n2"] != "2" || !strings.Contains(r.record.State(), "feedback journal") {
 			t.Errorf("with a full disk: %v, state %q", got, r.record.State())
 		}
+		time.Sleep(20 * time.Second)
+		r.score("n2")
+		if state := r.record.State(); !strings.HasPrefix(state, "failing for 2") && !strings.HasPrefix(state, "failing for 3") {
+			t.Errorf("the fault does not last: %q", state)
+		}
 		move(f.other, f.dir)
 		time.Sleep(time.Minute)
 		r.score("n2")

@@ -47,7 +47,7 @@ type RESTConfig struct {
 	Token secret.Text `yaml:"token"`
 	// A file that holds the token, read for each call, so that it can be renewed.
 	TokenFile string `yaml:"token_file"`
-	// The certificate authorities to trust, a PEM file; empty: the system's.
+	// The certificate authorities to trust, a PEM file, read again when it changes; empty: the system's.
 	CA string `yaml:"ca"`
 }
 

@@ -26,11 +26,11 @@ type rest struct {
 
 func newREST(cfg Config) (*rest, error) {
 	files := tlsfile.Files{CA: cfg.REST.CA}
-	config, err := files.Load()
+	connections, err := tlsfile.NewClient(files)
 	if err != nil {
 		return nil, err
 	}
-	return &rest{cfg, &http.Client{Timeout: cfg.Timeout, CheckRedirect: secret.SameHost, Transport: &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 4}}}, nil
+	return &rest{cfg, &http.Client{Timeout: cfg.Timeout, CheckRedirect: secret.SameHost, Transport: connections.Use(&http.Transport{MaxIdleConnsPerHost: 4})}}, nil
 }
 
 // restNode is a node in the formats of all supported API versions.

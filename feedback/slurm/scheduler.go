@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,35 +89,50 @@ func (s *Scheduler) ask(ctx context.Context, names []string, each func(string, n
 	return nil
 }
 
-// Set changes nodes, with one call for those that get the same state. A call that fails is split in two and retried
-// after all others, so that one refused node does not keep the others from being changed.
+// Set changes nodes, with one call for those that get the same state. Only what differs is sent: the process that marked the
+// nodes may have had another configuration. A call that fails is split in two and retried after all others, so that one
+// refused node does not keep the others from being changed.
 func (s *Scheduler) Set(ctx context.Context, to map[string]reconcile.State) error {
-	alike := map[reconcile.State][]string{}
-	for name, state := range to {
+	type kind struct {
+		state reconcile.State
+		changed
+	}
+	for name := range to {
 		if err := s.ValidName(name); err != nil { // possible if the journal was edited
 			return err
 		}
-		alike[state] = append(alike[state], name)
+	}
+	alike, now := map[kind][]string{}, map[string]node{}
+	if err := s.ask(ctx, slices.Sorted(maps.Keys(to)), func(name string, n node) { now[name] = n }); err != nil {
+		return err
 	}
 	var calls []setCall
 	var errs []error
-	for _, state := range slices.Sorted(maps.Keys(alike)) {
+	for name, state := range to {
 		n, err := nodeOf(state)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		for some := range slices.Chunk(slices.Sorted(slices.Values(alike[state])), s.way.perSet()) {
-			calls = append(calls, setCall{some, n})
+		is := now[name]
+		k := kind{state, changed{weight: is.Weight != n.Weight, features: !slices.Equal(is.Available, n.Available) || !slices.Equal(is.Active, n.Active)}}
+		alike[k] = append(alike[k], name)
+	}
+	for k, names := range alike {
+		n, _ := nodeOf(k.state)
+		for some := range slices.Chunk(slices.Sorted(slices.Values(names)), s.way.perSet()) {
+			calls = append(calls, setCall{some, n, k.changed})
 		}
 	}
+	slices.SortFunc(calls, func(a, b setCall) int { return strings.Compare(a.names[0], b.names[0]) })
 	return errors.Join(append(errs, s.setAll(ctx, calls))...)
 }
 
 // setCall is a call of set: nodes that get the same state.
 type setCall struct {
-	names []string
-	to    node
+	names   []string
+	to      node
+	changed changed
 }
 
 // setAll makes calls until all are done or too many in a row have failed; it returns the errors of single nodes, and the last.
@@ -128,7 +142,7 @@ func (s *Scheduler) setAll(ctx context.Context, calls []setCall) error {
 	for len(calls) > 0 {
 		call := calls[0]
 		calls = calls[1:]
-		err := s.way.set(ctx, call.names, call.to, changed{weight: s.cfg.Weight > 0, features: s.features()})
+		err := s.way.set(ctx, call.names, call.to, call.changed)
 		if err == nil {
 			failed = 0
 			continue
@@ -140,7 +154,7 @@ func (s *Scheduler) setAll(ctx context.Context, calls []setCall) error {
 		if half == 0 {
 			errs = append(errs, err)
 		} else {
-			calls = append(calls, setCall{call.names[:half], call.to}, setCall{call.names[half:], call.to})
+			calls = append(calls, setCall{call.names[:half], call.to, call.changed}, setCall{call.names[half:], call.to, call.changed})
 		}
 		if ctx.Err() != nil || failed >= mostFailed {
 			return errors.Join(append(errs, fmt.Errorf("gave up after %d failures in a row, with %d calls left: %w", failed, len(calls), err))...)
@@ -148,8 +162,6 @@ func (s *Scheduler) setAll(ctx context.Context, calls []setCall) error {
 	}
 	return errors.Join(errs...)
 }
-
-func (s *Scheduler) features() bool { return cmp.Or(s.cfg.Feature, s.cfg.ClearFeature) != "" }
 
 // list formats features as Slurm expects them.
 func list(features []string) string { return strings.Join(features, ",") }

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"fmt"
 	"net/url"
 	"regexp"
 	"time"
@@ -23,7 +24,7 @@ type Config struct {
 	URL secret.URL `yaml:"url"`
 	// The key of the signatures (HMAC-SHA256), 16 bytes or more.
 	Secret secret.Text `yaml:"secret"`
-	// A file that holds the key.
+	// A file that holds the key, read for each notice.
 	SecretFile string `yaml:"secret_file"`
 	// Regions below this severity are not reported: Low, Medium or High.
 	MinSeverity schema.Severity `yaml:"min_severity"`
@@ -41,9 +42,9 @@ type Config struct {
 
 // TLSConfig has the authorities that a receiver is verified by, and the client certificate.
 type TLSConfig struct {
-	// The certificate authorities to trust, a PEM file; empty: the system's.
+	// The certificate authorities to trust, a PEM file, read again when it changes; empty: the system's.
 	CA string `yaml:"ca"`
-	// The client certificate, a PEM file.
+	// The client certificate, a PEM file, read again when it changes.
 	Cert string `yaml:"cert"`
 	// The key of that certificate, a PEM file.
 	Key string `yaml:"key"`
@@ -51,6 +52,18 @@ type TLSConfig struct {
 
 // files returns the files of the configuration.
 func (c *TLSConfig) files() tlsfile.Files { return tlsfile.Files{CA: c.CA, Cert: c.Cert, Key: c.Key} }
+
+// secret reads the secret, which may have been renewed.
+func (c *Config) secret() (string, error) {
+	secret, err := c.Secret.Or(c.SecretFile)
+	if err == nil && len(secret) < leastSecret {
+		err = fmt.Errorf("too short: want %d bytes or more", leastSecret)
+	}
+	if err != nil {
+		return "", fmt.Errorf("secret: %w", err)
+	}
+	return secret, nil
+}
 
 // SetDefaults sets c to the defaults.
 func (c *Config) SetDefaults() {

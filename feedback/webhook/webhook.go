@@ -20,6 +20,7 @@ import (
 	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/internal/tlsfile"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -44,7 +45,6 @@ type Webhook struct {
 	record *record.Recorder
 	log    *slog.Logger
 	client *http.Client
-	secret string
 	wake   chan struct{}
 	sent   []time.Time // deliveries within the last minute; used only by Run
 
@@ -56,20 +56,16 @@ type Webhook struct {
 // New returns a webhook for a valid configuration, with its files in dir. Nothing is sent before Run.
 func New(cfg Config, dir string, rec *record.Recorder, log *slog.Logger) (*Webhook, error) {
 	files := cfg.TLS.files()
-	config, err := files.Load()
+	connections, err := tlsfile.NewClient(files)
 	if err != nil {
 		return nil, fmt.Errorf("webhook %s: tls.%w", cfg.Name, err)
 	}
-	secret, err := cfg.Secret.Or(cfg.SecretFile)
-	if err == nil && len(secret) < leastSecret {
-		err = fmt.Errorf("too short: want %d bytes or more", leastSecret)
+	if _, err := cfg.secret(); err != nil {
+		return nil, fmt.Errorf("webhook %s: %w", cfg.Name, err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("webhook %s: secret: %w", cfg.Name, err)
-	}
-	client := &http.Client{Timeout: cfg.Timeout, Transport: &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute},
+	client := &http.Client{Timeout: cfg.Timeout, Transport: connections.Use(&http.Transport{MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute}),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // never send a signed body to a redirect's target
-	return &Webhook{cfg: cfg, dir: dir, record: rec, log: log.With("sink", rec.Sink()), client: client, secret: secret,
+	return &Webhook{cfg: cfg, dir: dir, record: rec, log: log.With("sink", rec.Sink()), client: client,
 		wake: make(chan struct{}, 1), tracks: map[string]*notice.Tracker{}}, nil
 }
 
@@ -279,12 +275,16 @@ func (w *Webhook) deliver(ctx context.Context, it *item) error {
 	if err != nil {
 		return err
 	}
+	key, err := w.cfg.secret()
+	if err != nil {
+		return err
+	}
 	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "giverny")
 	request.Header.Set(KeyHeader, it.Key)
 	request.Header.Set(TimestampHeader, timestamp)
-	request.Header.Set(SignatureHeader, sign(w.secret, timestamp, it.Body))
+	request.Header.Set(SignatureHeader, sign(key, timestamp, it.Body))
 	response, err := secret.Do(w.client, request)
 	if err != nil {
 		return fmt.Errorf("no answer from %s (timeout %v): %w", request.URL.Host, w.cfg.Timeout, err)

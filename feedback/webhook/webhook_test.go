@@ -193,15 +193,17 @@ func aReceiverThatFails(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		case 3:
 			<-hold // longer than the timeout
+		case 4:
+			panic(http.ErrAbortHandler) // closes the connection without an answer
 		}
 	})
 	h.put(t, result(1, 7))
 	h.put(t, result(2, 7, 8))
-	await(t, "both", func() bool { return len(r.got(t)) >= 5 && h.queue.len() == 0 && h.record.State() == "" })
+	await(t, "both", func() bool { return len(r.got(t)) >= 6 && h.queue.len() == 0 && h.record.State() == "" })
 	close(hold)
 	keys := r.got(t)
-	if len(keys) != 5 || keys[0] != keys[1] || keys[1] != keys[2] || keys[2] != keys[3] || len(slices.Compact(keys)) != 2 {
-		t.Errorf("keys of the tries: %v", keys)
+	if tries := fmt.Sprint(keys); len(keys) != 6 || len(slices.Compact(keys[:5])) != 1 || keys[0] == keys[5] {
+		t.Errorf("keys of the tries: %v", tries)
 	}
 	h.stop()
 	r.CloseClientConnections()
@@ -373,4 +375,46 @@ func verify(secret, timestamp, signature string, body []byte, now time.Time, tol
 		return fmt.Errorf("%s: it does not match the body", SignatureHeader)
 	}
 	return nil
+}
+
+// The key of signatures is read for each notice, so that a renewed one needs no restart.
+func TestARenewedKeySigns(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	renew := func(key string) {
+		if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const old, renewed = "0123456789abcdef-old", "0123456789abcdef-new"
+	var signed []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		for _, key := range []string{old, renewed} {
+			if verify(key, r.Header.Get(TimestampHeader), r.Header.Get(SignatureHeader), body, time.Now(), time.Minute) == nil {
+				signed = append(signed, key)
+			}
+		}
+	}))
+	defer server.Close()
+	renew(old)
+	var cfg Config
+	cfg.SetDefaults()
+	cfg.Name, cfg.URL, cfg.SecretFile = "test", secret.NewURL(server.URL), file
+	w, err := New(cfg, t.TempDir(), recordtest.New(t, "webhook-test", Reasons()).Recorder, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{old, renewed} {
+		renew(key)
+		if err := w.deliver(t.Context(), &item{Key: "1", Body: []byte("{}")}); err != nil {
+			t.Error(err)
+		}
+	}
+	if !slices.Equal(signed, []string{old, renewed}) {
+		t.Errorf("signed with %v", signed)
+	}
+	renew("short")
+	if err := w.deliver(t.Context(), &item{Key: "1", Body: []byte("{}")}); err == nil || !strings.Contains(err.Error(), "too short") {
+		t.Error(err)
+	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/retry"
+	"github.com/giverny/giverny/internal/tlsfile"
 )
 
 // Dial opens a connection to a broker. It has the type of net.Dialer's DialContext.
@@ -27,15 +28,25 @@ type Client struct {
 	kafka     *kafkago.Client
 	transport *kafkago.Transport
 	conns     openConns
+	secured   *tlsfile.Client // nil without TLS
 }
 
-// NewClient returns a client, which connects on first use. A nil dial means TCP. Authorities and passwords are read
-// only here: the client does not notice later changes. A renewed client certificate is used from the next connection on.
+// dial opens a connection to a broker.
+func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := c.conns.open(ctx, network, address)
+	if err != nil || c.secured == nil {
+		return conn, err
+	}
+	return c.secured.Over(conn, address, c.config.TLS.ServerName), nil
+}
+
+// NewClient returns a client, which connects on first use. A nil dial means TCP. Each connection is
+// made with the authorities, the certificate and the password that the files have at that time.
 func NewClient(config Config, dial Dial, metrics *Metrics, log *slog.Logger) (*Client, error) {
 	if err := config.Validate(); err != nil {
 		return nil, faults.At("kafka", err)
 	}
-	tlsConfig, err := config.TLS.config()
+	secured, err := config.TLS.client()
 	if err != nil {
 		return nil, faults.At("kafka", err)
 	}
@@ -46,17 +57,16 @@ func NewClient(config Config, dial Dial, metrics *Metrics, log *slog.Logger) (*C
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: config.DialTimeout}).DialContext
 	}
-	if mechanism != nil && tlsConfig == nil {
+	if mechanism != nil && secured == nil {
 		log.Warn("kafka: login without TLS, credentials can be read on the network; set kafka.tls.enabled", "mechanism", mechanism.Name())
 	}
-	c := &Client{config: config, metrics: metrics, log: log}
+	c := &Client{config: config, metrics: metrics, log: log, secured: secured}
 	c.conns.dial = dial
 	c.transport = &kafkago.Transport{
-		Dial:        c.conns.open,
+		Dial:        c.dial,
 		DialTimeout: config.DialTimeout,
 		MetadataTTL: 2 * time.Second, // bounds how long a new leader or topic stays unknown
 		ClientID:    config.ClientID,
-		TLS:         tlsConfig,
 		SASL:        mechanism,
 	}
 	c.kafka = &kafkago.Client{Addr: kafkago.TCP(config.Brokers...), Timeout: config.RequestTimeout, Transport: c.transport}

@@ -1,7 +1,7 @@
 package kafka
 
 import (
-	"crypto/tls"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -56,9 +56,9 @@ type Config struct {
 type TLS struct {
 	// Use TLS to the brokers.
 	Enabled bool `yaml:"enabled"`
-	// PEM file of the authorities to trust; empty: the system's.
+	// PEM file of the authorities to trust, read again when it changes; empty: the system's.
 	CA string `yaml:"ca"`
-	// PEM file of this client's certificate, for mutual TLS.
+	// PEM file of this client's certificate, for mutual TLS; read again when it changes.
 	Cert string `yaml:"cert"`
 	// PEM file of its key.
 	Key string `yaml:"key"`
@@ -74,7 +74,7 @@ type SASL struct {
 	User string `yaml:"user"`
 	// The password; better given by the environment or password_file.
 	Password secret.Text `yaml:"password"`
-	// A file with nothing but the password, instead of password; a newline at its end is removed.
+	// A file with nothing but the password, instead of password; read for each connection. A newline at its end is removed.
 	PasswordFile string `yaml:"password_file"`
 }
 
@@ -149,18 +149,16 @@ func (t *TLS) validate() error {
 	return files.Validate()
 }
 
-// config returns nil if TLS is off.
-func (t *TLS) config() (*tls.Config, error) {
+// client returns nil if TLS is off.
+func (t *TLS) client() (*tlsfile.Client, error) {
 	if !t.Enabled {
 		return nil, nil
 	}
-	files := t.files()
-	config, err := files.Load()
+	client, err := tlsfile.NewClient(t.files())
 	if err != nil {
 		return nil, fmt.Errorf("tls.%w", err)
 	}
-	config.ServerName = t.ServerName
-	return config, nil
+	return client, nil
 }
 
 func (s *SASL) validate() error {
@@ -180,7 +178,31 @@ func (s *SASL) validate() error {
 	return nil
 }
 
+// renewed is a mechanism that reads the password for each connection.
+type renewed struct{ settings *SASL }
+
+// Name of the mechanism.
+func (r renewed) Name() string { return r.settings.Mechanism }
+
+// Start begins the login of a connection.
+func (r renewed) Start(ctx context.Context) (sasl.StateMachine, []byte, error) {
+	mechanism, err := r.settings.read()
+	if err != nil {
+		return nil, nil, err
+	}
+	return mechanism.Start(ctx)
+}
+
+// mechanism returns nil without a login.
 func (s *SASL) mechanism() (sasl.Mechanism, error) {
+	if mechanism, err := s.read(); mechanism == nil || err != nil {
+		return nil, err
+	}
+	return renewed{s}, nil
+}
+
+// read returns the mechanism with the password as it is now.
+func (s *SASL) read() (sasl.Mechanism, error) {
 	password, err := s.Password.Or(s.PasswordFile)
 	if err != nil {
 		return nil, fmt.Errorf("sasl.password_file: %w", err)

@@ -2,7 +2,6 @@ package kafka
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,47 +88,41 @@ func (c *Coordinator) open() (*kgo.Client, error) {
 	}
 	config := &c.client.config
 	options := []kgo.Opt{kgo.SeedBrokers(config.Brokers...), kgo.ClientID(config.ClientID), kgo.RequestRetries(2), kgo.RetryTimeout(c.sessionTimeout / 2)}
-	tlsConfig, err := config.TLS.config()
-	if err != nil {
-		return nil, err
-	}
 	options = append(options, kgo.Dialer(func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := c.client.conns.dial(ctx, network, address)
-		if err != nil || tlsConfig == nil {
+		if err != nil || c.client.secured == nil {
 			return conn, err
 		}
-		own := tlsConfig.Clone()
-		if own.ServerName == "" {
-			own.ServerName, _, _ = net.SplitHostPort(address)
-		}
-		return tls.Client(conn, own), nil // the first write does the handshake
+		return c.client.secured.Over(conn, address, config.TLS.ServerName), nil
 	}))
-	mechanism, err := config.SASL.groupMechanism()
-	if err != nil {
-		return nil, err
-	}
-	if mechanism != nil {
+	if mechanism := config.SASL.groupMechanism(); mechanism != nil {
 		options = append(options, kgo.SASL(mechanism))
 	}
-	c.conns, err = kgo.NewClient(options...)
-	return c.conns, err
+	conns, err := kgo.NewClient(options...)
+	if err == nil {
+		c.conns = conns
+	}
+	return conns, err
 }
 
 // groupMechanism is mechanism for franz-go; nil without a login.
-func (s *SASL) groupMechanism() (sasl.Mechanism, error) {
-	password, err := s.Password.Or(s.PasswordFile)
-	if err != nil {
-		return nil, fmt.Errorf("sasl.password_file: %w", err)
+func (s *SASL) groupMechanism() sasl.Mechanism {
+	login := func(context.Context) (scram.Auth, error) {
+		password, err := s.Password.Or(s.PasswordFile)
+		return scram.Auth{User: s.User, Pass: password}, err
 	}
 	switch s.Mechanism {
 	case "PLAIN":
-		return plain.Auth{User: s.User, Pass: password}.AsMechanism(), nil
+		return plain.Plain(func(ctx context.Context) (plain.Auth, error) {
+			auth, err := login(ctx)
+			return plain.Auth{User: auth.User, Pass: auth.Pass}, err
+		})
 	case "SCRAM-SHA-256":
-		return scram.Auth{User: s.User, Pass: password}.AsSha256Mechanism(), nil
+		return scram.Sha256(login)
 	case "SCRAM-SHA-512":
-		return scram.Auth{User: s.User, Pass: password}.AsSha512Mechanism(), nil
+		return scram.Sha512(login)
 	}
-	return nil, nil
+	return nil
 }
 
 // The group uses the consumer protocol, so that the brokers' tools show who owns which partition. The partition

@@ -41,7 +41,7 @@ func WriteOutput(path string, content []byte) error {
 func replace(path string, content []byte, permissions fs.FileMode, masked bool) error {
 	f, err := createBeside(path, permissions)
 	if err != nil {
-		return err
+		return about(path, err)
 	}
 	if !masked {
 		err = f.Chmod(permissions)
@@ -52,9 +52,18 @@ func replace(path string, content []byte, permissions fs.FileMode, masked bool) 
 	}
 	if err != nil {
 		os.Remove(f.Name())
-		return err
+		return about(path, err)
 	}
 	return SyncDir(filepath.Dir(path))
+}
+
+// about returns an error of a temporary file as one of the file that it was to replace: its name is the same at every try, so
+// that a log that drops repetitions recognises them.
+func about(path string, err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return &fs.PathError{Op: failed.Op, Path: path, Err: failed.Err}
+	}
+	return err
 }
 
 // SyncDir makes the names of new files in a folder durable.

@@ -78,3 +78,13 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		t.Errorf("left in the folder: %v, %v", left, err)
 	}
 }
+
+// An error names the file, not the temporary one, and is the same at every try.
+func TestErrorsNameTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gone", "state")
+	for range 2 {
+		if err := atomicfile.Write(path, nil); err == nil || err.Error() != "open "+path+": no such file or directory" {
+			t.Error(err)
+		}
+	}
+}

@@ -28,7 +28,7 @@ func (f *Files) Validate() error {
 }
 
 // Load loads the files into a configuration for TLS 1.2 or later. A client shows the certificate that the files have at
-// the time of a connection; their authorities are loaded once.
+// the time of a connection; their authorities are loaded once, unlike those of a Client.
 func (f *Files) Load() (*tls.Config, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ type Config struct {
 	User string `yaml:"user"`
 	// Their password; better given by the environment or password_file.
 	Password secret.Text `yaml:"password"`
-	// A file with nothing but the password, instead of password; a newline at its end is removed.
+	// A file with nothing but the password, instead of password; a newline at its end is removed. A change needs a restart.
 	PasswordFile string `yaml:"password_file"`
 	// TLS of the listener.
 	TLS tlsfile.Server `yaml:"tls"`
