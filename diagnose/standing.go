@@ -46,8 +46,10 @@ func (s *Stage) explains(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	return 0
 }
 
-// asBefore reports whether a region of directed links carries as much as before its onset: its stall varies with the traffic
-// of jobs that ran before, and no load came with it. A link of a torus shows one load for both directions, so it cannot tell this.
+// asBefore reports whether a region of directed links waits for a full port, carries as much as before its onset, and no failure
+// explains it: its stall varies with the traffic of jobs that ran before. A link of a torus shows one load for both directions, so it
+// cannot tell this.
 func (s *Stage) asBefore(rc *regionCase) bool {
-	return !s.graph.Duplex() && rc.load >= fallen && rc.load <= risen
+	hasFailed := len(rc.failures) > 0 && rc.failures[0].score > 0
+	return !s.graph.Duplex() && !hasFailed && rc.back.IsFull() && rc.load >= fallen && rc.load <= risen
 }
