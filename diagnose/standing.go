@@ -6,20 +6,20 @@ import (
 )
 
 // A region without an onset, older than what is remembered or present in the first interval, has no evidence by time. Only its load
-// tells whose it is.
+// tells whose it is. So it is with directed links if the region stalls more than before, but carries what it carried.
 //
 // explainedStall of the region's stall must be on links of the exchange of those to blame, and explainedLoad of its load
 // theirs.
 const explainedStall, explainedLoad = .9, .8
 
-// explains is the score of a job whose traffic accounts for a region without an onset, alone or with that of other jobs. If the
+// explains is the score of a job whose traffic accounts for a standing region, alone or with that of other jobs. If the
 // others move too little, it is a job's without traffic data: with directed links the only such job there, on a grid one on whose own
 // ground the region lies. What a slow link or host holds up is no job's, and a tree of held-back traffic on a grid may be a slow
 // host's unless it ends at the job's node and brings it much; a kept verdict from when the onset was known knows more. 0: it does not
 // account for it.
 func (s *Stage) explains(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	isHeldUp := rc.back.Cannot || rc.back.Kind == schema.RootSlowReceiver || rc.drain.IsCertain() && !s.overloads(rc, c, p)
-	if h := s.kept[rc.region.ID]; !s.work.loads || rc.onset >= 0 || isHeldUp || h != nil && h.cause.Class != schema.CauseUnknown {
+	if h := s.kept[rc.region.ID]; !s.work.loads || rc.onset >= 0 && !s.asBefore(rc) || isHeldUp || h != nil && h.cause.Class != schema.CauseUnknown {
 		return 0
 	}
 	burden, cross, unmeasured := 0., 0., 0
@@ -44,4 +44,12 @@ func (s *Stage) explains(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 		return jobRemains
 	}
 	return 0
+}
+
+// asBefore reports whether a region of directed links waits for a full port, carries as much as before its onset, and no failure
+// explains it: its stall varies with the traffic of jobs that ran before. A link of a torus shows one load for both directions, so it
+// cannot tell this.
+func (s *Stage) asBefore(rc *regionCase) bool {
+	hasFailed := len(rc.failures) > 0 && rc.failures[0].score > 0
+	return !s.graph.Duplex() && !hasFailed && rc.back.IsFull() && rc.load >= fallen && rc.load <= risen
 }
