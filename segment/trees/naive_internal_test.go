@@ -9,6 +9,7 @@ import (
 
 	"github.com/giverny/giverny/internal/test/stalls"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkset"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -31,15 +32,20 @@ func (n *naiveTrees) next(l schema.LinkID) []schema.LinkID {
 
 // after lists the stalled links on which the traffic of a link may go on.
 func (n *naiveTrees) after(l schema.LinkID) (next []schema.LinkID) {
-	from, via := n.g.Ends(l)
 	for s := range schema.LinkID(n.g.NumLinks()) {
-		begin, to := n.g.Ends(s)
-		valley := n.g.Device(from).Level > n.g.Device(via).Level && n.g.Device(to).Level > n.g.Device(via).Level
-		if begin == via && to != from && !valley && n.isStalled(s) && n.g.IsSwitch(via) {
+		if n.isStalled(s) && n.mayGoOn(l, s) {
 			next = append(next, s)
 		}
 	}
 	return next
+}
+
+// mayGoOn reports whether traffic may go from one link on to another.
+func (n *naiveTrees) mayGoOn(l, s schema.LinkID) bool {
+	from, via := n.g.Ends(l)
+	begin, to := n.g.Ends(s)
+	isValley := n.g.Device(from).Level > n.g.Device(via).Level && n.g.Device(to).Level > n.g.Device(via).Level
+	return begin == via && to != from && !isValley && n.g.IsSwitch(via)
 }
 
 // isLoneEnd reports whether nothing else stalls behind a link, and most that might wait for it stalls more than it and
@@ -113,7 +119,7 @@ func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 		return false
 	}
 	isFar := stall >= unexplainedFactor*n.hottestAfter(l)
-	if !isFar && !n.hasHosts(from) {
+	if !isFar && (!n.hasHosts(from) || !n.isNextShared(l)) || n.isUnreadAfter(l) {
 		return false
 	}
 	fewest, isToLeaf := minFeeders, n.g.Device(from).Level > n.g.Device(via).Level && n.hasHosts(via)
@@ -132,7 +138,7 @@ func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 		if end == from && slices.Contains(n.next(s), l) {
 			if float64(n.values[s]) > stall+clearSigmas*n.noise.sigma(stall) {
 				hotter++
-			} else if n.standsOut(s) {
+			} else if n.standsOut(s) && !n.isExplainedBeside(s, l) {
 				waiting++
 			}
 		}
@@ -141,6 +147,42 @@ func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 		}
 	}
 	return waiting >= fewest && waiting > hotter
+}
+
+// isNextShared reports whether several stalled links may wait for the hottest link that a link may wait for.
+func (n *naiveTrees) isNextShared(l schema.LinkID) bool {
+	waiting := 0
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		isHottest := func(k schema.LinkID) bool {
+			return float64(n.values[k]) == n.hottestAfter(l) && slices.Contains(n.next(l), k)
+		}
+		if n.isStalled(s) && slices.ContainsFunc(n.next(s), isHottest) {
+			waiting++
+		}
+	}
+	return waiting > 1
+}
+
+// isUnreadAfter reports whether most links that a link may wait for have no value.
+func (n *naiveTrees) isUnreadAfter(l schema.LinkID) bool {
+	all, unread := 0, 0
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		if n.mayGoOn(l, s) {
+			all++
+			if n.values[s] == linkset.Missing {
+				unread++
+			}
+		}
+	}
+	return 2*unread > all
+}
+
+// isExplainedBeside reports whether a link may wait for a sibling of another that stalls no less than it.
+func (n *naiveTrees) isExplainedBeside(s, than schema.LinkID) bool {
+	own := float64(n.values[s])
+	return slices.ContainsFunc(n.next(s), func(k schema.LinkID) bool {
+		return k != than && own-float64(n.values[k]) <= pairSigmas*n.noise.sigma(own)
+	})
 }
 
 func (n *naiveTrees) hasHosts(d topology.DeviceID) bool {

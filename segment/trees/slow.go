@@ -1,6 +1,10 @@
 package trees
 
-import "github.com/giverny/giverny/segment/linkset"
+import (
+	"slices"
+
+	"github.com/giverny/giverny/segment/linkset"
+)
 
 // rivalShare is the share of a link's stall from which another link into the same switch waits for the same.
 const rivalShare = .6
@@ -19,41 +23,82 @@ func (t *trees) findSlow() {
 	}
 }
 
-// isSlow reports whether nothing explains why a link between switches stalls. It is far above all that it may wait
-// for and clearly above its siblings; no other link into the switch that it enters waits likewise; and at least three
-// links, which stand out among their siblings too, may wait for it and stall no more. A link down to a leaf may wait
-// for a port that is full but not stalled; other links into the leaf would wait then too, so it must be the only one,
-// and more links must wait for it. A link up from a leaf need only be clearly above, if no other link into that
-// switch stalls about as much.
+// isSlow reports whether nothing explains why a link between switches stalls. It is above what it may wait for, most
+// of which was measured, and clearly above its siblings, and others wait for it. A link down to a leaf may wait for a
+// port that is full but not stalled; other links into the leaf would wait then too, so it must be the only one, and more
+// links must wait for it.
 func (t *trees) isSlow(i int32) bool {
-	w, l, stall := t.waits, t.links[i], t.stall[i]
-	fewest := minFeeders
+	w, l, fewest := t.waits, t.links[i], minFeeders
 	if w.isDown(l) && w.isLeaf(w.to[l]) {
 		if t.feeders[w.to[l]] > 1 {
 			return false
 		}
 		fewest = fewestToLeaf
 	}
-	isFar := stall >= unexplainedFactor*t.hottest(i)
-	if !isFar && t.leafOf(i) < 0 || !t.isClearlyAbove(stall, t.hottest(i)) || !t.standsOut(i) {
+	return t.isAboveNext(i) && !t.isUnreadAfter(l) && t.standsOut(i) && t.isWaitedFor(i, fewest)
+}
+
+// isAboveNext reports whether a link is far above all that it may wait for, and no other link into the switch that it
+// enters waits likewise. A link up from a leaf need only be clearly above, if no other link into that switch stalls about
+// as much, and some may wait for the same: what it waits for alone gets all its traffic from it, and differs by noise.
+func (t *trees) isAboveNext(i int32) bool {
+	stall, next := t.stall[i], t.hottest(i)
+	isFar := stall >= unexplainedFactor*next
+	if !isFar && (t.leafOf(i) < 0 || !t.isShared(t.hottestAfter(i))) || !t.isClearlyAbove(stall, next) {
 		return false
 	}
-	for _, j := range t.into.of(w.to[l]) {
-		if j != i && t.stall[j] >= rivalShare*stall && (!isFar || t.stall[j] > clearFactor*t.hottest(j)) {
-			return false
-		}
-	}
-	waiting, hotter, most := 0, 0, stall+clearSigmas*t.noise.sigma(stall)
-	for _, j := range t.into.of(w.from[l]) {
+	return !slices.ContainsFunc(t.into.of(t.to[i]), func(j int32) bool {
+		return j != i && t.stall[j] >= rivalShare*stall && (!isFar || t.stall[j] > clearFactor*t.hottest(j))
+	})
+}
+
+// isWaitedFor reports whether at least fewest links, which stand out among their siblings, may wait for a link, stall no
+// more, and may wait for no sibling of it that explains them; and fewer stall more.
+func (t *trees) isWaitedFor(i int32, fewest int) bool {
+	waiting, hotter, most := 0, 0, t.stall[i]+clearSigmas*t.noise.sigma(t.stall[i])
+	for _, j := range t.into.of(t.from[i]) {
 		switch {
-		case !w.mayWait(t.links[j], l):
+		case !t.waits.mayWait(t.links[j], t.links[i]):
 		case t.stall[j] > most:
 			hotter++
-		case t.standsOut(j):
+		case t.standsOut(j) && !t.isExplainedBeside(j, i):
 			waiting++
 		}
 	}
 	return waiting >= fewest && waiting > hotter
+}
+
+// isShared reports whether several stalled links may wait for a node.
+func (t *trees) isShared(j int32) bool {
+	n := 0
+	for _, i := range t.into.of(t.from[j]) {
+		if t.waits.mayWait(t.links[i], t.links[j]) {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// isUnreadAfter reports whether most links that a link may wait for have no value, as those of a switch that was not
+// read: what it waits for is unknown.
+func (t *trees) isUnreadAfter(l int32) bool {
+	all, unread := 0, 0
+	for _, k := range t.waits.out.of(t.waits.to[l]) {
+		if t.waits.mayWait(l, k) {
+			all++
+			if t.values[k] == linkset.Missing {
+				unread++
+			}
+		}
+	}
+	return 2*unread > all
+}
+
+// isExplainedBeside reports whether a node may wait for another than the given one that stalls no less, within the noise.
+func (t *trees) isExplainedBeside(i, than int32) bool {
+	return slices.ContainsFunc(t.mayWaitFor(i), func(j int32) bool {
+		return j != than && t.stall[i]-t.stall[j] <= pairSigmas*t.noise.sigma(t.stall[i])
+	})
 }
 
 // standsOut reports whether a link is clearly above at least half of its siblings, the links from its switch to the

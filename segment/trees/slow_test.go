@@ -6,6 +6,7 @@ import (
 
 	"github.com/giverny/giverny/internal/test/stalls"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkset"
 	"github.com/giverny/giverny/segment/segmenttest"
 )
 
@@ -95,6 +96,47 @@ func TestSlowLinkDownToALeaf(t *testing.T) {
 		}
 		if down := stalls.LinkNamed(t, g, "spine1", "leaf9"); len(roots) != c.roots || roots[down] != (c.roots == 2) {
 			t.Errorf("%s: roots at links %v, want %d with the slow link %d only where it is alone", c.name, roots, c.roots, down)
+		}
+	}
+}
+
+// A hot link between switches is no root if what it waits for was not read, or gets its traffic from it alone; or if the
+// links that may wait for it may as well wait for a link beside it.
+func TestHotLinkThatOthersExplain(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=16")
+	s := stalls.ByEnds{{"leaf0-0", "host0"}: 80, {"agg0-0", "leaf0-0"}: 60, {"core0", "agg0-0"}: 50}
+	for pod := 1; pod < 3; pod++ { // a leaf each of two pods sends to host0 over one path
+		leaf, agg := fmt.Sprintf("leaf%d-0", pod), fmt.Sprintf("agg%d-0", pod)
+		s[[2]string{agg, "core0"}], s[[2]string{leaf, agg}] = 40, 40
+		for host := 64 * pod; host < 64*pod+8; host++ {
+			s[[2]string{fmt.Sprint("host", host), leaf}] = 35
+		}
+	}
+	unread := stalls.ByEnds{}
+	for k := range 8 {
+		unread[[2]string{"agg1-0", fmt.Sprint("core", k)}] = linkset.Missing
+		if k > 0 {
+			unread[[2]string{"agg1-0", fmt.Sprint("leaf1-", k)}] = linkset.Missing
+		}
+	}
+	beside := stalls.ByEnds{{"agg0-0", "leaf0-1"}: 55}
+	for k := range 8 {
+		beside[[2]string{fmt.Sprint("core", k), "agg0-0"}] = 50
+	}
+	for _, c := range []struct {
+		name     string
+		from, to string // the hot link
+		also     stalls.ByEnds
+	}{
+		{"not read", "leaf1-0", "agg1-0", unread},
+		{"its own", "leaf1-0", "agg1-0", stalls.ByEnds{{"leaf1-0", "agg1-0"}: 60}},
+		{"beside", "agg0-0", "leaf0-1", beside},
+	} {
+		hot := stalls.LinkNamed(t, g, c.from, c.to)
+		for _, r := range segmenttest.New(t, g, segmenttest.Overlapping()).Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: s.With(c.also).On(t, g)})) {
+			if r.Root != nil && r.Root.Link == hot {
+				t.Errorf("%s: a region of %d links has the hot link as its root", c.name, r.Size)
+			}
 		}
 	}
 }
