@@ -56,6 +56,9 @@ func DetectFormat(head []byte) (Format, error) {
 	if len(bytes.TrimSpace(head)) == 0 {
 		return Format{}, errors.New("it is empty; want a fabric as " + formatHelp())
 	}
+	if bytes.Contains(head, []byte("devices:")) {
+		return Format{}, errors.New("format not recognised; a topology file in Giverny's own format needs the line giverny_topology: 1")
+	}
 	return Format{}, fmt.Errorf("format not recognised; want one of %s; giverny topology import --format sets it", formatHelp())
 }
 
