@@ -40,6 +40,7 @@ var Formats = []Format{
 	{"slurm", ReadSlurm, "Slurm's topology.conf, tree plugin", func(h []byte) bool {
 		return bytes.Contains(bytes.ToLower(h), []byte("switchname="))
 	}},
+	{"cables", ReadCables, "CSV with the columns device, port, peer, peer_port and if known gbps, kind, peer_kind", looksLikeCables},
 	{"netq", ReadNetQ, "topology graph of NVIDIA NetQ's API, JSON", func(h []byte) bool { return bytes.Contains(h, []byte("compounded_links")) }},
 }
 

@@ -29,7 +29,7 @@ var Everywhere = []string{"schema", "internal/faults"}
 var Architecture = []Row{
 	// Vocabulary, and the topology of a fabric.
 	{Package: "schema", Kind: Pure},
-	{Package: "topology", May: []string{"internal/plural", "internal/yamldoc"}, Kind: Pure},
+	{Package: "topology", May: []string{"internal/csvfault", "internal/plural", "internal/yamldoc"}, Kind: Pure},
 	{Package: "topology/topologytest", May: []string{"topology"}, Kind: Testing},
 
 	// Sources: from a device, a file or a scheduler to readings and events.
