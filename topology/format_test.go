@@ -174,7 +174,7 @@ func TestSlurmHostlist(t *testing.T) {
 
 // Whatever a reader makes of any text survives our own format.
 func FuzzFormats(f *testing.F) {
-	for _, file := range []string{"plain.txt", "ports.txt", "contradiction.txt", "topology.conf", "netq.json"} {
+	for _, file := range []string{"plain.txt", "ports.txt", "contradiction.txt", "topology.conf", "netq.json", "cables.csv"} {
 		f.Add(sample(f, file))
 	}
 	f.Add([]byte("SwitchName=s0 Nodes=n[08-10,12],m\n"))
