@@ -333,6 +333,31 @@ func TestLabelsOfManagedSwitches(t *testing.T) {
 	}
 }
 
+// The level of switches named like core0.example.com is core, not the domain that all of them have.
+func TestLevelsOfSwitchesWithADomain(t *testing.T) {
+	db, _ := database(t)
+	b := topology.NewBuilder("ib0")
+	leaf := b.Device(topology.Device{Name: "Pod0 Leaf R1", Kind: topology.Switch, Level: 1, Group: 0})
+	for n := range 2 {
+		core := b.Device(topology.Device{Name: fmt.Sprintf("core%d.example.com", n), Kind: topology.Switch, Level: 2, Group: -1})
+		b.Both(topology.Link{From: leaf, To: core, FromPort: fmt.Sprint(9 + n), ToPort: "1", Class: topology.ClassSwitch, CapacityBytesPerSecond: 1e9, Dim: -1})
+	}
+	g, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := serveGraphs(t, db, g)
+	h.announce(busy(g, noon))
+	page := browse(t, h.url)
+	page.await(shown)
+	written := page.eval(`document.getElementById("heat").textContent`) + ", "
+	for _, label := range []string{"core, ", "core1.example.com, ", "Leaf, ", "Pod0 Leaf R1, "} {
+		if !strings.Contains(written, label) {
+			t.Errorf("the map does not say %q: %s", label, written)
+		}
+	}
+}
+
 // A level whose switches share no word, only a letter within a number (4036-86A2), has the usual word.
 func TestLevelsWithoutAWord(t *testing.T) {
 	db, _ := database(t)

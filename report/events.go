@@ -50,7 +50,6 @@ func (m *maker) congestion(metrics []schema.Metric) func(context.Context, *Secti
 		count, over, average := m.number("events", "", "rce/count", ""), m.number("over 30 minutes", "%", "rce/over 30 minutes", ""), m.number("average duration", "minutes", "rce/average", "")
 		count.Value, over.Value, average.Value = value(len(events)), ratio(100*long, float64(len(events))), mean(durations)
 		s.Numbers = []Number{count, over, average}
-		stalls := Plot{Title: "Stall of events, by metric", Kind: Boxes, YLabel: "% of time"}
 		for _, metric := range metrics {
 			name := metric.String()
 			peaks, err := m.model.CongestionPeaks(ctx, m.fabric, metric, m.span)
@@ -64,9 +63,9 @@ func (m *maker) congestion(metrics []schema.Metric) func(context.Context, *Secti
 			n := m.number("average of the highest mean, "+name, "% of time", "rce/highest/"+name, name)
 			n.Value = mean(highest)
 			s.Numbers = append(s.Numbers, n)
-			stalls.Boxes = append(stalls.Boxes, summaryOf(name+", all regions", means), summaryOf(name+", highest", highest))
+			s.Plots = append(s.Plots, Plot{Title: "Stall of events, " + name, Kind: Boxes, YLabel: "% of time", Boxes: []Summary{summaryOf("all regions", means), summaryOf("highest", highest)}})
 		}
-		s.Plots = []Plot{stalls, {Title: "Durations, and times between", Kind: Boxes, YLabel: "minutes", LogY: true, Boxes: []Summary{summaryOf("duration", durations), summaryOf("between", gaps)}}}
+		s.Plots = append(s.Plots, Plot{Title: "Durations, and times between", Kind: Boxes, YLabel: "minutes", LogY: true, Boxes: []Summary{summaryOf("duration", durations), summaryOf("between", gaps)}})
 		return nil
 	}
 }

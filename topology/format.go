@@ -40,6 +40,7 @@ var Formats = []Format{
 	{"slurm", ReadSlurm, "Slurm's topology.conf, tree plugin", func(h []byte) bool {
 		return bytes.Contains(bytes.ToLower(h), []byte("switchname="))
 	}},
+	{"cables", ReadCables, "CSV with the columns device, port, peer, peer_port and if known gbps, kind, peer_kind", looksLikeCables},
 	{"netq", ReadNetQ, "topology graph of NVIDIA NetQ's API, JSON", func(h []byte) bool { return bytes.Contains(h, []byte("compounded_links")) }},
 }
 
@@ -55,6 +56,9 @@ func DetectFormat(head []byte) (Format, error) {
 	}
 	if len(bytes.TrimSpace(head)) == 0 {
 		return Format{}, errors.New("it is empty; want a fabric as " + formatHelp())
+	}
+	if bytes.Contains(head, []byte("devices:")) {
+		return Format{}, errors.New("format not recognised; a topology file in Giverny's own format needs the line giverny_topology: 1")
 	}
 	return Format{}, fmt.Errorf("format not recognised; want one of %s; giverny topology import --format sets it", formatHelp())
 }

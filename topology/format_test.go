@@ -35,6 +35,7 @@ func TestFormats(t *testing.T) {
 		{"ports.txt", "ibnetdiscover", 3, 2, 6},
 		{"topology.conf", "slurm", 4, 10, 26},
 		{"netq.json", "netq", 2, 2, 10},
+		{"cables.csv", "cables", 2, 3, 12},
 	} {
 		readFormat(t, c, sample(t, c.file))
 	}
@@ -173,7 +174,7 @@ func TestSlurmHostlist(t *testing.T) {
 
 // Whatever a reader makes of any text survives our own format.
 func FuzzFormats(f *testing.F) {
-	for _, file := range []string{"plain.txt", "ports.txt", "contradiction.txt", "topology.conf", "netq.json"} {
+	for _, file := range []string{"plain.txt", "ports.txt", "contradiction.txt", "topology.conf", "netq.json", "cables.csv"} {
 		f.Add(sample(f, file))
 	}
 	f.Add([]byte("SwitchName=s0 Nodes=n[08-10,12],m\n"))
@@ -207,6 +208,56 @@ func BenchmarkReadYAML(b *testing.B) {
 	for b.Loop() {
 		if _, _, err := topology.ReadYAML(bytes.NewReader(text.Bytes()), "own.yaml", "", nil); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+func TestCablesRefused(t *testing.T) {
+	const header = "device,port,peer,peer_port,gbps,kind,peer_kind\n"
+	for text, want := range map[string]string{
+		"device,port,peer\n":                            "cables.csv:1: no column peer_port; want device, port, peer, peer_port, and if known gbps",
+		header + "leaf0,1,,1,,,\n":                      "cables.csv:2: column peer: it is empty",
+		header + "leaf0,1,h0,1,fast,,\n":                `cables.csv:2: column gbps: "fast": want a number`,
+		header + "leaf0,1,h0,1,-1,,\n":                  "column gbps",
+		header + "leaf0,1,h0,1,,router,\n":              `"leaf0": kind "router": want switch or host`,
+		header + "a,1,h0,1,,,host\nb,1,h0,2,,,switch\n": `cables.csv:3: "h0": kind switch, but host in an earlier row`,
+		header + "leaf0,1\n":                            "cables.csv:2: 2 fields where the header has 7",
+		"# nothing\n" + header:                          "no links",
+	} {
+		if _, _, err := topology.ReadCables(strings.NewReader(text), "cables.csv", "", nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// A device is a switch because it is in the column device, whatever row comes first, unless a row says otherwise.
+func TestCablesKindsAndRates(t *testing.T) {
+	const text = "device,port,peer,peer_port,gbps,kind\nleaf0,1,spine0,1,100,\nspine0,1,leaf0,1,100,\nhost0,1,leaf0,2,,host\nleaf0,2,host0,1,,\n"
+	g, warnings, err := topology.ReadCables(strings.NewReader(text), "cables.csv", "", nil)
+	if err != nil || len(warnings) > 0 || g.NumLinks() != 4 {
+		t.Fatalf("%v %v", warnings, err)
+	}
+	for name, want := range map[string]topology.Device{"leaf0": {Kind: topology.Switch, Level: 1}, "spine0": {Kind: topology.Switch, Level: 2}, "host0": {Kind: topology.Host}} {
+		id, _ := g.FindDevice(name)
+		if d := g.Device(id); d.Kind != want.Kind || d.Level != want.Level {
+			t.Errorf("%s: kind %v, level %d; want %v, %d", name, d.Kind, d.Level, want.Kind, want.Level)
+		}
+	}
+	for port, want := range map[string]float64{"1": 12.5e9, "2": 0} {
+		links, _ := g.FindPort("leaf0", port)
+		if got := g.Capacity(links.Egress); got != want {
+			t.Errorf("port %s: %g bytes/s, want %g", port, got, want)
+		}
+	}
+}
+
+// A core that is only a peer would make a level-1 switch of every spine: it is named.
+func TestCablesWithoutTheRowsOfACore(t *testing.T) {
+	text := "device,port,peer,peer_port\nleaf0,1,h0,1\nleaf0,2,spine0,1\nspine0,1,leaf0,2\nspine0,2,core0,1\nspine1,2,core0,2\nleaf0,3,spine1,1\n"
+	for tail, want := range map[string]int{"": 1, "core0,1,spine0,2\n": 0} {
+		g, warnings, err := topology.ReadCables(strings.NewReader(text+tail), "cables.csv", "", nil)
+		if err != nil || len(warnings) != want || want > 0 && !strings.Contains(warnings[0], `"leaf0" and "spine0" are cabled to each other and both have hosts, "h0" and "core0": if one of these is a switch`) {
+			t.Errorf("%q, %v, of %d devices; want %d", warnings, err, g.NumDevices(), want)
 		}
 	}
 }

@@ -61,6 +61,28 @@ func TestLevelsOfAChain(t *testing.T) {
 	}
 }
 
+func TestAHostWithoutLevelIsLevel0(t *testing.T) {
+	g := readYAML(t, file("\n- {name: leaf0, kind: switch, level: 1}\n- {name: h0, kind: host}", "\n- [leaf0, 1, h0, 1, 1e10, host]\n- [h0, 1, leaf0, 1, 1e10, host]"))
+	for d, want := range []int8{1, 0} {
+		if got := g.Device(topology.DeviceID(d)).Level; got != want {
+			t.Errorf("%s: level %d, want %d", g.Device(topology.DeviceID(d)).Name, got, want)
+		}
+	}
+}
+
+func TestALinkWithoutOppositeIsReported(t *testing.T) {
+	const devices, link = "\n- {name: leaf0, kind: switch}\n- {name: h 0, kind: host}", "\n- [leaf0, 1, h 0, mlx5_0, 1e10, host]"
+	_, warnings, err := topology.ReadYAML(strings.NewReader(file(devices, link)), "fabric.yaml", "", nil)
+	if want := `1 of 1 links have none in the opposite direction, such as that from port "1" of "leaf0" to port "mlx5_0" of "h 0"; a cable is two links, so add ["h 0", "mlx5_0", "leaf0", "1", ...]`; err != nil || len(warnings) != 1 || !strings.HasPrefix(warnings[0], want) {
+		t.Errorf("%q, %v; want %s", warnings, err, want)
+	}
+	for _, text := range []string{file(devices, link+"\n- [h 0, mlx5_0, leaf0, 1, 1e10, host]"), "duplex: true\n" + file(devices, link)} {
+		if _, warnings, err := topology.ReadYAML(strings.NewReader(text), "fabric.yaml", "", nil); err != nil || len(warnings) > 0 {
+			t.Errorf("%q, %v", warnings, err)
+		}
+	}
+}
+
 func file(devices, links string) string {
 	return "giverny_topology: 1\ndevices:" + devices + "\nlinks:" + links + "\n"
 }

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/giverny/giverny/internal/yamldoc"
+	"github.com/giverny/giverny/schema"
 )
 
 // formatVersion is the version of the YAML format.
@@ -138,7 +139,30 @@ func ReadYAML(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return g, nil, nil
+	return g, g.oneWay(), nil
+}
+
+// oneWay warns of links without a link in the opposite direction: a cable is two links.
+func (g *Graph) oneWay() []string {
+	if g.duplex {
+		return nil
+	}
+	single, first := 0, Link{}
+	for id := range schema.LinkID(g.NumLinks()) {
+		l := g.Link(id)
+		if back, _ := g.PortAt(l.To, l.ToPort); back.Egress != schema.NoLink {
+			continue
+		}
+		if single++; single == 1 {
+			first = l
+		}
+	}
+	if single == 0 {
+		return nil
+	}
+	from, to := g.devices[first.From].Name, g.devices[first.To].Name
+	return []string{fmt.Sprintf("%d of %d links have none in the opposite direction, such as that from port %q of %q to port %q of %q; a cable is two links, so add "+
+		"[%q, %q, %q, %q, ...], or set duplex: true where a link stands for both", single, g.NumLinks(), first.FromPort, from, first.ToPort, to, to, first.ToPort, from, first.FromPort)}
 }
 
 func (d yamlDevice) hasLevel() bool { return d.Level != nil && *d.Level >= 0 }
@@ -150,6 +174,9 @@ func (b *Builder) yamlDevice(d yamlDevice) error {
 		dev.Kind = Switch
 	case "host":
 		dev.Kind = Host
+		if b.g.grid == nil && d.Level == nil {
+			dev.Level = 0
+		}
 	default:
 		return fmt.Errorf("device %q: kind %q: want switch or host", d.Name, d.Kind)
 	}

@@ -131,7 +131,7 @@ func (f *diagnoseFlags) check() error {
 func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 	defer endAtOnce(cmd)()
 	log := newLog(cmd, config.Default().Log)
-	graph, err := config.LoadTopology(config.Fabric{Name: "fabric0", Topology: f.topology}, log)
+	graph, err := config.LoadTopology(config.Fabric{Topology: f.topology}, log)
 	if err != nil {
 		return err
 	}

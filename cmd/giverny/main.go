@@ -115,7 +115,7 @@ func newRoot() *cobra.Command {
 		return fmt.Errorf("%w; %q lists them", err, cmd.CommandPath()+" --help")
 	})
 	root.AddCommand(
-		newDemo(g), newUp(g), newCollect(g), newAgents(g), newAnalyze(g), newServe(g), newReplay(g), newSimulate(g), newSegment(g), newDiagnose(g), newReport(g), newTopology(g), newMigrate(g), newConfig(g),
+		newDemo(g), newUp(g), newCollect(g), newAgents(g), newAnalyze(g), newServe(g), newReplay(g), newSimulate(g), newSegment(g), newCounters(), newDiagnose(g), newReport(g), newTopology(g), newMigrate(g), newConfig(g),
 		newSearch(g), newHostping(g), newCollective(g), newFeedback(g), newToken(), newVersion(), newEngine(),
 	)
 	g.flushAfter(root)

@@ -150,7 +150,7 @@ func (f *patternFlags) load(cmd *cobra.Command) (x pattern.Experiment, err error
 	if err := x.Model.Validate(); err != nil {
 		return x, fmt.Errorf("--param: %w", err)
 	}
-	if x.Graph, err = config.LoadTopology(config.Fabric{Name: "fabric0", Topology: f.topology}, newLog(cmd, config.Default().Log)); err != nil {
+	if x.Graph, err = config.LoadTopology(config.Fabric{Topology: f.topology}, newLog(cmd, config.Default().Log)); err != nil {
 		return x, err
 	}
 	for _, text := range f.faults {

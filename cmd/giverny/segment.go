@@ -30,12 +30,13 @@ func newSegment(*globals) *cobra.Command {
 		Short: "Find the congestion regions of single snapshots, offline",
 		Long: `Find the congestion regions of single snapshots, offline.
 
-Each file is a links CSV: a header, then a row per link. The column "link" holds
-link numbers, or "x", "y", "z" the half-way point of the link on a torus or mesh;
-the others are metrics in percent of time: credit, inq (short for credit_stall,
-inq_stall) or any stall metric by name. An empty field is missing. With a column
-"time" (RFC 3339) the file holds many intervals: rows of one interval share a time,
-in order. Files that end in .gz or .zst are read too.
+Each file is a links CSV: a header, then a row per link. The columns "device" and
+"port" hold the names of the port that the link leaves; or "link" its number; or "x",
+"y", "z" its half-way point on a torus or mesh. The others are metrics in percent of
+time: credit, inq (short for credit_stall, inq_stall) or any stall metric by name. An
+empty field is missing. With a column "time" (RFC 3339, or seconds since 1970) the file
+holds many intervals: rows of one interval share a time, in order. Lines that begin
+with # are comments. Files that end in .gz or .zst are read too.
 
 One JSON object per file, or per interval where there is a time, goes to standard
 output, its regions ordered by metric, then size. On a torus or mesh of k dimensions, link dim + k*(x + X*(y + Y*z))

@@ -13,6 +13,7 @@ import (
 	"github.com/giverny/giverny/collectors/ethtool"
 	"github.com/giverny/giverny/collectors/ibsysfs"
 	"github.com/giverny/giverny/collectors/perfquery"
+	"github.com/giverny/giverny/collectors/prometheus"
 	"github.com/giverny/giverny/internal/faults"
 )
 
@@ -22,6 +23,7 @@ func Kinds() []collectors.Kind {
 		ibsysfs.Kind(),
 		ethtool.Kind(),
 		perfquery.Kind(),
+		prometheus.Kind(),
 	}
 }
 

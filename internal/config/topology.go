@@ -52,7 +52,7 @@ func ReadTopology(path, format, fabric string, prev *topology.Graph, log *slog.L
 	}
 	g, warnings, err := f.Read(in, path, fabric, prev)
 	for _, w := range warnings {
-		log.Warn("topology: part of the input ignored", "fabric", fabric, "file", path, "warning", w)
+		log.Warn("topology: input incomplete or in part ignored", "fabric", fabric, "file", path, "warning", w)
 	}
 	return g, err
 }

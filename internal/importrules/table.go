@@ -29,12 +29,13 @@ var Everywhere = []string{"schema", "internal/faults"}
 var Architecture = []Row{
 	// Vocabulary, and the topology of a fabric.
 	{Package: "schema", Kind: Pure},
-	{Package: "topology", May: []string{"internal/plural", "internal/yamldoc"}, Kind: Pure},
+	{Package: "topology", May: []string{"internal/csvfault", "internal/plural", "internal/yamldoc"}, Kind: Pure},
 	{Package: "topology/topologytest", May: []string{"topology"}, Kind: Testing},
 
 	// Sources: from a device, a file or a scheduler to readings and events.
 	{Package: "collectors", May: []string{"internal/plural"}},
 	{Package: "collectors/...", May: []string{"collectors", "internal/boot", "internal/bounded", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
+	{Package: "collectors/prometheus", May: []string{"collectors", "collectors/feeds", "internal/bounded", "internal/secret"}, Tests: []string{"ingest/window", "topology"}},
 	{Package: "collectors/nodes", May: []string{"topology"}, Kind: Pure},
 	{Package: "collectors/jobline", May: []string{"collectors/nodes"}, Kind: Pure},
 	{Package: "collectors/feeds", May: []string{"collectors/nodes", "internal/atomicfile", "internal/bounded", "internal/retry"}, Tests: []string{"topology"}},

@@ -4,16 +4,17 @@
 //
 // The first line names the columns, in any order:
 //
-//   - link: the link's number; or x, y, z (as many as the torus or mesh has
-//     dimensions): its half-way point, as in 3.5,2,1 for the link that leaves
-//     (3,2,1) in + direction of x (Monet, section 4.2);
-//   - time, optional: the start of the interval, in RFC 3339. Rows of one
-//     interval are consecutive with equal times, and intervals are in order.
-//     Without it the table is one interval;
+//   - link: the link's number; or device and port: the names of the port that
+//     the link leaves (device may be a GUID); or x, y, z (as many as the torus
+//     or mesh has dimensions): its half-way point, as in 3.5,2,1 for the link
+//     that leaves (3,2,1) in + direction of x (Monet, section 4.2);
+//   - time, optional: the start of the interval, in RFC 3339 or in seconds since
+//     1970. Rows of one interval are consecutive with equal times, and intervals
+//     are in order. Without it the table is one interval;
 //   - the rest: metrics by name (credit_stall, inq_stall, xmit_wait, ...), in
 //     their unit. credit and inq are short for the first two.
 //
-// An empty field, a negative one, or one that is not a finite number (nan, inf) is missing. A stall above 100
+// Lines that begin with # are comments. An empty field, a negative one, or one that is not a finite number (nan, inf) is missing. A stall above 100
 // % of the time counts as 100 %. A link without a row is missing in every metric. The name ending .gz or .zst
 // indicates compression.
 package linkscsv
@@ -48,6 +49,8 @@ type table struct {
 	header  []string
 	time    int   // column, or -1
 	link    int   // column, or -1
+	device  int   // column, or -1
+	port    int   // column, or -1
 	axes    []int // column by dimension, or nil
 	series  []int // by column: index of its series, or -1
 	metrics []schema.Metric
@@ -105,8 +108,8 @@ func Intervals(name string, r io.Reader, g *topology.Graph, report func(line str
 }
 
 func open(r io.Reader, g *topology.Graph) (*table, error) {
-	t := &table{records: csvfault.NewReader(r), graph: g, time: -1, link: -1}
-	t.records.ReuseRecord, t.records.TrimLeadingSpace = true, true
+	t := &table{records: csvfault.NewReader(r), graph: g, time: -1, link: -1, device: -1, port: -1}
+	t.records.ReuseRecord, t.records.TrimLeadingSpace, t.records.Comment = true, true, '#'
 	header, err := t.records.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, errors.New(" is empty: want a header such as link,credit,inq")
@@ -177,12 +180,8 @@ func (t *table) turn(record []string) (whole *schema.Snapshot, err error) {
 	if t.time < 0 || t.snapshot != nil && record[t.time] == t.timeText {
 		return nil, nil
 	}
-	var start schema.Instant
-	text := strings.TrimSpace(record[t.time])
-	if text == "" {
-		return nil, errors.New("column time: it is empty")
-	}
-	if err := start.UnmarshalText([]byte(text)); err != nil {
+	start, err := parseTime(strings.TrimSpace(record[t.time]))
+	if err != nil {
 		return nil, fmt.Errorf("column time: %w", err)
 	}
 	t.timeText = strings.Clone(record[t.time])
@@ -220,6 +219,10 @@ func (t *table) readHeader() error {
 			t.time = c
 		case name == "link":
 			t.link = c
+		case name == "device":
+			t.device = c
+		case name == "port":
+			t.port = c
 		case axis >= 0:
 			for len(t.axes) <= axis {
 				t.axes = append(t.axes, -1)
@@ -232,7 +235,7 @@ func (t *table) readHeader() error {
 				m, err = schema.ParseMetric(name)
 			}
 			if err != nil {
-				return fmt.Errorf("column %.60q is neither time, link, a coordinate nor a metric; %s", name, headerHint(name))
+				return fmt.Errorf("column %.60q is neither time, link, device, port, a coordinate nor a metric; %s", name, headerHint(name))
 			}
 			if slices.Contains(t.metrics, m) {
 				return fmt.Errorf("metric %s has two columns", m)
@@ -241,11 +244,14 @@ func (t *table) readHeader() error {
 			t.metrics = append(t.metrics, m)
 		}
 	}
+	named := t.device >= 0
 	switch {
-	case t.link < 0 && t.axes == nil:
-		return errors.New("no column link and no coordinates x, y, z; want one of them to identify the link of a row")
-	case t.link >= 0 && t.axes != nil:
-		return errors.New("both link and coordinates; remove one of them")
+	case named != (t.port >= 0):
+		return errors.New("one of the columns device and port; want both: the port that the link leaves")
+	case t.link < 0 && !named && t.axes == nil:
+		return errors.New("no column link, no columns device and port, and no coordinates x, y, z; want one of these to identify the link of a row")
+	case t.link >= 0 && (named || t.axes != nil), named && t.axes != nil:
+		return errors.New("more than one of link, device with port, and coordinates; keep one of them")
 	case len(t.metrics) == 0:
 		return errors.New("no metric; want a column such as credit, inq or xmit_wait")
 	case t.axes != nil:
@@ -282,7 +288,7 @@ func headerHint(name string) string {
 	case strings.ContainsAny(name, ";\t|"):
 		return "separate columns by commas"
 	}
-	return "want a header such as link,credit,inq (docs/reference/counters.md lists all metrics)"
+	return "want a header such as device,port,xmit_wait or link,pfc_pause_rx_prio3 (docs/reference/counters.md lists all metrics)"
 }
 
 func (t *table) row(record []string) error {
@@ -318,6 +324,9 @@ func (t *table) row(record []string) error {
 }
 
 func (t *table) linkOf(record []string) (schema.LinkID, error) {
+	if t.device >= 0 {
+		return t.portLink(strings.TrimSpace(record[t.device]), strings.TrimSpace(record[t.port]))
+	}
 	if t.link >= 0 {
 		links := t.graph.NumLinks()
 		n, err := strconv.ParseUint(strings.TrimSpace(record[t.link]), 10, 32)

@@ -42,6 +42,7 @@ func TestRead(t *testing.T) {
 	for name, text := range map[string]string{
 		"by number":     "link,credit,inq\n0,1.5,\n7,nan,20\n359,0,3\n",
 		"by coordinate": "x,y,z,inq_stall,credit_stall\n0.5,0,0,,1.5\n2,0.5,0,20,inf\n3,4,5.5,3,0\n",
+		"with comments": "# from Prometheus\nlink,credit,inq\n0,1.5,\n# a gap\n7,nan,20\n359,0,3\n",
 		"carelessly":    "\ufeffLink , Credit,INQ\r\n 359,0, 3\r\n7,,20\r\n0, 1.5 , \r\n",
 	} {
 		snaps, err := read("night.csv", strings.NewReader(text), g)
@@ -63,6 +64,24 @@ func TestRead(t *testing.T) {
 	}
 }
 
+func TestReadByPort(t *testing.T) {
+	g := graph(t, "fattree:leaves=2,hosts=2,spines=1")
+	for id := range g.NumLinks() {
+		key := g.PortKey(schema.LinkID(id))
+		snaps, err := read("night.csv", strings.NewReader(fmt.Sprintf("Time,Port,Device,xmit_wait\n1767571200.5,%s,%s,40\n", key.Port, key.Device)), g)
+		if err != nil || len(snaps) != 1 {
+			t.Fatalf("%v: %d intervals, %v", key, len(snaps), err)
+		}
+		s := snaps[0].Find(schema.XmitWait)
+		if s.Count != 1 || !s.Valid.Has(id) || s.Values[id] != 40 {
+			t.Errorf("%v: the value is not at link %d", key, id)
+		}
+		if got := schema.Instant(snaps[0].Interval.StartNanos).String(); got != "2026-01-05T00:00:00.5Z" {
+			t.Errorf("the interval begins at %s", got)
+		}
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	torus, tree := graph(t, "torus:4x4x4"), graph(t, "fattree:k=4")
 	mesh := graph(t, "mesh:4x4")
@@ -73,7 +92,16 @@ func TestReadRefuses(t *testing.T) {
 		{torus, "", "empty"},
 		{torus, "credit\n1\n", "identify the link"},
 		{torus, "link\n1\n", "no metric"},
-		{torus, "link,x,y,z,credit\n", "both"},
+		{torus, "device,credit\n", "want both"},
+		{torus, "link,device,port,credit\n", "more than one"},
+		{torus, "device,port,x,y,z,credit\n", "more than one"},
+		{tree, "device,port,credit\nnobody,1,1\n", `line 2: device "nobody": the fabric has none of this name; its devices are named like`},
+		{tree, "device,port,credit\nhost0,9,1\n", `port "9" of "host0": no link leaves it; ports of this device are named like "1"`},
+		{tree, "device,port,credit\nhost0,1,1\nhost0,1,2\n", "line 3: link 8 has a row already"},
+		{torus, "time,link,credit\n20260105,1,1\n", "a number is seconds since 1970"},
+		{torus, "time,link,credit\n1767571200000,1,1\n", "a number is seconds since 1970"},
+		{torus, "time,link,credit\n2026-01-05 00:30:00,1,1\n", "want RFC 3339"},
+		{torus, "link,x,y,z,credit\n", "more than one"},
 		{torus, "x,y,credit\n", "3 dimensions"},
 		{torus, "link,credit,credit_stall\n", "two columns"},
 		{torus, "link,credit,credit\n", "duplicated"},

@@ -11,24 +11,28 @@ import (
 )
 
 // Writer writes intervals as a links table whose first column is time, the start of the
-// interval: a row per link with any measurement. The columns are the metrics of the
-// first interval.
+// interval: a row per link with any measurement. The columns are the given metrics, or
+// those of the first interval.
 type Writer struct {
 	out     *bufio.Writer
 	metrics []schema.Metric
+	begun   bool // the header is written
 	lastEnd int64
 	buf     []byte
 }
 
-// NewWriter returns a Writer to w; call Flush at the end.
-func NewWriter(w io.Writer) *Writer { return &Writer{out: bufio.NewWriterSize(w, 1<<16)} }
+// NewWriter returns a Writer to w; call Flush at the end. Without metrics the columns are
+// those of the first interval.
+func NewWriter(w io.Writer, metrics ...schema.Metric) *Writer {
+	return &Writer{out: bufio.NewWriterSize(w, 1<<16), metrics: metrics}
+}
 
 // Write adds an interval, which must not begin before the last one ended.
 func (w *Writer) Write(s *schema.Snapshot) error {
 	if s.Interval.StartNanos < w.lastEnd {
 		return fmt.Errorf("write links table: interval %s begins before the previous one ends", s.Interval)
 	}
-	if w.metrics == nil {
+	if !w.begun {
 		if err := w.writeHeader(s); err != nil {
 			return err
 		}
@@ -61,13 +65,18 @@ func (w *Writer) Write(s *schema.Snapshot) error {
 }
 
 func (w *Writer) writeHeader(s *schema.Snapshot) error {
-	if len(s.Series) == 0 {
+	if w.metrics == nil {
+		for i := range s.Series {
+			w.metrics = append(w.metrics, s.Series[i].Metric)
+		}
+	}
+	if w.metrics == nil {
 		return nil // nothing was measured, so no rows
 	}
+	w.begun = true
 	w.buf = append(w.buf[:0], "time,link"...)
-	for i := range s.Series {
-		w.metrics = append(w.metrics, s.Series[i].Metric)
-		w.buf = append(append(w.buf, ','), s.Series[i].Metric.String()...)
+	for _, m := range w.metrics {
+		w.buf = append(append(w.buf, ','), m.String()...)
 	}
 	if _, err := w.out.Write(append(w.buf, '\n')); err != nil {
 		return fmt.Errorf("write links table: %w", err)

@@ -79,3 +79,50 @@ func TestDocumentedStatementsCountRight(t *testing.T) {
 		}
 	}
 }
+
+// A job that is accused of two regions in one interval is accused for one interval.
+func TestDocumentedMinutesOfJobs(t *testing.T) {
+	m, ctx := newModel(t), t.Context()
+	for _, statement := range []string{
+		"INSERT INTO intervals (fabric, time, graph_version, revision, duration_ms, stored_at) SELECT 'ib0', now64(3) - number * 60, 1, 0, 60000, now() FROM numbers(3)",
+		"INSERT INTO diagnoses (fabric, time, graph_version, revision, rank, region_id, severity, job_ids, blames, stored_at) SELECT fabric, time, 1, 0, number, number, 'Low', ['17'], [0.5], now() FROM intervals CROSS JOIN numbers(2) AS n",
+	} {
+		if err := m.conn.Exec(ctx, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var minutes float64
+	if err := m.conn.QueryRow(ctx, "SELECT minutes FROM (\n"+documented(t)["-- for how many minutes each job was accused in the last 30 days, of regions how severe"]+"\n)").Scan(&minutes); err != nil || minutes != 3 {
+		t.Errorf("%g minutes, %v; want 3", minutes, err)
+	}
+}
+
+// storage is what the page leaves out of types: how strings are stored, and the values of an enumeration.
+var storage = regexp.MustCompile(`LowCardinality\((\w+)\)|(Enum8)\([^)]*\)`)
+
+// The page lists the columns of all tables and views, because the read-only listener refuses DESCRIBE.
+func TestColumnsAreDocumented(t *testing.T) {
+	m, ctx := newModel(t), t.Context()
+	page, err := os.ReadFile("../../docs/reference/tables.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := m.conn.Query(ctx, `SELECT table, arrayStringConcat(groupArray(concat(name, ' ', type)), ', ')
+		FROM (SELECT table, name, type FROM system.columns WHERE database = currentDatabase() AND table != 'giverny_migrations' ORDER BY table, position) GROUP BY table ORDER BY table`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var table, columns string
+		if err := rows.Scan(&table, &columns); err != nil {
+			t.Fatal(err)
+		}
+		if line := "- `" + table + "`: " + storage.ReplaceAllString(columns, "$1$2") + "\n"; !strings.Contains(string(page), line) {
+			t.Errorf("docs/reference/tables.md lacks:\n%s", line)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+}

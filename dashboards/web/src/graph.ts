@@ -46,7 +46,15 @@ export class Graph {
   /** called is the name of a device as people call it. */
   called = (d: number) => plainName(this.name(d));
   /** calledIn is that name without the word that all of a level have, for where there is little room. */
-  calledIn = (level: string, d: number) => this.called(d).replace(level, "").replace(/^[-_.]+|([-_.])[-_.]+/g, "$1") || undefined;
+  calledIn = (level: string, d: number) => this.called(d).replace(level, "").replace(/^[-_. ]+|([-_. ])[-_. ]+/g, "$1") || undefined;
+  /** apart are what is different in the names of some devices, by device: without the words and the domain that all have. */
+  apart(devices: number[]): Map<number, string> {
+    const words = devices.map((d) => this.called(d).split(/(?<=[-_. ])|(?<=[a-z]{2})(?=\d)/i)), least = Math.min(...words.map((w) => w.length));
+    let head = 0, tail = 0;
+    while (head < least - 1 && words.every((w) => w[head] === words[0][head])) head++;
+    while (tail < least - 1 - head && words.every((w) => w[w.length - 1 - tail] === words[0][words[0].length - 1 - tail])) tail++;
+    return new Map(devices.map((d, i) => [d, words[i].slice(head, words[i].length - tail).join("").replace(/[-_. ]+$/, "")]));
+  }
   device = (name: string) => this.byName.get(name);
 
   /** group is the pod, group or leaf of a device in words; empty if it is in none, or is the leaf itself. */
@@ -130,7 +138,8 @@ export class Graph {
     this.devices.forEach((d, i) => { if (d.kind !== "switch") return; const list = by.get(d.level); if (list) list.push(i); else by.set(d.level, [i]); });
     return [...by.keys()].sort((a, b) => a - b).map((level) => {
       const switches = by.get(level)!;
-      const stem = (i: number) => (this.called(i).match(/[a-z]{2,}/gi) ?? [""]).reduce((a, b) => b.length > a.length ? b : a); // its longest word; a letter alone is none
+      const domain = /\.[a-z].*$/i.exec(this.called(switches[0]))?.[0] ?? "", shared = domain && switches.length > 1 && switches.every((i) => this.called(i).endsWith(domain));
+      const stem = (i: number) => ((shared ? this.called(i).slice(0, -domain.length) : this.called(i)).match(/[a-z]{2,}/gi) ?? [""]).reduce((a, b) => b.length > a.length ? b : a); // its longest word; a letter alone is none
       const first = stem(switches[0]);
       return { level, name: first && switches.every((i) => stem(i) === first) ? first : ["", "leaf", "spine", "core"][level] || `level ${level}`, switches };
     });

@@ -325,7 +325,8 @@ export class FlatView implements MapView {
       if (x < -200 || y < -20 || x > w + 200 || y > h + 20 || room < size * .5) continue; // not even one letter
       c.font = `${size}px system-ui, sans-serif`;
       c.textAlign = l.align;
-      let text = l.short !== undefined && c.measureText(l.text).width > room ? l.short : l.text;
+      const forms = [l.text, ...l.short ?? []];
+      let text = forms.find((f) => c.measureText(f).width <= room) ?? forms[forms.length - 1];
       while (text.length > 2 && c.measureText(text).width > room) text = text.slice(0, -2) + "\u2026";
       if (text.endsWith("\u2026") && text.length <= 2) continue;
       c.fillText(text, x, y);

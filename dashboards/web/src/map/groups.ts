@@ -34,7 +34,7 @@ export function groups(graph: Graph): FlatLayout {
   const r = Math.min(.34, radius * .12);
   for (const [d, [x, y]] of at) {
     b.node(d, x - r, y - r, 2 * r, 2 * r);
-    b.label(graph.called(d), x, y - r * 1.25, r, "center", radius * .8, graph.called(d).replace(/^[^0-9]*/, "") || undefined);
+    b.label(graph.called(d), x, y - r * 1.25, r, "center", radius * .8, [graph.called(d).replace(/^[^0-9]*/, "")].filter(Boolean));
   }
   for (const [d, [x, y]] of hosts) b.node(d, x - r * .35, y - r * .35, r * .7, r * .7);
   return b.build(size * stretch, size, `dragonfly of ${n} groups with ${graph.fabric.switches} switches and ${graph.fabric.hosts} hosts`);

@@ -154,12 +154,12 @@ function drawBlock(graph: Graph, b: Builder, k: Block, x: number, y: number) {
   const left = x + 7, top = y + 3.4;
   draw(b, k.cells, left, top);
   const [title, way] = k.title.split("; ");
-  b.label(title, left - 6.5, y + 1, .8, "left", k.columns + 8, k.short, 10);
+  b.label(title, left - 6.5, y + 1, .8, "left", k.columns + 8, [k.short], 10);
   if (way) b.label(way, left - 6.5, y + 1.9, .6, "left", k.columns + 8);
   let last = "";
   k.rows.forEach((d, i) => {
     const g = graph.group(d);
-    b.label(graph.called(d), left - .3, top + i + .68, .56, "right", 5.4, graph.calledIn(k.level, d));
+    b.label(graph.called(d), left - .3, top + i + .68, .56, "right", 5.4, [graph.calledIn(k.level, d) ?? ""].filter(Boolean));
     if (g && g !== last) b.label(g, x + .1, top + i + .68, .5, "left", 2.6);
     last = g;
   });

@@ -144,9 +144,12 @@ function writeLabels(graph: Graph, b: Builder, place: Map<number, Box>, levels: 
     }
   }
   for (const l of levels) {
+    const pod = new Map<number, number[]>(), apart = new Map<number, string>();
+    for (const d of l.switches) { const g = graph.devices[d].group, list = pod.get(g); if (list) list.push(d); else pod.set(g, [d]); }
+    for (const list of pod.values()) if (list.length > 1) for (const [d, name] of graph.apart(list)) apart.set(d, name);
     for (const d of l.switches) {
-      const p = place.get(d);
-      if (p) b.label(graph.called(d), p.x + p.w / 2, p.y + p.h * .76, p.h * .72, "center", p.w, graph.calledIn(l.name, d));
+      const p = place.get(d), short = [graph.calledIn(l.name, d), apart.get(d)].filter((t): t is string => !!t);
+      if (p) b.label(graph.called(d), p.x + p.w / 2, p.y + p.h * .76, p.h * .72, "center", p.w, short);
     }
   }
 }
