@@ -50,13 +50,13 @@ func (t *target) Read(ctx context.Context, r *collectors.Reading) error {
 		return nil
 	}
 	err := t.fetch(ctx, parse)
-	now := time.Now().UnixMilli()
+	now := time.Now().UnixNano()
 	if err != nil {
 		return err
 	}
 	rows := t.rows(families, now, r)
 	for _, at := range slices.SortedFunc(maps.Keys(rows), compare) {
-		r.RowAt("prometheus", at.port, at.millis*int64(time.Millisecond))
+		r.RowAt("prometheus", at.port, at.nanos)
 		for _, counter := range slices.Sorted(maps.Keys(rows[at])) {
 			r.Put(counter, rows[at][counter])
 		}
@@ -93,12 +93,12 @@ func (t *target) fetch(ctx context.Context, parse func(io.Reader) error) error {
 
 // instant is what a row is about.
 type instant struct {
-	port   schema.PortName
-	millis int64
+	port  schema.PortName
+	nanos int64
 }
 
 func compare(a, b instant) int {
-	return cmp.Or(strings.Compare(a.port.Device, b.port.Device), strings.Compare(a.port.Port, b.port.Port), cmp.Compare(a.millis, b.millis))
+	return cmp.Or(strings.Compare(a.port.Device, b.port.Device), strings.Compare(a.port.Port, b.port.Port), cmp.Compare(a.nanos, b.nanos))
 }
 
 // rows groups the samples that are counters by port and time. What cannot be used is reported to r.
@@ -114,7 +114,7 @@ func (t *target) rows(families map[string]*client.MetricFamily, now int64, r *co
 			if mapping == nil {
 				continue
 			}
-			at := instant{millis: cmp.Or(metric.GetTimestampMs(), now)}
+			at := instant{nanos: cmp.Or(metric.GetTimestampMs()*int64(time.Millisecond), now)}
 			counter, value, err := mapping.reading(metric, labels)
 			if err == nil {
 				at.port, err = t.portOf(labels)
