@@ -19,6 +19,7 @@ import (
 	"github.com/giverny/giverny/collectors"
 	"github.com/giverny/giverny/collectors/feeds"
 	"github.com/giverny/giverny/collectors/registry"
+	"github.com/giverny/giverny/ingest/recorded"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/plural"
@@ -185,20 +186,12 @@ type printer struct {
 	json bool
 }
 
-type rowJSON struct {
-	Source   string            `json:"source"`
-	Time     time.Time         `json:"time"`
-	Device   string            `json:"device"`
-	Port     string            `json:"port"`
-	Counters map[string]uint64 `json:"counters"`
-}
-
 // Emit prints each row of a batch.
 func (p *printer) Emit(_ context.Context, b *schema.CounterBatch) error {
 	enc := json.NewEncoder(p.out)
 	for i, nanos := range b.TimeNanos {
 		port := b.Ports[b.PortIndex[i]]
-		row := rowJSON{b.Source, time.Unix(0, nanos).UTC(), port.Device, port.Port, map[string]uint64{}}
+		row := recorded.Row{Source: b.Source, Time: time.Unix(0, nanos).UTC(), Device: port.Device, Port: port.Port, Counters: map[string]uint64{}}
 		for _, c := range b.Columns {
 			if c.Valid == nil || c.Valid.Has(i) {
 				row.Counters[c.Name] = c.Values[i]

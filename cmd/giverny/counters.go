@@ -1,10 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"container/heap"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,15 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/giverny/giverny/ingest/recorded"
 	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkscsv"
 )
-
-// maxReadingBytes bounds a line: a port has at most a thousand counters of a name and 20 digits.
-const maxReadingBytes = 1 << 20
 
 func newCounters() *cobra.Command {
 	cfg := window.DefaultConfig()
@@ -76,13 +70,11 @@ func convertCounters(cmd *cobra.Command, topology string, cfg window.Config, fil
 	if err != nil {
 		return err
 	}
-	readings, err := openReadings(files)
-	if err != nil {
+	c := &converter{window: w, out: linkscsv.NewWriter(cmd.OutOrStdout(), metrics...), fabric: graph.Fabric(), interval: cfg.Interval, batch: recorded.NewBatch(graph.Fabric(), 1, cfg.Interval)}
+	if err := readRows(files, c.add); err != nil {
 		return err
 	}
-	defer readings.close()
-	c := &converter{window: w, out: linkscsv.NewWriter(cmd.OutOrStdout(), metrics...), fabric: graph.Fabric(), interval: int64(cfg.Interval)}
-	if err := c.convert(readings); err != nil {
+	if err := c.finish(); err != nil {
 		return err
 	}
 	c.report(cmd.ErrOrStderr())
@@ -95,25 +87,17 @@ func convertCounters(cmd *cobra.Command, topology string, cfg window.Config, fil
 // metricsOf reads all files once, and returns the metrics of their counters, which are the columns. So a mistake in
 // a file is found before anything is written.
 func metricsOf(files []string) ([]schema.Metric, error) {
-	readings, err := openReadings(files)
-	if err != nil {
-		return nil, err
-	}
-	defer readings.close()
 	found := map[schema.Metric]bool{}
-	for {
-		r, err := readings.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := readRows(files, func(r recorded.Row) error {
 		for name := range r.Counters {
 			if c, known := schema.LookupCounter(name); known && c.Metric != schema.NoMetric {
 				found[c.Metric] = true
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(found) == 0 {
 		return nil, errors.New("no reading has a counter of a metric; docs/reference/counters.md lists counters and their metrics")
@@ -121,12 +105,47 @@ func metricsOf(files []string) ([]schema.Metric, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// converter passes readings through a window.
+// readRows passes the rows of files, in order of time, to add.
+func readRows(files []string, add func(recorded.Row) error) error {
+	rows := recorded.NewReader()
+	for _, name := range files {
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		plain, err := linkscsv.Decompressed(name, file)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		defer plain.Close()
+		if err := rows.Add(name, plain); err != nil {
+			return err
+		}
+	}
+	for {
+		r, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = add(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// converter passes rows through a window, and writes what comes out.
 type converter struct {
 	window    *window.Window
 	out       *linkscsv.Writer
 	fabric    string
-	interval  int64
+	interval  time.Duration
+	batch     *recorded.Batch
+	batches   uint64
+	last      int64 // time of the latest row, Unix nanoseconds
 	rows      int
 	intervals int
 }
@@ -134,37 +153,32 @@ type converter struct {
 // batchRows is the size of a batch: the window works by batch, and one of a large fabric has tens of thousands of rows.
 const batchRows = 10000
 
-func (c *converter) convert(readings *readings) error {
-	batch, sequence := newReadingBatch(), uint64(0)
-	flush := func() error {
-		sequence++
-		b := batch.finish(c.fabric, sequence, c.interval)
-		if err := c.window.Add(b); err != nil {
-			return err
-		}
-		c.rows += b.Rows()
-		batch = newReadingBatch()
-		return c.write()
+func (c *converter) add(r recorded.Row) error {
+	c.last = max(c.last, r.Time.UnixNano())
+	if c.batch.Add(r) < batchRows {
+		return nil
 	}
-	last := int64(0)
-	for {
-		r, err := readings.next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if last = max(last, r.Time.UnixNano()); batch.add(r) >= batchRows {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-	}
-	if err := flush(); err != nil {
+	return c.flush()
+}
+
+// flush passes the batch to the window, writes the intervals that are over, and begins another batch.
+func (c *converter) flush() error {
+	b := c.batch.Finish()
+	if err := c.window.Add(b); err != nil {
 		return err
 	}
-	over := last + 2*c.interval // later than any lateness
+	c.rows += b.Rows()
+	c.batches++
+	c.batch = recorded.NewBatch(c.fabric, c.batches+1, c.interval)
+	return c.write()
+}
+
+// finish writes all intervals that are left.
+func (c *converter) finish() error {
+	if err := c.flush(); err != nil {
+		return err
+	}
+	over := c.last + 2*int64(c.interval) // later than any lateness
 	c.window.Advance(over, over)
 	return errors.Join(c.write(), c.out.Flush())
 }
@@ -196,165 +210,4 @@ func (c *converter) report(to io.Writer) {
 			fmt.Fprintf(to, "giverny counters: dropped as %s: %d\n", reason, drops[reason])
 		}
 	}
-}
-
-// readingBatch collects rows that may have different counters.
-type readingBatch struct {
-	batch   schema.CounterBatch
-	ports   map[schema.PortName]uint32
-	columns map[string]int
-	present [][]int // by column: rows that have it
-}
-
-func newReadingBatch() *readingBatch {
-	return &readingBatch{ports: map[schema.PortName]uint32{}, columns: map[string]int{}}
-}
-
-// add adds a row and returns the number of rows.
-func (b *readingBatch) add(r *rowJSON) int {
-	port := schema.PortName{Device: r.Device, Port: r.Port}
-	index, known := b.ports[port]
-	if !known {
-		index = uint32(len(b.batch.Ports))
-		b.ports[port] = index
-		b.batch.Ports = append(b.batch.Ports, port)
-	}
-	row := b.batch.Rows()
-	b.batch.TimeNanos, b.batch.PortIndex = append(b.batch.TimeNanos, r.Time.UnixNano()), append(b.batch.PortIndex, index)
-	for name, value := range r.Counters {
-		k, known := b.columns[name]
-		if !known {
-			k = len(b.batch.Columns)
-			b.columns[name] = k
-			b.batch.Columns, b.present = append(b.batch.Columns, schema.CounterColumn{Name: name}), append(b.present, nil)
-		}
-		column := &b.batch.Columns[k]
-		column.Values = append(slices.Grow(column.Values, row+1-len(column.Values)), make([]uint64, row+1-len(column.Values))...)
-		column.Values[row] = value
-		b.present[k] = append(b.present[k], row)
-	}
-	return b.batch.Rows()
-}
-
-// finish gives every column a value or a gap for every row.
-func (b *readingBatch) finish(fabric string, sequence uint64, interval int64) *schema.CounterBatch {
-	b.batch.Fabric, b.batch.Source, b.batch.Agent, b.batch.Sequence, b.batch.IntervalNanos = fabric, "counters", "counters", sequence, interval
-	rows := b.batch.Rows()
-	for k := range b.batch.Columns {
-		column := &b.batch.Columns[k]
-		column.Values = append(column.Values, make([]uint64, rows-len(column.Values))...)
-		column.Valid = schema.NewBitmap(rows)
-		for _, row := range b.present[k] {
-			column.Valid.Set(row)
-		}
-	}
-	return &b.batch
-}
-
-// readings merges files of readings by time.
-type readings struct {
-	sources []*readingSource // a heap by the time of the next reading
-	closers []io.Closer
-}
-
-// readingSource is a file; head is its next reading.
-type readingSource struct {
-	name  string
-	lines *bufio.Scanner
-	line  int
-	head  rowJSON
-}
-
-func openReadings(files []string) (*readings, error) {
-	r := &readings{}
-	for _, name := range files {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, errors.Join(err, r.close())
-		}
-		r.closers = append(r.closers, file)
-		plain, err := linkscsv.Decompressed(name, file)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%s: %w", name, err), r.close())
-		}
-		r.closers = append(r.closers, plain)
-		s := &readingSource{name: name, lines: bufio.NewScanner(plain)}
-		s.lines.Buffer(nil, maxReadingBytes)
-		switch err := s.advance(); {
-		case errors.Is(err, io.EOF):
-			continue
-		case err != nil:
-			return nil, errors.Join(err, r.close())
-		}
-		r.sources = append(r.sources, s)
-	}
-	heap.Init(r)
-	return r, nil
-}
-
-// advance reads the next reading of the file into head.
-func (s *readingSource) advance() error {
-	for s.lines.Scan() {
-		s.line++
-		text := bytes.TrimSpace(bytes.TrimPrefix(s.lines.Bytes(), []byte("\ufeff")))
-		if len(text) == 0 || text[0] == '#' {
-			continue
-		}
-		before := s.head.Time
-		s.head = rowJSON{}
-		err := json.Unmarshal(text, &s.head)
-		switch {
-		case err != nil:
-			err = fmt.Errorf("%w; want an object as giverny collect --once --json prints it, with time in RFC 3339 and counters as whole numbers", err)
-		case s.head.Time.IsZero() || s.head.Device == "" || s.head.Port == "":
-			err = errors.New("want time, device and port")
-		case s.head.Time.Before(before.Add(-time.Minute)):
-			err = fmt.Errorf("time %s comes after %s: want readings in order of time", s.head.Time.Format(time.RFC3339), before.Format(time.RFC3339))
-		}
-		if err != nil {
-			return fmt.Errorf("%s:%d: %w", s.name, s.line, err)
-		}
-		return nil
-	}
-	if err := s.lines.Err(); err != nil {
-		return fmt.Errorf("%s:%d: %w", s.name, s.line+1, err)
-	}
-	return io.EOF
-}
-
-// next returns the earliest reading of all files, valid until the next call; io.EOF after the last.
-func (r *readings) next() (*rowJSON, error) {
-	if len(r.sources) == 0 {
-		return nil, io.EOF
-	}
-	s := r.sources[0]
-	row := s.head
-	switch err := s.advance(); {
-	case errors.Is(err, io.EOF):
-		heap.Pop(r)
-	case err != nil:
-		return nil, err
-	default:
-		heap.Fix(r, 0)
-	}
-	return &row, nil
-}
-
-func (r *readings) close() (err error) {
-	for i := len(r.closers) - 1; i >= 0; i-- {
-		err = errors.Join(err, r.closers[i].Close())
-	}
-	return err
-}
-
-// Len, Less, Swap, Push and Pop implement heap.Interface.
-func (r *readings) Len() int           { return len(r.sources) }
-func (r *readings) Less(i, j int) bool { return r.sources[i].head.Time.Before(r.sources[j].head.Time) }
-func (r *readings) Swap(i, j int)      { r.sources[i], r.sources[j] = r.sources[j], r.sources[i] }
-func (r *readings) Push(x any)         { r.sources = append(r.sources, x.(*readingSource)) }
-
-func (r *readings) Pop() any {
-	last := r.sources[len(r.sources)-1]
-	r.sources = r.sources[:len(r.sources)-1]
-	return last
 }

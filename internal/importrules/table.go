@@ -49,6 +49,7 @@ var Architecture = []Row{
 	{Package: "ingest/envelope", May: []string{"internal/scratch"}, Kind: Pure},
 	{Package: "ingest/clockcheck", Kind: Pure},
 	{Package: "ingest/window", May: []string{"internal/scratch", "topology"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
+	{Package: "ingest/recorded", Kind: Pure},
 	{Package: "ingest/spool", May: []string{"internal/atomicfile", "internal/dirlock"}},
 	{Package: "ingest/kafka", May: []string{"ingest/envelope", "ingest/spool", "internal/boot", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"ingest/kafka/embedded"}},
 	{Package: "ingest/kafka/embedded", May: []string{"ingest/kafka", "internal/dirlock"}, Tests: []string{"internal/secret"}},

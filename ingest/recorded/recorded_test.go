@@ -1,0 +1,84 @@
+package recorded_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/giverny/giverny/ingest/recorded"
+)
+
+const (
+	first = `{"time":"2026-01-05T00:00:00Z","device":"leaf0","port":"1","counters":{"a":1,"b":2}}`
+	later = `{"time":"2026-01-05T00:02:00Z","device":"leaf0","port":"1","counters":{"a":5}}`
+	other = `{"time":"2026-01-05T00:01:00Z","device":"leaf1","port":"2","counters":{"b":18446744073709551615}}`
+)
+
+// read returns all rows of files, by name a, b and so on, and the error that ended it.
+func read(texts ...string) (rows []recorded.Row, err error) {
+	r := recorded.NewReader()
+	for i, text := range texts {
+		if err := r.Add(string(rune('a'+i)), strings.NewReader(text)); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		row, err := r.Next()
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, row)
+	}
+}
+
+func TestFilesAreMergedByTime(t *testing.T) {
+	rows, err := read("\ufeff# of leaf0\n"+first+"\r\n\n"+later+"\n", "", other)
+	if !errors.Is(err, io.EOF) || len(rows) != 3 || rows[0].Device != "leaf0" || rows[1].Device != "leaf1" || rows[2].Counters["a"] != 5 {
+		t.Fatalf("rows %v, error %v; want leaf0, leaf1 and leaf0 again", rows, err)
+	}
+}
+
+func TestFaultsNameTheLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"{\"time\":1}":               "a:1: ",
+		first + "\n\nnot JSON":       "a:3: ",
+		first + "\n{}":               "a:2: want time, device and port",
+		later + "\n" + first:         "a:2: time 2026-01-05T00:00:00Z comes after 2026-01-05T00:02:00Z",
+		strings.Repeat("x", 1<<20+1): "a:1: bufio.Scanner: token too long",
+	} {
+		if _, err := read(text); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestBatchOfRowsWithDifferentCounters(t *testing.T) {
+	rows, _ := read(first, other, later)
+	b := recorded.NewBatch("f", 7, time.Minute)
+	for i, r := range rows {
+		if n := b.Add(r); n != i+1 {
+			t.Fatalf("%d rows after %d", n, i+1)
+		}
+	}
+	got := b.Finish()
+	if err := got.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if got.Fabric != "f" || got.Sequence != 7 || got.IntervalNanos != int64(time.Minute) || len(got.Ports) != 2 || got.PortIndex[2] != 0 {
+		t.Errorf("batch %+v", got)
+	}
+	want := map[string][3]string{"a": {"1", "-", "5"}, "b": {"2", "18446744073709551615", "-"}}
+	for _, c := range got.Columns {
+		for row, text := range want[c.Name] {
+			if c.Valid.Has(row) != (text != "-") || text != "-" && text != fmt.Sprint(c.Values[row]) {
+				t.Errorf("%s in row %d: %d, %v; want %s", c.Name, row, c.Values[row], c.Valid.Has(row), text)
+			}
+		}
+	}
+	if len(got.Columns) != 2 {
+		t.Errorf("%d columns, want 2", len(got.Columns))
+	}
+}
