@@ -162,6 +162,7 @@ func TestUnusable(t *testing.T) {
 		"tx{device=\"a\"} 1\n":              `no label \"port\"; its labels are device`,
 		"tx{port=\"1\"} 1\n":                `no label \"device\"; its labels are port`,
 		"rx{device=\"a\"} 1\n":              "none of its 1 metrics is in counters, such as tx",
+		"# nothing yet\n":                   "it has no metrics",
 		"<html>moved</html>\n":              "malformed",
 		"tx{device=\"a\",port=\"1\"} -1\n":  "value -1, times 1, is no reading",
 		"tx{device=\"a\",port=\"1\"} NaN\n": "value NaN",

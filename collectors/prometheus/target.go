@@ -132,7 +132,10 @@ func (t *target) rows(families map[string]*client.MetricFamily, now int64, r *co
 			rows[at][counter] = value
 		}
 	}
-	if len(rows) == 0 {
+	switch {
+	case len(families) == 0:
+		r.Unreadable(fmt.Errorf("%w: it has no metrics", collectors.ErrMalformed))
+	case len(rows) == 0:
 		r.Unreadable(fmt.Errorf("%w: none of its %d metrics is in counters, such as %s", collectors.ErrMalformed, len(families), strings.Join(t.metrics[:min(3, len(t.metrics))], ", ")))
 	}
 	return rows
