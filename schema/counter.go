@@ -201,13 +201,13 @@ func mlx5Counters() []CounterInfo {
 		{"mlx5.rx_discards_phy", Packets, 64, Wraps, Rx, Counter, Ingress, DropRate, "dropped for lack of buffers"},
 		{"mlx5.tx_discards_phy", Packets, 64, Wraps, Tx, Counter, Egress, DropRate, "dropped while sending"},
 		{"mlx5.rx_global_pause_duration", Microseconds, 64, Wraps, Rx, Counter, Egress, PauseRx, "this port was paused"},
-		{"mlx5.tx_global_pause_duration", Microseconds, 64, Wraps, Tx, Counter, Ingress, PauseTx, "this port paused its peer"},
+		{"mlx5.tx_global_pause_duration", Microseconds, 64, Wraps, Tx, Counter, Ingress, PauseRx, "this port paused its peer"},
 	}
 	for p := range 8 {
 		n := func(format string) string { return fmt.Sprintf("mlx5."+format, p) }
 		t = append(t,
 			CounterInfo{n("rx_prio%d_pause_duration"), Microseconds, 64, Wraps, Rx, Counter, Egress, PFCPauseRx(p), "this port was paused"},
-			CounterInfo{n("tx_prio%d_pause_duration"), Microseconds, 64, Wraps, Tx, Counter, Ingress, PFCPauseTx(p), "this port paused its peer: the host is slow"},
+			CounterInfo{n("tx_prio%d_pause_duration"), Microseconds, 64, Wraps, Tx, Counter, Ingress, PFCPauseRx(p), "this port paused its peer: the host is slow"},
 			CounterInfo{n("rx_prio%d_discards"), Packets, 64, Wraps, Rx, Counter, Ingress, DropRate, "dropped for lack of buffers"},
 			CounterInfo{n("rx_prio%d_pause"), Packets, 64, Wraps, Rx, Counter, Egress, NoMetric, "pause frames received"},
 			CounterInfo{n("tx_prio%d_pause"), Packets, 64, Wraps, Tx, Counter, Ingress, NoMetric, "pause frames sent"},
@@ -233,7 +233,7 @@ func bnxtCounters() []CounterInfo {
 		n := func(format string) string { return fmt.Sprintf("bnxt."+format, p) }
 		t = append(t,
 			CounterInfo{n("pfc_pri%d_rx_duration_us"), Microseconds, 64, Wraps, Rx, Counter, Egress, PFCPauseRx(p), "this port was paused"},
-			CounterInfo{n("pfc_pri%d_tx_duration_us"), Microseconds, 64, Wraps, Tx, Counter, Ingress, PFCPauseTx(p), "this port paused its peer"},
+			CounterInfo{n("pfc_pri%d_tx_duration_us"), Microseconds, 64, Wraps, Tx, Counter, Ingress, PFCPauseRx(p), "this port paused its peer"},
 			CounterInfo{n("pfc_pri%d_rx_transitions"), Events, 64, Wraps, Rx, Counter, Egress, NoMetric, "changes of the pause state"},
 			CounterInfo{n("pfc_pri%d_tx_transitions"), Events, 64, Wraps, Tx, Counter, Ingress, NoMetric, "changes of the pause state"},
 			CounterInfo{n("rx_pfc_ena_frames_pri%d"), Packets, 64, Wraps, Rx, Counter, Egress, NoMetric, "pause frames received"},
@@ -272,10 +272,10 @@ func switchCounters() []CounterInfo {
 		n := func(format string) string { return fmt.Sprintf(format, p) }
 		t = append(t,
 			CounterInfo{n("sai.port_stat_pfc_%d_rx_pause_duration_us"), Microseconds, 64, Wraps, Rx, Counter, Egress, PFCPauseRx(p), "this port was paused"},
-			CounterInfo{n("sai.port_stat_pfc_%d_tx_pause_duration_us"), Microseconds, 64, Wraps, Tx, Counter, Ingress, PFCPauseTx(p), "this port paused its peer"},
+			CounterInfo{n("sai.port_stat_pfc_%d_tx_pause_duration_us"), Microseconds, 64, Wraps, Tx, Counter, Ingress, PFCPauseRx(p), "this port paused its peer"},
 			CounterInfo{n("sai.port_stat_pfc_%d_rx_pkts"), Packets, 64, Wraps, Rx, Counter, Egress, NoMetric, "pause frames received; some switches count Xon too"},
 			CounterInfo{n("sai.port_stat_pfc_%d_tx_pkts"), Packets, 64, Wraps, Tx, Counter, Ingress, NoMetric, "pause frames sent"},
-			CounterInfo{n("cxi.hni_rx_paused_%d"), Cycles1GHz, 56, Wraps, Rx, Counter, Ingress, PFCPauseTx(p), "receive side paused: the endpoint is slow"},
+			CounterInfo{n("cxi.hni_rx_paused_%d"), Cycles1GHz, 56, Wraps, Rx, Counter, Ingress, PFCPauseRx(p), "receive side paused: the endpoint is slow"},
 			CounterInfo{n("cxi.hni_tx_paused_%d"), Cycles1GHz, 56, Wraps, Tx, Counter, Egress, PFCPauseRx(p), "transmit side paused"})
 	}
 	return t

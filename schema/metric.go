@@ -14,8 +14,8 @@ const (
 	XmitWait              // InfiniBand PortXmitWait as percent of time
 	PCIeStallRead         // outbound PCIe reads stalled: the host does not supply its transmitter in time
 	PCIeStallWrite        // outbound PCIe writes stalled: the host cannot absorb what arrives
-	PauseRx               // link-level pause (802.3x), or PFC of all priorities if only the sum is known: received by the sender of the link
-	PauseTx               // likewise, sent by the receiver of the link
+	PauseRx               // link-level pause (802.3x), or PFC of all priorities if only the sum is known, of the link's sender
+	PauseTx               // likewise, as its receiver tells it where that is kept apart: no counter is read as this
 	pfcRx0                // PFC pause ratio rx, priorities 0..7
 	_                     //
 	_                     //
@@ -24,7 +24,7 @@ const (
 	_                     //
 	_                     //
 	_                     //
-	pfcTx0                // PFC pause ratio tx, priorities 0..7
+	pfcTx0                // likewise, as the link's receiver tells it where that is kept apart
 	_                     //
 	_                     //
 	_                     //
@@ -42,13 +42,14 @@ const (
 // NumMetrics is the number of Metrics, for tables indexed by Metric.
 const NumMetrics = int(numMetrics)
 
-// PFCPauseRx is the PFC pause ratio of a priority (IEEE 802.1Qbb, 0..7) as
-// received by the sender of the link: percent of time in which it had to be
-// silent.
+// PFCPauseRx is the PFC pause ratio of a priority (IEEE 802.1Qbb, 0..7):
+// percent of time in which the sender of the link had to be silent. Its sender
+// counts the pauses that it received, its receiver those that it sent; both are
+// read as this one metric.
 func PFCPauseRx(priority int) Metric { return pfcRx0 + Metric(priority&7) }
 
-// PFCPauseTx is the PFC pause ratio of a priority as sent by the receiver of
-// the link: percent of time in which it paused the sender.
+// PFCPauseTx is the same as the receiver of the link tells it, for data in
+// which that is kept apart, such as a links CSV. No counter is read as this.
 func PFCPauseTx(priority int) Metric { return pfcTx0 + Metric(priority&7) }
 
 // Unit is the unit of a counter or metric.
