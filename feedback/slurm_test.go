@@ -241,7 +241,7 @@ func TestSlurmIsRestoredAfterKill9(t *testing.T) {
 }
 
 // After kill -9, the next start has another configuration: only weights or only features, another weight, no allowed node.
-// What was changed is restored all the same.
+// What was changed is restored even so.
 func TestSlurmIsRestoredUnderAnotherConfiguration(t *testing.T) {
 	c := slurm.Start(t, slurm.Config{Nodes: slurmNodes})
 	c.Output("scontrol", "update", "NodeName=host[0-3]", "AvailableFeatures=calm", "ActiveFeatures=calm")

@@ -97,7 +97,7 @@ type ServerConfig struct {
 	Password secret.Text `yaml:"password"`
 	// A file with nothing but the password, instead of password; a newline at its end is removed. A change needs a restart.
 	PasswordFile string `yaml:"password_file"`
-	// PEM file of the authorities to trust, read again when it changes; empty: the system's.
+	// PEM file of the authorities to trust, read again when it changes (over HTTP; the native protocol needs a restart); empty: the system's.
 	CAFile string `yaml:"ca"`
 	// PEM file of this client's certificate, read again when it changes.
 	CertFile string `yaml:"cert"`

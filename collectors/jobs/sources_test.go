@@ -199,7 +199,7 @@ func TestSacctWindowIsHeld(t *testing.T) {
 	}
 }
 
-// sacct is told to print times independent of the zone. A command that does not pass that on, like ssh to a head node in
+// sacct prints times independent of the zone if asked. A command that does not pass that on, like ssh to a head node in
 // another zone, is an error that says so, not jobs that are hours off.
 func TestSacctInAnotherZone(t *testing.T) {
 	head := filepath.Join(t.TempDir(), "ssh")

@@ -16,7 +16,7 @@ type GroupState struct {
 	Members []GroupStateMember
 }
 
-// GroupStateMember is a member of the group. While the group rebalances, nobody knows what its members can own.
+// GroupStateMember is a member of the group. While the group rebalances, what its members can own is unknown.
 type GroupStateMember struct {
 	Host     string // its address
 	Can, Has []int  // partitions that it can own, and those assigned to it

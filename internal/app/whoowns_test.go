@@ -16,7 +16,7 @@ import (
 	"github.com/giverny/giverny/internal/test/apachekafka"
 )
 
-// A process that only serves says who should own a fabric, and why nobody does, by asking a real broker.
+// A process that only serves says who should own a fabric, and why none does, by asking a real broker.
 func TestWhoOwnsAFabric(t *testing.T) {
 	broker := apachekafka.Start(t, apachekafka.Options{Properties: map[string]string{
 		"group.min.session.timeout.ms": "1000", "group.initial.rebalance.delay.ms": "0"}})

@@ -64,7 +64,7 @@ func (s *sinks) unite(t *trees) {
 	}
 }
 
-// list numbers the sinks: by component, then those with a port first, as only lastBit of them are told apart, then the
+// list numbers the sinks: by component, then those with a port first, as only lastBit of them are distinguished, then the
 // heaviest first, ties by name.
 func (s *sinks) list(t *trees) {
 	n := int32(len(t.links))
