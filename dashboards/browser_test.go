@@ -16,6 +16,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -317,6 +318,12 @@ func TestLabelsOfManagedSwitches(t *testing.T) {
 		host := b.Device(topology.Device{Name: fmt.Sprintf("host%d", n), Kind: topology.Host, Group: -1})
 		b.Both(topology.Link{From: host, To: leaf, FromPort: "1", ToPort: "1", Class: topology.ClassHost, CapacityBytesPerSecond: 1e9, Dim: -1})
 	}
+	checkLabels(t, db, b, "SPINE", "LEAF", "A10-SPINE-01", "A09-LEAF-01", "core", "Quantum b001")
+}
+
+// checkLabels checks that the map of a fabric has labels.
+func checkLabels(t *testing.T, db *store.DB, b *topology.Builder, labels ...string) {
+	t.Helper()
 	g, err := b.Build()
 	if err != nil {
 		t.Fatal(err)
@@ -325,9 +332,9 @@ func TestLabelsOfManagedSwitches(t *testing.T) {
 	h.announce(busy(g, noon))
 	page := browse(t, h.url)
 	page.await(shown)
-	written := page.eval(`document.getElementById("heat").textContent`)
-	for _, label := range []string{"SPINE", "LEAF", "A10-SPINE-01", "A09-LEAF-01", "core", "Quantum b001"} {
-		if !strings.Contains(written+", ", label+", ") {
+	written := page.eval(`document.getElementById("heat").textContent`) + ", "
+	for _, label := range labels {
+		if !strings.Contains(written, label+", ") {
 			t.Errorf("the map does not say %q: %s", label, written)
 		}
 	}
@@ -342,20 +349,7 @@ func TestLevelsOfSwitchesWithADomain(t *testing.T) {
 		core := b.Device(topology.Device{Name: fmt.Sprintf("core%d.example.com", n), Kind: topology.Switch, Level: 2, Group: -1})
 		b.Both(topology.Link{From: leaf, To: core, FromPort: fmt.Sprint(9 + n), ToPort: "1", Class: topology.ClassSwitch, CapacityBytesPerSecond: 1e9, Dim: -1})
 	}
-	g, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := serveGraphs(t, db, g)
-	h.announce(busy(g, noon))
-	page := browse(t, h.url)
-	page.await(shown)
-	written := page.eval(`document.getElementById("heat").textContent`) + ", "
-	for _, label := range []string{"core, ", "core1.example.com, ", "Leaf, ", "Pod0 Leaf R1, "} {
-		if !strings.Contains(written, label) {
-			t.Errorf("the map does not say %q: %s", label, written)
-		}
-	}
+	checkLabels(t, db, b, "core", "core1.example.com", "Leaf", "Pod0 Leaf R1")
 }
 
 // A level whose switches share no word, only a letter within a number (4036-86A2), has the usual word.
@@ -365,17 +359,7 @@ func TestLevelsWithoutAWord(t *testing.T) {
 	host := b.Device(topology.Device{Name: "host0", Kind: topology.Host, Group: -1})
 	leaf := b.Device(topology.Device{Name: "4036-86A2", Kind: topology.Switch, Level: 1, Group: -1})
 	b.Both(topology.Link{From: host, To: leaf, FromPort: "1", ToPort: "1", Class: topology.ClassHost, CapacityBytesPerSecond: 1e9, Dim: -1})
-	g, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := serveGraphs(t, db, g)
-	h.announce(busy(g, noon))
-	page := browse(t, h.url)
-	page.await(shown)
-	if written := page.eval(`document.getElementById("heat").textContent`); !strings.Contains(written, "leaf") {
-		t.Errorf("the map does not say leaf: %s", written)
-	}
+	checkLabels(t, db, b, "leaf")
 }
 
 // Another fabric is shown with its own graph, even if answers about the old one still come.
