@@ -171,6 +171,35 @@ func TestANegligibleRegionIsAbsent(t *testing.T) {
 	}
 }
 
+// A region has ended once it is absent in two successive intervals; one it is seen in between starts the count again, and
+// the notice of the end has its last values.
+func TestAbsentTwiceInSuccession(t *testing.T) {
+	tracker := notice.New(schema.Medium)
+	last := region(1, schema.High)
+	last.Size = 7
+	for minute, step := range []struct {
+		r    *schema.IntervalResult
+		want []string
+	}{
+		{result(0, region(1, schema.High)), []string{"opened High"}},
+		{result(1), nil},
+		{result(2, last), nil},
+		{result(3), nil},
+		{result(4), []string{"ended High"}},
+	} {
+		notices := tracker.Step(step.r)
+		if got := events(notices); !slices.Equal(got, step.want) {
+			t.Errorf("minute %d: %v, want %v", minute, got, step.want)
+		}
+		if minute == 4 && len(notices) == 1 && notices[0].Region.Size != 7 {
+			t.Errorf("ended as %+v, want its last values", notices[0].Region)
+		}
+	}
+	if err := tracker.Load([]byte("{")); err == nil {
+		t.Error("a state cut off is loaded")
+	}
+}
+
 // The ID is also a string, as in diagnosis.region, for readers that round large numbers.
 func TestRegionIDAsText(t *testing.T) {
 	const id = 1882497176567809<<2 + 1 // exceeds the precision of a float64
