@@ -14,7 +14,9 @@ func TestRangesOfValues(t *testing.T) {
 		change func(*linkhealth.Config)
 	}{
 		{"", func(*linkhealth.Config) {}},
-		{"", func(c *linkhealth.Config) { c.DebounceIntervals, c.ErrorsPerHour, c.RecoveriesPerHour, c.FlapsPerHour = 1, 0, 0, 0 }},
+		{"", func(c *linkhealth.Config) {
+			c.DebounceIntervals, c.ErrorsPerHour, c.RecoveriesPerHour, c.FlapsPerHour = 1, 0, 0, 0
+		}},
 		{"", func(c *linkhealth.Config) { c.DebounceIntervals = 1000 }},
 		{"debounce_intervals", func(c *linkhealth.Config) { c.DebounceIntervals = 0 }},
 		{"debounce_intervals", func(c *linkhealth.Config) { c.DebounceIntervals = 1001 }},
