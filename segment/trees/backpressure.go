@@ -99,8 +99,18 @@ func (w *waits) mayWait(a, b int32) bool {
 	return u != v || v != x || !w.isAdjacent(from, to)
 }
 
-// isWithinGroup reports whether a link joins two switches of one level, as in a dragonfly's group.
+// isWithinGroup reports whether a link joins two switches of one level and group, as in a dragonfly's group.
 func (w *waits) isWithinGroup(link int32) bool {
+	return w.isFlat(link) && w.group[w.from[link]] == w.group[w.to[link]]
+}
+
+// isBetweenGroups reports whether a link joins two switches of one level in different groups of a dragonfly.
+func (w *waits) isBetweenGroups(link int32) bool {
+	return w.isFlat(link) && w.group[w.from[link]] != w.group[w.to[link]]
+}
+
+// isFlat reports whether a link joins two switches of one level.
+func (w *waits) isFlat(link int32) bool {
 	from, to := w.from[link], w.to[link]
 	return w.isSwitch[from] && w.isSwitch[to] && w.level[from] >= 0 && w.level[from] == w.level[to]
 }

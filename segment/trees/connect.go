@@ -49,6 +49,7 @@ func (t *trees) hasGaps(d int32) bool {
 // appendList appends what the node of link l may wait for; hasGaps is that of the switch that l enters.
 func (t *trees) appendList(l int32, hasGaps bool) {
 	t.appendNext(l, l)
+	t.dropAway(l)
 	if hasGaps && !t.hasNext() {
 		t.lookThrough(l)
 	}
@@ -89,6 +90,25 @@ func (t *trees) appendNext(l, first int32) {
 			continue // a lone hot link behind an unmeasured one
 		}
 		t.next.at = append(t.next.at, j)
+	}
+}
+
+// dropAway drops, from what a link from another group of a dragonfly may wait for, the links to further groups, if there
+// are others: as groups have cables of their own, few routes pass a third group.
+func (t *trees) dropAway(l int32) {
+	if !t.waits.isBetweenGroups(l) {
+		return
+	}
+	list := t.next.at[t.next.off[len(t.next.off)-1]:]
+	kept := 0
+	for _, j := range list {
+		if !t.waits.isBetweenGroups(t.links[j]) {
+			list[kept] = j
+			kept++
+		}
+	}
+	if kept > 0 {
+		t.next.at = t.next.at[:len(t.next.at)-len(list)+kept]
 	}
 }
 

@@ -30,6 +30,7 @@
 //	saddles.go           where stall falls and then rises, something else begins
 //	twins.go             two ports of one leaf that stall equally
 //	slow.go              slow links between switches
+//	exchangeends.go      routers of a dragonfly's group that exchange, and groups that do
 //	ranks.go             nodes in the order of waiting
 //	sinks.go, sink.go    all sinks, which nodes lead to each, what waits there
 //

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/segment/linkset"
 )
 
 // plateau is a set of level sinks.
@@ -215,7 +216,7 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 		for b := first; b < end; b++ {
 			p := c.levels[b]
 			rest := x.stall - p.stall()
-			if !p.isExchange() || rest <= -levelError(t, &p, &c.levels[a]) || rest >= mostRest*x.port || !sendsInto(t, s, a, b, p.stall()) {
+			if !p.isExchange() || rest <= -levelError(t, &p, &c.levels[a]) || rest >= mostRest*x.port || !c.sendsInto(t, s, a, b, first, end) {
 				continue
 			}
 			if off := math.Abs(rest - usualRest*x.port); off < best {
@@ -244,13 +245,22 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 // addsTree reports whether a sink's own tree adds to an exchange there.
 func (c *causes) addsTree(a int32) bool { return c.double[a][0] != noDouble && c.double[a][1] == a }
 
-// sendsInto reports whether most hosts at a's switch lead to b, stalled nearly as much as a plateau.
-func sendsInto(t *trees, s *sinks, a, b int32, stall float64) bool {
-	n := 0
-	for _, l := range t.waits.in.of(s.all[a].device) {
-		if i := t.node[l]; i >= 0 && t.waits.fromHost(l) && s.leads(i, b) && t.stall[i] > partnerStall*stall {
-			n++
+// sendsInto reports whether most hosts at a's switch lead to the exchange b, of sinks [first, end), stalled nearly as much.
+func (c *causes) sendsInto(t *trees, s *sinks, a, b, first, end int32) bool {
+	sending, hosts, mask := 0, 0, uint64(0)
+	for k := first; k < end; k++ {
+		if c.level.Find(k) == b {
+			mask |= 1 << s.all[k].bit
 		}
 	}
-	return 2*n > int(t.waits.hosts[s.all[a].device])
+	for _, l := range t.waits.in.of(s.all[a].device) {
+		if !t.waits.fromHost(l) || t.values[l] == linkset.Missing {
+			continue
+		}
+		hosts++
+		if i := t.node[l]; i >= 0 && s.component[i] == first && s.mask[i]&mask != 0 && t.stall[i] > partnerStall*c.levels[b].stall() {
+			sending++
+		}
+	}
+	return 2*sending > hosts
 }

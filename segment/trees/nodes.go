@@ -36,6 +36,8 @@ type trees struct {
 	feeders []int32             // by device: stalled links from switches into it
 	isMet   []bool              // by device: see hangsTogether
 	met     []int32             // devices with isMet
+	mutual  []groupStall
+	usual   map[int32]float64 // by group: see markExchanging
 	values  []float32
 	trusted []float32 // copy of values without those not trusted
 	sample  []float64

@@ -126,6 +126,7 @@ func (t *trees) findSinks() {
 			t.sink[i] = w.to[l]
 		}
 	}
+	t.markExchanging()
 	for _, d := range t.entered {
 		unexplained := 0
 		for _, i := range t.into.of(d) {

@@ -14,8 +14,8 @@ const (
 
 // lookPast appends the nodes behind the one link over which the traffic waiting at a switch may go on, where all
 // measured links there are calm: the traffic must go somewhere, and readings fail one at a time. If several links
-// qualify, it takes none. It skips links within a dragonfly's group: any two switches there are adjacent, so what
-// lies behind a quiet cable is near anything that waits.
+// qualify, it takes none. It skips links between a dragonfly's switches: any two of a group are adjacent, and any two
+// groups, so what lies behind a quiet cable is near anything that waits.
 func (t *trees) lookPast(l int32) {
 	w := t.waits
 	d := w.to[l]
@@ -28,7 +28,7 @@ func (t *trees) lookPast(l int32) {
 	}
 	middle, begin := medianOf(t.sample), len(t.next.at)
 	for _, s := range w.out.of(d) {
-		if !t.mayBeUnread(s) || w.toHost(s) || w.isWithinGroup(s) || !w.mayWait(l, s) {
+		if !t.mayBeUnread(s) || w.toHost(s) || w.isFlat(s) || !w.mayWait(l, s) {
 			continue
 		}
 		n := len(t.next.at)
