@@ -57,5 +57,5 @@ const standingMore = .3
 // for both directions, so it cannot tell this.
 func (s *Stage) asBefore(rc *regionCase) bool {
 	hasFailed := len(rc.failures) > 0 && rc.failures[0].score > 0
-	return !s.graph.Duplex() && !hasFailed && rc.back.IsFull() && rc.load > 0 && rc.more <= standingMore*rc.carries
+	return !s.graph.Duplex() && !hasFailed && rc.back.IsFull() && rc.load >= fallen && rc.more <= standingMore*rc.carries
 }
