@@ -61,7 +61,7 @@ func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
 	}{
 		"it has file traffic":        {suspect{file: true, filesKnown: true}, 0},
 		"it has none":                {suspect{filesKnown: true}, -jobTooLittle * (1 + trifling)},
-		"its files are not measured": {suspect{}, -jobNoFiles},
+		"its files are not measured": {suspect{}, 0},
 	} {
 		c.suspect.job, c.suspect.known = &job{}, true
 		if got := s.endScore(rc, &c.suspect, nil); got != c.want {

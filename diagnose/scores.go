@@ -18,7 +18,6 @@ const (
 	jobStarted       = 1.
 	jobGrowth        = 2.  // of the load added to the region
 	jobElsewhere     = 2.5 // back pressure begins where its exchange does not go
-	jobNoFiles       = 4.  // it begins at a host of no job, and the job's traffic with files is not measured: that or an unlisted job's is there
 	jobAbsent        = 4.  // it has next to no part in the region
 	jobTooLittle     = 6.  // it moves too little to fill the port where back pressure begins
 	jobGrewTooLittle = 3.  // its traffic grew by less than the port's
@@ -140,10 +139,8 @@ func (s *Stage) endScore(rc *regionCase, c *suspect, p *root.Pressure) (score fl
 		switch {
 		case !s.endsAtNoJob(rc):
 			score = -jobElsewhere
-		case c.filesKnown: // no traffic of its own nodes leads there, and it has none with files
+		case c.filesKnown: // its exchange does not lead there, and it has no traffic with files
 			score = -jobTooLittle * (1 + trifling)
-		default:
-			score = -jobNoFiles
 		}
 	}
 	switch {
