@@ -18,6 +18,7 @@ const (
 	jobStarted       = 1.
 	jobGrowth        = 2.  // of the load added to the region
 	jobElsewhere     = 2.5 // back pressure begins where its exchange does not go
+	jobAbsent        = 4.  // it has next to no part in the region
 	jobTooLittle     = 6.  // it moves too little to fill the port where back pressure begins
 	jobGrewTooLittle = 3.  // its traffic grew by less than the port's
 	jobAstray        = 4.  // the load added to the region lies outside its exchange
@@ -93,7 +94,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	if s.graph.Duplex() {
 		c.score -= s.unseen(rc, c, p, space)
 	}
-	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p)
+	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p) + s.absent(rc, c)
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
 }
 
@@ -134,8 +135,13 @@ func (c *suspect) timeScore(succeeds bool) float64 {
 
 // endScore is the evidence by where back pressure begins, or where the traffic of a region of a grid ends.
 func (s *Stage) endScore(rc *regionCase, c *suspect, p *root.Pressure) (score float64) {
-	if rc.back.Kind != "" && rc.back.Kind != schema.RootDeadlock && !c.root && !c.file && (c.filesKnown || !s.endsAtNoJob(rc)) {
-		score = -jobElsewhere
+	if rc.back.Kind != "" && rc.back.Kind != schema.RootDeadlock && !c.root && !c.file {
+		switch {
+		case !s.endsAtNoJob(rc):
+			score = -jobElsewhere
+		case c.filesKnown: // its exchange does not lead there, and it has no traffic with files
+			score = -jobTooLittle * (1 + trifling)
+		}
 	}
 	switch {
 	case rc.excludes(c):

@@ -19,7 +19,10 @@ const explainedStall, explainedLoad = .9, .8
 // account for it.
 func (s *Stage) explains(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	isHeldUp := rc.back.Cannot || rc.back.Kind == schema.RootSlowReceiver || rc.drain.IsCertain() && !s.overloads(rc, c, p)
-	if h := s.kept[rc.region.ID]; !s.work.loads || rc.onset >= 0 && !s.asBefore(rc) || isHeldUp || h != nil && h.cause.Class != schema.CauseUnknown {
+	if !s.work.loads || isHeldUp {
+		return 0
+	}
+	if h := s.kept[rc.region.ID]; rc.onset >= 0 && !s.asBefore(rc) || rc.onset < 0 && h != nil && h.cause.Class != schema.CauseUnknown {
 		return 0
 	}
 	burden, cross, unmeasured := 0., 0., 0
@@ -46,10 +49,13 @@ func (s *Stage) explains(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	return 0
 }
 
-// asBefore reports whether a region of directed links waits for a full port, carries as much as before its onset, and no failure
-// explains it: its stall varies with the traffic of jobs that ran before. A link of a torus shows one load for both directions, so it
-// cannot tell this.
+// standingMore is the largest share of a full port's load that was added since the onset of a region of jobs that ran before.
+const standingMore = .3
+
+// asBefore reports whether a region of directed links waits for a full port that carried most of its load before the onset, and no
+// failure explains it: it is full because of the jobs that ran before, by however little they grew. A link of a torus shows one load
+// for both directions, so it cannot tell this.
 func (s *Stage) asBefore(rc *regionCase) bool {
 	hasFailed := len(rc.failures) > 0 && rc.failures[0].score > 0
-	return !s.graph.Duplex() && !hasFailed && rc.back.IsFull() && rc.load >= fallen && rc.load <= risen
+	return !s.graph.Duplex() && !hasFailed && rc.back.IsFull() && rc.load >= fallen && rc.more <= standingMore*rc.carries
 }

@@ -52,33 +52,35 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 	}
 }
 
-// TestARegionThatCarriesWhatItCarried: with an onset but the load of before, a region at a full port is attributed like one without
-// an onset, unless a failure explains it.
+// TestARegionThatCarriesWhatItCarried: with an onset, a region at a full port that carried most of its load before is attributed like
+// one without an onset, unless a failure explains it.
 func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 	full := root.BackPressure{Kind: schema.RootLinkCapacity, Use: 97}
 	failed := func(score float64) []nearFailure { return []nearFailure{{score: score}} }
 	for name, c := range map[string]struct {
 		load     float64
+		more     float64 // percent of the port's load that was added since the onset
 		back     root.BackPressure
 		failures []nearFailure
 		want     float64
 	}{
-		"the same load":               {1, full, nil, jobExplains},
-		"load was added":              {1.3, full, nil, 0},
-		"it carries less":             {.8, full, nil, 0},
-		"load unknown":                {0, full, nil, 0},
-		"no full port":                {1, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 40}, nil, 0},
-		"a failure explains it":       {1, full, failed(2), 0},
-		"a failure that does not":     {1, full, failed(-1), jobExplains},
-		"a full port that lost rate":  {1, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 97, Cannot: true}, nil, 0},
-		"a receiver that is too slow": {1, root.BackPressure{Kind: schema.RootSlowReceiver, Use: 97}, nil, 0},
+		"the same load":               {1, 0, full, nil, jobExplains},
+		"most load was there":         {1.3, 20, full, nil, jobExplains},
+		"load was added":              {1.3, 40, full, nil, 0},
+		"it carries less":             {.8, 0, full, nil, 0},
+		"load unknown":                {0, 0, full, nil, 0},
+		"no full port":                {1, 0, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 40}, nil, 0},
+		"a failure explains it":       {1, 0, full, failed(2), 0},
+		"a failure that does not":     {1, 0, full, failed(-1), jobExplains},
+		"a full port that lost rate":  {1, 0, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 97, Cannot: true}, nil, 0},
+		"a receiver that is too slow": {1, 0, root.BackPressure{Kind: schema.RootSlowReceiver, Use: 97}, nil, 0},
 	} {
 		s, err := New(roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1"), DefaultConfig())
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.work.loads, s.work.comparable = true, true
-		rc := &regionCase{region: &schema.Region{ID: 7}, onset: 4, load: c.load, back: c.back, failures: c.failures,
+		rc := &regionCase{region: &schema.Region{ID: 7}, onset: 4, load: c.load, carries: 100, more: c.more, back: c.back, failures: c.failures,
 			jobs: []suspect{{burden: .9, cross: 1, known: true}}}
 		if got := s.explains(rc, &rc.jobs[0], nil); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)

@@ -54,7 +54,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 		return min(1, max(0, (enough-share)/(enough-least))) + trifling*max(0, 1-2*share/least)
 	}
 	against := jobTooLittle * short(all, carries)
-	if rc.more > grownShare*rc.carries {
+	if rc.more > grownShare*rc.carries && s.explains(rc, c, p) == 0 {
 		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
 	}
 	return against

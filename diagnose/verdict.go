@@ -74,6 +74,7 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
 	v.confidence = calibrated.of(v.confidence) * right
+
 	return v
 }
 
