@@ -74,7 +74,6 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
 	v.confidence = calibrated.of(v.confidence) * right
-
 	return v
 }
 
