@@ -71,7 +71,7 @@ type Alertmanager struct {
 // New returns a sender for a valid configuration. Nothing is sent before Run.
 func New(cfg Config, rec *record.Recorder) (*Alertmanager, error) {
 	files := tlsfile.Files{CA: cfg.CA}
-	connections, err := tlsfile.NewClient(files)
+	connections, err := tlsfile.NewClient(files, rec.Log())
 	if err != nil {
 		return nil, faults.At("feedback.alertmanager", err)
 	}

@@ -46,7 +46,7 @@ func NewClient(config Config, dial Dial, metrics *Metrics, log *slog.Logger) (*C
 	if err := config.Validate(); err != nil {
 		return nil, faults.At("kafka", err)
 	}
-	secured, err := config.TLS.client()
+	secured, err := config.TLS.client(log)
 	if err != nil {
 		return nil, faults.At("kafka", err)
 	}
