@@ -130,7 +130,7 @@ func relief(s Scheduler, is State, known bool, before, marked State) (then State
 func (r *Reconciler) wait(node string, e *entry, at time.Time) {
 	e.accepted()
 	if e.due = at.Add(verifyEach); !e.waits {
-		r.log.Info("feedback: relief is waiting, "+coveredMark, "node", node)
+		r.log.Info("feedback: relief is waiting", "node", node, "reason", coveredMark)
 	}
 	e.waits = true
 }

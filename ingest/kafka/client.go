@@ -11,6 +11,7 @@ import (
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
 
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/retry"
@@ -170,7 +171,7 @@ const topicPatience = 5
 // worthLogging is true for the first failure in a row and every tenth; for an unknown topic from topicPatience on.
 func worthLogging(failures int, err error) bool {
 	first := 1
-	if errors.Is(err, kafkago.UnknownTopicOrPartition) {
+	if errors.Is(err, kafkago.UnknownTopicOrPartition) || errors.Is(err, protocol.ErrNoTopic) { // by the broker, by the client's metadata
 		first = topicPatience
 	}
 	return failures == first || failures%10 == 0
