@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/ingest/clockcheck"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/topology"
@@ -109,6 +110,9 @@ func TestConfigIsChecked(t *testing.T) {
 	} {
 		cfg := analysis.DefaultConfig()
 		edit(&cfg)
+		if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), name) { // `giverny config check` makes no core
+			t.Errorf("%s: Validate returns %v", name, err)
+		}
 		if _, err := analysis.New(newGraph(t, "torus:4x4"), cfg); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: error %v", name, err)
 		}
@@ -130,6 +134,36 @@ func TestRangesOfValues(t *testing.T) {
 		if err := cfg.Validate(); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c, err)
 		}
+	}
+}
+
+// A result says what was dropped since the one before, not since the start; readings refused for their clock, too.
+func TestDropsOfAnIntervalAreItsOwn(t *testing.T) {
+	g := newGraph(t, "torus:4x4")
+	f, core := fabric{graph: g}, newCore(t, g)
+	var unknown, ahead []uint64
+	for i, strangers := range []int{3, 3, 0, 5} {
+		at := (10 + int64(i)) * second
+		b := f.poll(at, calm)
+		for p := range strangers {
+			b.Ports[p].Device = "stranger"
+		}
+		if strangers == 5 {
+			if got, err := core.CheckClock(f.poll(at, calm), clockcheck.Times{SentNanos: at + 3600*second, AppendedNanos: at}); err != nil || got.Rows() != 0 {
+				t.Fatalf("a clock an hour ahead: %d rows are accepted, %v", got.Rows(), err)
+			}
+		}
+		add(t, core, b)
+		for _, r := range results(core, at) {
+			unknown, ahead = append(unknown, r.Dropped["unknown_port"]), append(ahead, r.Dropped["clock_ahead"])
+		}
+	}
+	// The first interval ends with the second poll.
+	if want := []uint64{3 + 3, 0, 5}; !slices.Equal(unknown, want) {
+		t.Errorf("unknown ports %v, want %v", unknown, want)
+	}
+	if want := []uint64{0, 0, uint64(2 * g.NumLinks())}; !slices.Equal(ahead, want) {
+		t.Errorf("readings by a clock ahead %v, want %v", ahead, want)
 	}
 }
 

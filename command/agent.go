@@ -315,6 +315,6 @@ func (a *Agent) judgeArguments(c *schema.Command) *safety.Refusal {
 }
 
 func (a *Agent) result(id, kind string, status schema.CommandStatus, reason string) *schema.CommandResult {
-	const maxReasonBytes = 1 << 10
+	const maxReasonBytes = 1 << 10 // a reason is for people, and may repeat an error of any length
 	return &schema.CommandResult{CommandID: id, Fabric: a.id.Fabric, Agent: a.id.Name, Time: a.now(), Status: status, Kind: kind, Reason: shorten(reason, maxReasonBytes)}
 }

@@ -106,7 +106,7 @@ func (a *Agent) inUse(ctx context.Context) *safety.Refusal {
 	if a.deps.Host == nil {
 		return safety.Refuse(safety.NotDrained, "the rule in command.allow of %s requires a drained host, and nothing there tells whether it is drained", a.id.Name)
 	}
-	const patience = 10 * time.Second
+	const patience = 10 * time.Second // then the command is refused: not known is not drained
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	drained, detail, err := a.deps.Host.Drained(ctx)
@@ -276,7 +276,7 @@ func (a *Agent) watchKafka(ctx context.Context, cancel context.CancelCauseFunc) 
 	if !knows {
 		return
 	}
-	const perLimit = 4
+	const perLimit = 4 // checks within the limit: a command ends at most a quarter too late
 	ticker := time.NewTicker(a.cfg.StopWithoutKafka / perLimit)
 	defer ticker.Stop()
 	for {

@@ -6,9 +6,9 @@ import "math"
 // gap is how much more the best explanation without the accused link costs.
 func confidence(gap float64) float64 {
 	const (
-		sure  = 0.995
-		least = 0.93 // without any gap
-		scale = 2.
+		sure  = 0.995 // at large gaps
+		least = 0.93  // without any gap
+		scale = 2.    // the gap at which the rest has fallen to 1/e
 	)
 	return sure - (sure-least)*math.Exp(-max(0, gap)/scale)
 }

@@ -19,6 +19,7 @@ func DefaultConfig() Config {
 	return Config{DebounceIntervals: 2, ErrorsPerHour: 120, RecoveriesPerHour: 10, FlapsPerHour: 3}
 }
 
+// maxDebounce bounds the configured intervals and those that frequent losses require; at 60s it is most of a day.
 const maxDebounce = 1000
 
 // Validate reports all errors.

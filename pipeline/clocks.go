@@ -17,21 +17,23 @@ type clocks struct {
 
 	newestNanos int64 // the broker's time of the newest record
 	off         map[clockcheck.Sender]clockcheck.State
-	said        map[clockcheck.Sender]clockcheck.State // by earlier runs too: what the log says of each sender that is off
-	goingBack   bool                                   // the run analyses again what earlier ones have logged
-	shown       map[clockcheck.Sender]bool             // members of off that have a metric series
-	minute      int64                                  // of the broker's clock, to which logged and held refer
-	logged      int
-	held        int
+	hasSeries   map[clockcheck.Sender]bool             // members of off that have a metric series
+	logged      map[clockcheck.Sender]clockcheck.State // as last logged of each sender that is off, by earlier runs too
+	rewound     bool                                   // the run analyses again what earlier ones have logged
+
+	// The rate limit of the log: lines and suppressed changes in a minute of the broker's clock.
+	minute            int64
+	lines, suppressed int
 }
 
 const (
-	// maxOffsetSeries limits the metric series of clocks that are off.
+	// maxOffsetSeries limits the metric series of clocks that are off: agents are the senders' own names.
 	maxOffsetSeries = 100
-	// maxClockLines per minute; further changes are summed up.
+	// maxClockLines per minute are logged, so that a wrong time server does not fill the log; further changes are counted
+	// in one line.
 	maxClockLines = 5
-	// maxSaid limits the memory of what the log says.
-	maxSaid = 1 << 16
+	// maxLogged limits the memory of what was logged.
+	maxLogged = 1 << 16
 	// clockMemory is how long a silent sender is remembered.
 	clockMemory = int64(time.Hour)
 	// clockSilence is how long a silent sender counts as active.
@@ -40,72 +42,72 @@ const (
 	partClocks = "clocks of the agents"
 )
 
-// newClocks reports for one run; said outlives runs.
-func newClocks(fabric string, m *Metrics, h *health, said map[clockcheck.Sender]clockcheck.State, goingBack bool) *clocks {
-	c := &clocks{fabric: fabric, metrics: m, health: h, said: said, goingBack: goingBack, off: map[clockcheck.Sender]clockcheck.State{}, shown: map[clockcheck.Sender]bool{}}
+// newClocks reports for one run; logged outlives runs.
+func newClocks(fabric string, m *Metrics, h *health, logged map[clockcheck.Sender]clockcheck.State, rewound bool) *clocks {
+	c := &clocks{fabric: fabric, metrics: m, health: h, logged: logged, rewound: rewound, off: map[clockcheck.Sender]clockcheck.State{}, hasSeries: map[clockcheck.Sender]bool{}}
 	m.clockOffset.DeletePartialMatch(map[string]string{"fabric": fabric})
-	c.count()
+	c.countOff()
 	return c
 }
 
-// checked reports the changes by a record.
-func (c *clocks) checked(j *clockcheck.Checker, appendedNanos int64) {
+// observe reports the changes of state by a record.
+func (c *clocks) observe(j *clockcheck.Checker, appendedNanos int64) {
 	if appendedNanos == 0 {
 		return
 	}
 	c.newestNanos = max(c.newestNanos, appendedNanos)
 	changes := j.Changes()
 	for i := range changes {
-		c.changed(&changes[i])
+		c.change(&changes[i])
 	}
 	if minute := appendedNanos / int64(time.Minute); minute != c.minute {
-		c.turn(j, minute)
+		c.startMinute(j, minute)
 	}
 	if len(changes) > 0 {
-		c.count()
-		c.check(j)
+		c.countOff()
+		c.updateHealth(j)
 	}
 }
 
-func (c *clocks) changed(k *clockcheck.Clock) {
+func (c *clocks) change(k *clockcheck.Clock) {
 	if k.State == clockcheck.OK {
-		c.forget(k.Sender)
+		c.remove(k.Sender)
 	} else {
 		c.off[k.Sender] = k.State
-		c.show(k)
+		c.setOffset(k)
 	}
-	if !c.goingBack {
-		c.say(k)
+	if !c.rewound {
+		c.log(k)
 	}
 }
 
-// caughtUp logs what has changed while the run was going back.
+// caughtUp ends a rewind, and logs what has changed during it.
 func (c *clocks) caughtUp(j *clockcheck.Checker) {
-	if !c.goingBack {
+	if !c.rewound {
 		return
 	}
-	c.goingBack = false
+	c.rewound = false
 	for _, k := range j.Clocks() {
-		c.say(&k)
+		c.log(&k)
 	}
 }
 
-// say logs the state of a clock, unless the log says it already.
-func (c *clocks) say(k *clockcheck.Clock) {
-	if c.said[k.Sender] == k.State {
+// log logs the state of a clock, unless it was logged already.
+func (c *clocks) log(k *clockcheck.Clock) {
+	if c.logged[k.Sender] == k.State {
 		return
 	}
-	if len(c.said) >= maxSaid {
-		clear(c.said)
+	if len(c.logged) >= maxLogged {
+		clear(c.logged)
 	}
-	if c.said[k.Sender] = k.State; k.State == clockcheck.OK {
-		delete(c.said, k.Sender)
+	if c.logged[k.Sender] = k.State; k.State == clockcheck.OK {
+		delete(c.logged, k.Sender)
 	}
-	if c.logged == maxClockLines {
-		c.held++
+	if c.lines == maxClockLines {
+		c.suppressed++
 		return
 	}
-	c.logged++
+	c.lines++
 	offset := time.Duration(k.OffsetNanos).Round(time.Millisecond)
 	attrs := []any{"agent", k.Agent, "source", k.Source, "offset", offset, "state", k.State.String()}
 	if k.State == clockcheck.OK {
@@ -128,46 +130,46 @@ func describe(k *clockcheck.Clock) string {
 	return fmt.Sprintf("the clock of agent %s (%s) is %v %s, %s", k.Agent, k.Source, offset.Round(time.Second), way, does)
 }
 
-func (c *clocks) show(k *clockcheck.Clock) {
-	if !c.shown[k.Sender] && len(c.shown) == maxOffsetSeries {
+func (c *clocks) setOffset(k *clockcheck.Clock) {
+	if !c.hasSeries[k.Sender] && len(c.hasSeries) == maxOffsetSeries {
 		return
 	}
-	c.shown[k.Sender] = true
+	c.hasSeries[k.Sender] = true
 	c.metrics.clockOffset.WithLabelValues(c.fabric, k.Agent, k.Source).Set(float64(k.OffsetNanos) / 1e9)
 }
 
-func (c *clocks) forget(s clockcheck.Sender) {
+func (c *clocks) remove(s clockcheck.Sender) {
 	delete(c.off, s)
-	if c.shown[s] {
-		delete(c.shown, s)
+	if c.hasSeries[s] {
+		delete(c.hasSeries, s)
 		c.metrics.clockOffset.DeleteLabelValues(c.fabric, s.Agent, s.Source)
 	}
 }
 
-// turn runs once per minute.
-func (c *clocks) turn(j *clockcheck.Checker, minute int64) {
-	if c.held > 0 {
-		c.health.log.Warn("analysis: further agents' clocks changed their state", "count", c.held, "off_now", len(c.off))
+// startMinute logs how many changes the minute before suppressed, and forgets silent senders.
+func (c *clocks) startMinute(j *clockcheck.Checker, minute int64) {
+	if c.suppressed > 0 {
+		c.health.log.Warn("analysis: further agents' clocks changed their state", "count", c.suppressed, "off_now", len(c.off))
 	}
-	c.minute, c.logged, c.held = minute, 0, 0
+	c.minute, c.lines, c.suppressed = minute, 0, 0
 	j.Forget(c.newestNanos - clockMemory)
 	known := map[clockcheck.Sender]bool{}
 	for _, k := range j.Clocks() {
 		known[k.Sender] = true
 		if k.State != clockcheck.OK {
-			c.show(&k)
+			c.setOffset(&k)
 		}
 	}
 	for s := range c.off {
 		if !known[s] {
-			c.forget(s)
+			c.remove(s)
 		}
 	}
-	c.count()
-	c.check(j)
+	c.countOff()
+	c.updateHealth(j)
 }
 
-func (c *clocks) count() {
+func (c *clocks) countOff() {
 	var n [clockcheck.Shifted + 1]int
 	for _, state := range c.off {
 		n[state]++
@@ -177,8 +179,8 @@ func (c *clocks) count() {
 	}
 }
 
-// check sets a fault of the fabric if no sender's readings are accepted.
-func (c *clocks) check(j *clockcheck.Checker) {
+// updateHealth sets a fault of the fabric if no sender's readings are accepted.
+func (c *clocks) updateHealth(j *clockcheck.Checker) {
 	if len(c.off) == 0 {
 		c.health.state(partClocks, nil)
 		return

@@ -340,7 +340,7 @@ func TestClocksOfThoseWhoSend(t *testing.T) {
 	send := func(agent string, at, offset int64) {
 		b := &schema.CounterBatch{Agent: agent, Ports: []schema.PortName{{Device: agent, Port: "1"}}, PortIndex: []uint32{0}, TimeNanos: []int64{(at + offset) * second}}
 		checker.Step(b, clockcheck.Times{SentNanos: (at + offset) * second, AppendedNanos: at * second})
-		c.checked(checker, at*second)
+		c.observe(checker, at*second)
 	}
 	const hour = 3600
 	send("removed", 10_000, 0)
@@ -361,14 +361,14 @@ func TestClocksOfThoseWhoSend(t *testing.T) {
 // again in the time that is analysed again.
 func TestClocksAreLoggedOnceWhileGoingBack(t *testing.T) {
 	const hour = 3600
-	log, said := &journal.Journal{}, map[clockcheck.Sender]clockcheck.State{}
-	run := func(goingBack bool, newest int64, offsets ...int64) {
+	log, logged := &journal.Journal{}, map[clockcheck.Sender]clockcheck.State{}
+	run := func(rewound bool, newest int64, offsets ...int64) {
 		h := newHealth("f", newRig().metrics, slog.New(slog.NewTextHandler(log, nil)))
-		c, checker := newClocks("f", h.metrics, h, said, goingBack), clockcheck.New(clockcheck.Config{}, time.Second)
+		c, checker := newClocks("f", h.metrics, h, logged, rewound), clockcheck.New(clockcheck.Config{}, time.Second)
 		send := func(at, offset int64) {
 			b := &schema.CounterBatch{Agent: "a", Ports: []schema.PortName{{Device: "a", Port: "1"}}, PortIndex: []uint32{0}, TimeNanos: []int64{(at + offset) * second}}
 			checker.Step(b, clockcheck.Times{SentNanos: (at + offset) * second, AppendedNanos: at * second})
-			c.checked(checker, at*second)
+			c.observe(checker, at*second)
 		}
 		for i, offset := range offsets {
 			send(10_000+int64(i), offset)

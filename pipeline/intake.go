@@ -82,7 +82,7 @@ func newIntake(r *resumed, cfg *analysis.Config, m *Metrics, running context.Con
 		used:          make(chan *schema.IntervalResult, waitingResults+2),
 		core:          r.core,
 		nowNanos:      time.Now().UnixNano(),
-		clocks:        newClocks(graph.Fabric(), m, h, r.fabric.clocksSaid, r.back != nil),
+		clocks:        newClocks(graph.Fabric(), m, h, r.fabric.clocksLogged, r.back != nil),
 		late:          r.lateness(),
 		unlisted:      unlisted{log: h.log},
 		doubled:       doubled{log: h.log},
@@ -122,7 +122,7 @@ func (in *Intake) CountersTimed(s Source, b *schema.CounterBatch, offset int64, 
 		if err != nil {
 			return err
 		}
-		in.clocks.checked(in.core.Clocks(), t.AppendedNanos)
+		in.clocks.observe(in.core.Clocks(), t.AppendedNanos)
 		if err := in.checkFuture(t.AppendedNanos); err != nil {
 			return in.fail(err)
 		}

@@ -82,9 +82,9 @@ type Fabric struct {
 	watch       *watch
 	held        hold // of the previous run, which may have ended with the ownership because of an outage of Kafka
 
-	completion *completion                            // outlives runs
-	clocksSaid map[clockcheck.Sender]clockcheck.State // what the log says of clocks; outlives runs
-	standby    atomic.Bool
+	completion   *completion                            // outlives runs
+	clocksLogged map[clockcheck.Sender]clockcheck.State // the states of clocks as last logged; outlives runs
+	standby      atomic.Bool
 
 	mu        sync.Mutex // guards the fields below
 	graph     *topology.Graph
@@ -109,10 +109,10 @@ func New(g *topology.Graph, cfg analysis.Config, deps Deps) (*Fabric, error) {
 	log := deps.Log.With("fabric", g.Fabric())
 	log.Info("analysis: segmentation method", "method", core.Method())
 	return &Fabric{name: g.Fabric(), cfg: cfg, deps: deps, log: log, graph: g, reachNanos: core.Reach(), woken: make(chan struct{}, 1),
-		clocksSaid: map[clockcheck.Sender]clockcheck.State{},
-		completion: &completion{withinNanos: int64(cfg.CompleteWithin), intervalNanos: int64(cfg.Window.Interval)},
-		health:     newHealth(g.Fabric(), deps.Metrics, log),
-		watch:      newWatch(g.Fabric(), cfg.Window.Interval, cfg.Lateness(), deps.Metrics, log)}, nil
+		clocksLogged: map[clockcheck.Sender]clockcheck.State{},
+		completion:   &completion{withinNanos: int64(cfg.CompleteWithin), intervalNanos: int64(cfg.Window.Interval)},
+		health:       newHealth(g.Fabric(), deps.Metrics, log),
+		watch:        newWatch(g.Fabric(), cfg.Window.Interval, cfg.Lateness(), deps.Metrics, log)}, nil
 }
 
 // Name is the name of the fabric.

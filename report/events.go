@@ -170,7 +170,7 @@ func (m *maker) causes(ctx context.Context, s *Section) error {
 }
 
 func (m *maker) accused(ctx context.Context, s *Section) error {
-	const most = 20
+	const most = 20 // rows
 	s.ID, s.Title = "accused-jobs", "Jobs that cause congestion"
 	s.Note = "The jobs that diagnoses accuse, by the sum of their blame: a region counts once per interval, and is divided among the jobs that share the blame. Only as far back as diagnoses are kept (store.keep_regions)."
 	jobs, err := m.model.AccusedJobs(ctx, m.fabric, m.span, most)

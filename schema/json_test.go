@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,6 +20,29 @@ func TestTimesInJSON(t *testing.T) {
 	checkJSON(t, HotLink{InqStall, 7, at}, `{"metric":"inq_stall","link":7,"since":"2026-01-05T00:30:00.123456789Z"}`)
 	checkJSON(t, Event{at, "f", LinkFailed, "sw1", "2", 3, "4", "e"},
 		`{"time":"2026-01-05T00:30:00.123456789Z","fabric":"f","kind":"link_failed","device":"sw1","port":"2","region_id":3,"job_id":"4","detail":"e"}`)
+}
+
+// What no instant, severity or state of a network can be is an error, not the nearest one.
+func TestRefusedJSON(t *testing.T) {
+	for text, into := range map[string]any{
+		`"1677-12-31T23:59:59Z"`: new(Instant), `"2262-01-01T00:00:00Z"`: new(Instant), `"2026-01-05"`: new(Instant), `"now"`: new(Instant),
+		`"high"`: new(Severity), `""`: new(Severity), `"Severity(4)"`: new(Severity),
+		`{"state":"Unknown"}`: new(NetworkForecast), `{"state":"Calm"}`: new(NetworkForecast), `{}`: new(NetworkForecast),
+	} {
+		if err := json.Unmarshal([]byte(text), into); err == nil {
+			t.Errorf("%s is decoded as %+v", text, into)
+		}
+	}
+	for _, at := range []Instant{0, 1, -1, 1_767_573_600_123_456_789, -9_214_560_000e9, 9_214_646_399e9} { // years 1678 and 2261
+		checkJSON(t, struct{ At Instant }{at}, fmt.Sprintf(`{"At":"%s"}`, map[bool]string{false: at.String()}[at == 0]))
+	}
+	const odds = "[0,0,0,0,0]"
+	for _, s := range Severities {
+		checkJSON(t, s, `"`+s.String()+`"`)
+		checkJSON(t, NetworkForecast{Severity: s}, `{"state":"`+s.String()+`","next":`+odds+`,"later":`+odds+`}`)
+	}
+	checkJSON(t, NetworkForecast{Severity: High, Unknown: &Unknown{Reason: KafkaAway, Since: 1e9}},
+		`{"state":"Unknown","at_least":"High","unknown":{"reason":"kafka","since":"1970-01-01T00:00:01Z"},"next":`+odds+`,"later":`+odds+`}`)
 }
 
 // A root whose port is not known has a null link, not link 0 or NoLink.

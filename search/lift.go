@@ -11,12 +11,12 @@ const (
 	drought       = 100 // experiments without a new anomaly before the dry shares apply
 	auditFrom     = .75 // of the budget spent: from here on members of MFS are audited,
 	auditEvery    = 5   // once per so many proposals
-	drawsBefore   = 200
-	topShare      = .1 // of the experiments have a high signal
-	freshShare    = .1 // of the proposals ignore the signals
-	relaxShare    = .3 // of the proposals take over conditions of one known anomaly,
-	mixShare      = .3 // of several,
-	dryRelaxShare = .1 // and the same after a drought
+	drawsBefore   = 200 // a known point is accepted: nearly everything is known by then
+	topShare      = .1  // of the experiments have a high signal
+	freshShare    = .1  // of the proposals ignore the signals
+	relaxShare    = .3  // of the proposals take over conditions of one known anomaly,
+	mixShare      = .3  // of several,
+	dryRelaxShare = .1  // and the same after a drought
 	dryMixShare   = .2
 	keepShare     = .6 // of an anomaly's conditions are taken over
 )

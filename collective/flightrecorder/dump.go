@@ -76,6 +76,7 @@ func RankOf(name string) (int, bool) {
 	return rank, err == nil && rank < maxRanks
 }
 
+// maxRanks bounds the memory that a number in a dump or a file name can claim; the largest jobs have some 100,000 ranks.
 const maxRanks = 1 << 20
 
 // ErrCut means that a dump is truncated, as when its rank was killed while writing it.

@@ -108,6 +108,7 @@ func Read(name string, data []byte, calls []Call) ([]Call, error) {
 	}
 }
 
+// maxRanks bounds the memory that a header can claim; the largest jobs have some 100,000 ranks.
 const maxRanks = 1 << 20
 
 func (r *record) call() (Call, error) {

@@ -103,7 +103,7 @@ func shortened(d collective.Diagnosis) collective.Diagnosis {
 		c := &d.Culprits[i]
 		c.Flow, c.Object, c.Evidence = cut(c.Flow), cut(c.Object), cut(c.Evidence)
 	}
-	const lines = 32
+	const lines = 32 // of detail: a report is one Kafka message and one row of the store
 	short := func(list []string) (out []string) {
 		for _, text := range list[:min(len(list), lines)] {
 			out = append(out, cut(text))
@@ -129,7 +129,7 @@ func (r *Report) ID() string {
 		}
 		return '_'
 	}, r.Job)
-	const longest = 28
+	const longest = 28 // so that the ID has at most 64 bytes, as those of commands
 	return prefix + clean[:min(len(clean), longest)] + "." + r.Begin.Time().UTC().Format("20060102T150405.000")
 }
 

@@ -317,7 +317,7 @@ func (w *Watcher) handle(ctx context.Context, root *os.Root, folder *Folder, nam
 		if _, final := errors.AsType[*FinalError](err); final {
 			reason = dropNotTaken
 		} else if err != nil {
-			const most = 8
+			const most = 8 // doublings: at the default interval of 5s, a retry every 21 minutes
 			j.failed = min(j.failed+1, most)
 			j.retry = w.deps.Now().Add(w.cfg.Interval << j.failed)
 			w.metrics.retries.Inc()

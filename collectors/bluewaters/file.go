@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	blockBytes     = 1 << 20
-	minBufferBytes = 64 << 10
+	blockBytes     = 1 << 20  // per read: lines have some 100 bytes
+	minBufferBytes = 64 << 10 // at first; it doubles up to a block, so that a short file takes little
 	// probeBytes is how much of the start of a sequential file is checked for time
 	// order.
 	probeBytes = 8 << 20

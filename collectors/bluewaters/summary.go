@@ -67,6 +67,7 @@ func (s Summary) Bad() (n int64) {
 	return n
 }
 
+// keptOutside rows are named in an error as examples.
 const keptOutside = 5
 
 // WrongTopologyError means that the rows describe another torus.

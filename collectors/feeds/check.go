@@ -21,7 +21,7 @@ const (
 // Clean makes a text valid UTF-8 on one line of at most n bytes: job names contain whatever users write.
 func Clean(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r

@@ -54,6 +54,7 @@ func Run(ctx context.Context, argv, environ []string, read func(io.Reader) error
 // tail keeps the last bytes written to it. The buffer is not embedded, because its ReadFrom would bypass Write.
 type tail struct{ text bytes.Buffer }
 
+// tailBytes of a program's error output go into the log; the cause is usually in the last lines.
 const tailBytes = 1 << 10
 
 func (t *tail) Write(p []byte) (int, error) {

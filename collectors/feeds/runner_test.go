@@ -138,6 +138,8 @@ func TestRows(t *testing.T) {
 				job("", past, time.Time{}, "nid1"),
 				job(strings.Repeat("x", 300), past, time.Time{}, "nid1"),
 				job("6\x1b[31m", past, time.Time{}, "nid1"),
+				job("6\xff", past, time.Time{}, "nid1"),
+				job("7", time.Time{}, time.Time{}, "nid1"),
 			},
 			Failures: []schema.Failure{
 				{Time: schema.Instant(past.UnixNano()), Kind: schema.LinkFailed, Device: "3,3,3", Port: "X+"},
@@ -145,9 +147,14 @@ func TestRows(t *testing.T) {
 				{Time: schema.Instant(past.UnixNano()), Kind: schema.Throttled},
 				{Time: schema.Instant(past.UnixNano()), Kind: schema.LinkFailed, Device: "stranger"},
 				{Time: schema.Instant(past.UnixNano()), Kind: schema.LinkFailed, Device: "3,3,3", Port: "Ethernet0"},
+				{Time: schema.Instant(past.UnixNano()), Kind: schema.LinkFailed, Device: "3,3,3", Port: "X\xff"},
+				{Time: schema.Instant(past.UnixNano()), Kind: schema.LinkFailed, Device: "3,3,3", Port: strings.Repeat("X", 257)},
+				{Time: schema.Instant(past.UnixNano()), Kind: schema.LinkFailed, Device: strings.Repeat("3", 257), Port: "X+"},
+				{Kind: schema.LinkFailed, Device: "3,3,3", Port: "X+"},
 			},
-			Traffic: []schema.JobTraffic{{JobID: "1", Time: schema.Instant(past.UnixNano())}},
-			Drops:   feeds.Drops{Dropped: map[string]uint64{feeds.Malformed: 3}},
+			Traffic: []schema.JobTraffic{{JobID: "1", Time: schema.Instant(past.UnixNano())}, {JobID: "1"}, {JobID: "1\n", Time: schema.Instant(past.UnixNano())},
+				{JobID: "1", Time: schema.Instant(now.Add(time.Hour).UnixNano())}},
+			Drops: feeds.Drops{Dropped: map[string]uint64{feeds.Malformed: 3}},
 		}, nil
 	})
 	b.Once(t.Context())
@@ -167,7 +174,7 @@ func TestRows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for reason, n := range map[string]float64{feeds.Malformed: 3, feeds.NoDevice: 2, feeds.NoPort: 1, feeds.Future: 1, feeds.Backwards: 1, feeds.Unsendable: 3, feeds.TooMany: 0} {
+	for reason, n := range map[string]float64{feeds.Malformed: 3, feeds.NoDevice: 2, feeds.NoPort: 1, feeds.Future: 2, feeds.Backwards: 1, feeds.Unsendable: 8, feeds.NoTime: 3, feeds.TooMany: 0} {
 		if v := metric.Sum(t, b.reg, "giverny_feed_rows_dropped_total", reason); v != n {
 			t.Errorf("%v dropped as %s, want %v", v, reason, n)
 		}
@@ -363,7 +370,7 @@ func TestEmitterFails(t *testing.T) {
 }
 
 func TestClean(t *testing.T) {
-	for in, want := range map[string]string{"a\nb\x00": "a b ", "x\xff": "x\uFFFD", "ééé": "éé"} {
+	for in, want := range map[string]string{"a\nb\x00": "a b ", "\x7f\u009b31mred": "  31mred", "x\xff": "x\uFFFD", "ééé": "éé"} {
 		n := 256
 		if in == "ééé" {
 			n = 5

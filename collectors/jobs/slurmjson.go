@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/collectors/feeds"
+	"github.com/giverny/giverny/internal/slurmnumber"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -83,7 +83,6 @@ func explain(err error) error {
 type slurmError struct {
 	Error       string `json:"error"`
 	Description string `json:"description"`
-	Number      number `json:"error_number"`
 }
 
 func (e slurmError) text() string {
@@ -132,45 +131,12 @@ func eachElement(in *json.Decoder, visit func(text json.RawMessage)) error {
 	return err
 }
 
-// number is an integer in any of Slurm's forms: 5, "5", null, or {"set":true,"infinite":false,"number":5}.
-type number struct {
-	value int64
-	set   bool
-}
-
-// UnmarshalJSON accepts all of them; anything else is not set.
-func (n *number) UnmarshalJSON(text []byte) error {
-	*n = number{}
-	text = bytes.TrimSpace(text)
-	if len(text) > 0 && text[0] == '{' {
-		var object struct {
-			Set      *bool       `json:"set"`
-			Infinite bool        `json:"infinite"`
-			Number   json.Number `json:"number"`
-		}
-		if err := json.Unmarshal(text, &object); err != nil || object.Infinite || object.Set != nil && !*object.Set {
-			return nil
-		}
-		text = []byte(object.Number)
-	}
-	v, err := strconv.ParseInt(strings.Trim(string(text), `"`), 10, 64)
-	if err != nil {
-		f, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
-		if err != nil || f < -1e15 || f > 1e15 || f != f {
-			return nil
-		}
-		v = int64(f)
-	}
-	*n = number{v, true}
-	return nil
-}
-
 // instant converts seconds since 1970.
-func (n number) instant() schema.Instant {
-	if n.value <= 0 || n.value > 7_258_118_400 { // the year 2200
+func instant(n slurmnumber.Number) schema.Instant {
+	if n.Value <= 0 || n.Value > 7_258_118_400 { // the year 2200
 		return 0
 	}
-	return schema.Instant(n.value * int64(time.Second))
+	return schema.Instant(n.Value * int64(time.Second))
 }
 
 // words is a string or a list of strings.
@@ -195,36 +161,36 @@ func (w *words) UnmarshalJSON(text []byte) error {
 
 // slurmJob has the fields used of a job.
 type slurmJob struct {
-	JobID       number       `json:"job_id"`
-	Name        words        `json:"name"`
-	UserName    words        `json:"user_name"`
-	User        words        `json:"user"` // slurmdbd
-	UserID      number       `json:"user_id"`
-	JobState    words        `json:"job_state"`
-	State       slurmState   `json:"state"` // slurmdbd
-	StartTime   number       `json:"start_time"`
-	EndTime     number       `json:"end_time"`
-	ResizeTime  number       `json:"resize_time"` // when its nodes changed; also of an earlier run
-	Time        slurmTimes   `json:"time"`        // slurmdbd
-	Nodes       words        `json:"nodes"`       // a host list
-	ArrayJobID  number       `json:"array_job_id"`
-	ArrayTaskID number       `json:"array_task_id"`
-	Array       slurmArray   `json:"array"` // slurmdbd
-	HetJobID    number       `json:"het_job_id"`
-	HetOffset   number       `json:"het_job_offset"`
-	Het         slurmHet     `json:"het"` // slurmdbd
-	Resources   slurmNodeSet `json:"job_resources"`
+	JobID       slurmnumber.Number `json:"job_id"`
+	Name        words              `json:"name"`
+	UserName    words              `json:"user_name"`
+	User        words              `json:"user"` // slurmdbd
+	UserID      slurmnumber.Number `json:"user_id"`
+	JobState    words              `json:"job_state"`
+	State       slurmState         `json:"state"` // slurmdbd
+	StartTime   slurmnumber.Number `json:"start_time"`
+	EndTime     slurmnumber.Number `json:"end_time"`
+	ResizeTime  slurmnumber.Number `json:"resize_time"` // when its nodes changed; also of an earlier run
+	Time        slurmTimes         `json:"time"`        // slurmdbd
+	Nodes       words              `json:"nodes"`       // a host list
+	ArrayJobID  slurmnumber.Number `json:"array_job_id"`
+	ArrayTaskID slurmnumber.Number `json:"array_task_id"`
+	Array       slurmArray         `json:"array"` // slurmdbd
+	HetJobID    slurmnumber.Number `json:"het_job_id"`
+	HetOffset   slurmnumber.Number `json:"het_job_offset"`
+	Het         slurmHet           `json:"het"` // slurmdbd
+	Resources   slurmNodeSet       `json:"job_resources"`
 }
 
 type (
-	slurmTimes struct{ Start, End number }
+	slurmTimes struct{ Start, End slurmnumber.Number }
 	slurmArray struct {
-		JobID  number `json:"job_id"`
-		TaskID number `json:"task_id"`
+		JobID  slurmnumber.Number `json:"job_id"`
+		TaskID slurmnumber.Number `json:"task_id"`
 	}
 	slurmHet struct {
-		JobID  number `json:"job_id"`
-		Offset number `json:"job_offset"`
+		JobID  slurmnumber.Number `json:"job_id"`
+		Offset slurmnumber.Number `json:"job_offset"`
 	}
 )
 
@@ -307,10 +273,10 @@ func (j *slurmJob) addTo(list *List, opt SlurmOptions) {
 	if len(state) == 0 {
 		state = words(j.State)
 	}
-	if !start.set {
+	if !start.Set {
 		start, end = j.Time.Start, j.Time.End
 	}
-	job := schema.Job{ID: j.id(opt), Name: strings.Join(j.Name, " "), User: j.user(), Start: start.instant(), End: end.instant(),
+	job := schema.Job{ID: j.id(opt), Name: strings.Join(j.Name, " "), User: j.user(), Start: instant(start), End: instant(end),
 		State: strings.Join(state, ",")}
 	var hosts []string
 	sources := []string(j.Nodes)
@@ -327,13 +293,13 @@ func (j *slurmJob) addTo(list *List, opt SlurmOptions) {
 	}
 	phase := slurmPhase(strings.Join(state, " "), job.End)
 	switch {
-	case phase == Running && start.value != 0 && job.Start == 0:
-		list.drop(feeds.NoTime, fmt.Sprintf("job %s: start_time %d: want seconds since 1970", job.ID, start.value))
+	case phase == Running && start.Value != 0 && job.Start == 0:
+		list.drop(feeds.NoTime, fmt.Sprintf("job %s: start_time %d: want seconds since 1970", job.ID, start.Value))
 		return
 	case phase != Waiting && job.Start == 0:
 		phase = Waiting // cancelled before it started
 	}
-	if resized := j.ResizeTime.instant(); phase != Waiting && resized > job.Start && (phase == Running || resized <= job.End) {
+	if resized := instant(j.ResizeTime); phase != Waiting && resized > job.Start && (phase == Running || resized <= job.End) {
 		job.Start = resized // as in sacct, the nodes before are those of an earlier run
 	}
 	list.add(job, hosts, phase)
@@ -345,8 +311,8 @@ func (j *slurmJob) user() string {
 			return name[0]
 		}
 	}
-	if j.UserID.set {
-		return strconv.FormatInt(j.UserID.value, 10)
+	if j.UserID.Set {
+		return strconv.FormatInt(j.UserID.Value, 10)
 	}
 	return ""
 }
@@ -354,20 +320,20 @@ func (j *slurmJob) user() string {
 // id is the ID printed by sacct and squeue: 123, 123_4 of an array, 123+1 of a heterogeneous job.
 func (j *slurmJob) id(opt SlurmOptions) string {
 	array, task := j.ArrayJobID, j.ArrayTaskID
-	if array.value == 0 {
+	if array.Value == 0 {
 		array, task = j.Array.JobID, j.Array.TaskID
 	}
 	het, offset := j.HetJobID, j.HetOffset
-	if het.value == 0 {
+	if het.Value == 0 {
 		het, offset = j.Het.JobID, j.Het.Offset
 	}
 	switch {
-	case j.JobID.value <= 0: // or not set
+	case j.JobID.Value <= 0: // or not set
 		return ""
-	case !opt.RawIDs && array.value > 0 && task.set:
-		return fmt.Sprintf("%d_%d", array.value, task.value)
-	case !opt.RawIDs && het.value > 0 && offset.set:
-		return fmt.Sprintf("%d+%d", het.value, offset.value)
+	case !opt.RawIDs && array.Value > 0 && task.Set:
+		return fmt.Sprintf("%d_%d", array.Value, task.Value)
+	case !opt.RawIDs && het.Value > 0 && offset.Set:
+		return fmt.Sprintf("%d+%d", het.Value, offset.Value)
 	}
-	return strconv.FormatInt(j.JobID.value, 10)
+	return strconv.FormatInt(j.JobID.Value, 10)
 }

@@ -52,7 +52,7 @@ func fabrics(t *testing.T) []*topology.Graph {
 }
 
 func TestDevice(t *testing.T) {
-	m, err := nodes.ReadMap(strings.NewReader("# Gemini\nnid[00012-00013]\t3,3,3\n\nlogin\tnode1 mlx5_0\nlogin\t0,0,0\nr[1-2]\tn[8-9]\n"), "map")
+	m, err := nodes.ReadMap(strings.NewReader("# Gemini\nnid[00012-00013]\t3,3,3\n\nlogin\tnode1 mlx5_0\nlogin\t0,0,0\nr[1-2]\tn[8-9]\nfar\t1,1,1\nfar.example.org\t3,3,3\n"), "map")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +74,8 @@ func TestDevice(t *testing.T) {
 		{"3,3,3", ";3,3,3", ""},
 		{"nid00013", ";3,3,3", ""},
 		{"login", "node1 mlx5_0;0,0,0", ""},
+		{"login.example.org", "node1 mlx5_0;0,0,0", ""},
+		{"far.example.org", ";3,3,3", ""}, // its own line in the map, not that of its short name
 		{"r2", ";", nodes.NoSuch},
 		{"", ";", nodes.Unknown},
 	} {

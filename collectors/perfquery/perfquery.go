@@ -170,8 +170,8 @@ func (c *Collector) takeTrouble() bool {
 }
 
 const (
-	maxOutputBytes = 64 << 20 // a subnet of 40,000 ports prints 10 MB
-	maxErrorBytes  = 4 << 10
+	maxOutputBytes = 64 << 20    // a subnet of 40,000 ports prints 10 MB
+	maxErrorBytes  = 4 << 10     // of its error output, for the log
 	killDelay      = time.Second // how long to wait for the output of a killed program to close
 )
 

@@ -199,7 +199,10 @@ func TestMeter(t *testing.T) {
 	step(120*time.Second, count(1900, 60, "a")) // completes 31:00
 	step(180*time.Second, count(2000, 0, "b"))  // cleared, and 2000 since then
 	step(240*time.Second, count(2000, 0, "b"))  // no traffic: a measured zero
-	want := []string{"30:00 7 300 30", "31:00 7 600 30", "32:00 7 2000 0", "33:00 7 0 0"}
+	step(300*time.Second, count(2100, 50, "b"))
+	step(360*time.Second, count(2200, 20, "b")) // cleared, as the writes show
+	step(420*time.Second, count(2100, 90, "b")) // as the reads show
+	want := []string{"30:00 7 300 30", "31:00 7 600 30", "32:00 7 2000 0", "33:00 7 0 0", "34:00 7 100 50", "35:00 7 2200 20", "36:00 7 2100 90"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

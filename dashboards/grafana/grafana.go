@@ -87,6 +87,7 @@ func files() map[string]dashboard {
 	}
 }
 
+// height of a panel in Grafana's grid, whose width is 24: three rows of panels fit on a screen.
 const height = 8
 
 // layOut places views from left to right and from top to bottom.

@@ -1,11 +1,56 @@
 package alertmanager_test
 
 import (
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/giverny/giverny/feedback/alertmanager"
+	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/schema"
 )
+
+// The whole alert of a region, without and with a diagnosis.
+func TestAlerts(t *testing.T) {
+	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0", Interval: schema.Interval{StartNanos: 1764194400e9, DurationNanos: 60e9}},
+		Regions: []schema.Region{{ID: 1, Severity: schema.High, Metric: schema.XmitWait, Mean: 41.25, Links: []schema.LinkID{4, 5}},
+			{ID: 2, Severity: schema.Medium, Metric: schema.PauseRx, Mean: 20, Links: []schema.LinkID{6}, Name: "pod 3", BirthNanos: 1764190800e9}},
+		Diagnoses: []schema.Diagnosis{{Region: 2, Cause: schema.Cause{Class: schema.CauseSystem}, Text: "why", Action: "what to do"}}}
+	want := []alertmanager.Alert{
+		{StartsAt: time.Unix(1764194400, 0).UTC(),
+			Labels:      map[string]string{"alertname": "GivernyCongestionRegion", "fabric": "ib0", "region": "1", "incident": "1", "metric": "xmit_wait", "severity": "high", "class": "unknown"},
+			Annotations: map[string]string{"summary": "region 1: High congestion, mean xmit_wait 41.2% over 2 links"}},
+		{StartsAt: time.Unix(1764190800, 0).UTC(),
+			Labels:      map[string]string{"alertname": "GivernyCongestionRegion", "fabric": "ib0", "region": "2", "incident": "2", "metric": "pause_rx", "severity": "medium", "class": "system"},
+			Annotations: map[string]string{"summary": "pod 3: Medium congestion, mean pause_rx 20.0% over 1 link", "description": "why", "action": "what to do"}},
+	}
+	if diff := cmp.Diff(want, alertmanager.Of(r, schema.Medium, ""), cmpopts.IgnoreUnexported(alertmanager.Alert{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestValidateNamesEveryFault(t *testing.T) {
+	cfg := alertmanager.Config{Enabled: true, Password: secret.NewText("x"), PasswordFile: "y", PageURL: "giverny.example"}
+	err := cfg.Validate()
+	for _, key := range []string{"urls", "password_file", "min_severity", "resend", "timeout", "page_url"} {
+		if err == nil || !strings.Contains(err.Error(), key+":") {
+			t.Errorf("no fault of %s in %v", key, err)
+		}
+	}
+	for address, valid := range map[string]bool{"http://localhost:9093": true, "https://alerts.example/": true, "localhost:9093": false, "ftp://localhost": false, "http://": false, "": false} {
+		cfg := alertmanager.DefaultConfig()
+		cfg.Enabled, cfg.URLs = true, []secret.URL{secret.NewURL(address)}
+		if err := cfg.Validate(); (err == nil) != valid || err != nil && !strings.Contains(err.Error(), "urls.0:") {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+	if cfg := alertmanager.DefaultConfig(); cfg.Validate() != nil || cfg.Enabled || !cfg.DryRun {
+		t.Error("by default it is off, and a dry run")
+	}
+}
 
 // Annotations are for people: the root is named as elsewhere, and names from outside cannot control a terminal.
 func TestAnnotations(t *testing.T) {

@@ -17,14 +17,17 @@ func TestRegionsOfOneRootAreOneIncident(t *testing.T) {
 	in := incidents{}
 	for i, step := range []struct {
 		minutes time.Duration
+		fabric  string
 		regions []schema.Region
 		want    []string
 	}{
-		{0, []schema.Region{region(12, tx, "1"), region(9, rx, "1"), region(13, rx, "2")}, []string{"9", "9", "13"}},
-		{1, []schema.Region{region(12, tx, "1"), region(14, rx, "1"), region(13, rx, "1")}, []string{"9", "9", "13"}},
-		{60, []schema.Region{region(15, rx, "1")}, []string{"15"}},
+		{0, "ib0", []schema.Region{region(12, tx, "1"), region(9, rx, "1"), region(13, rx, "2")}, []string{"9", "9", "13"}},
+		{0, "ib1", []schema.Region{region(20, rx, "1")}, []string{"20"}}, // the port of another fabric
+		{1, "ib0", []schema.Region{region(12, tx, "1"), region(14, rx, "1"), region(13, rx, "1")}, []string{"9", "9", "13"}},
+		{1, "ib0", []schema.Region{region(16, rx, "1")}, []string{"9"}}, // of the two incidents with this root, the older one
+		{60, "ib0", []schema.Region{region(15, rx, "1")}, []string{"15"}},
 	} {
-		r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0"}, Regions: step.regions}
+		r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: step.fabric}, Regions: step.regions}
 		for j, alert := range in.alerts(r, schema.Medium, "", time.Unix(0, 0).Add(step.minutes*time.Minute)) {
 			if got := alert.Labels["incident"]; got != step.want[j] {
 				t.Errorf("step %d, region %s: incident %q, want %q", i, alert.Labels["region"], got, step.want[j])

@@ -55,6 +55,37 @@ func TestAFlapIsOneIncident(t *testing.T) {
 	}
 }
 
+// Regions share a place if they have the same root port, if a link leads from one root to the other, or if they wait in the
+// same cycle; having any root, link or cycle is not enough.
+func TestPlacesShared(t *testing.T) {
+	at := func(device, port string, link schema.LinkID) notice.Place {
+		return notice.PlaceOf(&schema.Region{Root: &schema.Root{Device: device, Port: port, Link: link}}, nil)
+	}
+	cycle := func(device string) notice.Place {
+		return notice.PlaceOf(&schema.Region{}, &schema.Diagnosis{Cycle: []schema.PortName{{Device: device, Port: "1"}}})
+	}
+	for name, c := range map[string]struct {
+		a, b notice.Place
+		want bool
+	}{
+		"same port":            {at("leaf7", "9", 4), at("leaf7", "9", 5), true},
+		"both ends of a link":  {at("leaf7", "9", 4), at("spine2", "1", 4), true},
+		"different links":      {at("leaf7", "9", 4), at("spine2", "1", 5), false},
+		"unknown links":        {at("leaf7", "9", schema.NoLink), at("spine2", "1", schema.NoLink), false},
+		"ports of one switch":  {at("leaf7", "9", 4), at("leaf7", "8", 5), false},
+		"unknown ports":        {at("leaf7", "", 4), at("leaf7", "", 4), false},
+		"same cycle":           {cycle("leaf0"), cycle("leaf0"), true},
+		"different cycles":     {cycle("leaf0"), cycle("leaf1"), false},
+		"no place":             {notice.Place{}, notice.Place{}, false},
+		"a root, and a cycle":  {at("leaf7", "9", 4), cycle("leaf7"), false},
+		"a root, and no place": {at("leaf7", "9", 4), notice.Place{}, false},
+	} {
+		if c.a.Shares(&c.b) != c.want || c.b.Shares(&c.a) != c.want {
+			t.Errorf("%s: want %v", name, c.want)
+		}
+	}
+}
+
 // Regions of one interval with the same root are one incident, which ends with the last
 // of them; the two ends of a cable are one root.
 func TestOneCableIsOneIncident(t *testing.T) {

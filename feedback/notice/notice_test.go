@@ -10,9 +10,14 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
+// epoch is the instant of minute 0: in 2026, not 1970, so that a time left unset is long ago.
+const epoch = 1_767_571_200e9
+
 func result(minute int64, regions ...schema.Region) *schema.IntervalResult {
-	return &schema.IntervalResult{Regions: regions, Snapshot: &schema.Snapshot{Fabric: "ib0", Interval: schema.Interval{StartNanos: minute * 60e9, DurationNanos: 60e9}}}
+	return &schema.IntervalResult{Regions: regions, Snapshot: &schema.Snapshot{Fabric: "ib0", Interval: schema.Interval{StartNanos: epoch + minute*60e9, DurationNanos: 60e9}}}
 }
+
+func minuteOf(r *schema.IntervalResult) int64 { return (r.Snapshot.Interval.StartNanos - epoch) / 60e9 }
 
 func region(id uint64, s schema.Severity) schema.Region {
 	return schema.Region{ID: id, Severity: s, Metric: schema.CreditStall}
@@ -49,7 +54,7 @@ func TestEvents(t *testing.T) {
 		{result(9), []string{"ended Low"}},
 		{result(10, region(1, schema.High)), []string{"opened High"}},
 	} {
-		if r := step.r.Snapshot.Interval.StartNanos; r > 60e9 { // as after a restart
+		if minuteOf(step.r) > 1 { // as after a restart
 			saved, err := tracker.Save()
 			if err != nil {
 				t.Fatal(err)
@@ -62,7 +67,7 @@ func TestEvents(t *testing.T) {
 		before, _ := tracker.Save()
 		notices := tracker.Step(step.r)
 		if got := events(notices); !slices.Equal(got, step.want) {
-			t.Errorf("minute %d: %v, want %v", step.r.Snapshot.Interval.StartNanos/60e9, got, step.want)
+			t.Errorf("minute %d: %v, want %v", minuteOf(step.r), got, step.want)
 		}
 		for _, n := range notices {
 			if ids[n.ID] || len(n.ID) != 32 {
@@ -107,8 +112,91 @@ func TestBelowTheLeastSeverity(t *testing.T) {
 		{result(10), []string{"ended Low"}},
 	} {
 		if got := events(tracker.Step(step.r)); !slices.Equal(got, step.want) {
-			t.Errorf("minute %d: %v, want %v", step.r.Snapshot.Interval.StartNanos/60e9, got, step.want)
+			t.Errorf("minute %d: %v, want %v", minuteOf(step.r), got, step.want)
 		}
+	}
+}
+
+// A change of the cause, the first job, the root or a deadlock is a notice; one of another job or of the confidence is not.
+func TestWhatIsAChange(t *testing.T) {
+	tracker := notice.New(schema.Medium)
+	jobs := func(ids ...string) (list []schema.AccusedJob) {
+		for _, id := range ids {
+			list = append(list, schema.AccusedJob{JobID: id})
+		}
+		return list
+	}
+	root, other := &schema.Root{Device: "leaf7", Port: "9"}, &schema.Root{Device: "leaf7", Port: "8"}
+	cycle := []schema.PortName{{Device: "leaf0", Port: "1"}}
+	system := schema.Cause{Class: schema.CauseSystem}
+	for minute, step := range []struct {
+		diagnosis schema.Diagnosis
+		want      notice.Event
+	}{
+		{schema.Diagnosis{Cause: system}, notice.Opened},
+		{schema.Diagnosis{Cause: schema.Cause{Class: schema.CauseSystem, Confidence: .9}}, ""},
+		{schema.Diagnosis{Cause: system, Jobs: jobs("1", "2")}, notice.Changed},
+		{schema.Diagnosis{Cause: system, Jobs: jobs("1")}, ""},
+		{schema.Diagnosis{Cause: system, Jobs: jobs("2", "1")}, notice.Changed},
+		{schema.Diagnosis{Cause: system, Jobs: jobs("2"), Root: root}, notice.Changed},
+		{schema.Diagnosis{Cause: system, Jobs: jobs("2"), Root: other}, notice.Changed},
+		{schema.Diagnosis{Cause: system, Jobs: jobs("2"), Root: other, Cycle: cycle}, notice.Changed},
+		{schema.Diagnosis{Cause: system, Jobs: jobs("2"), Root: other}, notice.Changed},
+		{schema.Diagnosis{Cause: schema.Cause{Class: schema.CauseFailure}, Jobs: jobs("2"), Root: other}, notice.Changed},
+	} {
+		r := result(int64(minute), region(1, schema.High))
+		step.diagnosis.Region, step.diagnosis.Metric = 1, schema.CreditStall
+		r.Diagnoses = []schema.Diagnosis{step.diagnosis}
+		var got notice.Event
+		for _, n := range tracker.Step(r) {
+			got += n.Event
+		}
+		if got != step.want {
+			t.Errorf("step %d: %q, want %q", minute, got, step.want)
+		}
+	}
+}
+
+// A region with negligible stall counts as absent, also while it is announced.
+func TestANegligibleRegionIsAbsent(t *testing.T) {
+	tracker := notice.New(schema.Medium)
+	for minute, want := range [][]string{{"opened High"}, nil, {"ended High"}} {
+		severity := schema.Negligible
+		if minute == 0 {
+			severity = schema.High
+		}
+		if got := events(tracker.Step(result(int64(minute), region(1, severity)))); !slices.Equal(got, want) {
+			t.Errorf("minute %d: %v, want %v", minute, got, want)
+		}
+	}
+}
+
+// A region has ended once it is absent in two successive intervals; one it is seen in between starts the count again, and
+// the notice of the end has its last values.
+func TestAbsentTwiceInSuccession(t *testing.T) {
+	tracker := notice.New(schema.Medium)
+	last := region(1, schema.High)
+	last.Size = 7
+	for minute, step := range []struct {
+		r    *schema.IntervalResult
+		want []string
+	}{
+		{result(0, region(1, schema.High)), []string{"opened High"}},
+		{result(1), nil},
+		{result(2, last), nil},
+		{result(3), nil},
+		{result(4), []string{"ended High"}},
+	} {
+		notices := tracker.Step(step.r)
+		if got := events(notices); !slices.Equal(got, step.want) {
+			t.Errorf("minute %d: %v, want %v", minute, got, step.want)
+		}
+		if minute == 4 && len(notices) == 1 && notices[0].Region.Size != 7 {
+			t.Errorf("ended as %+v, want its last values", notices[0].Region)
+		}
+	}
+	if err := tracker.Load([]byte("{")); err == nil {
+		t.Error("a state cut off is loaded")
 	}
 }
 

@@ -57,13 +57,8 @@ func (r *Reconciler) observe(now time.Time) {
 	for _, s := range r.newest {
 		at = max(at, s.AtNanos)
 	}
-	for fabric, s := range r.newest {
-		if at-s.AtNanos >= int64(r.cfg.Policy.RelieveUnknownAfter) { // the fabric sends no scores any more
-			delete(r.newest, fabric)
-			delete(r.known, fabric)
-			continue
-		}
-		if s.Unknown {
+	for _, s := range r.newest {
+		if s.Unknown || at-s.AtNanos >= int64(r.cfg.Policy.RelieveUnknownAfter) { // in the latter case the fabric sends no scores any more
 			continue
 		}
 		known = true

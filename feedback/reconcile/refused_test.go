@@ -30,6 +30,9 @@ func TestARefusedNodeDelaysNoOther(t *testing.T) {
 		if state := r.record.State(); !strings.Contains(state, "1 of 1 nodes") {
 			t.Errorf("state %q", state)
 		}
+		if n := strings.Count(r.audited(), "mark bad failed\n"); n != f.refused("bad") {
+			t.Errorf("%d attempts in the audit, want all %d", n, f.refused("bad"))
+		}
 		r.score("bad", "n1") // back-off of 3 s
 		r.score("bad", "n1", "n2")
 		if got := f.all(); got["n1"] != marked || got["n2"] != marked {

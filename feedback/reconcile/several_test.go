@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,13 +21,6 @@ func TestAnalysersOfSeveralFabricsDoNotFight(t *testing.T) {
 			nodes: map[string]reconcile.State{"n1": "1", "both": "2", "n3": "3"}}
 		a := start(t, f, nil)
 		b := start(t, f, func(c *reconcile.Config) { c.Dir = f.other })
-		says := func(r *running, fabric string, names ...string) {
-			s := reconcile.Scores{Fabric: fabric, AtNanos: time.Now().UnixNano()}
-			for _, n := range names {
-				s.Nodes = append(s.Nodes, policy.Score{Node: n, Score: 90, Reason: "why", Fabric: fabric})
-			}
-			r.Take(s)
-		}
 		want := func(n1, both, n3 reconcile.State) {
 			t.Helper()
 			synctest.Wait()
@@ -37,8 +31,8 @@ func TestAnalysersOfSeveralFabricsDoNotFight(t *testing.T) {
 		// say sends each its scores, the same in every interval for some minutes.
 		say := func(minutes int, ofA, ofB []string) {
 			for range minutes * 6 {
-				says(a, "ib0", ofA...)
-				says(b, "ib1", ofB...)
+				a.take("ib0", false, ofA...)
+				b.take("ib1", false, ofB...)
 				time.Sleep(10 * time.Second)
 			}
 		}
@@ -66,6 +60,84 @@ func TestAnalysersOfSeveralFabricsDoNotFight(t *testing.T) {
 	})
 }
 
+// take gives the reconciler the scores of a fabric on which some nodes are congested, or whose state is unknown.
+func (r *running) take(fabric string, unknown bool, nodes ...string) {
+	s := reconcile.Scores{Fabric: fabric, AtNanos: time.Now().UnixNano(), Unknown: unknown}
+	for _, n := range nodes {
+		s.Nodes = append(s.Nodes, policy.Score{Node: n, Score: 90, Reason: "why", Fabric: fabric})
+	}
+	r.Take(s)
+}
+
+// A fabric that another process owns now is as if it were calm, one that sends no scores any more likewise after
+// RelieveUnknownAfter; without any known fabric, all marks are relieved after that time.
+func TestFabricsThatAreNoLongerHeard(t *testing.T) {
+	for name, c := range map[string]struct {
+		minute         func(r *running) // what is heard every minute
+		after1, after9 string           // states of n1 (ib0) and n2 (ib1)
+		after12        string
+		reason         string // of the last relief; empty: none
+	}{
+		"all as before": {func(r *running) { r.take("ib0", false, "n1"); r.take("ib1", false, "n2") }, "marked marked", "marked marked", "marked marked", ""},
+		"one is owned by another": {func(r *running) { r.Forget("ib0"); r.take("ib1", false, "n2") }, "1 marked", "1 marked", "1 marked",
+			"no congestion nearby"},
+		"one sends nothing": {func(r *running) { r.take("ib1", false, "n2") }, "marked marked", "marked marked", "1 marked", "no congestion nearby"},
+		"both are owned by others": {func(r *running) { r.Forget("ib0"); r.Forget("ib1") }, "marked marked", "marked marked", "1 2",
+			"the state of the network has been unknown for too long"},
+		"both are unknown": {func(r *running) { r.take("ib0", true); r.take("ib1", true) }, "marked marked", "marked marked", "1 2",
+			"the state of the network has been unknown for too long"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"n1": "1", "n2": "2"}}
+			r := start(t, f, nil)
+			defer r.stop()
+			r.take("ib0", false, "n1")
+			r.take("ib1", false, "n2")
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			for minute := 1; minute <= 12; minute++ {
+				c.minute(r)
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				want, checked := map[int]string{1: c.after1, 9: c.after9, 12: c.after12}[minute]
+				if got := string(f.all()["n1"] + " " + f.all()["n2"]); checked && got != want {
+					t.Errorf("%s: after %d minutes %q, want %q", name, minute, got, want)
+				}
+			}
+			reason := ""
+			for _, a := range r.record.Audit.Rows() {
+				if a.Action == reconcile.ActionRelieve {
+					reason = a.Reason
+				}
+			}
+			if reason != c.reason {
+				t.Errorf("%s: relieved because %q, want %q", name, reason, c.reason)
+			}
+		})
+	}
+}
+
+// Two processes with one journal would undo each other's marks with outdated states: the second does not run.
+func TestAJournalHasOneProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"n1": "1"}}
+		r := start(t, f, nil)
+		r.score("n1")
+		if err := start(t, f, nil).stop(); err == nil || !strings.Contains(err.Error(), "feedback journal") {
+			t.Errorf("a second process: %v", err)
+		}
+		if got := f.all()["n1"]; got != marked {
+			t.Errorf("the second process changed the mark of the first: %v", got)
+		}
+		if err := r.stop(); err != nil || f.all()["n1"] != "1" {
+			t.Errorf("%v, %v", err, f.all())
+		}
+		if err := start(t, f, nil).stop(); err != nil {
+			t.Errorf("a process after them: %v", err)
+		}
+	})
+}
+
 // The marks of a fabric whose state becomes unknown stay, whatever the other fabrics say, until it has been unknown for
 // RelieveUnknownAfter.
 func TestOneFabricOfSeveralIsUnknown(t *testing.T) {
@@ -76,13 +148,8 @@ func TestOneFabricOfSeveralIsUnknown(t *testing.T) {
 		say := func(minutes int, unknown bool, ofA, ofB []string) {
 			t.Helper()
 			for range minutes * 6 {
-				for fabric, names := range map[string][]string{"ib0": ofA, "ib1": ofB} {
-					s := reconcile.Scores{Fabric: fabric, AtNanos: time.Now().UnixNano(), Unknown: unknown && fabric == "ib0"}
-					for _, n := range names {
-						s.Nodes = append(s.Nodes, policy.Score{Node: n, Score: 90, Reason: "why", Fabric: fabric})
-					}
-					r.Take(s)
-				}
+				r.take("ib0", unknown, ofA...)
+				r.take("ib1", false, ofB...)
 				time.Sleep(10 * time.Second)
 			}
 			synctest.Wait()

@@ -24,9 +24,9 @@ func TestOutOfUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answers := map[string]string{"n1": `{"name":"n1","state":["IDLE","DRAIN"]}`, "n2": `{"name":"n2","state":["MIXED","DRAIN"]}`,
-			"n3": `{"name":"n3","state":"idle","state_flags":[]}`, "n4": `{"name":"n4","state":["IDLE","NOT_RESPONDING"]}`, "n5": `{"name":"n5","state":"down","state_flags":["DRAIN"]}`,
-			"n6": `{"name":"n6","state":"idle","state_flags":["DRAIN"]}`}
+		answers := map[string]string{"n1": `{"name":"n1","weight":1,"state":["IDLE","DRAIN"]}`, "n2": `{"name":"n2","weight":1,"state":["MIXED","DRAIN"]}`,
+			"n3": `{"name":"n3","weight":1,"state":"idle","state_flags":[]}`, "n4": `{"name":"n4","weight":1,"state":["IDLE","NOT_RESPONDING"]}`, "n5": `{"name":"n5","weight":1,"state":"down","state_flags":["DRAIN"]}`,
+			"n6": `{"name":"n6","weight":1,"state":"idle","state_flags":["DRAIN"]}`}
 		_, _ = w.Write([]byte(`{"nodes":[` + answers[filepath.Base(r.URL.Path)] + `]}`))
 	}))
 	defer server.Close()

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/giverny/giverny/internal/bounded"
 	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/internal/slurmnumber"
 	"github.com/giverny/giverny/internal/tlsfile"
 )
 
@@ -36,12 +38,12 @@ func newREST(cfg Config, log *slog.Logger) (*rest, error) {
 
 // restNode is a node in the formats of all supported API versions.
 type restNode struct {
-	Name      string   `json:"name"`
-	Weight    number   `json:"weight"`
-	Available features `json:"features"`
-	Active    features `json:"active_features"`
-	State     features `json:"state"`       // includes the flags since v0.0.40
-	Flags     features `json:"state_flags"` // before that
+	Name      string             `json:"name"`
+	Weight    slurmnumber.Number `json:"weight"`
+	Available features           `json:"features"`
+	Active    features           `json:"active_features"`
+	State     features           `json:"state"`       // includes the flags since v0.0.40
+	Flags     features           `json:"state_flags"` // before that
 }
 
 type restAnswer struct {
@@ -51,23 +53,6 @@ type restAnswer struct {
 		Error       string `json:"error"`
 		Number      int    `json:"error_number"`
 	} `json:"errors"`
-}
-
-// number is an integer, encoded plainly or as {"set":true,"number":1}.
-type number uint32
-
-// UnmarshalJSON accepts both forms.
-func (n *number) UnmarshalJSON(text []byte) error {
-	if !bytes.HasPrefix(text, []byte("{")) {
-		return json.Unmarshal(text, (*uint32)(n))
-	}
-	var wrapped struct {
-		Set    bool   `json:"set"`
-		Number uint32 `json:"number"`
-	}
-	err := json.Unmarshal(text, &wrapped)
-	*n = number(wrapped.Number)
-	return err
 }
 
 // features is a list of names, encoded as an array or a comma-separated string.
@@ -99,7 +84,10 @@ func (r *rest) look(ctx context.Context, names []string) (map[string]node, error
 			return nil, err
 		}
 		for _, n := range answer.Nodes {
-			nodes[n.Name] = node{Weight: uint32(n.Weight), Available: n.Available, Active: n.Active, use: slices.Concat(n.State, n.Flags)}
+			if !n.Weight.Set || n.Weight.Value < 0 || n.Weight.Value > math.MaxUint32 { // a wrong weight would be restored later
+				return nil, fmt.Errorf("slurmrestd: GET node %s: the answer contains no valid weight of it", n.Name)
+			}
+			nodes[n.Name] = node{Weight: uint32(n.Weight.Value), Available: n.Available, Active: n.Active, use: slices.Concat(n.State, n.Flags)}
 		}
 		if _, ok := nodes[name]; !ok { // not the same as an unknown node, whose mark would be forgotten
 			return nil, fmt.Errorf("slurmrestd: GET node %s: the answer does not contain it", name)

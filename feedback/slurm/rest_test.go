@@ -154,3 +154,23 @@ func TestATooLargeResponseIsAnError(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// The weight read is the one restored after relief, so a node without a valid one is an error, not a weight of 0.
+func TestANodeWithoutAWeightIsAnError(t *testing.T) {
+	for weight, valid := range map[string]bool{`0`: true, `4294967295`: true, `{"set":true,"number":3}`: true,
+		`null`: false, `-1`: false, `4294967296`: false, `{"set":false,"number":3}`: false, `{"set":true,"infinite":true,"number":3}`: false} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, `{"nodes":[{"name":"n1","weight":%s,"state":["IDLE"]}],"errors":[]}`, weight)
+		}))
+		cfg := DefaultConfig()
+		cfg.REST = RESTConfig{URL: secret.NewURL(server.URL), Version: "v0.0.40", User: "slurm", Token: secret.NewText("token")}
+		s, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Look(t.Context(), []string{"n1"}); (err == nil) != valid || !valid && !strings.Contains(err.Error(), "node n1: the answer contains no valid weight") {
+			t.Errorf("weight %s: %v", weight, err)
+		}
+		server.Close()
+	}
+}

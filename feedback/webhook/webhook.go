@@ -186,6 +186,7 @@ func (w *Webhook) Run(ctx context.Context) error {
 	defer w.close()
 	pauses := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
 	for ctx.Err() == nil {
+		w.record.Pending(w.queue.len())
 		it, number, ok, err := w.queue.first()
 		switch {
 		case !ok:
@@ -224,7 +225,6 @@ func (w *Webhook) Run(ctx context.Context) error {
 			w.record.Failed(err, pause)
 			retry.Sleep(ctx, pause)
 		}
-		w.record.Pending(w.queue.len())
 	}
 	return nil
 }

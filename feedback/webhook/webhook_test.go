@@ -20,12 +20,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
-
 	"github.com/giverny/giverny/feedback/notice"
 	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/internal/secret"
-	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/internal/test/pipes"
 	"github.com/giverny/giverny/schema"
 )
@@ -233,82 +230,6 @@ func TestRetryAfter(t *testing.T) {
 		if got := retryAfter(header, now); got != c.want {
 			t.Errorf("Retry-After %q, Date %q: %v, want %v", c.asked, c.date, got, c.want)
 		}
-	}
-}
-
-// Queued notices survive a stop, and delivered ones are not sent again.
-func TestTheQueueSurvivesARestart(t *testing.T) {
-	r, dir := startReceiver(t), t.TempDir()
-	r.setAnswer(func(_ int, w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) })
-	h := start(t, dir, r.URL, nil)
-	h.put(t, result(1, 7))
-	await(t, "a try that is known to have failed", func() bool { return strings.Contains(h.record.State(), "502") })
-	h.stop()
-	first := r.got(t)[0]
-	r.setAnswer(nil)
-	again := start(t, dir, r.URL, nil)
-	if last, err := again.Last("ib0"); err != nil || last != 60e9 {
-		t.Errorf("last %d, %v", last, err)
-	}
-	again.put(t, result(1, 7)) // the pipeline repeats the last interval
-	again.put(t, result(2, 7))
-	await(t, "the notice", func() bool { return again.queue.len() == 0 })
-	for _, k := range r.got(t) {
-		if k != first {
-			t.Errorf("key %s, want that of the one notice, %s", k, first)
-		}
-	}
-}
-
-// A crash between queueing a notice and saving the state repeats it with the same key.
-func TestACrashRepeatsTheKey(t *testing.T) {
-	r, dir := startReceiver(t), t.TempDir()
-	h := start(t, dir, r.URL, nil)
-	h.put(t, result(1, 7))
-	await(t, "the notice", func() bool { return len(r.got(t)) == 1 && h.queue.len() == 0 })
-	h.stop()
-	if err := os.Remove(filepath.Join(dir, "state-ib0.json")); err != nil { // as if it had not been written
-		t.Fatal(err)
-	}
-	again := start(t, dir, r.URL, nil)
-	again.put(t, result(1, 7))
-	await(t, "it again", func() bool { return len(r.got(t)) >= 2 && again.queue.len() == 0 })
-	if keys := r.got(t); len(slices.Compact(keys)) != 1 {
-		t.Errorf("keys %v", keys)
-	}
-}
-
-// The queue is bounded, and drops are counted by reason.
-func TestDropsAreCounted(t *testing.T) {
-	r, dir := startReceiver(t), t.TempDir()
-	block := make(chan struct{})
-	r.setAnswer(func(_ int, w http.ResponseWriter) { <-block; w.WriteHeader(http.StatusUnprocessableEntity) })
-	h := start(t, dir, r.URL, func(c *Config) { c.MaxQueue, c.Timeout = 3, time.Minute })
-	h.put(t, result(1, 1, 2, 3, 4, 5))
-	if got := metric.Sum(t, h.Registry, "giverny_feedback_refused_total", Full); got != 2 || h.queue.len() != 3 {
-		t.Errorf("%g dropped, %d wait", got, h.queue.len())
-	}
-	close(block)
-	await(t, "the answers", func() bool {
-		return metric.Sum(t, h.Registry, "giverny_feedback_refused_total", Rejected) >= 2 && h.queue.len() == 0
-	})
-	h.stop()
-	if err := os.WriteFile(filepath.Join(dir, "00000000000000000001.notice"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	old, err := json.Marshal(item{Key: "old", Queued: time.Now().Add(-48 * time.Hour), Body: json.RawMessage("{}")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "00000000000000000002.notice"), old, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	again := start(t, dir, r.URL, nil)
-	await(t, "the drops", func() bool {
-		return metric.Sum(t, again.Registry, "giverny_feedback_refused_total", Damaged) == 1 && metric.Sum(t, again.Registry, "giverny_feedback_refused_total", Expired) == 1
-	})
-	if n, err := testutil.GatherAndCount(again.Registry, "giverny_feedback_refused_total"); err != nil || n != len(Reasons()) {
-		t.Errorf("%d reasons, %v", n, err)
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +24,32 @@ import (
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func TestRangesOfValues(t *testing.T) {
+	for _, c := range []struct {
+		key    string // of the fault; empty: none
+		change func(*monitor.Config)
+	}{
+		{"", func(*monitor.Config) {}},
+		{"", func(c *monitor.Config) {
+			c.IdleEvery, c.IdlePercent, c.PausePercent, c.HoldOff = c.CheckEvery, 100, 100, 1
+		}},
+		{"check_every", func(c *monitor.Config) { c.CheckEvery = 0 }},
+		{"idle_every", func(c *monitor.Config) { c.IdleEvery = c.CheckEvery - 1 }},
+		{"idle_percent", func(c *monitor.Config) { c.IdlePercent = 0 }},
+		{"idle_percent", func(c *monitor.Config) { c.IdlePercent = 100.1 }},
+		{"pause_percent", func(c *monitor.Config) { c.PausePercent = 0 }},
+		{"pause_percent", func(c *monitor.Config) { c.PausePercent = math.NaN() }},
+		{"pause_percent", func(c *monitor.Config) { c.PausePercent = 100.1 }},
+		{"hold_off", func(c *monitor.Config) { c.HoldOff = 0 }},
+	} {
+		cfg := monitor.DefaultConfig()
+		c.change(&cfg)
+		if err := cfg.Validate(); (err == nil) != (c.key == "") || err != nil && !strings.HasPrefix(err.Error(), c.key+": ") {
+			t.Errorf("%+v: %v, want a fault of %q", cfg, err, c.key)
+		}
+	}
+}
 
 func TestDecider(t *testing.T) {
 	quiet := utilisation.Change{Share: 0.01}

@@ -18,7 +18,7 @@ func MonitorID(agent string, at schema.Instant) string {
 		}
 		return '_'
 	}, agent)
-	const longest = 32
+	const longest = 32 // so that the ID has at most 64 bytes, as those of commands
 	return monitorPrefix + clean[:min(len(clean), longest)] + "." + at.Time().Format("20060102T150405.000")
 }
 

@@ -46,8 +46,8 @@ const (
 )
 
 const (
-	probeTimeout = 10 * time.Second
-	runTimeout   = 5 * time.Minute
+	probeTimeout = 10 * time.Second // a probe that hangs must not hang the run
+	runTimeout   = 5 * time.Minute  // of all probes, since they load the host
 	// maxFailures consecutive failures of the prober end the run's probing: it is gone, or the host hangs.
 	maxFailures = 5
 	// maxConfirmed bounds the pairs that are measured again, confirmRounds the rounds of it.

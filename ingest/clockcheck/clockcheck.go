@@ -169,7 +169,7 @@ func (ch *Checker) offset(b *schema.CounterBatch, t Times) int64 {
 func (ch *Checker) decide(s *sender, offset int64) (Reason, int64) {
 	s.clock.OffsetNanos = offset
 	if offset <= ch.toleranceNanos && offset >= -ch.toleranceNanos {
-		if s.inOrder++; s.inOrder >= calmRecords || s.clock.State == OK {
+		if s.inOrder++; s.inOrder >= calmRecords {
 			ch.enter(s, OK)
 		}
 		s.filled, s.steady = 0, false

@@ -1,8 +1,11 @@
 package clockcheck_test
 
 import (
+	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -113,24 +116,30 @@ func TestPartOfABatch(t *testing.T) {
 	}
 }
 
-// Changes of the state are reported once: quarantined, and right again.
+// Changes of the state are reported once: quarantined, and right again with the third record in order.
 func TestStates(t *testing.T) {
 	ch := newChecker(false)
-	var got []clockcheck.State
+	got := map[int]clockcheck.State{}
 	for i, offset := range []int64{0, 0, 3600, 3600, 0, 3600, 0, 0, 0, 0} {
 		at := begin + int64(i)*second
 		ch.Step(batch("a", at), clockcheck.Times{SentNanos: at + offset*second, AppendedNanos: at})
 		for _, c := range ch.Changes() {
-			got = append(got, c.State)
+			got[i] = c.State
+			if c.SeenNanos != at {
+				t.Errorf("record %d: seen at %d, want %d", i, c.SeenNanos, at)
+			}
 		}
 	}
-	if want := []clockcheck.State{clockcheck.Quarantined, clockcheck.OK}; !slices.Equal(got, want) {
-		t.Errorf("states %v, want %v", got, want)
+	if want := map[int]clockcheck.State{2: clockcheck.Quarantined, 8: clockcheck.OK}; !maps.Equal(got, want) {
+		t.Errorf("states by record %v, want %v", got, want)
 	}
 	if c := ch.Clocks(); len(c) != 1 || c[0].Rows != 3 || c[0].Agent != "a" {
 		t.Errorf("clocks %+v", c)
 	}
-	if ch.Forget(begin + 100*second); len(ch.Clocks()) != 0 {
+	if ch.Forget(begin + 9*second); len(ch.Clocks()) != 1 {
+		t.Error("an agent that was just heard is forgotten")
+	}
+	if ch.Forget(begin + 10*second); len(ch.Clocks()) != 0 {
 		t.Error("a silent agent is remembered")
 	}
 }
@@ -159,6 +168,52 @@ func TestCorrection(t *testing.T) {
 	}
 	if c := ch.Clocks()[0]; c.State != clockcheck.Shifted || c.Rows != 2 || ch.Refused(clockcheck.Unsteady) != 2 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// A clock that jumps about becomes steady with the third offset of about the same, and is then corrected by the largest of
+// them. It keeps its correction while offsets stay near, and none after a record in order.
+func TestAClockBecomesSteady(t *testing.T) {
+	ch := newChecker(true)
+	for i, step := range []struct {
+		offset, corrected int64 // in seconds; corrected 0: not accepted
+	}{
+		{0, 0}, {100, 0}, {200, 0}, {300, 0}, {400, 0}, // unsteady for more records than are compared
+		{500, 0}, {507, 0}, {502, 507}, // within a quarter of the tolerance of 30 s
+		{500, 507}, {508, 507}, {520, 520}, {510, 520}, // later readings than the correction allows raise it
+		{504, 0}, {504, 0}, {504, 504}, // beyond half the tolerance
+		{0, 0}, {504, 0}, {504, 0}, {504, 504},
+	} {
+		at := begin + int64(i)*second
+		got := ch.Step(batch("a", at+step.offset*second), clockcheck.Times{SentNanos: at + step.offset*second, AppendedNanos: at})
+		switch inOrder := step.offset == 0; {
+		case (got != nil) != (inOrder || step.corrected != 0):
+			t.Errorf("record %d: accepted %v", i, got != nil)
+		case got != nil && got.TimeNanos[0] != at+(step.offset-step.corrected)*second:
+			t.Errorf("record %d: corrected by %d s, want %d", i, step.offset-(got.TimeNanos[0]-at)/second, step.corrected)
+		}
+	}
+}
+
+// However many names arrive, memory is bounded: of too many senders, the half that was silent longest is forgotten.
+func TestSendersAreBounded(t *testing.T) {
+	const most = 1 << 14
+	ch := newChecker(false)
+	for i := range int64(most) {
+		ch.Step(batch(fmt.Sprint(i), begin), clockcheck.Times{SentNanos: begin, AppendedNanos: begin + most - i})
+	}
+	if n := len(ch.Clocks()); n != most {
+		t.Fatalf("%d senders, want %d", n, most)
+	}
+	ch.Step(batch("one more", begin), clockcheck.Times{SentNanos: begin, AppendedNanos: begin})
+	clocks := ch.Clocks()
+	for _, c := range clocks {
+		if i, err := strconv.Atoi(c.Agent); err == nil && i >= most/2 {
+			t.Fatalf("sender %d, silent longer than half of the others, is remembered", i)
+		}
+	}
+	if len(clocks) != most/2+1 {
+		t.Errorf("%d senders, want %d", len(clocks), most/2+1)
 	}
 }
 

@@ -209,6 +209,7 @@ func encodeRecord(r Record) []byte {
 	return append(b, r.Payload...)
 }
 
+// timedBit in the first byte, beside the kind, announces timestamps of handoverBytes: three integers.
 const (
 	timedBit      = 0x80
 	handoverBytes = 24

@@ -55,15 +55,15 @@ type segmentFile interface {
 }
 
 const (
-	frameBytes    = 8
+	frameBytes    = 8 // before each record: its length and CRC
 	segmentSuffix = ".spool"
 	cursorName    = "next"
 	segmentsWhole = 16       // a segment is at most this fraction of a full spool
 	minBytes      = 32 << 20 // so that the longest record in most uses fits in a segment
 
-	minSegmentBytes = 64 << 10 // before the next segment starts
-	partsOfWaiting  = 64
-	lockPatience    = 2 * time.Second
+	minSegmentBytes = 64 << 10        // before the next segment starts
+	partsOfWaiting  = 64              // a segment is at most this fraction of what waits: space is freed by whole segments
+	lockPatience    = 2 * time.Second // for the process before, which is ending
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -38,6 +38,7 @@ func DefaultConfig() Config {
 }
 
 const (
+	// defaultMaxAheadIntervals may be open in addition to those that wait for late readings: some clocks are ahead.
 	defaultMaxAheadIntervals = 8
 	// limitMaxAheadIntervals limits the memory of open intervals.
 	limitMaxAheadIntervals = 128

@@ -20,8 +20,8 @@ type dictionaries struct {
 }
 
 const (
-	maxMismatches = 5
-	maxUnknown    = 1 << 16
+	maxMismatches = 5       // examples for the log
+	maxUnknown    = 1 << 16 // bounds memory: agents send any names
 )
 
 func newDictionaries() dictionaries {

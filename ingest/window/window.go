@@ -143,6 +143,7 @@ func (w *Window) Recycle(s *schema.Snapshot) {
 	}
 }
 
+// maxSpare bounds the memory of recycled snapshots: those that wait for the store and those in use, and some more.
 const maxSpare = 8
 
 // LowWater returns the low watermark: no reading before it is needed for the

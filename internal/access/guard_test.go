@@ -137,7 +137,7 @@ func TestWhoAsks(t *testing.T) {
 func TestOpenOnLoopback(t *testing.T) {
 	open := func(c *Config) { c.Tokens = "" }
 	g := newGate(t, "127.0.0.1:9401", open)
-	for host, want := range map[string]int{"127.0.0.1:9401": 200, "localhost:9401": 200, "[::1]:9401": 200, "localhost": 200, "evil.example": 421, "evil.example:9401": 421, "localhost.evil.example": 421} {
+	for host, want := range map[string]int{"127.0.0.1:9401": 200, "localhost:9401": 200, "[::1]:9401": 200, "localhost": 200, "demo.LocalHost:9401": 200, "evil.example": 421, "evil.example:9401": 421, "localhost.evil.example": 421} {
 		r := httptest.NewRequest(http.MethodGet, "/api/v1/fabrics", nil)
 		r.Host = host
 		w := httptest.NewRecorder()
@@ -152,6 +152,18 @@ func TestOpenOnLoopback(t *testing.T) {
 	}
 	if w := newGate(t, "127.0.0.1:9401", nil).ask(http.MethodGet, "/api/v1/fabrics", "127.0.0.1", nil, ""); w.Code != http.StatusUnauthorized {
 		t.Errorf("with tokens, on loopback: %d", w.Code)
+	}
+}
+
+// Browsers are told to use TLS from then on where it is in use, and only there: a host without it would be out of reach.
+func TestStrictTransportSecurity(t *testing.T) {
+	g := newGate(t, "0.0.0.0:9401", nil)
+	for url, want := range map[string]string{"http://giverny.example/": "", "https://giverny.example/": "max-age=31536000"} {
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, url, nil))
+		if got := w.Header().Get("Strict-Transport-Security"); got != want || w.Header().Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %q, want %q; %v", url, got, want, w.Header())
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func (p *Process) listenForAnalysts() error {
 	if err != nil {
 		return fmt.Errorf("listen on store.analyst.listen: %w; choose another port", err)
 	}
-	const connections = 64
+	const connections = 64 // so that analysts cannot take the process's file descriptors
 	secured := ops.Limit(l, connections)
 	if cfg.TLS.Enabled() {
 		reloader, err := tlsfile.NewReloader(cfg.TLS, p.log)

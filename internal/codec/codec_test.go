@@ -122,11 +122,8 @@ func FuzzOpen(f *testing.F) {
 	f.Add((&state{Name: "lily", Part: []byte{1}, Links: []uint32{0, 1, 99}, Shares: []float64{.5}}).body())
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		sealed := append([]byte(format.Mark), format.Version)
-		sealed = append(sealed, body...)
-		sealed = binary.LittleEndian.AppendUint32(sealed, crc32.Checksum(sealed, crc32.MakeTable(crc32.Castagnoli)))
 		var s, again state
-		if err := format.Open(sealed, s.code); err != nil {
+		if err := format.Open(sealBody(body), s.code); err != nil {
 			return
 		}
 		if len(s.Name)+len(s.Part)+len(s.Links)+8*len(s.Shares) > len(body) {
@@ -142,4 +139,62 @@ func FuzzOpen(f *testing.F) {
 func (s *state) body() []byte {
 	sealed := format.Seal(nil, s.code)
 	return sealed[len(format.Mark)+1 : len(sealed)-4]
+}
+
+// sealBody frames a body that Seal would not write.
+func sealBody(body []byte) []byte {
+	sealed := append([]byte(format.Mark), format.Version)
+	sealed = append(sealed, body...)
+	return binary.LittleEndian.AppendUint32(sealed, crc32.Checksum(sealed, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// A state whose checksum is right, but whose fields are not those of this program, is damaged; what is decoded of it is zero
+// from the first error on.
+func TestDamageBehindAValidChecksum(t *testing.T) {
+	full := state{Name: "lily", Part: []byte{1}, Count: 300, Since: -5, Until: 1 << 40, Mean: 2.5, Open: true, Level: 3, Links: []uint32{0, 1, 99}, Shares: []float64{.5, 1}, Later: 300}
+	body := full.body()
+	for n := range body {
+		if err := format.Open(sealBody(body[:n]), new(state).code); !errors.Is(err, codec.ErrDamaged) {
+			t.Errorf("cut to %d of %d bytes: %v", n, len(body), err)
+		}
+	}
+	if err := format.Open(sealBody(append(body, 0)), new(state).code); !errors.Is(err, codec.ErrDamaged) {
+		t.Errorf("with a byte left over: %v", err)
+	}
+	var s state
+	small := func(c *codec.Coder) { codec.Small(c, &s.Level, 4) }
+	ascending := func(c *codec.Coder) { codec.Ascending(c, &s.Links, numLinks) }
+	float := func(x float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)) }
+	for name, c := range map[string]struct {
+		code func(c *codec.Coder)
+		body []byte
+		ok   bool
+	}{
+		"largest small number": {small, []byte{3}, true},
+		"small number":         {small, []byte{4}, false},
+		"true":                 {func(c *codec.Coder) { c.Bool(&s.Open) }, []byte{1}, true},
+		"neither true nor not": {func(c *codec.Coder) { c.Bool(&s.Open) }, []byte{2}, false},
+		"a number":             {func(c *codec.Coder) { c.Float(&s.Mean) }, float(-1e299), true},
+		"not a number":         {func(c *codec.Coder) { c.Float(&s.Mean) }, float(math.NaN()), false},
+		"infinite":             {func(c *codec.Coder) { c.Float(&s.Mean) }, float(math.Inf(-1)), false},
+		"last number":          {ascending, []byte{1, numLinks - 1}, true},
+		"number beyond":        {ascending, []byte{1, numLinks}, false},
+		"last two numbers":     {ascending, []byte{2, numLinks - 2, 0}, true},
+		"second beyond":        {ascending, []byte{2, numLinks - 2, 1}, false},
+		"text":                 {func(c *codec.Coder) { c.Text(&s.Name) }, []byte{1, 'a'}, true},
+		"longer than the body": {func(c *codec.Coder) { c.Text(&s.Name) }, []byte{2, 'a'}, false},
+		"overlong number":      {func(c *codec.Coder) { c.Int(&s.Since) }, []byte{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01}, false},
+	} {
+		s = full
+		var later uint64
+		err := format.Open(sealBody(c.body), func(coder *codec.Coder) {
+			c.code(coder)
+			if !c.ok {
+				coder.Uint(&later, math.MaxUint64)
+			}
+		})
+		if c.ok != (err == nil) || !c.ok && (!errors.Is(err, codec.ErrDamaged) || later != 0) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

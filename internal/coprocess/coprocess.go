@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// Program is a running coprocess.
-type Program struct {
+// program is a running coprocess.
+type program struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
 	stdout *os.File
@@ -45,9 +45,9 @@ const (
 // waitDelay is how long children of a killed program may hold its standard error open.
 const waitDelay = time.Second
 
-// Start runs a program in its own process group, so that a Ctrl-C in the terminal does
+// start runs a program in its own process group, so that a Ctrl-C in the terminal does
 // not reach it and its children are terminated with it.
-func Start(command []string, log *slog.Logger) (*Program, error) {
+func start(command []string, log *slog.Logger) (*program, error) {
 	inRead, inWrite, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -65,11 +65,11 @@ func Start(command []string, log *slog.Logger) (*Program, error) {
 	if err = errors.Join(err, closed); err != nil {
 		return nil, errors.Join(fmt.Errorf("start: %w", err), inWrite.Close(), outRead.Close())
 	}
-	return &Program{cmd: cmd, stdin: inWrite, stdout: outRead, lines: bufio.NewReaderSize(outRead, 1<<16)}, nil
+	return &program{cmd: cmd, stdin: inWrite, stdout: outRead, lines: bufio.NewReaderSize(outRead, 1<<16)}, nil
 }
 
 // Ask writes a line and reads one, within the timeout and until ctx ends.
-func (p *Program) Ask(ctx context.Context, line []byte, timeout time.Duration) ([]byte, Reason, error) {
+func (p *program) Ask(ctx context.Context, line []byte, timeout time.Duration) ([]byte, Reason, error) {
 	until := time.Now().Add(timeout)
 	if err := errors.Join(p.stdin.SetDeadline(until), p.stdout.SetDeadline(until)); err != nil {
 		return nil, Died, err
@@ -105,7 +105,7 @@ func reasonOf(err error) Reason {
 var errHuge = fmt.Errorf("its answer is longer than %d bytes", maxAnswerBytes)
 
 // readLine reads a line.
-func (p *Program) readLine() ([]byte, error) {
+func (p *program) readLine() ([]byte, error) {
 	var line []byte
 	for {
 		part, err := p.lines.ReadSlice('\n')
@@ -123,7 +123,7 @@ func (p *Program) readLine() ([]byte, error) {
 }
 
 // Stop asks the program to exit, and kills it after the timeout.
-func (p *Program) Stop(timeout time.Duration) error {
+func (p *program) Stop(timeout time.Duration) error {
 	_ = p.stdin.SetDeadline(time.Now().Add(timeout))
 	_, err := p.stdin.Write([]byte(`{"type":"stop"}` + "\n"))
 	if err != nil { // it no longer reads
@@ -140,7 +140,7 @@ func (p *Program) Stop(timeout time.Duration) error {
 
 // Kill kills the program and its children. It returns how the program ended, nil if it
 // had exited without an error.
-func (p *Program) Kill() error {
+func (p *program) Kill() error {
 	p.killGroup()
 	_ = p.stdin.Close()
 	err := p.cmd.Wait()
@@ -148,7 +148,7 @@ func (p *Program) Kill() error {
 	return err
 }
 
-func (p *Program) killGroup() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
+func (p *program) killGroup() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
 
 // lineLogger logs lines, truncated.
 type lineLogger struct {

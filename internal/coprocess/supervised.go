@@ -39,7 +39,7 @@ const maxBackoff = 5 * time.Second
 type Supervised struct {
 	cfg      Config
 	log      *slog.Logger
-	program  *Program
+	program  *program
 	failures int // consecutive
 }
 
@@ -73,7 +73,7 @@ func (s *Supervised) Start(ctx context.Context) (fresh bool, err error) {
 	if s.failures > 0 && !retry.Sleep(ctx, min(maxBackoff, s.cfg.Backoff<<min(s.failures-1, 16))) {
 		return false, ctx.Err()
 	}
-	p, err := Start(s.cfg.Command, s.log)
+	p, err := start(s.cfg.Command, s.log)
 	if err != nil {
 		return false, s.Failed(Died, err)
 	}

@@ -21,7 +21,7 @@ type Backoff struct {
 	Woken <-chan struct{}
 }
 
-const jitter = 0.25
+const jitter = 0.25 // see Backoff
 
 // Do calls try until it returns nil or a Permanent error, which is returned unwrapped. If ctx ends, it returns
 // the last error of try joined with ctx's. failed, which may be nil, is called after each failure that is

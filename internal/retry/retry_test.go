@@ -18,6 +18,7 @@ func TestDoTriesUntilItSucceeds(t *testing.T) {
 		tries, heard, began := 0, 0, time.Now()
 		var paused time.Duration
 		err := retry.Backoff{Min: 100 * time.Millisecond, Max: time.Second}.Do(t.Context(), func() error {
+			time.Sleep(time.Hour) // without HealthyAfter, a long try starts no other row
 			if tries++; tries < 8 {
 				return errBroken
 			}
@@ -30,7 +31,7 @@ func TestDoTriesUntilItSucceeds(t *testing.T) {
 				t.Errorf("failure %d: pause of %v, want about %v; %v", failures, pause, want, err)
 			}
 		})
-		if err != nil || tries != 8 || heard != 7 || time.Since(began) != paused {
+		if err != nil || tries != 8 || heard != 7 || time.Since(began) != paused+8*time.Hour {
 			t.Errorf("%d tries, %d failures, %v of %v waited: %v", tries, heard, time.Since(began), paused, err)
 		}
 	})

@@ -159,7 +159,7 @@ func (h *Hardware) shareOf(needs []need) float64 {
 	if share == 0 {
 		return 0
 	}
-	const members = 40
+	const members = 40 // sampled: a standard error of .07 on the quarter below
 	possible := 0
 	for range members {
 		if h.possible(h.member(needs)) {
@@ -187,7 +187,7 @@ func (h *Hardware) member(needs []need) setting {
 
 // apart reports whether a fault overlaps each other fault by at most a third, either way.
 func (h *Hardware) apart(needs []need) bool {
-	const members = 45
+	const members = 45 // sampled: a standard error of .07 on a third
 	for i := range h.faults {
 		other := h.faults[i].needs
 		in, out := 0, 0

@@ -118,7 +118,7 @@ func (g *Generated) makeAnomalies(space *search.Space, n int) {
 
 // overlaps reports whether over a third of a conjunction lies in an anomaly, or vice versa.
 func (g *Generated) overlaps(space *search.Space, f *search.MFS) bool {
-	const members = 60
+	const members = 60 // sampled: a standard error of .06 on a third
 	for _, a := range g.anomalies {
 		in, out := 0, 0
 		for range members {
@@ -139,7 +139,7 @@ func (g *Generated) overlaps(space *search.Space, f *search.MFS) bool {
 // share is the share of the workloads that meet a conjunction (see MFS.Share), or 0 if fewer
 // than a quarter of these, by sampling, are feasible.
 func share(space *search.Space, f *search.MFS, impossible []*search.MFS, r *rand.Rand) float64 {
-	const members = 100
+	const members = 100 // sampled: a standard error of .04 on the quarter below
 	possible := 0
 	for range members {
 		w := space.Random(r, f)

@@ -46,6 +46,7 @@ func (c *HotspotConfig) Validate() error {
 	return f.Err()
 }
 
+// maxThresholds bounds the memory per hot link.
 const maxThresholds = 16
 
 // Hotspots measures how long links stay at or above stall thresholds (Monet, section 4

@@ -87,7 +87,7 @@ func DefaultConfig() Config {
 		FlowControl: Unlimited, BufferBytes: 131072, XoffBytes: 65536, XonBytes: 49152, PauseNanos: 100,
 		XmitTickPicos: 1000, RetransmitNanos: 50000, Retries: 7,
 		DMASpeed: 2.8, DMAChannels: 1, ActivePuts: 1, InlineLineBytes: 64, InlineHeader: 36,
-		Rate: DefaultRateConfig(),
+		Rate: defaultRateConfig(),
 	}
 }
 

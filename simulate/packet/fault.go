@@ -16,6 +16,7 @@ type Fault struct {
 	Share  float64           // remaining share of the speed: 0 is down, 1 intact
 }
 
+// minShare is the least share of its speed that a degraded link keeps: slower ones are simulated as down.
 const minShare = 1e-3
 
 // Inject schedules a fault at its time, which must not be in the past. A link that

@@ -30,9 +30,9 @@ type RateConfig struct {
 	MinGbps      float64
 }
 
-// DefaultRateConfig has the values of the paper's figure 14, disabled. The paper leaves
+// defaultRateConfig has the values of the paper's figure 14, disabled. The paper leaves
 // the hyper increase and the minimum rate to the firmware.
-func DefaultRateConfig() RateConfig {
+func defaultRateConfig() RateConfig {
 	return RateConfig{KminBytes: 5 << 10, KmaxBytes: 200 << 10, Pmax: 0.01, NotifyMicros: 50, Gain: 1.0 / 256,
 		AlphaMicros: 55, TimerMicros: 55, ByteCounter: 10 << 20, FastSteps: 5, AdditiveGbps: 0.04, HyperGbps: 0.4, MinGbps: 0.1}
 }

@@ -55,7 +55,7 @@ func (r *run) breakDown(g *topology.Graph) error {
 	return nil
 }
 
-// settle rounds waits of femtoseconds, due to the rounding of packet times, to zero.
+// settle rounds waits below rounding, due to the rounding of packet times, to zero.
 func settle(wait packet.Time) packet.Time {
 	if wait > -rounding && wait < rounding {
 		return 0
@@ -63,7 +63,7 @@ func settle(wait packet.Time) packet.Time {
 	return wait
 }
 
-const rounding = packet.Nanosecond / 1000
+const rounding = packet.Nanosecond / 1000 // times are in femtoseconds
 
 // single runs a transfer on an idle simulation and returns its times since posting.
 func single(s *packet.Sim, q packet.Request, along packet.Paths) (packet.Times, error) {

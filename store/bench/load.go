@@ -12,7 +12,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Fabric is the name of the fabric that Load fills.
+// Fabric is the name of the fabric that is filled.
 const Fabric = "bench"
 
 // Config says how much data to generate.
@@ -24,11 +24,11 @@ type Config struct {
 	Seed        uint64 // the same seed makes the same data, except for the noise of links
 }
 
-// First is the start of the first interval.
-var First = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+// firstInterval is the start of the first interval.
+var firstInterval = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Load fills an empty, migrated database; it calls progress with the name of each step.
-func Load(ctx context.Context, conn driver.Conn, cfg Config, progress func(string)) error {
+// load fills an empty, migrated database; it calls progress with the name of each step.
+func load(ctx context.Context, conn driver.Conn, cfg Config, progress func(string)) error {
 	rng := rand.New(rand.NewPCG(cfg.Seed, 1))
 	s := tell(rng, cfg.Days)
 	progress(fmt.Sprintf("%d regions' segments over %d days", len(s.segments), cfg.Days))
@@ -161,7 +161,7 @@ func insertIntervals(ctx context.Context, conn driver.Conn, s *story) error {
 }
 
 func intervalRow(at int, revision uint32, f *minuteFacts, n int) []any {
-	instant := func(minute int) time.Time { return First.Add(time.Duration(minute) * time.Minute) }
+	instant := func(minute int) time.Time { return firstInterval.Add(time.Duration(minute) * time.Minute) }
 	begin, end, peak := time.Unix(0, 0).UTC(), time.Unix(0, 0).UTC(), float32(0)
 	if f.begin >= 0 {
 		begin, end, peak = instant(f.begin), instant(f.end), float32(f.peak)

@@ -30,8 +30,8 @@ func (b *Bench) Fill(ctx context.Context, rollUp func(context.Context) (int, err
 	if err := b.Conn.QueryRow(ctx, "SELECT (SELECT count() FROM diagnoses), (SELECT count() FROM link_hours)").Scan(&diagnoses, &links); err != nil {
 		return err
 	}
-	if diagnoses == 0 { // the last table that Load fills
-		if err := Load(ctx, b.Conn, b.Config, progress); err != nil {
+	if diagnoses == 0 { // the last table that is filled
+		if err := load(ctx, b.Conn, b.Config, progress); err != nil {
 			return err
 		}
 	}
@@ -148,8 +148,8 @@ func discard[T any](_ T, err error) error { return err }
 
 func (b *Bench) questions() []question {
 	m := b.Model
-	end := First.AddDate(0, 0, b.Config.Days)
-	all := read.Span{From: schema.Instant(First.UnixNano()), To: schema.Instant(end.UnixNano())}
+	end := firstInterval.AddDate(0, 0, b.Config.Days)
+	all := read.Span{From: schema.Instant(firstInterval.UnixNano()), To: schema.Instant(end.UnixNano())}
 	day := read.Span{From: schema.Instant(end.AddDate(0, 0, -1).UnixNano()), To: all.To}
 	minutesSpan := read.Span{From: schema.Instant(end.AddDate(0, 0, -b.Config.MinutesDays).UnixNano()), To: all.To}
 	const stall, link, second = schema.CreditStall, 20000, time.Second

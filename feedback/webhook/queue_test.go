@@ -1,0 +1,174 @@
+package webhook
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/giverny/giverny/internal/test/metric"
+	"github.com/giverny/giverny/internal/test/pipes"
+)
+
+// Queued notices survive a stop, and delivered ones are not sent again.
+func TestTheQueueSurvivesARestart(t *testing.T) {
+	r, dir := startReceiver(t), t.TempDir()
+	r.setAnswer(func(_ int, w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) })
+	h := start(t, dir, r.URL, nil)
+	h.put(t, result(1, 7))
+	await(t, "a try that is known to have failed", func() bool { return strings.Contains(h.record.State(), "502") })
+	h.stop()
+	first := r.got(t)[0]
+	r.setAnswer(nil)
+	again := start(t, dir, r.URL, nil)
+	if last, err := again.Last("ib0"); err != nil || last != 60e9 {
+		t.Errorf("last %d, %v", last, err)
+	}
+	again.put(t, result(1, 7)) // the pipeline repeats the last interval
+	again.put(t, result(2, 7))
+	await(t, "the notice", func() bool { return again.queue.len() == 0 })
+	for _, k := range r.got(t) {
+		if k != first {
+			t.Errorf("key %s, want that of the one notice, %s", k, first)
+		}
+	}
+}
+
+// What is queued after a restart waits behind what was queued before, and replaces none of it.
+func TestTheQueueGrowsAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, dir := pipes.Listen(), t.TempDir()
+		r := &receiver{bodies: map[string]string{}}
+		r.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: r}}
+		r.Start()
+		r.setAnswer(func(_ int, w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) })
+		for minute, region := range []uint64{7, 8} {
+			h := startOver(t, l.Dial, dir, r.URL, nil)
+			time.Sleep(10 * time.Second)
+			if got := metric.Sum(t, h.Registry, "giverny_feedback_pending"); got != float64(minute) {
+				t.Errorf("%g notices are pending after start %d", got, minute)
+			}
+			h.put(t, result(int64(minute)+1, 7, region))
+			h.stop()
+		}
+		failed := slices.Compact(r.got(t))
+		r.setAnswer(nil)
+		h := startOver(t, l.Dial, dir, r.URL, nil)
+		time.Sleep(10 * time.Second)
+		delivered := r.got(t)
+		if delivered = delivered[len(delivered)-2:]; h.queue.len() != 0 || delivered[0] != failed[0] || delivered[0] == delivered[1] {
+			t.Errorf("%d wait; tried %v, delivered %v", h.queue.len(), failed, delivered)
+		}
+		h.stop()
+		r.CloseClientConnections()
+		r.Close()
+	})
+}
+
+// A notice that expires is no longer pending.
+func TestAnExpiredNoticeIsNotPending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, h := startInBubble(t)
+		r.setAnswer(func(_ int, w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) })
+		h.put(t, result(1, 7))
+		for after, want := range []float64{1, 0} {
+			time.Sleep(23*time.Hour + time.Duration(after)*2*time.Hour)
+			if got := metric.Sum(t, h.Registry, "giverny_feedback_pending"); got != want {
+				t.Errorf("%g notices are pending, want %g", got, want)
+			}
+		}
+		h.stop()
+		r.CloseClientConnections()
+		r.Close()
+	})
+}
+
+// No more notices are sent in a minute than per_minute, and none before the receiver wants the next.
+func TestPaceOfDeliveries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, began := pipes.Listen(), time.Now()
+		var at []time.Duration
+		r := &receiver{bodies: map[string]string{}}
+		r.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: r}}
+		r.Start()
+		r.setAnswer(func(try int, w http.ResponseWriter) {
+			if at = append(at, time.Since(began).Round(time.Second)); try == 6 {
+				w.Header().Set("Retry-After", "200")
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		})
+		h := startOver(t, l.Dial, t.TempDir(), r.URL, func(c *Config) { c.PerMinute = 2 })
+		h.put(t, result(1, 1, 2, 3, 4, 5))
+		time.Sleep(10 * time.Minute)
+		h.put(t, result(11, 1, 2, 3, 4, 5, 6))
+		time.Sleep(10 * time.Minute)
+		h.stop()
+		r.CloseClientConnections()
+		r.Close()
+		if want := []time.Duration{0, 0, time.Minute, time.Minute, 2 * time.Minute, 10 * time.Minute, 10*time.Minute + 200*time.Second}; !slices.Equal(at, want) {
+			t.Errorf("tried at %v, want %v", at, want)
+		}
+		r.got(t)
+	})
+}
+
+// A crash between queueing a notice and saving the state repeats it with the same key.
+func TestACrashRepeatsTheKey(t *testing.T) {
+	r, dir := startReceiver(t), t.TempDir()
+	h := start(t, dir, r.URL, nil)
+	h.put(t, result(1, 7))
+	await(t, "the notice", func() bool { return len(r.got(t)) == 1 && h.queue.len() == 0 })
+	h.stop()
+	if err := os.Remove(filepath.Join(dir, "state-ib0.json")); err != nil { // as if it had not been written
+		t.Fatal(err)
+	}
+	again := start(t, dir, r.URL, nil)
+	again.put(t, result(1, 7))
+	await(t, "it again", func() bool { return len(r.got(t)) >= 2 && again.queue.len() == 0 })
+	if keys := r.got(t); len(slices.Compact(keys)) != 1 {
+		t.Errorf("keys %v", keys)
+	}
+}
+
+// The queue is bounded, and drops are counted by reason.
+func TestDropsAreCounted(t *testing.T) {
+	r, dir := startReceiver(t), t.TempDir()
+	block := make(chan struct{})
+	r.setAnswer(func(_ int, w http.ResponseWriter) { <-block; w.WriteHeader(http.StatusUnprocessableEntity) })
+	h := start(t, dir, r.URL, func(c *Config) { c.MaxQueue, c.Timeout = 3, time.Minute })
+	h.put(t, result(1, 1, 2, 3, 4, 5))
+	if got := metric.Sum(t, h.Registry, "giverny_feedback_refused_total", Full); got != 2 || h.queue.len() != 3 {
+		t.Errorf("%g dropped, %d wait", got, h.queue.len())
+	}
+	close(block)
+	await(t, "the answers", func() bool {
+		return metric.Sum(t, h.Registry, "giverny_feedback_refused_total", Rejected) >= 2 && h.queue.len() == 0
+	})
+	h.stop()
+	if err := os.WriteFile(filepath.Join(dir, "00000000000000000001.notice"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old, err := json.Marshal(item{Key: "old", Queued: time.Now().Add(-48 * time.Hour), Body: json.RawMessage("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "00000000000000000002.notice"), old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, dir, r.URL, nil)
+	await(t, "the drops", func() bool {
+		return metric.Sum(t, again.Registry, "giverny_feedback_refused_total", Damaged) == 1 && metric.Sum(t, again.Registry, "giverny_feedback_refused_total", Expired) == 1
+	})
+	await(t, "none pending", func() bool { return metric.Sum(t, again.Registry, "giverny_feedback_pending") == 0 })
+	if n, err := testutil.GatherAndCount(again.Registry, "giverny_feedback_refused_total"); err != nil || n != len(Reasons()) {
+		t.Errorf("%d reasons, %v", n, err)
+	}
+}
