@@ -164,7 +164,7 @@ func TestANodeWithoutAWeightIsAnError(t *testing.T) {
 		}))
 		cfg := DefaultConfig()
 		cfg.REST = RESTConfig{URL: secret.NewURL(server.URL), Version: "v0.0.40", User: "slurm", Token: secret.NewText("token")}
-		s, err := New(cfg)
+		s, err := New(cfg, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
