@@ -113,7 +113,7 @@ func (h *Hub) Recorder(sink string, reasons []string) *record.Recorder {
 
 func (h *Hub) makeSlurm() error {
 	cfg := h.cfg.Slurm
-	s, err := slurm.New(cfg)
+	s, err := slurm.New(cfg, h.log)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (h *Hub) makeNodes() error {
 	if !cfg.Enabled && !h.leftBehind(sinkNodes) {
 		return nil
 	}
-	nodes, err := kubernetes.NewNodes(cfg)
+	nodes, err := kubernetes.NewNodes(cfg, h.log)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -30,10 +31,10 @@ func (c *Config) HeldHere(sink string) ([]string, error) {
 
 // Lift restores nodes that were marked by a process that no longer exists, and audits the outcome for each. marks are the
 // actions that marked them. The error is that of a scheduler or of the audit.
-func Lift(ctx context.Context, cfg *Config, marks []schema.FeedbackAction, reason string, audit record.Store) (all []schema.FeedbackAction, err error) {
+func Lift(ctx context.Context, cfg *Config, marks []schema.FeedbackAction, reason string, audit record.Store, log *slog.Logger) (all []schema.FeedbackAction, err error) {
 	var errs []error
 	for _, made := range makings(marks) {
-		scheduler, err := schedulerOf(cfg, made.sink, made.keys)
+		scheduler, err := schedulerOf(cfg, made.sink, made.keys, log)
 		var acts []schema.FeedbackAction
 		if err == nil {
 			acts, err = reconcile.Lift(ctx, scheduler, made.marks, reason)
@@ -75,11 +76,11 @@ func makings(marks []schema.FeedbackAction) (all []making) {
 	return all
 }
 
-func schedulerOf(cfg *Config, sink, keys string) (reconcile.Scheduler, error) {
+func schedulerOf(cfg *Config, sink, keys string, log *slog.Logger) (reconcile.Scheduler, error) {
 	if sink == sinkSlurm {
-		return slurm.New(cfg.Slurm)
+		return slurm.New(cfg.Slurm, log)
 	}
-	nodes, err := kubernetes.NewNodes(cfg.Kubernetes.Nodes)
+	nodes, err := kubernetes.NewNodes(cfg.Kubernetes.Nodes, log)
 	if err != nil || keys == "" {
 		return nodes, err
 	}

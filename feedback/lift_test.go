@@ -2,6 +2,7 @@ package feedback_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -44,7 +45,7 @@ func TestMarksAreLiftedByTheirOwnKeys(t *testing.T) {
 	var marks []schema.FeedbackAction
 	for node, label := range map[string]string{"n1": "old.example/congested", "n2": "new.example/congested"} {
 		cfg.Kubernetes.Nodes.Label = label
-		made, err := kubernetes.NewNodes(cfg.Kubernetes.Nodes)
+		made, err := kubernetes.NewNodes(cfg.Kubernetes.Nodes, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +67,7 @@ func TestMarksAreLiftedByTheirOwnKeys(t *testing.T) {
 	}
 	cfg.Kubernetes.Nodes.Label = "new.example/congested"
 	trail := &recordtest.Audit{}
-	acts, err := feedback.Lift(t.Context(), &cfg, marks, "its host is lost", trail)
+	acts, err := feedback.Lift(t.Context(), &cfg, marks, "its host is lost", trail, slog.New(slog.DiscardHandler))
 	if err != nil || len(acts) != 2 || len(trail.Rows()) != 2 {
 		t.Fatalf("%v: %+v", err, acts)
 	}

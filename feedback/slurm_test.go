@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -317,7 +318,7 @@ func TestSlurmMarksOfALostHostAreLifted(t *testing.T) {
 	cfg, trail := slurmConfig(c, t.TempDir()), &recordtest.Audit{}
 	for _, want := range []string{"relieve host0 done by hand, release host1 done changed by another client meanwhile; left unchanged",
 		"relieve host0 done by hand, release host1 done changed by another client meanwhile; left unchanged"} { // the second time nothing is left to do
-		acts, err := feedback.Lift(t.Context(), &cfg, marks, "by hand", trail)
+		acts, err := feedback.Lift(t.Context(), &cfg, marks, "by hand", trail, slog.New(slog.DiscardHandler))
 		var got []string
 		for _, a := range acts {
 			got = append(got, fmt.Sprint(a.Action, " ", a.Target, " ", a.Outcome, " ", a.Reason))

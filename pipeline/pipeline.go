@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -144,7 +146,8 @@ func (f *Fabric) State() string {
 	if in == nil {
 		return ""
 	}
-	return in.State()
+	states := []string{in.State(), f.watch.old()}
+	return strings.Join(slices.DeleteFunc(states, func(s string) bool { return s == "" }), "; ")
 }
 
 // Graph returns the version of the fabric that is in force, or will be in the

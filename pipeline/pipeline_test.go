@@ -210,7 +210,7 @@ func TestAnUnlistedHostEndsNothing(t *testing.T) {
 		f := r.fabric(t, g, one(src))
 		go func() {
 			time.Sleep(10 * time.Second)
-			if got, want := f.State(), "1 reporting ports are not in the topology, the first: new/1; import the fabric again"; got != want {
+			if got, want := f.State(), "1 reporting ports are not in the topology, the first: new/1; import the fabric again"; !strings.HasPrefix(got, want) { // and that the time is of another year
 				t.Errorf("state %q, want %q", got, want)
 			}
 		}()
@@ -237,7 +237,7 @@ func TestTwoAgentsOfOneNameAreNamed(t *testing.T) {
 		f := r.fabric(t, g, one(src))
 		go func() {
 			time.Sleep(10 * time.Second)
-			if got, want := f.State(), "several processes send under one agent name: a; give each its own collect.agent, or stop all but one"; got != want {
+			if got, want := f.State(), "several processes send under one agent name: a; give each its own collect.agent, or stop all but one"; !strings.HasPrefix(got, want) {
 				t.Errorf("state %q, want %q", got, want)
 			}
 		}()

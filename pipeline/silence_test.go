@@ -267,3 +267,21 @@ func (s *slowStore) Put(ctx context.Context, r *schema.IntervalResult) error {
 	}
 	return s.memory.Put(ctx, r)
 }
+
+// Readings arrive, but an hour late: a state says so, although intervals are stored; not in a replay, nor without readings.
+func TestIntervalsThatAreOld(t *testing.T) {
+	const now = 5 * int64(time.Hour)
+	for want, change := range map[string]func(*freshness){
+		"the newest interval ended 1h0m0s ago": func(*freshness) {},
+		"":                                     func(f *freshness) { f.endNanos = now - 5*int64(time.Minute) },
+		" ":                                    func(f *freshness) { f.readUpToNanos = 0 },
+		"  ":                                   func(f *freshness) { f.readNanos = now - int64(time.Hour) },
+	} {
+		f := newFreshness(10*time.Second, 5*time.Second, 0)
+		f.readNanos, f.readUpToNanos, f.endNanos = now, now, now-int64(time.Hour)
+		change(&f)
+		if got, want := f.old(now), strings.TrimSpace(want); (got == "") != (want == "") || !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -194,6 +194,13 @@ func (w *watch) status() schema.NetworkForecast {
 	return w.fresh.status(time.Now().UnixNano())
 }
 
+// old says that the newest interval is old although readings arrive; "" if it is not.
+func (w *watch) old() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fresh.old(time.Now().UnixNano())
+}
+
 // err returns what has been missing for too long.
 func (w *watch) err() error {
 	w.mu.Lock()

@@ -124,7 +124,7 @@ func secured(text string) string {
 var schemes = []string{"https", "http", "clickhouse", "tcp"}
 
 // Options returns the connection options that c describes.
-func (c *ServerConfig) Options() (*clickhouse.Options, error) {
+func (c *ServerConfig) Options(log *slog.Logger) (*clickhouse.Options, error) {
 	if scheme, _, ok := strings.Cut(c.URL.Reveal(), "://"); !ok || !slices.Contains(schemes, scheme) {
 		return nil, fmt.Errorf("url: unknown scheme; want https://user@host:8443/giverny, or one of %s", strings.Join(schemes, ", "))
 	}
@@ -146,7 +146,7 @@ func (c *ServerConfig) Options() (*clickhouse.Options, error) {
 		return opts, nil
 	}
 	files := tlsfile.Files{CA: c.CAFile, Cert: c.CertFile, Key: c.KeyFile}
-	connections, err := tlsfile.NewClient(files)
+	connections, err := tlsfile.NewClient(files, log)
 	if err != nil {
 		return nil, err
 	}

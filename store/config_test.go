@@ -1,6 +1,7 @@
 package store
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -24,14 +25,14 @@ func TestConfigNamesEveryFault(t *testing.T) {
 }
 
 func TestServerOptions(t *testing.T) {
-	opts, err := (&ServerConfig{URL: secret.NewURL("clickhouse://u:p@a:9440,b:9440/metrics?secure=true"), Password: secret.NewText("q")}).Options()
+	opts, err := (&ServerConfig{URL: secret.NewURL("clickhouse://u:p@a:9440,b:9440/metrics?secure=true"), Password: secret.NewText("q")}).Options(slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(opts.Addr) != 2 || opts.Auth.Database != "metrics" || opts.Auth.Username != "u" || opts.Auth.Password != "q" || opts.TLS == nil || opts.Compression == nil {
 		t.Errorf("%+v", opts)
 	}
-	opts, err = (&ServerConfig{URL: secret.NewURL("https://u@a:8443,b:8443,c:8443/giverny")}).Options()
+	opts, err = (&ServerConfig{URL: secret.NewURL("https://u@a:8443,b:8443,c:8443/giverny")}).Options(slog.New(slog.DiscardHandler))
 	if err != nil || opts.Protocol != clickhouse.HTTP || opts.TLS == nil || len(opts.Addr) != 3 {
 		t.Errorf("over HTTPS: %+v, %v", opts, err)
 	}
@@ -41,14 +42,14 @@ func TestServerOptions(t *testing.T) {
 		"in PEM form": {URL: secret.NewURL("clickhouse://a:9000"), CAFile: "config_test.go"},
 		"key: empty":  {URL: secret.NewURL("clickhouse://a:9000"), CertFile: "testdata/none.pem"},
 	} {
-		if _, err := c.Options(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := c.Options(slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want an error with %q, got %v", want, err)
 		}
 	}
 }
 
 func TestErrorsOfTheAddressHideItsPassword(t *testing.T) {
-	_, err := (&ServerConfig{URL: secret.NewURL("click house://monet:wisteria@a:9000/%zz")}).Options()
+	_, err := (&ServerConfig{URL: secret.NewURL("click house://monet:wisteria@a:9000/%zz")}).Options(slog.New(slog.DiscardHandler))
 	if err == nil || strings.Contains(err.Error(), "wisteria") {
 		t.Error(err)
 	}

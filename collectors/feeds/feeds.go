@@ -169,6 +169,7 @@ const (
 	Implausible State = "implausible" // impossible rows in the last minute: in the future, or ended before they began
 	Unusable    State = "unusable"    // none of the recent rows could be parsed
 	Unmatched   State = "unmatched"   // none of the recent rows has a device of the feed's fabrics
+	Incomplete  State = "incomplete"  // some rows of the last hour could not be parsed
 	Flood       State = "flood"       // rows arrive faster than they are passed on
 	Behind      State = "behind"      // rows cannot be emitted
 	Waiting     State = "waiting"     // nothing has been read yet
@@ -177,7 +178,7 @@ const (
 
 // States lists all states, for metrics.
 func States() []State {
-	return []State{Stopped, Implausible, Unusable, Unmatched, Flood, Behind, Waiting, OK}
+	return []State{Stopped, Implausible, Unusable, Unmatched, Incomplete, Flood, Behind, Waiting, OK}
 }
 
 // Drop reasons.

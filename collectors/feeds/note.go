@@ -58,10 +58,13 @@ func (r *Runner) count(now time.Time, rows *Rows, took taken, err error) {
 	} else if err == nil {
 		h.held = 0
 	}
+	if took.unparsed > 0 {
+		h.lost, h.lostRows, h.broken = now, took.unparsed, r.broken
+	}
 	if took.parsed > 0 {
 		h.unparsed = 0
 	} else if took.unparsed > 0 {
-		h.unparsed, h.broken = h.unparsed+took.unparsed, r.broken
+		h.unparsed += took.unparsed
 	}
 }
 
@@ -79,6 +82,8 @@ func (r *Runner) stateAt(now time.Time) State {
 		return Unusable
 	case many(h.strangers):
 		return Unmatched
+	case !h.lost.IsZero() && now.Sub(h.lost) < keptLoss:
+		return Incomplete
 	case recent(h.flooded):
 		return Flood
 	case h.LastRead.IsZero():

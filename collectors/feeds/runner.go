@@ -83,6 +83,9 @@ type Health struct {
 	strangers int       // consecutive rows without a device
 	stranger  string    // one of their nodes
 	flooded   time.Time // time of the last flood
+
+	lost     time.Time // the last read with rows that could not be parsed
+	lostRows int       // of that read
 }
 
 // New returns a runner. name is the name of the feed, such as jobs/slurm. Nothing is read yet.
@@ -124,6 +127,8 @@ func (r *Runner) State() string {
 		text += fmt.Sprintf(" (most rows cannot be parsed, for example %s; rows since %s are queried again until they can)", h.broken, h.since.UTC().Format(time.RFC3339))
 	case h.State == Unusable:
 		text += fmt.Sprintf(" (none of the last %d rows can be parsed, for example %s)", h.unparsed, h.broken)
+	case h.State == Incomplete:
+		text += fmt.Sprintf(" (rows that cannot be parsed in the read at %s: %d, for example %s)", h.lost.UTC().Format(time.RFC3339), h.lostRows, h.broken)
 	case h.State == Unmatched:
 		text += fmt.Sprintf(" (none of the last %d rows has a device of its fabrics, for example %s; map them in node_map or import the topology again)", h.strangers, h.stranger)
 	}
@@ -313,6 +318,9 @@ func (r *Runner) freshFaults(faults []Fault) string {
 
 // fullReads is how many full reads in a row count as a flood, for a source that does not know its backlog.
 const fullReads = 5
+
+// keptLoss is how long a feed is Incomplete after a lost row: long enough for people, and for alerts that wait for minutes.
+const keptLoss = time.Hour
 
 // Consecutive rows without a device that make a feed Unmatched, or that cannot be parsed and make it Unusable: fewer if it has
 // emitted none yet, since jobs may run elsewhere, and users name jobs.

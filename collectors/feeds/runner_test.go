@@ -253,7 +253,7 @@ func TestStates(t *testing.T) {
 			rows.Refuse(feeds.NoTime, "jobs.csv:2", "start \"1767571220000\"")
 			return rows, nil
 		}
-		step("some rows cannot be parsed", 10*time.Second, garbled, 19, feeds.OK)
+		step("some rows cannot be parsed", 10*time.Second, garbled, 19, feeds.Incomplete)
 		step("twenty cannot", time.Second, garbled, 1, feeds.Unusable)
 		if text := b.State(); text != `unusable (none of the last 20 rows can be parsed, for example jobs.csv:2: start "1767571220000")` {
 			t.Errorf("%s", text)
@@ -262,7 +262,11 @@ func TestStates(t *testing.T) {
 			rows, err := garbled(now)
 			rows.Listed = 5
 			return rows, err
-		}, 30, feeds.OK)
+		}, 30, feeds.Incomplete)
+		if text := b.State(); !strings.HasPrefix(text, "incomplete (rows that cannot be parsed in the read at ") || !strings.HasSuffix(text, `: 1, for example jobs.csv:2: start "1767571220000")`) {
+			t.Errorf("%s", text)
+		}
+		step("an hour without", time.Hour, good, 1, feeds.OK)
 		held := func(now time.Time) (feeds.Rows, error) {
 			rows, err := good(now)
 			rows.Refuse(feeds.Malformed, "sacct:2", "start \"yesterday\"")
@@ -270,7 +274,7 @@ func TestStates(t *testing.T) {
 			return rows, err
 		}
 		since := time.Now().Add(time.Second).UTC().Format(time.RFC3339)
-		step("most rows cannot be parsed", time.Second, held, 2, feeds.OK)
+		step("most rows cannot be parsed", time.Second, held, 2, feeds.Incomplete)
 		step("three times", time.Second, held, 1, feeds.Unusable)
 		if text := b.State(); text != `unusable (most rows cannot be parsed, for example sacct:2: start "yesterday"; rows since `+since+` are queried again until they can)` {
 			t.Errorf("%s", text)
@@ -278,7 +282,7 @@ func TestStates(t *testing.T) {
 		if n := metric.Sum(t, b.reg, "giverny_feed_reads_held_total", "jobs.test"); n != 3 {
 			t.Errorf("%v held reads counted, want 3", n)
 		}
-		step("they can", time.Second, good, 1, feeds.OK)
+		step("they can", time.Second, good, 1, feeds.Incomplete)
 		fresh := newBench(t, nil, elsewhere)
 		for range 3 {
 			fresh.Once(t.Context())

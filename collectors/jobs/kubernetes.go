@@ -78,7 +78,7 @@ func (c *KubernetesConfig) Open(env feeds.Env) (feeds.Source, error) {
 		k.cfg.CA = cmp.Or(c.CA, incluster.CAFile)
 	}
 	if k.cfg.CA != "" {
-		connections, err := tlsfile.NewClient(tlsfile.Files{CA: k.cfg.CA})
+		connections, err := tlsfile.NewClient(tlsfile.Files{CA: k.cfg.CA}, env.Log)
 		if err != nil {
 			return nil, err
 		}

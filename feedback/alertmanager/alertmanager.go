@@ -34,9 +34,11 @@ const (
 func Reasons() []string { return []string{TooMany, Expired} }
 
 // At most maxAlerts alerts, the most severe, are sent at a time. Resolved alerts are
-// re-sent for keepResolved in case the first delivery was lost.
+// re-sent for keepResolved in case the first delivery was lost, but only the last maxResolved of them: with new regions in
+// every second, those of keepResolved would be a million, and members let an alert that is not re-sent expire.
 const (
 	maxAlerts    = 1000
+	maxResolved  = 4 * maxAlerts
 	keepResolved = 15 * time.Minute
 	resendsAlive = 4
 	batch        = 64
@@ -71,7 +73,7 @@ type Alertmanager struct {
 // New returns a sender for a valid configuration. Nothing is sent before Run.
 func New(cfg Config, rec *record.Recorder) (*Alertmanager, error) {
 	files := tlsfile.Files{CA: cfg.CA}
-	connections, err := tlsfile.NewClient(files)
+	connections, err := tlsfile.NewClient(files, rec.Log())
 	if err != nil {
 		return nil, faults.At("feedback.alertmanager", err)
 	}
@@ -110,9 +112,32 @@ func (a *Alertmanager) Take(r *schema.IntervalResult) {
 			have.resolved, have.settled = now, false
 		}
 	}
+	a.limitResolved()
 	select {
 	case a.wake <- struct{}{}:
 	default:
+	}
+}
+
+// limitResolved drops the oldest of too many resolved alerts; a.mu is held.
+func (a *Alertmanager) limitResolved() {
+	var resolved []string
+	for id, have := range a.alerts {
+		if !have.resolved.IsZero() {
+			resolved = append(resolved, id)
+		}
+	}
+	if len(resolved) <= maxResolved {
+		return
+	}
+	slices.SortFunc(resolved, func(x, y string) int {
+		return cmp.Or(a.alerts[x].resolved.Compare(a.alerts[y].resolved), strings.Compare(x, y))
+	})
+	for _, id := range resolved[:len(resolved)-maxResolved] {
+		if !a.alerts[id].settled {
+			a.record.Dropped(TooMany, 1)
+		}
+		delete(a.alerts, id)
 	}
 }
 

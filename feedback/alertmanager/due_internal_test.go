@@ -57,3 +57,25 @@ func TestTheMostSevereOfTooManyAreSent(t *testing.T) {
 		t.Errorf("%d alerts, %d of them High; want %d and 2", len(a.alerts), high, maxAlerts)
 	}
 }
+
+// New regions in every interval while no member answers: a bounded number of alerts is kept, and the newest of them.
+func TestAlertsOfManyShortRegionsAreBounded(t *testing.T) {
+	a := newAlertmanager(t)
+	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0"}}
+	for interval := range uint64(12) {
+		r.Regions = r.Regions[:0]
+		for i := range uint64(maxAlerts) {
+			r.Regions = append(r.Regions, schema.Region{ID: interval*maxAlerts + i + 1, Severity: schema.High})
+		}
+		a.Take(r)
+	}
+	firing := 0
+	for _, have := range a.alerts {
+		if have.resolved.IsZero() {
+			firing++
+		}
+	}
+	if firing != maxAlerts || len(a.alerts) != maxAlerts+maxResolved || len(a.incidents) > maxAlerts+maxResolved {
+		t.Errorf("%d alerts, %d of them firing, %d incidents; want %d and %d", len(a.alerts), firing, len(a.incidents), maxAlerts+maxResolved, maxAlerts)
+	}
+}

@@ -48,6 +48,9 @@ func (in incidents) follow(r *schema.IntervalResult, least schema.Severity, now 
 		}
 		in[key].Place, in[key].seen = place, now
 	}
+	if len(in) > maxResolved { // each new region is compared with all
+		maps.DeleteFunc(in, func(key regionKey, i *incident) bool { return key.fabric == r.Snapshot.Fabric && i.seen.Before(now) })
+	}
 }
 
 // idFor returns the ID of the incident that a new region belongs to.

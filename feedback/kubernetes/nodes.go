@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
@@ -32,7 +33,7 @@ type Nodes struct {
 
 // NewNodes returns Nodes for a valid configuration. Without a URL it uses the API
 // server of the cluster that this process runs in.
-func NewNodes(cfg NodesConfig) (*Nodes, error) {
+func NewNodes(cfg NodesConfig, log *slog.Logger) (*Nodes, error) {
 	n := &Nodes{cfg: cfg, base: strings.TrimSuffix(cfg.URL.Reveal(), "/")}
 	files := tlsfile.Files{CA: cfg.CA}
 	if n.base == "" {
@@ -47,7 +48,7 @@ func NewNodes(cfg NodesConfig) (*Nodes, error) {
 			n.cfg.TokenFile = incluster.TokenFile
 		}
 	}
-	connections, err := tlsfile.NewClient(files)
+	connections, err := tlsfile.NewClient(files, log)
 	if err != nil {
 		return nil, faults.At("feedback.kubernetes.nodes", err)
 	}
@@ -139,19 +140,19 @@ func (n *Nodes) Avoid(now reconcile.State) (reconcile.State, error) {
 }
 
 // Undo reverts the parts of a mark that nothing else has changed since.
-func (n *Nodes) Undo(now, before, marked reconcile.State) (reconcile.State, bool) {
+func (n *Nodes) Undo(now, before, marked reconcile.State) (reconcile.State, reconcile.Standing) {
 	var is, was, made nodeState
 	if errors.Join(json.Unmarshal([]byte(now), &is), json.Unmarshal([]byte(before), &was), json.Unmarshal([]byte(marked), &made)) != nil {
-		return now, true
+		return now, reconcile.Gone
 	}
-	then, found := is, false
+	then, found := is, reconcile.Gone
 	if same(is.Label, made.Label) && !same(made.Label, was.Label) {
-		then.Label, found = was.Label, true
+		then.Label, found = was.Label, reconcile.Stands
 	}
 	if same(is.Effect, made.Effect) && !same(made.Effect, was.Effect) {
-		then.Effect, found = was.Effect, true
+		then.Effect, found = was.Effect, reconcile.Stands
 	}
-	return then.state(), !found
+	return then.state(), found
 }
 
 func same(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -106,7 +107,7 @@ func TestLabelsAndTaints(t *testing.T) {
 	if err := os.WriteFile(cfg.TokenFile, []byte("fresh\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	nodes, err := NewNodes(cfg)
+	nodes, err := NewNodes(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,16 +137,16 @@ func TestLabelsAndTaints(t *testing.T) {
 	}
 	renamed := cfg
 	renamed.Label, renamed.Taint, renamed.Effect = "site/busy", "site/busy", "NoSchedule"
-	if other, err := NewNodes(renamed); err != nil {
+	if other, err := NewNodes(renamed, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	} else if earlier, err := other.Marking(nodes.Marks()); err != nil {
 		t.Error(err)
 	} else if is, err := earlier.Look(t.Context(), []string{"n1"}); err != nil || is["n1"] != marked {
 		t.Errorf("under other keys the mark is seen as %v, %v; want %v", is, err, marked)
 	}
-	back, foreign := nodes.Undo(is["n1"], now["n1"], marked)
-	if foreign || back != now["n1"] {
-		t.Errorf("relief to %s, foreign %v", back, foreign)
+	back, found := nodes.Undo(is["n1"], now["n1"], marked)
+	if found != reconcile.Stands || back != now["n1"] {
+		t.Errorf("relief to %s, found %v", back, found)
 	}
 	if err := nodes.Set(t.Context(), map[string]reconcile.State{"n1": back}); err != nil {
 		t.Fatal(err)
@@ -176,12 +177,12 @@ func TestValidateNamesEveryFault(t *testing.T) {
 func TestWithoutAnAddressItIsThePodsCluster(t *testing.T) {
 	cfg := DefaultConfig().Nodes
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	if _, err := NewNodes(cfg); err == nil || !strings.Contains(err.Error(), "feedback.kubernetes.nodes.url: empty") {
+	if _, err := NewNodes(cfg, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "feedback.kubernetes.nodes.url: empty") {
 		t.Errorf("in no cluster: %v", err)
 	}
 	t.Setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
 	t.Setenv("KUBERNETES_SERVICE_PORT", "443")
-	if _, err := NewNodes(cfg); err == nil || !strings.Contains(err.Error(), incluster.CAFile) {
+	if _, err := NewNodes(cfg, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), incluster.CAFile) {
 		t.Errorf("without the service account's files: %v", err)
 	}
 }
@@ -193,7 +194,7 @@ func TestA404OfAnotherServerIsAnError(t *testing.T) {
 	defer web.Close()
 	cfg := DefaultConfig().Nodes
 	cfg.URL = secret.NewURL(web.URL)
-	nodes, err := NewNodes(cfg)
+	nodes, err := NewNodes(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

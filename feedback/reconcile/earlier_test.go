@@ -43,11 +43,11 @@ func (l labelled) Look(_ context.Context, names []string) (map[string]reconcile.
 
 func (l labelled) Avoid(reconcile.State) (reconcile.State, error) { return with, nil }
 
-func (l labelled) Undo(now, before, made reconcile.State) (reconcile.State, bool) {
+func (l labelled) Undo(now, before, made reconcile.State) (reconcile.State, reconcile.Standing) {
 	if now != made {
-		return now, true
+		return now, reconcile.Gone
 	}
-	return before, false
+	return before, reconcile.Stands
 }
 
 func (l labelled) Set(_ context.Context, to map[string]reconcile.State) error {

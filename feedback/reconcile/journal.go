@@ -29,6 +29,7 @@ type entry struct {
 	settled   bool // the scheduler has the mark
 	acted     bool // it has been marked, so marking again is a reapply
 	relieving bool
+	waits     bool // its relief waits for the end of the mark of another client
 
 	// Back-off while the scheduler refuses to change the node; nil and zero otherwise.
 	pauses *retry.Pauses

@@ -29,8 +29,11 @@ func Lift(ctx context.Context, s Scheduler, marks []schema.FeedbackAction, reaso
 		then, act, why := relief(s, is, known, State(m.Before), State(m.After))
 		a := action(cmp.Or(act, ActionRelieve), policy.Score{Node: m.Target, Fabric: m.Fabric, Score: m.Score, Reason: cmp.Or(why, reason)}, false)
 		a.Before, a.After, a.Outcome = string(is), string(then), schema.FeedbackDone
-		if act == "" {
+		switch act {
+		case "":
 			to[m.Target] = then
+		case actionWait:
+			a.Action, a.Outcome = ActionRelieve, schema.FeedbackFailed
 		}
 		acts = append(acts, a)
 	}

@@ -27,13 +27,24 @@ type Scheduler interface {
 	// Avoid returns the state of a node once it is marked, or why it cannot be.
 	Avoid(now State) (State, error)
 	// Undo returns the state of a node after relief: the parts changed by the mark are
-	// reverted, all other changes stay. foreign means that the mark is no longer there.
-	Undo(now, before, marked State) (then State, foreign bool)
+	// reverted, all other changes stay.
+	Undo(now, before, marked State) (then State, found Standing)
 	// Set changes nodes. If it fails, some of them may have been changed.
 	Set(ctx context.Context, to map[string]State) error
 	// ValidName checks that the scheduler can have a node of that name.
 	ValidName(node string) error
 }
+
+// Standing says what has become of a mark.
+type Standing uint8
+
+// Standings. Two processes with different marks on one scheduler cover each other's: the process with the covered mark must
+// wait until the other one has undone its own, which puts the covered mark back.
+const (
+	Gone    Standing = iota // lost, or changed by another client
+	Stands                  // at least a part of it
+	Covered                 // under a stronger mark of another client
+)
 
 // Action names in the audit log.
 const (
@@ -224,6 +235,9 @@ func (r *Reconciler) stop(ctx context.Context) error {
 		func(err error, _ int, pause time.Duration) { r.record.Failed(err, pause) })
 	if err != nil {
 		return fmt.Errorf("feedback %s: %d nodes stay marked, the next start restores them: %w", r.record.Sink(), len(r.journal.entries), err)
+	}
+	if n := len(r.journal.entries); n > 0 {
+		r.log.Warn("feedback: nodes stay marked below the mark of another client, the next start restores them", "nodes", n)
 	}
 	return nil
 }

@@ -38,7 +38,10 @@ type fake struct {
 	refuses map[string]int
 }
 
-const marked = reconcile.State("marked")
+const (
+	marked  = reconcile.State("marked")
+	covered = reconcile.State("covered") // under the mark of another client
+)
 
 var errDown = errors.New("controller down")
 
@@ -65,11 +68,14 @@ func (f *fake) Avoid(now reconcile.State) (reconcile.State, error) {
 	return marked, nil
 }
 
-func (f *fake) Undo(now, before, made reconcile.State) (reconcile.State, bool) {
-	if now == made {
-		return before, false
+func (f *fake) Undo(now, before, made reconcile.State) (reconcile.State, reconcile.Standing) {
+	switch now {
+	case made:
+		return before, reconcile.Stands
+	case covered:
+		return now, reconcile.Covered
 	}
-	return now, true
+	return now, reconcile.Gone
 }
 
 func (f *fake) Set(_ context.Context, to map[string]reconcile.State) error {

@@ -67,20 +67,22 @@ func (r *Reconciler) wanted(now map[string]State, at time.Time) map[string]State
 		}
 		is, known := now[node]
 		if !known || e.relieving {
-			then, act, why := relief(r.scheduler, is, known, e.Before, e.Marked)
-			if act == "" {
+			switch then, act, why := relief(r.scheduler, is, known, e.Before, e.Marked); act {
+			case "":
 				to[node] = then
-			} else {
+			case actionWait:
+				r.wait(node, e, at)
+			default:
 				r.drop(node, e, act, cmp.Or(why, e.Reason), is)
 			}
 			continue
 		}
-		_, foreign := r.scheduler.Undo(is, e.Before, e.Marked)
+		_, found := r.scheduler.Undo(is, e.Before, e.Marked)
 		switch {
-		case is == e.Marked:
+		case is == e.Marked || found == Covered:
 			e.settled = true
 			e.accepted()
-		case !foreign || is == e.Before: // not yet marked, or lost by a restart of the scheduler
+		case found == Stands || is == e.Before: // not yet marked, or lost by a restart of the scheduler
 			again, err := r.scheduler.Avoid(is)
 			if err != nil || again == is {
 				e.settled = true // the mark is there, along with changes by others
@@ -100,22 +102,37 @@ func (r *Reconciler) wanted(now map[string]State, at time.Time) map[string]State
 const (
 	unknownMark = "the scheduler no longer has this node"
 	foreignMark = "changed by another client meanwhile; left unchanged"
+	coveredMark = "another client has put a stronger mark on it; it is restored after that one"
 )
 
-// relief returns the state that a marked node gets on relief; or, if nothing needs to be changed, the action for the audit,
-// and the reason if the outcome is not a relief.
+// actionWait is not an action: the relief waits for the end of the mark of another client.
+const actionWait = "wait"
+
+// relief returns the state that a marked node gets on relief; or, if nothing needs to be changed, the action for the audit
+// or actionWait, and the reason if the outcome is not a relief.
 func relief(s Scheduler, is State, known bool, before, marked State) (then State, act, why string) {
 	if !known {
 		return "", ActionRelease, unknownMark
 	}
-	then, foreign := s.Undo(is, before, marked)
+	then, found := s.Undo(is, before, marked)
 	switch {
 	case then != is:
 		return then, "", ""
-	case foreign && is != before:
+	case found == Covered:
+		return is, actionWait, coveredMark
+	case found == Gone && is != before:
 		return is, ActionRelease, foreignMark
 	}
 	return is, ActionRelieve, ""
+}
+
+// wait looks at a node again with the next verification: its mark is covered.
+func (r *Reconciler) wait(node string, e *entry, at time.Time) {
+	e.accepted()
+	if e.due = at.Add(verifyEach); !e.waits {
+		r.log.Info("feedback: relief is waiting", "node", node, "reason", coveredMark)
+	}
+	e.waits = true
 }
 
 // drop removes a node from the journal, which must be saved afterwards.
@@ -146,9 +163,9 @@ func (r *Reconciler) taken(now, wanted map[string]State, setErr error, at time.T
 			continue
 		}
 		e.accepted()
-		if e.relieving {
+		if _, left := r.scheduler.Undo(now[node], e.Before, e.Marked); e.relieving && left != Covered {
 			delete(r.journal.entries, node)
-		} else {
+		} else if !e.relieving {
 			if e.acted {
 				a.Action = ActionReapply
 			}

@@ -170,3 +170,47 @@ func TestOneFabricOfSeveralIsUnknown(t *testing.T) {
 		want("known again", marked, "2", "3")
 	})
 }
+
+// A process with a stronger mark covers the mark of this one: this one neither takes that for an operator's change nor forgets
+// the node, or else it would keep this mark forever once the stronger one is undone.
+func TestAMarkUnderAStrongerOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"n1": "1", "n2": "2"}}
+		r := start(t, f, nil)
+		r.score("n1", "n2")
+		f.set("n1", covered)
+		f.set("n2", covered)
+		for range 40 { // long enough for the next verification
+			r.score("n1", "n2")
+		}
+		f.set("n2", marked) // the stronger mark ends first
+		for range 40 {
+			r.score()
+		}
+		if got := f.all(); got["n1"] != covered || got["n2"] != "2" {
+			t.Errorf("after the relief: %v", got)
+		}
+		f.set("n1", marked)
+		for range 40 {
+			r.score()
+		}
+		if got := f.all(); got["n1"] != "1" {
+			t.Errorf("after the end of the stronger mark: %v, audit\n%s", got, r.audited())
+		}
+		r.score("n1")
+		f.set("n1", covered)
+		if err := r.stop(); err != nil {
+			t.Errorf("a stop below a stronger mark: %v", err)
+		}
+		f.set("n1", marked)
+		r = start(t, f, nil)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if got := f.all(); got["n1"] != "1" {
+			t.Errorf("after the next start: %v", got)
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -37,6 +37,9 @@ func New(sink string, reasons []string, m *Metrics, trail *Trail, log *slog.Logg
 // Sink is the name of the sink.
 func (r *Recorder) Sink() string { return r.sink }
 
+// Log is the sink's log.
+func (r *Recorder) Log() *slog.Logger { return r.log }
+
 // Acted records an action. It sets the sink and the time.
 func (r *Recorder) Acted(a schema.FeedbackAction) {
 	a.Sink, a.Time = r.sink, schema.Instant(time.Now().UnixNano())

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -41,7 +42,7 @@ func TestOutOfUse(t *testing.T) {
 		"scontrol":   {byCommand, map[string]string{"n1": "IDLE+DRAIN"}},
 		"slurmrestd": {byREST, map[string]string{"n1": "IDLE+DRAIN", "n6": "idle+DRAIN"}},
 	} {
-		s, err := New(c.cfg)
+		s, err := New(c.cfg, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

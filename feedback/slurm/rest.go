@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"net/http"
 	"net/url"
@@ -26,9 +27,9 @@ type rest struct {
 	client *http.Client
 }
 
-func newREST(cfg Config) (*rest, error) {
+func newREST(cfg Config, log *slog.Logger) (*rest, error) {
 	files := tlsfile.Files{CA: cfg.REST.CA}
-	connections, err := tlsfile.NewClient(files)
+	connections, err := tlsfile.NewClient(files, log)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -93,7 +94,7 @@ func TestSlurmrestd(t *testing.T) {
 		if err := cfg.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		s, err := New(cfg)
+		s, err := New(cfg, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +164,7 @@ func TestANodeWithoutAWeightIsAnError(t *testing.T) {
 		}))
 		cfg := DefaultConfig()
 		cfg.REST = RESTConfig{URL: secret.NewURL(server.URL), Version: "v0.0.40", User: "slurm", Token: secret.NewText("token")}
-		s, err := New(cfg)
+		s, err := New(cfg, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

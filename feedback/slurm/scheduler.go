@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -30,13 +31,13 @@ type way interface {
 type changed struct{ weight, features bool }
 
 // New returns a scheduler for a valid configuration.
-func New(cfg Config) (*Scheduler, error) {
+func New(cfg Config, log *slog.Logger) (*Scheduler, error) {
 	s := &Scheduler{cfg: cfg}
 	if cfg.REST.URL.IsEmpty() {
 		s.way = &scontrol{cfg}
 		return s, nil
 	}
-	way, err := newREST(cfg)
+	way, err := newREST(cfg, log)
 	if err != nil {
 		return nil, fmt.Errorf("feedback.slurm.rest: %w", err)
 	}

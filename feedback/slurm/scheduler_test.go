@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -98,7 +99,7 @@ func TestAnswersOfScontrol(t *testing.T) {
 	} {
 		cfg := DefaultConfig()
 		cfg.Scontrol, cfg.Timeout = []string{"sh", "-c", c.script, "scontrol"}, 5*time.Second
-		s, err := New(cfg)
+		s, err := New(cfg, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,34 +58,38 @@ func (s *Scheduler) marks(n node) bool {
 }
 
 // Undo returns the state of a node after relief: the parts of the mark that are
-// unchanged since are reverted; changes by others stay.
-func (s *Scheduler) Undo(now, before, marked reconcile.State) (reconcile.State, bool) {
+// unchanged since are reverted; changes by others stay. A weight above that of the mark covers it: it may be the mark of
+// another process, which will restore the weight that it found, that of this mark.
+func (s *Scheduler) Undo(now, before, marked reconcile.State) (reconcile.State, reconcile.Standing) {
 	is, err := nodeOf(now)
 	was, errWas := nodeOf(before)
 	made, errMade := nodeOf(marked)
 	if errors.Join(err, errWas, errMade) != nil {
-		return now, true
+		return now, reconcile.Gone
 	}
-	then, found := is, false
+	then, found := is, reconcile.Gone
 	if made.Weight != was.Weight && is.Weight == made.Weight {
-		then.Weight, found = was.Weight, true
+		then.Weight, found = was.Weight, reconcile.Stands
 	}
 	for _, feature := range made.Active {
 		if !slices.Contains(was.Active, feature) && slices.Contains(then.Active, feature) { // added
-			then.Active, found = without(then.Active, feature), true
+			then.Active, found = without(then.Active, feature), reconcile.Stands
 		}
 	}
 	for _, feature := range made.Available {
 		if !slices.Contains(was.Available, feature) && slices.Contains(then.Available, feature) {
-			then.Available, found = without(then.Available, feature), true
+			then.Available, found = without(then.Available, feature), reconcile.Stands
 		}
 	}
 	for _, feature := range was.Active {
 		if !slices.Contains(made.Active, feature) && !slices.Contains(then.Active, feature) && slices.Contains(then.Available, feature) { // taken away
-			then.Active, found = with(then.Active, feature), true
+			then.Active, found = with(then.Active, feature), reconcile.Stands
 		}
 	}
-	return then.state(), !found
+	if made.Weight != was.Weight && is.Weight > made.Weight {
+		found = reconcile.Covered
+	}
+	return then.state(), found
 }
 
 // with returns list plus name, sorted; without returns it minus name.

@@ -31,18 +31,22 @@ func TestUndoIsTheReverse(t *testing.T) {
 		if again, err := s.Avoid(marked); err == nil && again != marked {
 			t.Fatalf("a marked node %s becomes %s", marked, again)
 		}
-		back, foreign := s.Undo(marked, before.state(), marked)
+		back, found := s.Undo(marked, before.state(), marked)
 		if got, err := nodeOf(back); err != nil || got.Weight != before.Weight || !sameSet(got.Available, before.Available) || !sameSet(got.Active, before.Active) {
 			t.Fatalf("%s marked %s goes back to %s, %v", before.state(), marked, back, err)
 		}
-		if foreign != sameState(marked, before) {
-			t.Fatalf("%s marked %s: foreign %v", before.state(), marked, foreign)
+		if (found == reconcile.Gone) != sameState(marked, before) {
+			t.Fatalf("%s marked %s: found %v", before.state(), marked, found)
 		}
 		is, _ := nodeOf(marked)
 		is.Weight, is.Active = 3, append(slices.Clone(is.Active), "others")
 		then, _ := s.Undo(is.state(), before.state(), marked)
 		if got, err := nodeOf(then); err != nil || got.Weight != 3 || !slices.Contains(got.Active, "others") {
 			t.Fatalf("others made it %s, relief %s, %v", is.state(), then, err)
+		}
+		is.Weight = 1 << 30
+		if _, found := s.Undo(is.state(), before.state(), marked); (found == reconcile.Covered) != (cfg.Weight > 0) {
+			t.Fatalf("others made it %s, above the mark %s: found %v", is.state(), marked, found)
 		}
 	})
 }

@@ -56,7 +56,7 @@ type Webhook struct {
 // New returns a webhook for a valid configuration, with its files in dir. Nothing is sent before Run.
 func New(cfg Config, dir string, rec *record.Recorder, log *slog.Logger) (*Webhook, error) {
 	files := cfg.TLS.files()
-	connections, err := tlsfile.NewClient(files)
+	connections, err := tlsfile.NewClient(files, log.With("sink", rec.Sink()))
 	if err != nil {
 		return nil, fmt.Errorf("webhook %s: tls.%w", cfg.Name, err)
 	}

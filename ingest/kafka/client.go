@@ -11,6 +11,7 @@ import (
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
 
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/retry"
@@ -46,7 +47,7 @@ func NewClient(config Config, dial Dial, metrics *Metrics, log *slog.Logger) (*C
 	if err := config.Validate(); err != nil {
 		return nil, faults.At("kafka", err)
 	}
-	secured, err := config.TLS.client()
+	secured, err := config.TLS.client(log)
 	if err != nil {
 		return nil, faults.At("kafka", err)
 	}
@@ -170,7 +171,7 @@ const topicPatience = 5
 // worthLogging is true for the first failure in a row and every tenth; for an unknown topic from topicPatience on.
 func worthLogging(failures int, err error) bool {
 	first := 1
-	if errors.Is(err, kafkago.UnknownTopicOrPartition) {
+	if errors.Is(err, kafkago.UnknownTopicOrPartition) || errors.Is(err, protocol.ErrNoTopic) { // by the broker, by the client's metadata
 		first = topicPatience
 	}
 	return failures == first || failures%10 == 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strings"
 	"time"
@@ -150,11 +151,11 @@ func (t *TLS) validate() error {
 }
 
 // client returns nil if TLS is off.
-func (t *TLS) client() (*tlsfile.Client, error) {
+func (t *TLS) client(log *slog.Logger) (*tlsfile.Client, error) {
 	if !t.Enabled {
 		return nil, nil
 	}
-	client, err := tlsfile.NewClient(t.files())
+	client, err := tlsfile.NewClient(t.files(), log)
 	if err != nil {
 		return nil, fmt.Errorf("tls.%w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"net"
 	"strings"
@@ -44,7 +45,7 @@ func (c *cluster) tables(ctx context.Context) (*chaos.Tables, error) {
 	if err := server.URL.UnmarshalText([]byte(c.storeURL())); err != nil {
 		return nil, err
 	}
-	options, err := server.Options()
+	options, err := server.Options(slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 func (p *Process) dispatcher(client *command.Client, fabric string, askSlurm bool) (*dispatch.Dispatcher, error) {
 	d := &dispatch.Dispatcher{Fabric: fabric, Bus: client, Store: read.New(p.db), Now: time.Now, ListWait: dispatch.DefaultListWait, StartWait: dispatch.DefaultStartWait}
 	if askSlurm {
-		nodes, err := slurm.New(p.cfg.Feedback.Slurm)
+		nodes, err := slurm.New(p.cfg.Feedback.Slurm, p.log)
 		if err != nil {
 			return nil, err
 		}

@@ -25,7 +25,7 @@ func (p *Process) Marks(ctx context.Context, do func(ctx context.Context, marks 
 		}
 		return do(ctx, marks, func(ctx context.Context, marks []schema.FeedbackAction, reason string) ([]schema.FeedbackAction, error) {
 			cfg := p.cfg.Acting()
-			return feedback.Lift(ctx, &cfg, marks, reason, p.db)
+			return feedback.Lift(ctx, &cfg, marks, reason, p.db, p.log)
 		})
 	})
 }

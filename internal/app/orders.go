@@ -51,7 +51,7 @@ func (a *agent) orderStages(c *collecting) ([]lifecycle.Stage, error) {
 	c.hardware, c.kinds = h.Hardware, kindsOf(kinds)
 	var state command.Host
 	if o.cfg.DrainedBy == command.DrainedBySlurm {
-		scheduler, err := slurm.New(o.slurm)
+		scheduler, err := slurm.New(o.slurm, o.log)
 		if err != nil {
 			return nil, err
 		}

@@ -129,7 +129,7 @@ func (p *Process) openStore(options *clickhouse.Options) (err error) {
 func (p *Process) storeOptions() (*clickhouse.Options, error) {
 	s := p.cfg.Store
 	if !s.Embedded {
-		options, err := s.Server.Options()
+		options, err := s.Server.Options(p.log)
 		return options, faults.At("store", err)
 	}
 	library, err := engine.FindLibrary(s.Library)

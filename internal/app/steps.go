@@ -51,15 +51,15 @@ func once(begin <-chan struct{}, stage lifecycle.Stage) lifecycle.Stage {
 	}}
 }
 
-// prepare waits for the store and Kafka, migrates the tables and creates missing topics.
+// prepare waits for Kafka and the store, creates missing topics, to which the agent is sending already, and migrates the tables.
 func (p *Process) prepare(ctx context.Context) error {
-	if p.db != nil {
-		if err := p.awaitStore(ctx); err != nil {
+	if p.client != nil {
+		if err := p.EnsureTopics(ctx); err != nil {
 			return err
 		}
 	}
-	if p.client != nil {
-		return p.EnsureTopics(ctx)
+	if p.db != nil {
+		return p.awaitStore(ctx)
 	}
 	return nil
 }

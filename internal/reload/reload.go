@@ -36,7 +36,7 @@ type Files struct {
 	fault   string // the last error that was returned
 }
 
-// Read loads the files if they have changed.
+// Read loads the files if they have changed. An error is returned once, until it changes.
 func (f *Files) Read() (changed bool, err error) {
 	var stamps []Stamp
 	for _, path := range f.Paths {
@@ -48,26 +48,21 @@ func (f *Files) Read() (changed bool, err error) {
 	}
 	if err := f.Load(); err != nil {
 		f.loaded = nil
+		if err.Error() == f.fault {
+			return false, nil
+		}
+		f.fault = err.Error()
 		return false, err
 	}
-	f.loaded = stamps
+	f.loaded, f.fault = stamps, ""
 	return true, nil
 }
 
-// Refresh is Read, at most once a second. An error is returned once, until it changes.
+// Refresh is Read, at most once a second.
 func (f *Files) Refresh(now time.Time) (changed bool, err error) {
 	if now.Sub(f.checked) < recheck {
 		return false, nil
 	}
 	f.checked = now
-	changed, err = f.Read()
-	fault := ""
-	if err != nil {
-		fault = err.Error()
-	}
-	if fault == f.fault {
-		return changed, nil
-	}
-	f.fault = fault
-	return changed, err
+	return f.Read()
 }

@@ -3,6 +3,7 @@ package tlsfile
 import (
 	"context"
 	"crypto/tls"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -14,6 +15,7 @@ import (
 // files cannot be read, the previous ones stay in use.
 type Client struct {
 	dialer net.Dialer
+	log    *slog.Logger
 
 	mu     sync.Mutex // guards the fields below
 	files  reload.Files
@@ -21,10 +23,10 @@ type Client struct {
 }
 
 // NewClient loads the files.
-func NewClient(names Files) (*Client, error) {
-	c := &Client{}
-	c.files = reload.Files{Paths: []string{names.CA, names.Cert, names.Key}, Load: func() error {
-		config, err := names.Load()
+func NewClient(names Files, log *slog.Logger) (*Client, error) {
+	c := &Client{log: log}
+	c.files = reload.Files{Paths: []string{names.CA}, Load: func() error { // the configuration renews the certificate itself
+		config, err := names.load(log)
 		if err == nil {
 			c.config = config
 		}
@@ -38,8 +40,18 @@ func NewClient(names Files) (*Client, error) {
 func (c *Client) Config() *tls.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, _ = c.files.Read() // on error, the previous files are still the best
+	refresh(&c.files, c.log)
 	return c.config
+}
+
+// refresh loads the files again if they have changed, and logs the outcome.
+func refresh(files *reload.Files, log *slog.Logger) {
+	switch changed, err := files.Read(); {
+	case err != nil:
+		log.Warn("tls: renewed files not readable, the previous ones stay in use", "error", err)
+	case changed:
+		log.Info("tls: files reloaded", "files", files.Paths)
+	}
 }
 
 // Over returns a TLS connection to the host of an address; the first write does the handshake.
@@ -71,27 +83,30 @@ func (c *Client) Use(t *http.Transport) *http.Transport {
 // clientPair is a client's certificate, renewed when its files change: certificates of some authorities are valid for a
 // day. While the files cannot be read or do not match each other, the previous one stays in use.
 type clientPair struct {
+	log *slog.Logger
+
 	mu    sync.Mutex // guards the fields below
 	files reload.Files
 	pair  *tls.Certificate
 }
 
-func newClientPair(files Files, pair *tls.Certificate) *clientPair {
-	p := &clientPair{pair: pair}
+func newClientPair(files Files, log *slog.Logger) (*clientPair, error) {
+	p := &clientPair{log: log}
 	p.files = reload.Files{Paths: []string{files.Cert, files.Key}, Load: func() error {
-		pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+		pair, err := files.pair()
 		if err == nil {
 			p.pair = &pair
 		}
 		return err
 	}}
-	return p
+	_, err := p.files.Read()
+	return p, err
 }
 
 // current has the type of tls.Config's GetClientCertificate.
 func (p *clientPair) current(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, _ = p.files.Read() // on error, the previous certificate is still the best
+	refresh(&p.files, p.log)
 	return p.pair, nil
 }

@@ -1,6 +1,7 @@
 package tlsfile_test
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -9,6 +10,7 @@ import (
 	"encoding/pem"
 	"io"
 	"log"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -60,7 +62,8 @@ func TestAClientTrustsRenewedAuthorities(t *testing.T) {
 		}
 	}
 	trust(authority, time.Hour)
-	connections, err := tlsfile.NewClient(tlsfile.Files{CA: file})
+	var logged bytes.Buffer
+	connections, err := tlsfile.NewClient(tlsfile.Files{CA: file}, slog.New(slog.NewTextHandler(&logged, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +84,14 @@ func TestAClientTrustsRenewedAuthorities(t *testing.T) {
 	get("an authority that is not trusted yet", server.URL, "unknown authority")
 	trust([]byte("half a file"), time.Minute)
 	get("a file that is being written", server.URL, "unknown authority")
+	get("the same file", server.URL, "unknown authority")
+	if text := logged.String(); strings.Count(text, "tls: renewed files not readable, the previous ones stay in use") != 1 || !strings.Contains(text, file+" holds no certificate") {
+		t.Errorf("the failed renewal is logged as\n%s", text)
+	}
 	trust(authority, 0)
 	get("renewed", server.URL, "")
+	if text := logged.String(); strings.Count(text, "tls: files reloaded") != 1 {
+		t.Errorf("the renewal is logged as\n%s", text)
+	}
 	get("another name", strings.Replace(server.URL, "127.0.0.1", "localhost", 1), "to match localhost")
 }

@@ -64,7 +64,7 @@ func (r *Reloader) Config() *tls.Config {
 
 func (r *Reloader) load() error {
 	files := Files{Cert: r.names.Cert, Key: r.names.Key}
-	config, err := files.Load()
+	config, err := files.load(r.log)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 )
 
@@ -27,9 +28,9 @@ func (f *Files) Validate() error {
 	return nil
 }
 
-// Load loads the files into a configuration for TLS 1.2 or later. A client shows the certificate that the files have at
-// the time of a connection; their authorities are loaded once, unlike those of a Client.
-func (f *Files) Load() (*tls.Config, error) {
+// load loads the files into a configuration for TLS 1.2 or later. A client shows the certificate that the files have at
+// the time of a connection; their authorities are loaded once.
+func (f *Files) load(log *slog.Logger) (*tls.Config, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
@@ -45,20 +46,27 @@ func (f *Files) Load() (*tls.Config, error) {
 		}
 	}
 	if f.Cert != "" {
-		cert, err := os.ReadFile(f.Cert)
+		p, err := newClientPair(*f, log)
 		if err != nil {
-			return nil, fmt.Errorf("cert: %w", err)
+			return nil, err
 		}
-		key, err := os.ReadFile(f.Key)
-		if err != nil {
-			return nil, fmt.Errorf("key: %w", err)
-		}
-		pair, err := tls.X509KeyPair(cert, key)
-		if err != nil { // err names neither file
-			return nil, fmt.Errorf("cert, key: %s with %s: %w", f.Cert, f.Key, err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-		config.GetClientCertificate = newClientPair(*f, &pair).current
+		config.Certificates, config.GetClientCertificate = []tls.Certificate{*p.pair}, p.current
 	}
 	return config, nil
+}
+
+// pair loads the certificate with its key.
+func (f *Files) pair() (pair tls.Certificate, err error) {
+	cert, err := os.ReadFile(f.Cert)
+	if err != nil {
+		return pair, fmt.Errorf("cert: %w", err)
+	}
+	key, err := os.ReadFile(f.Key)
+	if err != nil {
+		return pair, fmt.Errorf("key: %w", err)
+	}
+	if pair, err = tls.X509KeyPair(cert, key); err != nil { // err names neither file
+		return pair, fmt.Errorf("cert, key: %s with %s: %w", f.Cert, f.Key, err)
+	}
+	return pair, nil
 }

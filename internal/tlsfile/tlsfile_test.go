@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"log/slog"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -44,6 +45,14 @@ func writePair(t *testing.T) (cert, key string) {
 	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", keyDER)
 }
 
+func load(files tlsfile.Files) (*tls.Config, error) {
+	c, err := tlsfile.NewClient(files, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	return c.Config(), nil
+}
+
 func TestLoad(t *testing.T) {
 	cert, key := writePair(t)
 	for _, c := range []struct {
@@ -55,7 +64,7 @@ func TestLoad(t *testing.T) {
 		{"an authority", tlsfile.Files{CA: cert}, true, false},
 		{"mutual TLS", tlsfile.Files{CA: cert, Cert: cert, Key: key}, true, true},
 	} {
-		config, err := c.files.Load()
+		config, err := load(c.files)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -79,7 +88,7 @@ func TestLoadNamesTheKeyAtFault(t *testing.T) {
 		"cert, key: " + text + " with " + key + ": tls: ": {Cert: text, Key: key},
 		"cert: open missing.pem: no such f":               {Cert: "missing.pem", Key: key},
 	} {
-		if _, err := files.Load(); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := load(files); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", files, err, want)
 		}
 	}
@@ -90,7 +99,7 @@ func TestAClientShowsARenewedCertificate(t *testing.T) {
 	cert, key := writePair(t)
 	newCert, newKey := writePair(t)
 	files := tlsfile.Files{Cert: cert, Key: key}
-	config, err := files.Load()
+	config, err := load(files)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -306,3 +306,24 @@ func TestValidate(t *testing.T) {
 		t.Errorf("want three faults: %v", err)
 	}
 }
+
+// Identities are unique in the fabric, also between metrics on the same links and of the same interval: feedback, store and API
+// identify a region by its ID alone.
+func TestIdentitiesOfTwoMetricsDiffer(t *testing.T) {
+	tr, metricOf := newTracker(t), map[uint64]schema.Metric{}
+	for i := range 6 {
+		stall, inside := region(0, 40, 30), region(0, 40, 30)
+		inside.Metric = schema.InqStall
+		in := regions(stall, inside)
+		if i%2 == 1 {
+			in = regions(inside, stall, region(100+i*20, 110+i*20, 40))
+		}
+		tr.Step(minuteAt(i), in)
+		for _, r := range in {
+			if metric, known := metricOf[r.ID]; r.ID == 0 || known && metric != r.Metric {
+				t.Errorf("interval %d: region %d is one of %v and of %v", i, r.ID, metric, r.Metric)
+			}
+			metricOf[r.ID] = r.Metric
+		}
+	}
+}
