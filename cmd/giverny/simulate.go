@@ -68,9 +68,10 @@ Waters day files (YYYYMMDD), and truth.jsonl: for each interval the causes, and
 for each congested link who loads it and who is to blame.
 
 With --topology the story plays on another fabric, given by a specification or a
-file. Stories that place jobs by number of nodes, by a workload or by lists of
-hosts play on any fabric that is large enough; boxes of nodes need a torus or
-mesh, and links and switches that fail must exist. NICs have the speed of their
+file. Jobs placed by numbers of hosts, and links, switches and hosts that fail, get
+their counterparts: on a fabric with fewer hosts than the story's, host 64 of 128 is
+host 8 of 16. Boxes of nodes need a torus or mesh. If the story does not fit, the
+error says which ones do. NICs have the speed of their
 hosts' links, and traffic is scaled with it, so that a story of full links is one
 on links of any speed.
 
@@ -128,7 +129,7 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 	}
 	runner, err := scenario.New(graph, script, f.seed, start.UnixNano())
 	if err != nil && f.topology != "" {
-		return fmt.Errorf("--topology %s: %w; choose a story that places jobs by number of nodes or a workload and fails no link or switch by name, or write one (docs/how-to/simulate.md)", f.topology, err)
+		return notPlayable(graph, f.topology, err)
 	}
 	if err != nil {
 		return err
