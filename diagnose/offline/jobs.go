@@ -106,19 +106,11 @@ func (r *reading) unknownNodes(job string, missing nodes.Missing) error {
 		}
 		fault := fmt.Errorf("job %q: node %q %s%s", job, first, what, others)
 		if !r.cfg.SkipUnknown {
-			return fmt.Errorf("%w; its devices are named like %q: give --node-map, or --skip-unknown to go on without", fault, r.exampleNode())
+			return fmt.Errorf("%w; %s: give --node-map, or --skip-unknown to go on without", fault, r.graph.Hint(first))
 		}
 		r.note("unknown nodes", "%w: left out", fault)
 	}
 	return nil
-}
-
-// exampleNode is the name of some host.
-func (r *reading) exampleNode() string {
-	if hosts := r.graph.Hosts(); len(hosts) > 0 {
-		return r.graph.Device(hosts[0]).Name
-	}
-	return "?"
 }
 
 // until returns the job records that became known before end and were not returned before, as a scheduler would send
