@@ -179,6 +179,21 @@ func TestTheStripInANarrowWindow(t *testing.T) {
 	}
 }
 
+// What is found by name is in view, also in a narrow window, where it is below the map.
+func TestWhatIsFoundIsInView(t *testing.T) {
+	h := open(t, tree)
+	g := h.graph(tree)
+	h.store(g, busy(g, noon, regionsOf(g)...))
+	page := browse(t, h.url)
+	for _, width := range []int{390, 1280} {
+		page.resize(width, windowHeight)
+		page.await(shown)
+		page.eval(`scrollTo(0, 0); document.getElementById("find").value = "leaf0-0"; document.getElementById("find").dispatchEvent(new Event("input")); document.getElementById("find").dispatchEvent(new KeyboardEvent("keydown", {key: "Enter"}))`)
+		page.await(`document.querySelector("#picked h3")?.textContent === "leaf0-0"`)
+		page.await(`(() => { const r = document.querySelector("#picked h3").getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight; })()`)
+	}
+}
+
 // In a narrow window the torus's coordinates are written in full beside it, nothing over the margins.
 func TestTheTorusInANarrowWindow(t *testing.T) {
 	h := open(t, torus)

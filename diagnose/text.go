@@ -170,7 +170,7 @@ func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Roo
 		b.WriteString(" loads the region.")
 	}
 	if c.known && c.value > 0 {
-		fmt.Fprintf(&b, " Its %s reached %s per interval", strings.Replace(strings.ReplaceAll(strings.TrimSuffix(c.feature.String(), "_bytes"), "_", " "), "rdma", "RDMA", 1), bytesText(c.value))
+		b.WriteString(trafficText(c))
 		if c.devs >= 1 {
 			fmt.Fprintf(&b, ", %.1f deviations above the median of the jobs near it", c.devs)
 		}
@@ -189,12 +189,30 @@ func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Roo
 	return b.String()
 }
 
+// trafficText names the traffic that is the evidence against a job. Without values in the traffic table it is what the links of
+// the job's hosts carried, which is no measurement of RDMA reads or file traffic.
+func trafficText(c *suspect) string {
+	t := c.job.traffic
+	switch name := strings.Replace(strings.ReplaceAll(strings.TrimSuffix(c.feature.String(), "_bytes"), "_", " "), "rdma", "RDMA", 1); {
+	case t == nil || c.feature >= numMeasured || t.listed[c.feature]:
+		return fmt.Sprintf(" Its %s reached %s per interval", name, bytesText(c.value))
+	case c.feature == rdmaRead:
+		return fmt.Sprintf(" By the counters of their links, its hosts received up to %s per interval", bytesText(c.value))
+	case c.feature == rdmaWrite:
+		return fmt.Sprintf(" By the counters of their links, its hosts sent up to %s per interval", bytesText(c.value))
+	case c.feature == read:
+		return fmt.Sprintf(" By the counters of its hosts' links, up to %s per interval came from outside the job", bytesText(c.value))
+	default:
+		return fmt.Sprintf(" By the counters of its hosts' links, up to %s per interval left the job", bytesText(c.value))
+	}
+}
+
 func bytesText(v float64) string {
 	for _, u := range [...]struct {
 		size float64
 		name string
 	}{{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
-		if v >= u.size {
+		if v >= .9995*u.size { // three digits of less round up to 1e+03 of the next smaller unit
 			return fmt.Sprintf("%.3g %s", v/u.size, u.name)
 		}
 	}

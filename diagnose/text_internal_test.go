@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/correlation"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -34,6 +35,21 @@ func TestAccusationSaysWhatItHas(t *testing.T) {
 	reads := &suspect{job: of, known: true, feature: rdmaRead, value: 1e9}
 	if text := s.accusation(reads, schema.CauseSystem, nil); !strings.Contains(text, "its file traffic") || !strings.Contains(text, "reached 1 GB") {
 		t.Errorf("a job that reads from storage: %s", text)
+	}
+	of.traffic = newTraffic(1, 0) // without values in the table
+	for f, want := range map[feature]string{
+		rdmaRead:  " By the counters of their links, its hosts received up to 1 TB per interval.",
+		rdmaWrite: " By the counters of their links, its hosts sent up to 1 TB per interval.",
+		read:      " By the counters of its hosts' links, up to 1 TB per interval came from outside the job.",
+		write:     " By the counters of its hosts' links, up to 1 TB per interval left the job.",
+	} {
+		if text := s.accusation(&suspect{job: of, known: true, feature: f, value: .9999e12, evidence: evidence{Result: correlation.Result{P: 1}}}, schema.CauseSystem, nil); !strings.Contains(text, want) {
+			t.Errorf("%v without a traffic table: %s", f, text)
+		}
+	}
+	of.traffic.listed[rdmaRead] = true
+	if text := s.accusation(reads, schema.CauseSystem, nil); !strings.Contains(text, " Its RDMA read reached 1 GB per interval.") {
+		t.Errorf("RDMA reads of the traffic table: %s", text)
 	}
 }
 

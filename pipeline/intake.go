@@ -48,6 +48,7 @@ type Intake struct {
 	empty       []*schema.IntervalResult // while finishing: the empty intervals since the last one that measured something
 	late        lateness
 	unlisted    unlisted
+	tickless    tickless
 	doubled     doubled
 	graphs      map[uint64]*topology.Graph // that pending results may belong to
 }
@@ -85,6 +86,7 @@ func newIntake(r *resumed, cfg *analysis.Config, m *Metrics, running context.Con
 		clocks:        newClocks(graph.Fabric(), m, h, r.fabric.clocksLogged, r.back != nil),
 		late:          r.lateness(),
 		unlisted:      unlisted{log: h.log},
+		tickless:      tickless{log: h.log},
 		doubled:       doubled{log: h.log},
 		graphs:        map[uint64]*topology.Graph{graph.Version(): graph},
 	}
@@ -208,7 +210,7 @@ func (in *Intake) State() string {
 }
 
 func (in *Intake) showState() {
-	states := []string{in.late.describe(), in.unlisted.describe(), in.doubled.describe()}
+	states := []string{in.late.describe(), in.unlisted.describe(), in.tickless.describe(), in.doubled.describe()}
 	state := strings.Join(slices.DeleteFunc(states, func(s string) bool { return s == "" }), "; ")
 	in.state.Store(&state)
 	in.metrics.late(in.fabric, in.late.hold.holding, in.late.completion.intervals())
@@ -220,6 +222,7 @@ func (in *Intake) showDrops() {
 	d := in.before.with(in.core)
 	in.metrics.drops(in.fabric, d)
 	in.watch.dropped(d.readings)
+	in.tickless.see(d.readings)
 }
 
 // liveIntervals is for how many intervals after the newest reading the clock

@@ -17,7 +17,11 @@ type maker struct {
 	fabric string
 	span   read.Span
 	report *Report
+	quiet  map[schema.Metric]bool // without a region in the span
 }
+
+// errLeftOut is returned by a section that would be empty.
+var errLeftOut = errors.New("section left out")
 
 // ErrNothing is returned if nothing of the fabric is stored in the span.
 var ErrNothing = errors.New("nothing is stored for it")
@@ -25,7 +29,7 @@ var ErrNothing = errors.New("nothing is stored for it")
 // Make makes a report on a fabric's congestion in a span. interval is the length of the
 // fabric's intervals if none are stored, made the present time.
 func Make(ctx context.Context, model *read.Model, fabric string, span read.Span, interval time.Duration, made schema.Instant) (*Report, error) {
-	m := &maker{nil, fabric, span, &Report{Form: Form, Fabric: fabric, From: span.From, To: span.To, Made: made}}
+	m := &maker{nil, fabric, span, &Report{Form: Form, Fabric: fabric, From: span.From, To: span.To, Made: made}, map[schema.Metric]bool{}}
 	m.report.Expected = int(m.past() / interval)
 	model, err := model.Over(ctx, fabric, span)
 	if err != nil {
@@ -51,6 +55,9 @@ func Make(ctx context.Context, model *read.Model, fabric string, span read.Span,
 		m.model = model.Noting(func(st read.Statement) { s.Queries = append(s.Queries, st) })
 		began := time.Now()
 		err := ask(ctx, &s)
+		if errors.Is(err, errLeftOut) {
+			continue
+		}
 		if errors.Is(err, read.ErrTooExpensive) {
 			s.Fault = read.ErrTooExpensive.Error()
 		} else if err != nil {

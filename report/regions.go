@@ -23,6 +23,10 @@ func (m *maker) regions(metric schema.Metric) func(context.Context, *Section) er
 		if err != nil {
 			return err
 		}
+		if m.quiet[metric] = !anyRegion(share, &moves); m.quiet[metric] {
+			s.Note = "No region by this metric in this span. The sections on sizes and lifetimes of its regions are left out."
+			return nil
+		}
 		for _, severity := range schema.Severities {
 			n := m.number("link time in "+severity.String(), "%", "links/share/"+severity.String(), name)
 			if share != nil {
@@ -43,8 +47,21 @@ func (m *maker) regions(metric schema.Metric) func(context.Context, *Section) er
 	}
 }
 
+// anyRegion reports whether there was a region of some severity.
+func anyRegion(share *[len(schema.Severities)]float64, moves *read.Transitions) bool {
+	for _, severity := range schema.Severities[1:] {
+		if share != nil && share[severity] > 0 || moves.From(schema.RegionState(severity)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func (m *maker) sizes(metric schema.Metric) func(context.Context, *Section) error {
 	return func(ctx context.Context, s *Section) error {
+		if m.quiet[metric] {
+			return errLeftOut
+		}
 		name := metric.String()
 		s.ID, s.Title, s.Metric, s.Source = "sizes-"+name, "Sizes and means of regions", name, "Monet, section 5.1 and figure 5a"
 		s.Note = "A region counts once per interval."
@@ -110,6 +127,9 @@ func histogram(title, x string, buckets []read.Bucket) Plot {
 
 func (m *maker) durations(metric schema.Metric) func(context.Context, *Section) error {
 	return func(ctx context.Context, s *Section) error {
+		if m.quiet[metric] {
+			return errLeftOut
+		}
 		name := metric.String()
 		s.ID, s.Title, s.Metric, s.Source = "durations-"+name, "Lifetimes of regions", name, "Monet, section 5.1 and figure 5b"
 		s.Note = "A region counts once, under the highest severity that it reached; what was before and after the span does not count."

@@ -135,6 +135,16 @@ func TestReport(t *testing.T) {
 		t.Errorf("no forecasts: %v", section(t, r, "forecasts").Table.Rows)
 	}
 	checkPage(t, r)
+	calm, err := Make(t.Context(), model, hostile, read.Span{From: schema.Instant(190 * minute), To: schema.Instant(250 * minute)}, 10*time.Minute, schema.Instant(250*minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := section(t, calm, "regions-credit_stall"); s.Numbers != nil || !strings.Contains(s.Note, "No region by this metric in this span.") {
+		t.Errorf("a span without regions: %+v", s)
+	}
+	if slices.ContainsFunc(calm.Sections, func(s Section) bool { return s.ID == "sizes-credit_stall" || s.ID == "durations-credit_stall" }) {
+		t.Error("a span without regions has sections on their sizes and lifetimes")
+	}
 	var document bytes.Buffer
 	if err := r.WriteJSON(&document); err != nil {
 		t.Fatal(err)

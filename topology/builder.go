@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -103,7 +104,8 @@ func (b *Builder) put(l Link) schema.LinkID {
 				b.g.devices[b.g.to[id]].Name, b.g.portName[b.g.toPort[id]], b.g.devices[l.To].Name, l.ToPort))
 			return id
 		}
-		b.g.to[id], b.g.toPort[id], b.g.capacity[id] = l.To, to, l.CapacityBytesPerSecond
+		b.g.to[id], b.g.toPort[id] = l.To, to
+		b.g.capacity[id] = cmp.Or(l.CapacityBytesPerSecond, b.g.capacity[id]) // a rate that the source does not give stays
 		b.g.class[id], b.g.dim[id], b.g.up[id] = l.Class, l.Dim, l.Up
 		return id
 	}

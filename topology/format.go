@@ -57,6 +57,9 @@ func DetectFormat(head []byte) (Format, error) {
 	if len(bytes.TrimSpace(head)) == 0 {
 		return Format{}, errors.New("it is empty; want a fabric as " + formatHelp())
 	}
+	if bytes.Contains(head, []byte("START_INDEX_TABLE")) || bytes.Contains(head, []byte("START_NODES")) {
+		return Format{}, errors.New("this is ibdiagnet's db_csv, which is not a supported format; import the file ibdiagnet2.ibnetdiscover beside it, or the output of ibnetdiscover")
+	}
 	if bytes.Contains(head, []byte("devices:")) {
 		return Format{}, errors.New("format not recognised; a topology file in Giverny's own format needs the line giverny_topology: 1")
 	}

@@ -6,10 +6,6 @@ import (
 	"io"
 )
 
-// netqCapacity is the assumed capacity of links in a NetQ graph, which gives no speeds:
-// 100 Gb/s.
-const netqCapacity = 100e9 / 8
-
 type netqGraph struct {
 	Links []struct {
 		Compounded []netqLink `json:"compounded_links"`
@@ -76,7 +72,7 @@ func ReadNetQ(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, 
 				if err != nil {
 					return nil, nil, fmt.Errorf("%s: link %q %w", name, w.ID, err)
 				}
-				c.end(a, b, netqCapacity, cable)
+				c.end(a, b, 0, cable) // NetQ gives no speeds
 			}
 		}
 	}

@@ -9,12 +9,8 @@ import (
 	"strings"
 )
 
-// slurmCapacity is the assumed capacity of links in a Slurm topology, whose LinkSpeed
-// has no unit according to its manual: 100 Gb/s.
-const slurmCapacity = 100e9 / 8
-
 // ReadSlurm reads a topology.conf of Slurm's tree plugin. It names switches and nodes
-// but no ports: each switch's ports are numbered in the order in which its neighbours
+// but no ports or rates (LinkSpeed has no unit according to its manual): each switch's ports are numbered in the order in which its neighbours
 // first appear. Switches= may list peers as well as children, and cycles are allowed,
 // since files made from InfiniBand maps contain them.
 func ReadSlurm(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, error) {
@@ -52,8 +48,8 @@ func ReadSlurm(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string,
 			}
 			joined[[2]*cableNode{sw, peer}], joined[[2]*cableNode{peer, sw}] = true, true
 			a, z := port(sw), port(peer)
-			c.end(a, z, slurmCapacity, number)
-			c.end(z, a, slurmCapacity, number)
+			c.end(a, z, 0, number)
+			c.end(z, a, 0, number)
 		}
 	}
 	if err := scan.Err(); err != nil {

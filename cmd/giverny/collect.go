@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,7 +93,7 @@ func collectOnce(ctx context.Context, cmd *cobra.Command, cfg config.Config, log
 		return err
 	}
 	polling := cfg.Collect.Polling
-	polling.Fabric, polling.Interval = "once", time.Minute
+	polling.Fabric, polling.Interval = cmp.Or(polling.Fabric, onlyFabric(cfg), "none"), time.Minute
 	sources, err := cfg.Collect.Sources.Open(name, polling)
 	if err != nil {
 		return err
@@ -121,6 +122,14 @@ func collectOnce(ctx context.Context, cmd *cobra.Command, cfg config.Config, log
 		}
 	}
 	return feedsOnce(ctx, cmd, &cfg, name, log)
+}
+
+// onlyFabric is the name of the configured fabric, if there is one.
+func onlyFabric(cfg config.Config) string {
+	if len(cfg.Fabrics) == 1 {
+		return cfg.Fabrics[0].Name
+	}
+	return ""
 }
 
 // feedsOnce reads every enabled feed once and prints its rows as JSON, with the feed's

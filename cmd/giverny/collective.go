@@ -45,22 +45,21 @@ Formats of records:
 ` + collectiveFormatHelp() + `
 If the input cannot be read, the exit status is 1 and an error line names the
 file, the line and what to do.`,
-		Example: "  giverny collective diagnose --format vedrfolnir runs/ring40 --json\n  giverny collective diagnose --format vedrfolnir runs/ring40 --svg ring.svg --trace ring.json",
+		Example: "  giverny collective diagnose runs/ring40 --json\n  giverny collective diagnose runs/ring40 --svg ring.svg --trace ring.json",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runCollectiveDiagnose(cmd, f, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "", "format of the records: "+records.Names())
+	flags.StringVar(&f.format, "format", "", "format of the records: "+records.Names()+"; empty: detected")
 	flags.StringVar(&f.lineRate, "line-rate", "", "nominal rate of a link, such as 25Gbps (default: the most frequent rate at its level of the fabric)")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object instead of text")
 	flags.StringVar(&f.svg, "svg", "", "also write a drawing of ranks by time, with the critical path, to this SVG file")
 	flags.StringVar(&f.trace, "trace", "", "also write Chrome trace events, for Perfetto, to this JSON file")
-	_ = cmd.MarkFlagRequired("format")
 	return cmd
 }
 
 func runCollectiveDiagnose(cmd *cobra.Command, f collectiveFlags, paths []string) error {
-	format, err := collectiveFormat(f.format)
+	format, err := collectiveFormat(f.format, paths)
 	if err != nil {
 		return err
 	}
@@ -89,8 +88,11 @@ func runCollectiveDiagnose(cmd *cobra.Command, f collectiveFlags, paths []string
 	return printCollective(cmd.OutOrStdout(), d)
 }
 
-// collectiveFormat returns the format named by --format.
-func collectiveFormat(name string) (records.Format, error) {
+// collectiveFormat returns the format named by --format, or without it that of the files.
+func collectiveFormat(name string, paths []string) (records.Format, error) {
+	if name == "" {
+		return records.Detect(paths)
+	}
 	format, err := records.Named(name)
 	if err != nil {
 		err = fmt.Errorf("--format %w", err)

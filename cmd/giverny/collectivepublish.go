@@ -54,18 +54,17 @@ time, such as those of a simulation, need --begin.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.fabric, "fabric", "", "name of the fabric (default: the only one)")
 	flags.StringVar(&f.job, "job", "", "id of the job in the scheduler")
-	flags.StringVar(&f.format, "format", "", "format of the records: "+records.Names())
+	flags.StringVar(&f.format, "format", "", "format of the records: "+records.Names()+"; empty: detected")
 	flags.StringVar(&f.lineRate, "line-rate", "", "nominal rate of a link, such as 25Gbps (default: the most frequent rate at its level of the fabric)")
 	flags.StringVar(&f.begin, "begin", "", "time of the first step, RFC 3339 (default: by the clock of the records)")
 	flags.StringVar(&f.nodeMap, "node-map", "", "file of lines \"host<TAB>device\"")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the message instead of sending it")
-	_ = cmd.MarkFlagRequired("format")
 	_ = cmd.MarkFlagRequired("job")
 	return cmd
 }
 
 func (f *collectivePublishFlags) publish(cmd *cobra.Command, g *globals, paths []string) error {
-	format, err := collectiveFormat(f.format)
+	format, err := collectiveFormat(f.format, paths)
 	if err != nil {
 		return err
 	}

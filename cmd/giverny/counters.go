@@ -39,7 +39,7 @@ Files are read twice; those that end in .gz or .zst are decompressed.
 docs/reference/counters.md lists the counters. Two readings of a counter make a rate, so
 the first interval may be incomplete.`,
 		Example: `  giverny collect --once --json --source perfquery >> readings.jsonl    # every minute
-  giverny counters --topology ib0.yaml --interval 60s readings.jsonl > links.csv
+  giverny counters --topology ib0.yaml --interval 60s --tick-bytes 8 readings.jsonl > links.csv
   giverny diagnose --topology ib0.yaml --interval 60s --links links.csv`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -54,6 +54,7 @@ the first interval may be incomplete.`,
 	flags.StringVar(&topology, "topology", "", "specification such as fattree:k=16, or a topology file")
 	flags.DurationVar(&cfg.Interval, "interval", cfg.Interval, "length of an interval; no shorter than the time between two readings")
 	flags.Int64Var(&cfg.TickPicoseconds, "tick-picoseconds", cfg.TickPicoseconds, "length of a tick of PortXmitWait, for ports that do not report ib.tick_picoseconds; 0: unknown")
+	flags.IntVar(&cfg.TickBytes, "tick-bytes", cfg.TickBytes, "the same as the bytes that a link carries in a tick: 8 for NVIDIA Quantum switches; 0: unknown")
 	return cmd
 }
 
@@ -207,7 +208,17 @@ func (c *converter) report(to io.Writer) {
 	drops := c.window.Drops()
 	for _, reason := range slices.Sorted(maps.Keys(drops)) {
 		if drops[reason] > 0 {
-			fmt.Fprintf(to, "giverny counters: dropped as %s: %d\n", reason, drops[reason])
+			fmt.Fprintf(to, "giverny counters: dropped as %s: %d%s\n", reason, drops[reason], remedies[reason])
 		}
 	}
+}
+
+// remedies say what a person can do about readings dropped for a reason.
+var remedies = map[string]string{
+	window.NoTick.String():      " (PortXmitWait without the length of its tick: give --tick-bytes or --tick-picoseconds)",
+	window.Gap.String():         " (readings further apart than the interval: give a longer --interval)",
+	window.UnknownPort.String(): " (ports that the topology does not have: import it again)",
+	window.Saturated.String():   " (32-bit counters at their maximum: read more often, or 64-bit counters)",
+	window.Late.String():        " (lines that are not in order of time)",
+	window.OutOfOrder.String():  " (lines that are not in order of time)",
 }

@@ -241,7 +241,7 @@ func (w *diagnosisText) close() error {
 	}
 	slices.SortStableFunc(w.order, func(a, b *regionStory) int { return cmp.Compare(a.from, b.from) })
 	t := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "region\tfrom\tto\tintervals\tworst\tmean %\tlinks\tcause\tconfidence\taccused")
+	fmt.Fprintln(t, "region\tfrom (UTC)\tto (UTC)\tintervals\tworst\tmean %\tlinks\tcause\tconfidence\taccused")
 	for _, s := range w.order {
 		usual := s.usual()
 		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%s\t%.1f\t%d\t%s\t%s\t%s\n", s.key.id, s.from.Time().Format(time.DateTime), s.to.Time().Format(time.TimeOnly), s.intervals,

@@ -157,7 +157,7 @@ func (f *hostFleetFlags) printRuns(w io.Writer, runs []read.HostRun) error {
 		return nil
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "HOST\tTIME\tBY\tSTATE\tPROBES\tRUN\tOUTCOME")
+	fmt.Fprintln(table, "HOST\tTIME (UTC)\tBY\tSTATE\tPROBES\tRUN\tOUTCOME")
 	for i := range runs {
 		r := &runs[i]
 		by := cmp.Or(r.Principal, string(r.Trigger))
@@ -199,7 +199,7 @@ func (f *hostFleetFlags) listBaselines(ctx context.Context, w io.Writer, m *read
 		return printLines(w, list)
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "MODEL\tHOSTS\tRUNS\tPAIRS\tNEWEST")
+	fmt.Fprintln(table, "MODEL\tHOSTS\tRUNS\tPAIRS\tNEWEST (UTC)")
 	for i := range list {
 		b := &list[i]
 		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%s\n", b.Model, len(b.Agents), b.Baseline.Runs, len(b.Baseline.Pairs), b.Newest.Time().Format(time.DateTime))

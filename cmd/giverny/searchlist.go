@@ -60,7 +60,7 @@ func printSearches(w io.Writer, list []read.Search, asJSON bool) error {
 		return printLines(w, list)
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "SEARCH\tREQUESTED\tBY\tREGION\tSUBSYSTEM\tAGENT\tSTATUS\tEXPERIMENTS\tANOMALIES")
+	fmt.Fprintln(table, "SEARCH\tREQUESTED (UTC)\tBY\tREGION\tSUBSYSTEM\tAGENT\tSTATUS\tEXPERIMENTS\tANOMALIES")
 	for i := range list {
 		s := &list[i]
 		region := ""

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,7 @@ type simulateFlags struct {
 	out      string
 	links    string
 	topology string
+	fabric   string
 	kafka    bool
 	devices  bool
 	speed    float64
@@ -68,15 +70,16 @@ Waters day files (YYYYMMDD), and truth.jsonl: for each interval the causes, and
 for each congested link who loads it and who is to blame.
 
 With --topology the story plays on another fabric, given by a specification or a
-file. Stories that place jobs by number of nodes, by a workload or by lists of
-hosts play on any fabric that is large enough; boxes of nodes need a torus or
-mesh, and links and switches that fail must exist. NICs have the speed of their
+file. Jobs placed by numbers of hosts, and links, switches and hosts that fail, get
+their counterparts: on a fabric with fewer hosts than the story's, host 64 of 128 is
+host 8 of 16. Boxes of nodes need a torus or mesh. If the story does not fit, the
+error says which ones do. NICs have the speed of their
 hosts' links, and traffic is scaled with it, so that a story of full links is one
 on links of any speed.
 
 With --kafka the simulated devices send to Kafka, that of a giverny up with the same
 data_dir too, for running analysers; the fabric must be configured under the name that
-the story uses.`,
+the story uses, or that --fabric gives, with intervals no shorter than the story's.`,
 		Example: "  giverny simulate run enzo --out enzo-day\n  giverny simulate run incast --topology fabric.txt --out mine --links links.csv.gz\n  giverny simulate run story.yaml --kafka --speed 10",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -91,6 +94,7 @@ the story uses.`,
 	flags.StringVarP(&f.out, "out", "o", "", "directory to write to")
 	flags.StringVar(&f.links, "links", "links.csv", "with --out: the links CSV's name; compressed if it ends in .gz; empty: none")
 	flags.StringVar(&f.topology, "topology", "", "specification or topology file to use instead of the story's")
+	flags.StringVar(&f.fabric, "fabric", "", "name of the fabric instead of the story's; with --kafka and without --topology, the topology configured for it")
 	flags.BoolVar(&f.kafka, "kafka", false, "send to Kafka")
 	flags.BoolVar(&f.devices, "devices-only", false, "with --kafka: leave out jobs, failures and traffic, so that feeds provide them")
 	flags.Float64Var(&f.speed, "speed", 0, "simulated seconds per second; 0: as fast as possible")
@@ -122,13 +126,16 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 			return fmt.Errorf("--start %q: want now, or RFC 3339, such as 2026-01-05T00:30:00Z", f.start)
 		}
 	}
+	if err := f.chooseFabric(script, &cfg); err != nil {
+		return err
+	}
 	graph, err := storyGraph(script, f.topology, log)
 	if err != nil {
 		return err
 	}
 	runner, err := scenario.New(graph, script, f.seed, start.UnixNano())
 	if err != nil && f.topology != "" {
-		return fmt.Errorf("--topology %s: %w; choose a story that places jobs by number of nodes or a workload and fails no link or switch by name, or write one (docs/how-to/simulate.md)", f.topology, err)
+		return notPlayable(graph, f.topology, err)
 	}
 	if err != nil {
 		return err
@@ -146,13 +153,34 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 		}
 		return err
 	}
-	if name := script.Fabric.Name; !slices.ContainsFunc(cfg.Fabrics, func(known config.Fabric) bool { return known.Name == name }) {
-		return fmt.Errorf("the story simulates fabric %q, which is not configured: add it under fabrics, or set fabric.name in the story", name)
-	}
 	return app.New(cfg, version, log).Produce(cmd.Context(), func(ctx context.Context, sink *emitter.Emitter) error {
 		player.sink, player.devices = sink, f.devices
 		return player.play(ctx)
 	})
+}
+
+// chooseFabric gives the story the fabric of --fabric, with --kafka a configured one.
+func (f *simulateFlags) chooseFabric(script *scenario.Script, cfg *config.Config) error {
+	script.Fabric.Name = cmp.Or(f.fabric, script.Fabric.Name)
+	if !f.kafka {
+		return nil
+	}
+	at := slices.IndexFunc(cfg.Fabrics, func(known config.Fabric) bool { return known.Name == script.Fabric.Name })
+	if at < 0 {
+		var names []string
+		for _, known := range cfg.Fabrics {
+			names = append(names, known.Name)
+		}
+		return fmt.Errorf("the story simulates fabric %q, which is not configured: add it under fabrics, or give one that is with --fabric (%s)", script.Fabric.Name, cmp.Or(strings.Join(names, ", "), "none yet"))
+	}
+	known := &cfg.Fabrics[at]
+	if f.fabric != "" && f.topology == "" {
+		f.topology = known.Topology
+	}
+	if known.Interval() < script.Interval { // two readings make a value
+		return fmt.Errorf("fabric %q is configured with intervals of %v, but the devices of the story report every %v: set interval: %v for the fabric", known.Name, known.Interval(), script.Interval, script.Interval)
+	}
+	return nil
 }
 
 // diagnoseCommand is the command line that diagnoses the files written.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,7 @@ func newTopology(g *globals) *cobra.Command {
 
 type importFlags struct {
 	format, fabric, out, previous string
+	gbps                          float64
 	json                          bool
 }
 
@@ -38,10 +40,14 @@ in Giverny's own format.
 
 Ports that are down may be absent from the input. With --previous, the result of
 an earlier import, the links in it keep their numbers; those that are now absent
-stay in the file, marked down.`,
+stay in the file, marked down.
+
+NetQ, Slurm and a list of cables without the column gbps do not give the rates of
+links. Those of --previous are kept; --gbps gives one to links without.`,
 		Example: `  ibnetdiscover > fabric.txt
   giverny topology import --format ibnetdiscover fabric.txt --out fabric.yaml
   giverny topology import fabric.txt --previous fabric.yaml --out fabric.yaml --json
+  giverny topology import netq.json --fabric plane0 --gbps 400 --out plane0.yaml
   giverny topology import fattree:k=16 --fabric ib0 --out ib0.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return importTopology(cmd, args[0], f) },
@@ -51,6 +57,7 @@ stay in the file, marked down.`,
 	flags.StringVar(&f.fabric, "fabric", "", "name of the fabric; empty: the file's own, or "+topology.DefaultFabric)
 	flags.StringVarP(&f.out, "out", "o", "", "file to write the fabric to (with --json; else standard output)")
 	flags.StringVar(&f.previous, "previous", "", "an earlier import whose numbers are kept")
+	flags.Float64Var(&f.gbps, "gbps", 0, "rate of links whose rate is unknown, Gb/s")
 	flags.BoolVar(&f.json, "json", false, "print the counts as JSON instead of the fabric")
 	return cmd
 }
@@ -70,6 +77,11 @@ func importTopology(cmd *cobra.Command, path string, f importFlags) error {
 	if err != nil {
 		return err
 	}
+	if cmd.Flags().Changed("gbps") {
+		if graph, err = withRate(graph, f.gbps); err != nil {
+			return err
+		}
+	}
 	if f.out != "" {
 		if err := writeTopology(f.out, graph); err != nil {
 			return err
@@ -78,6 +90,18 @@ func importTopology(cmd *cobra.Command, path string, f importFlags) error {
 		return topology.Write(cmd.OutOrStdout(), graph)
 	}
 	return printSummary(cmd.OutOrStdout(), graph, f.json)
+}
+
+// withRate gives links of unknown rate a rate. If there are none, the flag would silently do nothing.
+func withRate(graph *topology.Graph, gbps float64) (*topology.Graph, error) {
+	if !(gbps > 0) || math.IsInf(gbps, 0) {
+		return nil, fmt.Errorf("--gbps %g: want the rate of a link in gigabits per second, such as 400", gbps)
+	}
+	graph, unknown := graph.WithRate(gbps * 1e9 / 8)
+	if unknown == 0 {
+		return nil, fmt.Errorf("--gbps %g: every link already has a rate, from the input or from --previous: omit it, or import without --previous", gbps)
+	}
+	return graph, nil
 }
 
 func readImport(path string, f importFlags, log *slog.Logger) (*topology.Graph, error) {
@@ -157,8 +181,9 @@ func newTopologyDiff() *cobra.Command {
 		Use:   "diff OLD NEW",
 		Short: "List what changed between two versions of a fabric",
 		Long: `List the devices and links that were added, removed, recabled, went down, came up
-or got another capacity between two versions of a fabric, each a file or a specification. Links are
-compared by their ports, whatever their numbers.`,
+or got another rate between two versions of a fabric, each a file or a specification.
+Of what changed it prints the old and the new value. Links are compared by their ports,
+devices by their names; a device with another name and the same GUID was renamed.`,
 		Example: "  giverny topology diff fabric-monday.yaml fabric.yaml",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -191,6 +216,7 @@ type diffJSON struct {
 	Rerated        []schema.LinkID    `json:"links_rerated"`
 	Recabled       [][2]schema.LinkID `json:"links_recabled"` // ID of the old link, ID of the new one
 	Renumbered     int                `json:"links_renumbered"`
+	Changes        []string           `json:"changes"` // in words
 }
 
 func printDiff(w io.Writer, was, now *topology.Graph, asJSON bool) error {
@@ -202,27 +228,12 @@ func printDiff(w io.Writer, was, now *topology.Graph, asJSON bool) error {
 		}
 		return json.NewEncoder(w).Encode(diffJSON{fmt.Sprintf("%016x", d.Was), fmt.Sprintf("%016x", d.Now),
 			listed(d.DevicesAdded), listed(d.DevicesRemoved), listed(d.DevicesChanged), listed(d.LinksAdded), listed(d.LinksRemoved),
-			listed(d.WentDown), listed(d.CameUp), listed(d.Rerated), recabled, d.Renumbered})
+			listed(d.WentDown), listed(d.CameUp), listed(d.Rerated), recabled, d.Renumbered, listed(d.Lines(was, now))})
 	}
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, &d)
-	for _, name := range d.DevicesRemoved {
-		fmt.Fprintln(out, "- device", schema.OneLine(name))
-	}
-	for _, name := range d.DevicesAdded {
-		fmt.Fprintln(out, "+ device", schema.OneLine(name))
-	}
-	for _, name := range d.DevicesChanged {
-		fmt.Fprintln(out, "changed: device", schema.OneLine(name))
-	}
-	for _, list := range []struct {
-		sign  string
-		graph *topology.Graph
-		links []schema.LinkID
-	}{{"- link", was, d.LinksRemoved}, {"+ link", now, d.LinksAdded}, {"down:", now, d.WentDown}, {"up:", now, d.CameUp}, {"rerated:", now, d.Rerated}} {
-		for _, id := range list.links {
-			fmt.Fprintln(out, list.sign, schema.OneLine(list.graph.LinkName(id)))
-		}
+	for _, line := range d.Lines(was, now) {
+		fmt.Fprintln(out, line)
 	}
 	return out.Flush()
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/giverny/giverny/collective"
@@ -79,6 +80,27 @@ func Names() string {
 		names = append(names, f.Name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// Detect returns the format of files and folders: the first of which there is a file that can be read.
+func Detect(paths []string) (Format, error) {
+	for _, path := range paths {
+		if _, err := os.Stat(path); err != nil {
+			return Format{}, fmt.Errorf("records: %w; give the folder of a run", err)
+		}
+	}
+	for _, f := range Formats() {
+		files, err := f.Expand(paths)
+		if err == nil && slices.ContainsFunc(files.Names, f.recognises) {
+			return f, nil
+		}
+	}
+	return Format{}, fmt.Errorf("%s: format not recognised; give --format: one of %s", strings.Join(paths, ", "), Names())
+}
+
+// recognises reports whether a file is of the format, by its name and, if it can be read alone, its content.
+func (f *Format) recognises(path string) bool {
+	return f.wanted(filepath.Base(path)) && (f.check == nil || f.check(path, OSOpen) == nil)
 }
 
 // Wanted reports whether a file in a job's folder belongs to it, by its path in the folder.

@@ -18,6 +18,31 @@ const transfers = `2 3 1 1 3 10000 10000 1300 2000000000 500 500
 3 2 1 1 2 10000 10000 1300 2000000000 600 500
 `
 
+// The format of files and folders is detected by names and content.
+func TestDetect(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"vedrfolnir/out/fct.txt": transfers, "vedrfolnir/truth.txt": "x", "dumps/_dump_0": "", "dumps/_dump_1": `{"version":"2.9","entries":[]}`,
+		"other/readme.md": "x", "other/dump_0": "x", "other/rank0.log": "x",
+		"simulated/" + simulated.FileName: "{}",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]string{"vedrfolnir": "vedrfolnir", "vedrfolnir/out/fct.txt": "vedrfolnir", "dumps": "flight-recorder", "dumps/_dump_1": "flight-recorder", "simulated": "simulated",
+		"other": "format not recognised; give --format: one of vedrfolnir, ", "absent": "give the folder of a run"} {
+		f, err := records.Detect([]string{filepath.Join(dir, path)})
+		if got := fmt.Sprint(f.Name, err); f.Name != want && (err == nil || !strings.Contains(got, want)) {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
+
 // A folder yields the files of a format, including subfolders; every format rejects foreign files.
 func TestFormatsReadFolders(t *testing.T) {
 	dir := t.TempDir()

@@ -201,7 +201,7 @@ func (r *Runner) take(ctx context.Context, now time.Time, rows *Rows) taken {
 	for i, part := range resolve(resolver, checked, missing) {
 		r.send(ctx, resolver.Fabrics()[i], part)
 	}
-	r.noteMissing(missing)
+	r.noteMissing(resolver, missing)
 	if dropped := r.freshFaults(checked.Faults); dropped != "" {
 		r.log.Warn("feeds: rows dropped", "rows", dropped)
 	}
@@ -279,7 +279,7 @@ func (r *Runner) addRows(n int) {
 // maxLogged bounds the names, and the faults, that are remembered as logged.
 const maxLogged = 10_000
 
-func (r *Runner) noteMissing(missing nodes.Missing) {
+func (r *Runner) noteMissing(resolver *nodes.Resolver, missing nodes.Missing) {
 	for reason, names := range missing {
 		var fresh []string
 		for name, n := range names {
@@ -292,7 +292,7 @@ func (r *Runner) noteMissing(missing nodes.Missing) {
 		}
 		if len(fresh) > 0 {
 			r.log.Warn("feeds: nodes are not devices of the fabric, ignored; map them in node_map or import the topology again",
-				"reason", reason, "nodes", len(fresh), "examples", fresh[:min(3, len(fresh))])
+				"reason", reason, "nodes", len(fresh), "examples", fresh[:min(3, len(fresh))], "similar_device", resolver.Similar(fresh[0]))
 		}
 	}
 }

@@ -136,6 +136,16 @@ func New(graphs []*topology.Graph, nodes Map) *Resolver {
 	return r
 }
 
+// Similar finds a device that a name without a device resembles; empty if there is none.
+func (r *Resolver) Similar(name string) string {
+	for i := range r.fabrics {
+		if similar := r.fabrics[i].graph.Similar(name); similar != "" {
+			return similar
+		}
+	}
+	return ""
+}
+
 // guidDigits is the number of hexadecimal digits of a GUID.
 const guidDigits = 16
 

@@ -83,7 +83,7 @@ func (r *reading) place(f schema.Failure) (placed []schema.Failure, err error) {
 	if reason != "" {
 		fault := fmt.Errorf("device %q is not in the topology", f.Device)
 		if !r.cfg.SkipUnknown {
-			return nil, fmt.Errorf("%w; its devices are named like %q: give --node-map, or --skip-unknown to go on without", fault, r.graph.Device(0).Name)
+			return nil, fmt.Errorf("%w; %s give --node-map, or --skip-unknown to go on without", fault, r.hint(f.Device))
 		}
 		r.note("unknown devices", "%w: its failure is left out", fault)
 		return nil, nil

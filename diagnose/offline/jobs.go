@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/giverny/giverny/collectors/jobline"
 	"github.com/giverny/giverny/collectors/nodes"
@@ -106,19 +107,20 @@ func (r *reading) unknownNodes(job string, missing nodes.Missing) error {
 		}
 		fault := fmt.Errorf("job %q: node %q %s%s", job, first, what, others)
 		if !r.cfg.SkipUnknown {
-			return fmt.Errorf("%w; its devices are named like %q: give --node-map, or --skip-unknown to go on without", fault, r.exampleNode())
+			return fmt.Errorf("%w; %s give --node-map, or --skip-unknown to go on without", fault, r.hint(first))
 		}
 		r.note("unknown nodes", "%w: left out", fault)
 	}
 	return nil
 }
 
-// exampleNode is the name of some host.
-func (r *reading) exampleNode() string {
-	if hosts := r.graph.Hosts(); len(hosts) > 0 {
-		return r.graph.Device(hosts[0]).Name
+// hint is the topology's hint at the device that a name may mean, as the beginning of an advice.
+func (r *reading) hint(name string) string {
+	hint := r.graph.Hint(name)
+	if !strings.HasSuffix(hint, "?") {
+		hint += ":"
 	}
-	return "?"
+	return hint
 }
 
 // until returns the job records that became known before end and were not returned before, as a scheduler would send

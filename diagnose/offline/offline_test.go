@@ -153,6 +153,7 @@ func TestRefuses(t *testing.T) {
 		{jobs(`{"job_id":"1","nodes":[],"start":"noon"}`), "jobs.jsonl:1: time \"noon\": want RFC 3339"},
 		{jobs(`{"job_id":"1","name":7,"nodes":[]}`), "jobs.jsonl:1: field name is a number"},
 		{jobs(`{"job_id":"1","nodes":["9,9,9"],"start":"2026-01-05T00:00:00Z"}`), `jobs.jsonl:1: job "1": node "9,9,9" is no device of the topology; its devices are named like "0,0,0": give --node-map`},
+		{jobs(`{"job_id":"1","nodes":["01,2,3"],"start":"2026-01-05T00:00:00Z"}`), `node "01,2,3" is no device of the topology; did you mean "1,2,3"? give --node-map`},
 		{jobs(`{"job_id":"1","nodes":["n[1-"],"start":"2026-01-05T00:00:00Z"}`), `jobs.jsonl:1: job "1": nodes: `},
 		{jobs(`{"job_id":"1","nodes":[],"start":"2026-01-05T00:01:00Z","end":"2026-01-05T00:00:00Z"}`), "before it starts"},
 		{jobs(someJob + "\n{\"job_id\":\"1\",\"name\":\"caf\xe9\",\"nodes\":[]}\n"), "jobs.jsonl:2: byte 26 is not UTF-8"},

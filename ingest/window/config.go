@@ -28,6 +28,8 @@ type Config struct {
 	MaxSkew time.Duration `yaml:"max_skew"`
 	// Length of a tick of PortXmitWait for ports that do not report it, in picoseconds; 0: such counters give no percentage.
 	TickPicoseconds int64 `yaml:"tick_picoseconds"`
+	// The same as the bytes that the link carries in a tick, so that links of different rates need one value: 8 for NVIDIA Quantum switches. 0: unknown. tick_picoseconds has precedence.
+	TickBytes int `yaml:"tick_bytes"`
 	// The metrics to compute; empty: all for which there are readings.
 	Metrics []schema.Metric `yaml:"metrics,flow"`
 }
@@ -61,6 +63,7 @@ func (c *Config) Validate() error {
 	f.Check(c.MinCoverOfInterval >= 0 && c.MinCoverOfInterval <= 1, "min_cover", "%v: want 0 to 1", c.MinCoverOfInterval)
 	f.Check(c.MaxSkew >= 0 && c.MaxSkew <= 365*day, "max_skew", "%v: want 0s to a year", c.MaxSkew)
 	f.Check(c.TickPicoseconds >= 0 && c.TickPicoseconds <= math.MaxUint32, "tick_picoseconds", "%d: want 0 to %d", c.TickPicoseconds, math.MaxUint32)
+	f.Check(c.TickBytes >= 0 && c.TickBytes <= 4096, "tick_bytes", "%d: want 0 to 4096", c.TickBytes)
 	for _, m := range c.Metrics {
 		f.Check(m > schema.NoMetric && int(m) < schema.NumMetrics, "metrics", "%d: unknown", m)
 	}
@@ -74,13 +77,14 @@ type settled struct {
 	MaxGapIntervals, MaxAheadIntervals, MaxJumpIntervals                    int
 	MinCoverOfInterval                                                      float64
 	TickPicoseconds                                                         int64
+	TickBytes                                                               int
 	Metrics                                                                 []schema.Metric
 }
 
 func (c *Config) settled() settled {
 	s := settled{IntervalNanos: int64(c.Interval), ClockLatenessNanos: int64(c.ClockLateness), EventTimeLatenessNanos: int64(c.EventTimeLateness), MaxSkewNanos: int64(c.MaxSkew),
 		MaxGapIntervals: c.MaxGapIntervals, MaxAheadIntervals: c.MaxAheadIntervals, MaxJumpIntervals: c.MaxJumpIntervals,
-		MinCoverOfInterval: c.MinCoverOfInterval, TickPicoseconds: c.TickPicoseconds, Metrics: c.Metrics}
+		MinCoverOfInterval: c.MinCoverOfInterval, TickPicoseconds: c.TickPicoseconds, TickBytes: c.TickBytes, Metrics: c.Metrics}
 	if s.ClockLatenessNanos == 0 {
 		s.ClockLatenessNanos = s.IntervalNanos / 2
 	}

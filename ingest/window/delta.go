@@ -136,6 +136,11 @@ func (w *Window) tickNanos(p uint32) float64 {
 	if w.ticks != nil && w.ticks[p] != 0 {
 		return float64(w.ticks[p]) / 1e3
 	}
+	if link := w.ports.egress[p]; w.cfg.TickPicoseconds == 0 && w.cfg.TickBytes > 0 && link != schema.NoLink {
+		if capacity := w.ports.graph.Capacity(link); capacity > 0 {
+			return float64(w.cfg.TickBytes) / capacity * 1e9
+		}
+	}
 	return float64(w.cfg.TickPicoseconds) / 1e3
 }
 

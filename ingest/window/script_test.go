@@ -175,6 +175,8 @@ func configOf(t *testing.T, words []string) window.Config {
 			cfg.MaxJumpIntervals = number()
 		case "tick":
 			cfg.TickPicoseconds = int64(number())
+		case "tickbytes":
+			cfg.TickBytes = number()
 		case "cover":
 			cfg.MinCoverOfInterval = float64(number()) / 100
 		case "metrics":

@@ -17,9 +17,9 @@ import (
 
 func TestValidateNamesEveryFault(t *testing.T) {
 	cfg := window.Config{Interval: 1, ClockLateness: -1, EventTimeLateness: -1, MaxGapIntervals: 0, MaxAheadIntervals: -1, MaxJumpIntervals: 0,
-		MinCoverOfInterval: 2, MaxSkew: -1, TickPicoseconds: -1, Metrics: []schema.Metric{schema.NoMetric}}
+		MinCoverOfInterval: 2, MaxSkew: -1, TickPicoseconds: -1, TickBytes: -1, Metrics: []schema.Metric{schema.NoMetric}}
 	err := cfg.Validate()
-	for _, want := range []string{"interval: ", "allowed_lateness: ", "event_time_lateness: ", "max_gap_intervals: ", "max_ahead_intervals: ", "max_jump_intervals: ", "min_cover: ", "max_skew: ", "tick_picoseconds: ", "metrics: "} {
+	for _, want := range []string{"interval: ", "allowed_lateness: ", "event_time_lateness: ", "max_gap_intervals: ", "max_ahead_intervals: ", "max_jump_intervals: ", "min_cover: ", "max_skew: ", "tick_picoseconds: ", "tick_bytes: ", "metrics: "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %q", err, want)
 		}

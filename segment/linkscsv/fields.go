@@ -36,7 +36,7 @@ func parseTime(text string) (schema.Instant, error) {
 func (t *table) portLink(device, port string) (schema.LinkID, error) {
 	d, ok := t.graph.FindDevice(device)
 	if !ok {
-		return 0, fmt.Errorf("device %q: the fabric has none of this name; its devices are named like %q", device, t.graph.Device(0).Name)
+		return 0, fmt.Errorf("device %q: the fabric has none of this name; %s", device, t.graph.Hint(device))
 	}
 	links, ok := t.graph.PortAt(d, port)
 	if !ok || links.Egress == schema.NoLink {

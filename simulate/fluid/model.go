@@ -79,7 +79,7 @@ func New(channels *routing.Channels, cfg Config) (*Model, error) {
 	for ch := range n {
 		c := channels.Graph().Link(channels.Link(routing.Channel(ch))).CapacityBytesPerSecond
 		if c <= 0 {
-			return nil, fmt.Errorf("fluid: link %q has no capacity; give it one in the topology", channels.Name(routing.Channel(ch)))
+			return nil, fmt.Errorf("fluid: link %q has no rate; give it one with giverny topology import --gbps, or in the topology file", channels.Name(routing.Channel(ch)))
 		}
 		m.nominal[ch] = c
 	}

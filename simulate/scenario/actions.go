@@ -57,7 +57,7 @@ func (d *scheduledAction) find(e *Event, channels *routing.Channels) error {
 	case FailSwitch, RestoreSwitch, SlowHost:
 		device, ok := g.FindDevice(e.Object)
 		if !ok {
-			return fmt.Errorf("fabric %q has no device %q; its devices are named like %q", g.Fabric(), e.Object, g.Device(0).Name)
+			return fmt.Errorf("fabric %q has no device %q; %s", g.Fabric(), e.Object, g.Hint(e.Object))
 		}
 		d.device = device
 		if e.Do != SlowHost {

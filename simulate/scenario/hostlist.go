@@ -62,7 +62,7 @@ func hostsByName(g *topology.Graph, list string) (nodes []topology.DeviceID, err
 	for _, name := range names {
 		found := called[strings.TrimSpace(name)]
 		if found == nil {
-			return nil, fmt.Errorf("the fabric has no host %q; giverny topology show --json lists its devices", name)
+			return nil, fmt.Errorf("the fabric has no host %q; %s", name, g.Hint(name))
 		}
 		nodes = append(nodes, found...)
 	}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/giverny/giverny/simulate/fluid"
@@ -54,22 +55,28 @@ func (f *Fabric) sendSpeed(g *topology.Graph) float64 {
 // InfiniBand's; the story's routing is replaced by the fabric's default. If the
 // fabric's hosts have links of their own, NICs have the speed of these, and the jobs'
 // traffic is scaled by the ratio of the host speeds, so that a story of full links
-// stays one.
-func (s *Script) PlayOn(g *topology.Graph, from string) {
+// stays one. Hosts, links and switches that this fabric does not have are replaced, see fit.
+func (s *Script) PlayOn(g *topology.Graph, from string) error {
 	own := s.Fabric
 	s.Fabric.Topology, s.Fabric.Routing = from, routing.Default
 	if g.Grid() == nil && s.Fabric.Kind == telemetry.Gemini {
 		s.Fabric.Kind = telemetry.InfiniBand
 	}
-	if g.IsSwitch(g.Hosts()[0]) {
-		return
-	}
-	s.Fabric.SendGigabytesPerSecond, s.Fabric.ReceiveGigabytesPerSecond = 0, 0
 	home, err := topology.Parse(own.Name, own.Topology)
 	if err != nil { // a file that has been replaced: only what the story says is known
-		return
+		home = nil
+	} else if err := s.fit(home, g); err != nil {
+		return fmt.Errorf("scenario %s: %w", s.Name, err)
+	}
+	if g.IsSwitch(g.Hosts()[0]) {
+		return nil
+	}
+	s.Fabric.SendGigabytesPerSecond, s.Fabric.ReceiveGigabytesPerSecond = 0, 0
+	if home == nil {
+		return nil
 	}
 	s.scaleTraffic(s.Fabric.sendSpeed(g) / own.sendSpeed(home))
+	return nil
 }
 
 // scaleTraffic multiplies the jobs' rates.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -154,7 +155,9 @@ func TestPlayOnAnotherFabric(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		story.PlayOn(g, "fattree:k=8")
+		if err := story.PlayOn(g, "fattree:k=8"); err != nil {
+			t.Fatal(err)
+		}
 		r, err := scenario.New(g, story, 1, start)
 		if fault != "" {
 			if err == nil || !strings.Contains(err.Error(), fault) {
@@ -172,6 +175,42 @@ func TestPlayOnAnotherFabric(t *testing.T) {
 	}
 }
 
+// A built-in story plays on a smaller fabric, with the hosts, links and switches at the same place; or the error says how many
+// hosts it needs, and with so many it plays.
+func TestPlayOnASmallerFabric(t *testing.T) {
+	for _, c := range []struct{ story, fabric, fault, hosts, object string }{
+		{"incast", "fattree:leaves=4,hosts=4,spines=2", "", "0,1,2,3,4,5,6,7", ""},
+		{"incast", "fattree:leaves=3,hosts=2,spines=1", "", "0,1,2", ""},
+		{"incast", "fattree:leaves=2,hosts=2,spines=1", `job "gather" would have 2 of the 3 hosts that its many_to_one needs: the story needs 6 hosts or more, the fabric has 4`, "", ""},
+		{"victim", "fattree:k=4", "", "1,3,5,14", ""},
+		{"victim", "fattree:leaves=4,hosts=2,spines=1", `jobs "innocent" and "aggressor" would share a host: the story needs 16 hosts or more, the fabric has 8`, "", ""},
+		{"slowhost", "fattree:leaves=2,hosts=2,spines=1", "", "0,1,2,3", "host1"},
+		{"flap", "fattree:leaves=4,hosts=4,spines=2", "", "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15", "leaf1 5"},
+		{"flap", "fattree:k=8", "", "0-63", "leaf0-3 5"},
+	} {
+		g := topologytest.Parse(t, "small", c.fabric)
+		story, err := scenario.Builtin(c.story)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := story.PlayOn(g, c.fabric); err != nil || c.fault != "" {
+			if err == nil || c.fault == "" || !strings.Contains(err.Error(), c.fault) {
+				t.Errorf("%s on %s: %v, want %q", c.story, c.fabric, err, c.fault)
+			}
+			continue
+		}
+		if last := story.Jobs[len(story.Jobs)-1].Hosts; last != c.hosts {
+			t.Errorf("%s on %s: hosts %s, want %s", c.story, c.fabric, last, c.hosts)
+		}
+		if !slices.ContainsFunc(story.Events, func(e scenario.Event) bool { return e.Object == c.object }) {
+			t.Errorf("%s on %s: %v, want an event on %q", c.story, c.fabric, story.Events, c.object)
+		}
+		if _, err := scenario.New(g, story, 1, start); err != nil {
+			t.Errorf("%s on %s: %v", c.story, c.fabric, err)
+		}
+	}
+}
+
 // A story keeps its cause on links of any speed: the port to the receiver is full,
 // rather than its NIC slower than its link, and by the same share.
 func TestPlayOnLinksOfAnotherSpeed(t *testing.T) {
@@ -182,7 +221,9 @@ func TestPlayOnLinksOfAnotherSpeed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		story.PlayOn(g, "fattree:k=8,gbps="+gbps)
+		if err := story.PlayOn(g, "fattree:k=8,gbps="+gbps); err != nil {
+			t.Fatal(err)
+		}
 		r, err := scenario.New(g, story, 1, start)
 		if err != nil {
 			t.Fatal(err)

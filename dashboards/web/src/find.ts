@@ -26,7 +26,7 @@ export class Find {
     const { app } = this, g = app.model?.graphInUse(), text = this.input.value.trim().toLowerCase();
     this.at = 0;
     if (!g || !text) { this.close(); return; }
-    this.hits = g.search(text).map((f) => ({ text: f.text, kind: [g.devices[f.device].kind, g.group(f.device)].filter(Boolean).join(", "), go: () => app.go({ page: "map", select: "device:" + g.devices[f.device].name }, true) }));
+    this.hits = g.search(text).map((f) => ({ text: f.text, kind: [g.devices[f.device].kind, g.group(f.device)].filter(Boolean).join(", "), go: () => { app.reveal = true; app.go({ page: "map", select: "device:" + g.devices[f.device].name }, true); } }));
     for (const j of app.model!.jobs) if (jobTitle(j).toLowerCase().includes(text) && this.hits.length < 16) this.hits.push({ text: jobTitle(j), kind: "job", go: () => { app.go({ page: "map" }); toggleJob(app, j.job_id); } });
     this.show();
   }

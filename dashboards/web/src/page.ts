@@ -339,4 +339,5 @@ export class Page implements App {
   }
 
   get online() { return this.connected; }
+  reveal = false;
 }

@@ -23,11 +23,14 @@ export function fillPicked(app: App) {
   const g = i.graph, d = g.devices[what.device], metric = app.metricShown(), v = i.values[metric], job = app.model!.jobs.find((j) => j.nodes.includes(d.name));
   setText($("pickedtitle"), d.kind === "switch" ? "Switch" : "Host");
   const links = g.linksAt(what.device).sort((a, b) => (v[b] === v[b] ? v[b] : -1) - (v[a] === v[a] ? v[a] : -1));
-  const rows = links.slice(0, 10).map((id) => h("tr", null, h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.select({ link: id }) } }, g.linkShort(id))), h("td", { class: "number" }, value(v[id]))));
+  const twice = (id: number) => links.some((other) => other !== id && g.linkShort(other) === g.linkShort(id)); // parallel links differ only in their ports
+  const name = (id: number) => g.linkShort(id) + (twice(id) ? `, port ${g.from[id] === what.device ? g.links.from_port[id] : g.links.to_port[id]}` : "");
+  const rows = links.slice(0, 10).map((id) => h("tr", null, h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.select({ link: id }) } }, name(id))), h("td", { class: "number" }, value(v[id]))));
   const facts = [["in", g.group(what.device)], ["name", d.label ? d.name : ""], ["coordinate", d.coord ? d.coord.join(", ") : ""], ["job", job ? `${job.job_id} ${job.name ?? ""}` : ""], ["links", String(links.length)]].filter(([, t]) => t);
   $("pickedbody").replaceChildren(h("h3", null, g.name(what.device)), h("dl", null, ...facts.flatMap(([k, t]) => [h("dt", null, k), h("dd", null, t)])),
     h("table", null, h("tbody", null, ...rows)), h("div", { class: "actions" },
       h("button", { attrs: { type: "button" }, on: { click: () => app.go({ layout: "path", from: d.name }, true) } }, "Path from here"), h("button", { attrs: { type: "button" }, on: { click: () => app.go({ layout: "path", to: d.name }, true) } }, "Path to here"), close));
+  if (app.reveal) { app.reveal = false; $("picked").scrollIntoView({ block: "nearest" }); } // on a narrow screen it is below the map
 }
 
 function fillLink(app: App, i: Interval, id: number, close: HTMLElement) {

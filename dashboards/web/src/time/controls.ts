@@ -39,7 +39,7 @@ export class Controls {
     const step = this.app.model?.past.history.stepSeconds;
     const other = this.app.state.compare;
     if (other) return other === this.shown() ? "choose another instant" : `compared with ${clock(other)}`;
-    return step ? `share of time, by ${span(step)}` : "scroll to zoom";
+    return step ? `share of time, by ${span(step)}` : "scroll: zoom";
   }
 
   private shown() { return this.app.model?.interval?.now.interval.start ?? ""; }
