@@ -49,10 +49,9 @@ func newRails(g *topology.Graph, order []int32) (r rails) {
 	return r
 }
 
-const (
-	// Of the hosts that wait in a region, at least that share waits on another rail in the region that it is part of.
-	commonHosts = .75
-)
+// commonHosts is the least share of the hosts that wait in the smaller of two regions of one exchange that also wait in the
+// other. At half of them, two causes that share hosts are joined.
+const commonHosts = .75
 
 // railAdapter is an adapter that waits to send.
 type railAdapter struct{ set, unit, host, leaf int32 }
@@ -123,7 +122,7 @@ func (p *patches) listAdapters(m *Method) {
 
 // haveSameHosts reports whether mostly the same hosts wait in two regions.
 func (p *patches) haveSameHosts(a, b railRegion) bool {
-	all, common := [2]int{}, 0
+	inA, inB, common := 0, 0, 0
 	for i, j := a.begin, b.begin; i < a.end || j < b.end; {
 		x, y := int32(-1), int32(-1)
 		if i < a.end {
@@ -137,10 +136,10 @@ func (p *patches) haveSameHosts(a, b railRegion) bool {
 			host = y
 		}
 		if x == host {
-			all[0]++
+			inA++
 		}
 		if y == host {
-			all[1]++
+			inB++
 		}
 		if x == y {
 			common++
@@ -150,5 +149,5 @@ func (p *patches) haveSameHosts(a, b railRegion) bool {
 		for ; j < b.end && p.adapters[j].host == host; j++ {
 		}
 	}
-	return float64(common) >= commonHosts*float64(min(all[0], all[1]))
+	return float64(common) >= commonHosts*float64(min(inA, inB))
 }
