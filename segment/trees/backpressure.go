@@ -20,6 +20,7 @@ type waits struct {
 	byName   []int32    // by device: its rank by name, independent of numbering
 	kinds    []linkKind // by link
 	out, in  linkLists
+	rails    rails
 }
 
 // linkKind is a bit set of what a link joins.
@@ -52,6 +53,7 @@ func newWaits(g *topology.Graph) *waits {
 	for place, d := range order {
 		w.byName[d] = int32(place)
 	}
+	w.rails = newRails(g, order)
 	for id := range w.from {
 		from, to := g.Ends(schema.LinkID(id))
 		w.from[id], w.to[id] = int32(from), int32(to)

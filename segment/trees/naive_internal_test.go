@@ -118,8 +118,7 @@ func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 	if !n.g.IsSwitch(from) || !n.isClearlyAbove(l, n.hottestAfter(l)) || !n.standsOut(l) {
 		return false
 	}
-	isFar := stall >= unexplainedFactor*n.hottestAfter(l)
-	if !isFar && (!n.hasHosts(from) || !n.isNextShared(l)) || n.isUnreadAfter(l) {
+	if n.hottestAfter(l) > leanRatio*stall || n.isUnreadAfter(l) {
 		return false
 	}
 	fewest, isToLeaf := minFeeders, n.g.Device(from).Level > n.g.Device(via).Level && n.hasHosts(via)
@@ -142,25 +141,11 @@ func (n *naiveTrees) isSlow(l schema.LinkID) bool {
 				waiting++
 			}
 		}
-		if end == via && float64(n.values[s]) >= rivalShare*stall && (!isFar || float64(n.values[s]) > clearFactor*n.hottestAfter(s)) {
+		if end == via && float64(n.values[s]) > clearFactor*n.hottestAfter(s) {
 			return false
 		}
 	}
 	return waiting >= fewest && waiting > hotter
-}
-
-// isNextShared reports whether several stalled links may wait for the hottest link that a link may wait for.
-func (n *naiveTrees) isNextShared(l schema.LinkID) bool {
-	waiting := 0
-	for s := range schema.LinkID(n.g.NumLinks()) {
-		isHottest := func(k schema.LinkID) bool {
-			return float64(n.values[k]) == n.hottestAfter(l) && slices.Contains(n.next(l), k)
-		}
-		if n.isStalled(s) && slices.ContainsFunc(n.next(s), isHottest) {
-			waiting++
-		}
-	}
-	return waiting > 1
 }
 
 // isUnreadAfter reports whether most links that a link may wait for have no value.

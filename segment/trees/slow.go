@@ -6,9 +6,6 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// rivalShare is the share of a link's stall from which another link into the same switch waits for the same.
-const rivalShare = .6
-
 // fewestToLeaf is how many links must wait for a slow link down to a leaf: with fewer it may be any hot link of an
 // exchange.
 const fewestToLeaf = 5
@@ -39,16 +36,14 @@ func (t *trees) isSlow(i int32) bool {
 }
 
 // isAboveNext reports whether a link is far above all that it may wait for, and no other link into the switch that it
-// enters waits likewise. A link up from a leaf need only be clearly above, if no other link into that switch stalls about
-// as much, and some may wait for the same: what it waits for alone gets all its traffic from it, and differs by noise.
+// enters is above what it may wait for: else a port of that switch may be full, for which all of them wait.
 func (t *trees) isAboveNext(i int32) bool {
 	stall, next := t.stall[i], t.hottest(i)
-	isFar := stall >= unexplainedFactor*next
-	if !isFar && (t.leafOf(i) < 0 || !t.isShared(t.hottestAfter(i))) || !t.isClearlyAbove(stall, next) {
+	if next > leanRatio*stall || !t.isClearlyAbove(stall, next) {
 		return false
 	}
 	return !slices.ContainsFunc(t.into.of(t.to[i]), func(j int32) bool {
-		return j != i && t.stall[j] >= rivalShare*stall && (!isFar || t.stall[j] > clearFactor*t.hottest(j))
+		return j != i && t.stall[j] > clearFactor*t.hottest(j)
 	})
 }
 
@@ -66,17 +61,6 @@ func (t *trees) isWaitedFor(i int32, fewest int) bool {
 		}
 	}
 	return waiting >= fewest && waiting > hotter
-}
-
-// isShared reports whether several stalled links may wait for a node.
-func (t *trees) isShared(j int32) bool {
-	n := 0
-	for _, i := range t.into.of(t.from[j]) {
-		if t.waits.mayWait(t.links[i], t.links[j]) {
-			n++
-		}
-	}
-	return n > 1
 }
 
 // isUnreadAfter reports whether most links that a link may wait for have no value, as those of a switch that was not

@@ -43,15 +43,15 @@ func TestSlowCableBesideIncast(t *testing.T) {
 	}
 }
 
-// A slow uplink is the root of what waits for it, though it leads to a distant incast that stalls half as much:
+// A slow uplink is the root of what waits for it, though it leads to a distant incast that stalls a third as much:
 // upstream from a root stall falls, it does not rise.
 func TestSlowLinkThatLeadsToIncast(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:leaves=8,hosts=8,spines=4")
-	s := stalls.ByEnds{{"leaf0", "host0"}: 45, {"leaf5", "spine1"}: 60}
+	s := stalls.ByEnds{{"leaf0", "host0"}: 25, {"leaf5", "spine1"}: 60}
 	for spine := range 4 {
-		s[[2]string{fmt.Sprint("spine", spine), "leaf0"}] = 35
+		s[[2]string{fmt.Sprint("spine", spine), "leaf0"}] = 20
 		for leaf := 1; leaf < 4; leaf++ {
-			s[[2]string{fmt.Sprint("leaf", leaf), fmt.Sprint("spine", spine)}] = 25
+			s[[2]string{fmt.Sprint("leaf", leaf), fmt.Sprint("spine", spine)}] = 15
 		}
 	}
 	for host := 40; host < 48; host++ {
