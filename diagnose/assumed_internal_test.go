@@ -44,7 +44,8 @@ func TestAnIncastIsNoFailure(t *testing.T) {
 	f := &failure{Failure: schema.Failure{Kind: schema.LinkFailed, Device: "leaf1", Port: "4"}}
 	f.place(g)
 	score := func(back root.BackPressure) float64 {
-		return s.failureScore(&regionCase{region: &schema.Region{Links: links}, fullest: schema.NoLink, onset: -1, again: -1, back: back}, f, 1, 1, p)
+		score, _ := s.failureScore(&regionCase{region: &schema.Region{Links: links}, fullest: schema.NoLink, onset: -1, again: -1, back: back}, f, 1, 1, p)
+		return score
 	}
 	other := score(root.BackPressure{Link: schema.NoLink, Waits: true, At: leaf, KindAt: schema.RootLinkCapacity})
 	for name, back := range map[string]root.BackPressure{

@@ -31,7 +31,7 @@ func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 		}
 	}
 	started(map[int64]bool{80: false, 90: false, 91: false, 92: true, 93: true, 100: true, 101: false})
-	if score := s.failureScore(rc, &failure{Failure: schema.Failure{Time: 95 * 60e9}}, 0, 1, nil); score != leastScore {
+	if score, _ := s.failureScore(rc, &failure{Failure: schema.Failure{Time: 95 * 60e9}}, 0, 1, nil); score != leastScore {
 		t.Errorf("a link that failed when the region stalled as it does now has the score %v, want %v", score, leastScore)
 	}
 	level(22, 90)

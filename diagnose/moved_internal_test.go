@@ -75,16 +75,16 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	if got := s.moved(rc, f, p); math.Abs(got-.5) > 1e-9 {
 		t.Errorf("%.2f of the load moved, want half", got)
 	}
-	doubted := s.failureScore(rc, f, 0, 0, p)
-	if rc.moved != 0 {
-		t.Errorf("%.2f of the load moved from what did not fail", rc.moved)
+	doubted, moved := s.failureScore(rc, f, 0, 0, p)
+	if moved != 0 {
+		t.Errorf("%.2f of the load moved from what did not fail", moved)
 	}
-	explained := s.failureScore(rc, f, 0, 1, p)
+	explained, _ := s.failureScore(rc, f, 0, 1, p)
 	if explained-doubted < failureMoved/2 {
 		t.Errorf("score %.1f, and %.1f where it is not sure that it failed", explained, doubted)
 	}
 	use.row(3)[full], use.row(4)[full] = 100*levelsPerPercent, 100*levelsPerPercent
-	if other := s.failureScore(rc, f, 0, 1, p); explained-other < failureOnset/2 {
+	if other, _ := s.failureScore(rc, f, 0, 1, p); explained-other < failureOnset/2 {
 		t.Errorf("score %.1f, and %.1f where the full link carried all of it before the failure", explained, other)
 	}
 }

@@ -74,7 +74,9 @@ func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *root.Pressure)
 	if c != nil {
 		sure -= c.doubt
 	}
-	near := nearFailure{failure: f, silent: c, hops: hops, score: s.failureScore(rc, f, hops, sure, p), stall: s.stallAround(rc, f, p)}
+	score, moved := s.failureScore(rc, f, hops, sure, p)
+	rc.moved = max(rc.moved, moved)
+	near := nearFailure{failure: f, silent: c, hops: hops, score: score, stall: s.stallAround(rc, f, p)}
 	if c == nil {
 		rc.failures = append(rc.failures, near)
 		return

@@ -289,11 +289,11 @@ func (s *Stage) astray(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	return jobAstray * max(0, min(1, (ownAdded-own/all)/(ownAdded-strayAdded)))
 }
 
-// failureScore rates a failure by the time from it to the region's onset, and its distance. Load moved from it counts as far
-// as the failure is sure. A failure at a time when the region stalled as it does now did not cause it.
-func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64, p *root.Pressure) float64 {
+// failureScore rates a failure by the time from it to the region's onset, and its distance. It also returns the share of the added
+// load that moved from it, as far as the failure is sure. A failure at a time when the region stalled as it does now did not cause it.
+func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64, p *root.Pressure) (score, moved float64) {
 	if s.foundStalled(rc, f.Time) {
-		return leastScore
+		return leastScore, 0
 	}
 	coincidence := .5 // the onset is unknown
 	switch {
@@ -316,17 +316,16 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 	if coincidence > 0 && (s.passesNothing(f) || s.wasIdle(f)) {
 		coincidence *= hostShare
 	}
-	moved := sure * s.moved(rc, f, p)
+	moved = sure * s.moved(rc, f, p)
 	coincidence = max(coincidence, moved)
-	score := failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
-	rc.moved = max(rc.moved, moved)
+	score = failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
 	if score += failureMoved*moved - (1-moved)*rc.rose(); !s.endsAtFailed(rc, f) {
 		score -= endsElsewhere(1 - rc.atNodes())
 	}
 	if rc.back.IsIncast() && !slices.Contains(f.links, rc.back.Link) {
 		score -= incastLoad
 	}
-	return score
+	return score, moved
 }
 
 // endsAtFailed reports whether the traffic of a region of a grid seems to end at a switch of a failed part, or beside it: what waits for a dead
