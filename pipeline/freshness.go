@@ -134,8 +134,8 @@ func (f *freshness) silence(nowNanos int64) *schema.Unknown {
 	return nil
 }
 
-// maxAge is how old the newest interval of a live fabric may be, beyond the time for which silence is normal: feedback acts on
-// none that is older.
+// maxAge is how old the newest interval of a live fabric may be, beyond the time for which silence is normal: the delay of
+// results is far less.
 const maxAge = 5 * time.Minute
 
 // old describes a newest interval that is old although readings arrive. What is replayed has no clock to be compared with.
@@ -144,7 +144,7 @@ func (f *freshness) old(nowNanos int64) string {
 	if f.readUpToNanos == 0 || f.endNanos == 0 || nowNanos-f.readNanos > f.staleNanos || age <= f.staleNanos+int64(maxAge) {
 		return ""
 	}
-	return fmt.Sprintf("the newest interval ended %s ago although readings arrive, and feedback takes no action on it: an analysis that is catching up, "+
+	return fmt.Sprintf("the newest interval ended %s ago although readings arrive: an analysis that is catching up, "+
 		"or the clocks of the devices are behind by that much", time.Duration(age).Truncate(time.Second))
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 // ReadSlurm reads a topology.conf of Slurm's tree plugin. It names switches and nodes
-// but no ports or rates (LinkSpeed has no unit according to its manual): each switch's ports are numbered in the order in which its neighbours
-// first appear. Switches= may list peers as well as children, and cycles are allowed,
+// but no rates (LinkSpeed has no unit according to its manual) and no ports: each
+// switch's ports are numbered in the order in which its neighbours first appear. Switches= may list peers as well as children, and cycles are allowed,
 // since files made from InfiniBand maps contain them.
 func ReadSlurm(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, error) {
 	c := newCableList(fabric, prev)

@@ -155,7 +155,7 @@ func TestOpenOnLoopback(t *testing.T) {
 	}
 }
 
-// Browsers are told to use TLS from then on where it is in use, and only there: a host without it would be out of reach.
+// The answer over TLS, and only that, makes browsers use TLS from then on: a host without it would be out of reach.
 func TestStrictTransportSecurity(t *testing.T) {
 	g := newGate(t, "0.0.0.0:9401", nil)
 	for url, want := range map[string]string{"http://giverny.example/": "", "https://giverny.example/": "max-age=31536000"} {

@@ -70,21 +70,7 @@ func (p *patches) joinRails(m *Method) {
 		return
 	}
 	p.listAdapters(m)
-	p.onRails = p.onRails[:0]
-	for begin, end := 0, 0; begin < len(p.adapters); begin = end {
-		for end = begin + 1; end < len(p.adapters) && p.adapters[end].set == p.adapters[begin].set; end++ {
-		}
-		for first, last := begin, begin; first < end; first = last {
-			isOneLeaf := true
-			for last = first; last < end && p.adapters[last].unit == p.adapters[first].unit; last++ {
-				isOneLeaf = isOneLeaf && p.adapters[last].leaf == p.adapters[first].leaf
-			}
-			if float64(last-first) >= nearlyAll*float64(end-begin) {
-				x := p.adapters[first]
-				p.onRails = append(p.onRails, railRegion{x.set, x.unit, first, last, isOneLeaf})
-			}
-		}
-	}
+	p.listOnRails()
 	for k, a := range p.onRails {
 		for _, b := range p.onRails[:k] {
 			if a.unit == b.unit && !(a.isOneLeaf && b.isOneLeaf) && p.haveSameHosts(a, b) {
@@ -118,6 +104,24 @@ func (p *patches) listAdapters(m *Method) {
 	slices.SortFunc(p.adapters, func(a, b railAdapter) int {
 		return cmp.Or(cmp.Compare(a.set, b.set), cmp.Compare(a.unit, b.unit), cmp.Compare(a.host, b.host), cmp.Compare(a.leaf, b.leaf))
 	})
+}
+
+// listOnRails lists the regions of which nearly all waiting adapters are on the rails of one unit.
+func (p *patches) listOnRails() {
+	p.onRails = p.onRails[:0]
+	for begin, end := 0, 0; begin < len(p.adapters); begin = end {
+		for end = begin + 1; end < len(p.adapters) && p.adapters[end].set == p.adapters[begin].set; end++ {
+		}
+		for first, last := begin, begin; first < end; first = last {
+			x, isOneLeaf := p.adapters[first], true
+			for last = first; last < end && p.adapters[last].unit == x.unit; last++ {
+				isOneLeaf = isOneLeaf && p.adapters[last].leaf == x.leaf
+			}
+			if float64(last-first) >= nearlyAll*float64(end-begin) {
+				p.onRails = append(p.onRails, railRegion{x.set, x.unit, first, last, isOneLeaf})
+			}
+		}
+	}
 }
 
 // haveSameHosts reports whether mostly the same hosts wait in two regions.
