@@ -1,13 +1,11 @@
 package analysis
 
 import (
-	"errors"
 	"math"
 	"slices"
 
 	"github.com/giverny/giverny/internal/codec"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -125,7 +123,7 @@ func (s *coverageStage) Load(saved schema.StageState) error {
 	}
 	loaded := coverageStage{minCoverage: s.minCoverage}
 	if err := coverageFormat.Open(saved.Bytes, loaded.code); err != nil {
-		return errors.Join(err, tracking.ErrSaved)
+		return err
 	}
 	*s = loaded
 	return nil

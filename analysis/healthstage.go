@@ -1,12 +1,10 @@
 package analysis
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/giverny/giverny/linkhealth"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -51,7 +49,7 @@ func (s *healthStage) Load(saved schema.StageState) error {
 	}
 	monitor, err := linkhealth.Load(s.graph, s.cfg, saved.Bytes)
 	if err != nil {
-		return fmt.Errorf("%w: %w", tracking.ErrSaved, err)
+		return err
 	}
 	s.monitor = monitor
 	return nil
