@@ -29,7 +29,6 @@ const (
 	logTailLines = 30
 )
 
-
 // Subnet is a running simulated subnet.
 type Subnet struct {
 	tb      testing.TB
