@@ -118,15 +118,11 @@ func (s *coverageStage) Save() schema.StageState {
 }
 
 func (s *coverageStage) Load(saved schema.StageState) error {
-	if err := checkForm(saved); err != nil {
-		return err
-	}
-	loaded := coverageStage{minCoverage: s.minCoverage}
-	if err := coverageFormat.Open(saved.Bytes, loaded.code); err != nil {
-		return err
-	}
-	*s = loaded
-	return nil
+	return restore(s, saved, func(b []byte) (coverageStage, error) {
+		loaded := coverageStage{minCoverage: s.minCoverage}
+		err := coverageFormat.Open(b, loaded.code)
+		return loaded, err
+	})
 }
 
 // code encodes or decodes the fields of the state.

@@ -49,6 +49,18 @@ func checkForm(saved schema.StageState) error {
 	return nil
 }
 
+// restore sets what a stage has learned to what load makes of a saved state; an error changes nothing.
+func restore[T any](learned *T, saved schema.StageState, load func([]byte) (T, error)) error {
+	if err := checkForm(saved); err != nil {
+		return err
+	}
+	loaded, err := load(saved.Bytes)
+	if err == nil {
+		*learned = loaded
+	}
+	return err
+}
+
 // Load restores what an earlier process had learned up to and including an
 // interval, under the same version of the fabric. Call it before Resume, which
 // then needs all intervals stored since. A stage without a state starts without
