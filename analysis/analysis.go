@@ -6,7 +6,6 @@
 package analysis
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -72,8 +71,8 @@ func (c *Core) Method() string {
 	return "none"
 }
 
-// Add adds a batch. It rejects a batch of another fabric with ErrOtherFabric,
-// and an inconsistent one.
+// Add adds a batch. It rejects a batch of another fabric and an
+// inconsistent one.
 func (c *Core) Add(b *schema.CounterBatch) error {
 	accepted, err := c.CheckClock(b, clockcheck.Times{})
 	if err != nil || accepted.Rows() == 0 {
@@ -121,14 +120,7 @@ func (c *Core) Clocks() *clockcheck.Checker { return c.clocks }
 // earlier one; the smallest int64 if there is none.
 func (c *Core) LastEnd() int64 { return c.lastEnd }
 
-// ErrOtherFabric and ErrWrongTopology say that a batch belongs to another
-// fabric, and that a topology does not match the data.
-var (
-	ErrOtherFabric   = errors.New("wrong fabric")
-	ErrWrongTopology = errors.New("the topology does not match the data")
-)
-
-// CheckTopology returns ErrWrongTopology if most of the ports that report are
+// CheckTopology returns an error if most of the ports that report are
 // unknown to the topology. It decides once half of the fabric's ports, or 100 if
 // that is fewer, have reported, and not again after it has passed; a new host or
 // rack that is missing in the topology is no fault. Call it when everything sent
@@ -143,8 +135,8 @@ func (c *Core) CheckTopology() error {
 		c.checked = true
 		return nil
 	}
-	return fmt.Errorf("fabric %q: %w: %d of %d reporting ports are not in the topology, the first is %s; import the fabric again, or configure the right topology",
-		c.graph.Fabric(), ErrWrongTopology, unknown, known+unknown, strings.Join(c.window.Mismatches(), ", "))
+	return fmt.Errorf("fabric %q: the topology does not match the data: %d of %d reporting ports are not in the topology, the first is %s; import the fabric again, or configure the right topology",
+		c.graph.Fabric(), unknown, known+unknown, strings.Join(c.window.Mismatches(), ", "))
 }
 
 // UnknownPorts returns how many ports have reported that are not in the topology, and the first few of them.
@@ -177,7 +169,7 @@ func (c *Core) TakeLost() window.Lost {
 // Check reports whether Add would reject a batch.
 func (c *Core) Check(b *schema.CounterBatch) error {
 	if b.Fabric != c.graph.Fabric() {
-		return fmt.Errorf("batch of agent %q for fabric %q: %w: this analyser handles %q", b.Agent, b.Fabric, ErrOtherFabric, c.graph.Fabric())
+		return fmt.Errorf("batch of agent %q for fabric %q: wrong fabric: this analyser handles %q", b.Agent, b.Fabric, c.graph.Fabric())
 	}
 	return b.Check()
 }

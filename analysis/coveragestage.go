@@ -1,13 +1,11 @@
 package analysis
 
 import (
-	"errors"
 	"math"
 	"slices"
 
 	"github.com/giverny/giverny/internal/codec"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -120,15 +118,11 @@ func (s *coverageStage) Save() schema.StageState {
 }
 
 func (s *coverageStage) Load(saved schema.StageState) error {
-	if err := checkForm(saved); err != nil {
-		return err
-	}
-	loaded := coverageStage{minCoverage: s.minCoverage}
-	if err := coverageFormat.Open(saved.Bytes, loaded.code); err != nil {
-		return errors.Join(err, tracking.ErrSaved)
-	}
-	*s = loaded
-	return nil
+	return restore(s, saved, func(b []byte) (coverageStage, error) {
+		loaded := coverageStage{minCoverage: s.minCoverage}
+		err := coverageFormat.Open(b, loaded.code)
+		return loaded, err
+	})
 }
 
 // code encodes or decodes the fields of the state.

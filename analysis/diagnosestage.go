@@ -1,12 +1,10 @@
 package analysis
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/giverny/giverny/diagnose"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -78,7 +76,7 @@ func (s *diagnoseStage) Load(saved schema.StageState) error {
 		return err
 	}
 	if err := stage.Load(saved); err != nil {
-		return fmt.Errorf("%w: %w", tracking.ErrSaved, err)
+		return err
 	}
 	s.stage = stage
 	return nil

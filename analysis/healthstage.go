@@ -1,12 +1,10 @@
 package analysis
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/giverny/giverny/linkhealth"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -46,15 +44,7 @@ func (s *healthStage) Save() schema.StageState {
 }
 
 func (s *healthStage) Load(saved schema.StageState) error {
-	if err := checkForm(saved); err != nil {
-		return err
-	}
-	monitor, err := linkhealth.Load(s.graph, s.cfg, saved.Bytes)
-	if err != nil {
-		return fmt.Errorf("%w: %w", tracking.ErrSaved, err)
-	}
-	s.monitor = monitor
-	return nil
+	return restore(&s.monitor, saved, func(b []byte) (*linkhealth.Monitor, error) { return linkhealth.Load(s.graph, s.cfg, b) })
 }
 
 func (s *healthStage) Resume(in Interval) error {

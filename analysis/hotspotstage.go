@@ -33,15 +33,7 @@ func (s *hotspotStage) Save() schema.StageState {
 }
 
 func (s *hotspotStage) Load(saved schema.StageState) error {
-	if err := checkForm(saved); err != nil {
-		return err
-	}
-	hotspots, err := tracking.LoadHotspots(s.graph, s.cfg, saved.Bytes)
-	if err != nil {
-		return err
-	}
-	s.hotspots = hotspots
-	return nil
+	return restore(&s.hotspots, saved, func(b []byte) (*tracking.Hotspots, error) { return tracking.LoadHotspots(s.graph, s.cfg, b) })
 }
 
 func (s *hotspotStage) Resume(in Interval) error {

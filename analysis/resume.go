@@ -7,7 +7,6 @@ import (
 
 	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -35,8 +34,6 @@ func (c *Core) save() []schema.StageState {
 	return states
 }
 
-var errCutShort = fmt.Errorf("the saved state is truncated: %w", tracking.ErrSaved)
-
 // stateForm is the version of the saved state of all stages but diagnose. The bytes have a version of their own.
 const stateForm = 1
 
@@ -47,16 +44,28 @@ func stateOf(s Stage, bytes []byte) schema.StageState {
 // checkForm rejects a state format of a later version of the program.
 func checkForm(saved schema.StageState) error {
 	if saved.Version != stateForm {
-		return fmt.Errorf("saved state has version %d, this build reads up to %d; upgrade giverny: %w", saved.Version, stateForm, tracking.ErrSaved)
+		return fmt.Errorf("saved state has version %d, this build reads up to %d; upgrade giverny", saved.Version, stateForm)
 	}
 	return nil
+}
+
+// restore sets what a stage has learned to what load makes of a saved state; an error changes nothing.
+func restore[T any](learned *T, saved schema.StageState, load func([]byte) (T, error)) error {
+	if err := checkForm(saved); err != nil {
+		return err
+	}
+	loaded, err := load(saved.Bytes)
+	if err == nil {
+		*learned = loaded
+	}
+	return err
 }
 
 // Load restores what an earlier process had learned up to and including an
 // interval, under the same version of the fabric. Call it before Resume, which
 // then needs all intervals stored since. A stage without a state starts without
 // one. If a state is damaged, of a later format or of other thresholds, Load
-// changes nothing and returns tracking.ErrSaved.
+// fails and changes nothing.
 func (c *Core) Load(upTo schema.Interval, states []schema.StageState) error {
 	states, err := splitFirstForm(states)
 	if err != nil {
@@ -95,7 +104,7 @@ func splitFirstForm(states []schema.StageState) ([]schema.StageState, error) {
 	saved := states[0].Bytes
 	length, n := binary.Uvarint(saved)
 	if n <= 0 || length > uint64(len(saved)-n) {
-		return nil, errCutShort
+		return nil, errors.New("the saved state is truncated")
 	}
 	return []schema.StageState{
 		{Stage: (*trackStage)(nil).Name(), Version: stateForm, Bytes: saved[n : n+int(length)]},

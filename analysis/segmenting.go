@@ -1,12 +1,10 @@
 package analysis
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
-	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -60,10 +58,7 @@ func (s *segmentStage) Load(saved schema.StageState) error {
 	if err := checkForm(saved); err != nil {
 		return err
 	}
-	if err := s.memory.Load(saved.Bytes); err != nil {
-		return fmt.Errorf("%w: %w", tracking.ErrSaved, err)
-	}
-	return nil
+	return s.memory.Load(saved.Bytes)
 }
 
 // Resume skips an interval that measured nothing, like Step.

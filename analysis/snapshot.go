@@ -10,7 +10,7 @@ import (
 // The feeds' rows up to its end are emitted with it.
 func (c *Core) Analyse(snap *schema.Snapshot) (*schema.IntervalResult, error) {
 	if snap.GraphVersion != c.graph.Version() || snap.Links != c.graph.NumLinks() {
-		return nil, fmt.Errorf("snapshot of %d links for fabric %q: %w: it has %d", snap.Links, c.graph.Fabric(), ErrWrongTopology, c.graph.NumLinks())
+		return nil, fmt.Errorf("snapshot of %d links for fabric %q: the topology does not match the data: it has %d", snap.Links, c.graph.Fabric(), c.graph.NumLinks())
 	}
 	if snap.Interval.StartNanos < c.lastEnd {
 		return nil, fmt.Errorf("snapshot of %s for fabric %q begins before the previous one ends", snap.Interval, c.graph.Fabric())

@@ -47,15 +47,7 @@ func (s *trackStage) Save() schema.StageState {
 }
 
 func (s *trackStage) Load(saved schema.StageState) error {
-	if err := checkForm(saved); err != nil {
-		return err
-	}
-	tracker, err := tracking.Load(s.graph, s.cfg, saved.Bytes)
-	if err != nil {
-		return err
-	}
-	s.tracker = tracker
-	return nil
+	return restore(&s.tracker, saved, func(b []byte) (*tracking.Tracker, error) { return tracking.Load(s.graph, s.cfg, b) })
 }
 
 func (s *trackStage) Resume(in Interval) error {

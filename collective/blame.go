@@ -20,15 +20,15 @@ type cause struct {
 
 // share is the part of one step's time that a culprit took.
 type share struct {
-	*done
+	*listedEffect
 	step  int32
 	idle  bool // lost before the step began, not during it
 	nanos int64
 	most  int64 // upper bound of nanos; 0: nanos itself
 }
 
-// deed describes what a culprit did; many of its shares have the same one.
-type deed struct {
+// effect describes what a culprit did; many of its shares have the same one.
+type effect struct {
 	class      Class
 	flow       string
 	object     string
@@ -38,27 +38,27 @@ type deed struct {
 	at         port // of a collision: the port that is its object
 }
 
-// done is an entry in an analysis' list of deeds.
-type done struct {
-	deed
-	number int   // in that list
-	next   *done // of the same class, flow and object; nil: none
+// listedEffect is an entry in an analysis' list of effects.
+type listedEffect struct {
+	effect
+	number int           // in that list
+	next   *listedEffect // of the same class, flow and object; nil: none
 }
 
 // analysis is the state of one Diagnose call.
 type analysis struct {
-	t      *table
-	tr     *traffic
-	room   *scratch
-	pauses *pauses
-	base   *baseline
-	shares map[string][]share
-	deeds  map[face]*done  // the newest of each face
-	kinds  int             // number of deeds
-	stop   func() bool     // see Options
-	paced  map[int]float64 // slowdown factor of hosts that send too slowly
-	open   []open          // excess without a recorded cause
-	noise  []open          // small excess, such as rate control leaves behind
+	t       *table
+	tr      *traffic
+	room    *scratch
+	pauses  *pauses
+	base    *baseline
+	shares  map[string][]share
+	effects map[face]*listedEffect // the newest of each face
+	kinds   int                    // number of effects
+	stop    func() bool            // see Options
+	paced   map[int]float64        // slowdown factor of hosts that send too slowly
+	open    []open                 // excess without a recorded cause
+	noise   []open                 // small excess, such as rate control leaves behind
 
 	answers
 }
@@ -66,7 +66,7 @@ type analysis struct {
 func newAnalysis(t *table, tr *traffic, room *scratch) *analysis {
 	return &analysis{
 		t: t, tr: tr, room: room, pauses: newPauses(t.run, tr, t.last), base: newBaseline(t, tr, t.channels),
-		shares: map[string][]share{}, deeds: room.noDeeds(), stop: func() bool { return false },
+		shares: map[string][]share{}, effects: room.noEffects(), stop: func() bool { return false },
 		answers: answers{through: map[portSince]passage{}, beside: map[hostBeside]bool{}},
 	}
 }
@@ -166,8 +166,8 @@ func (a *analysis) pauserShare(i int, causes []cause, excess, explained int64) f
 	return min(1, max(float64(excess)-flows, 0)/took)
 }
 
-func (c *cause) deed() deed {
-	return deed{c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred, c.at}
+func (c *cause) effect() effect {
+	return effect{c.class, c.flow, c.object, c.confidence, c.evidence, c.inferred, c.at}
 }
 
 func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
@@ -176,26 +176,26 @@ func (a *analysis) give(c cause, step int32, nanos int64, idle bool) {
 		shares = a.room.list()
 	}
 	s := share{step: step, idle: idle, nanos: nanos, most: c.most}
-	if n := len(shares); n > 0 && shares[n-1].deed == c.deed() {
-		s.done = shares[n-1].done
+	if n := len(shares); n > 0 && shares[n-1].effect == c.effect() {
+		s.listedEffect = shares[n-1].listedEffect
 	} else {
-		s.done = a.did(c.deed())
+		s.listedEffect = a.list(c.effect())
 	}
 	a.shares[c.who] = append(shares, s)
 }
 
-// did returns d's entry in the list of deeds, adding it if new.
-func (a *analysis) did(d deed) *done {
+// list returns d's entry in the list of effects, adding it if new.
+func (a *analysis) list(d effect) *listedEffect {
 	f := face{d.class, d.flow, d.object}
-	last := a.deeds[f]
+	last := a.effects[f]
 	for known := last; known != nil; known = known.next {
-		if known.deed == d {
+		if known.effect == d {
 			return known
 		}
 	}
-	a.deeds[f] = &done{d, a.kinds, last}
+	a.effects[f] = &listedEffect{d, a.kinds, last}
 	a.kinds++
-	return a.deeds[f]
+	return a.effects[f]
 }
 
 // slack returns the table's slack, computed once.

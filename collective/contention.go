@@ -28,7 +28,7 @@ func (a *analysis) meeting(s, f *stream, certain bool, from, to int64) (at port,
 			at, ok, longest = p, true, mean
 		}
 	}
-	if !ok && s.destination == f.destination && a.blind() {
+	if !ok && s.destination == f.destination && a.lacksFabric() {
 		return a.tr.net.nic(s.destination), true // no path is known, but its end is
 	}
 	return at, ok

@@ -198,7 +198,7 @@ type face struct {
 type role struct {
 	face
 	weight float64
-	surest *done // the one of highest confidence
+	surest *listedEffect // the one of highest confidence
 }
 
 // describe returns what a culprit mainly did, by time on the critical path, or anywhere
@@ -206,7 +206,7 @@ type role struct {
 func (a *analysis) describe(who string, critical []bool) Culprit {
 	var seen []role
 	best := 0
-	roleOf := grow(&a.room.roles, a.kinds) // by deed: 1 + index of its role in seen; 0: none
+	roleOf := grow(&a.room.roles, a.kinds) // by effect: 1 + index of its role in seen; 0: none
 	clear(roleOf)
 	for _, s := range a.shares[who] {
 		w := float64(s.nanos) * s.confidence * s.confidence
@@ -218,13 +218,13 @@ func (a *analysis) describe(who string, critical []bool) Culprit {
 			f := face{s.class, s.flow, s.object}
 			if at = slices.IndexFunc(seen, func(r role) bool { return r.face == f }); at < 0 {
 				at = len(seen)
-				seen = append(seen, role{face: f, surest: s.done})
+				seen = append(seen, role{face: f, surest: s.listedEffect})
 			}
 			roleOf[s.number] = at + 1
 		}
 		r := &seen[at]
 		if r.weight += w; s.confidence > r.surest.confidence {
-			r.surest = s.done
+			r.surest = s.listedEffect
 		}
 		if r.weight > seen[best].weight {
 			best = at

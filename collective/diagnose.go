@@ -86,7 +86,7 @@ func (z *Analyser) piece(given Run, p *piece) {
 	if d.Culprits == nil {
 		d.Culprits = []Culprit{}
 	}
-	a.withoutSight(d.Culprits)
+	a.withoutFabric(d.Culprits)
 	p.idle = a.idleNanos()
 	a.standstill(d, p.later)
 	z.room.keep(a.shares)

@@ -52,7 +52,7 @@ func (a *analysis) knockOn() {
 		a.noise = append(a.noise, open{s.step, s.nanos})
 	}
 	a.slowAfter()
-	a.aftermath()
+	a.dropSubsequent()
 }
 
 // anyBefore reports whether a known culprit began before a step ended.
@@ -177,9 +177,9 @@ func (a *analysis) slowAfter() {
 	}
 }
 
-// aftermath turns unexplained shares, and collisions that are only possible, into noise
+// dropSubsequent turns unexplained shares, and collisions that are only possible, into noise
 // if a culprit with evidence came before and took more.
-func (a *analysis) aftermath() {
+func (a *analysis) dropSubsequent() {
 	type taken struct{ first, nanos int64 }
 	var known []taken
 	for _, who := range a.names() {

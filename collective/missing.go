@@ -129,16 +129,16 @@ func (a *analysis) missingRecords(lost []stuck) string {
 	return text
 }
 
-// blind reports whether neither the fabric's links nor any switch data are known. Then
+// lacksFabric reports whether neither the fabric's links nor any switch data are known. Then
 // all that is known is that steps took too long, and what else was sent.
-func (a *analysis) blind() bool {
+func (a *analysis) lacksFabric() bool {
 	return len(a.tr.net.Links) == 0 && len(a.t.run.Telemetry) == 0 && len(a.t.run.Paths) == 0
 }
 
-// withoutSight lowers the confidence of culprits whose class only the fabric or its
+// withoutFabric lowers the confidence of culprits whose class only the fabric or its
 // switches could show, and notes what is missing.
-func (a *analysis) withoutSight(culprits []Culprit) {
-	if !a.blind() {
+func (a *analysis) withoutFabric(culprits []Culprit) {
+	if !a.lacksFabric() {
 		return
 	}
 	for i := range culprits {

@@ -62,7 +62,7 @@ func TestPossibleCollisionsYield(t *testing.T) {
 		a := handmade(25e9, Flow{Source: 3, Destination: 5})
 		a.give(cause{who: "rank", class: Straggler, confidence: 0.9}, 1-c.step, c.known, true)
 		a.give(cause{who: "collision", class: SelfCollision, flow: "2->4", confidence: c.confidence}, c.step, c.nanos, false)
-		a.aftermath()
+		a.dropSubsequent()
 		if got := len(a.shares["collision"]) > 0; got != c.stays || got == (len(a.noise) > 0) {
 			t.Errorf("%s: stays %v, want %v; noise %v", name, got, c.stays, a.noise)
 		}

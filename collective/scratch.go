@@ -9,7 +9,7 @@ type scratch struct {
 	known            []cause
 	filled           []float64
 	roles            []int
-	deeds            map[face]*done
+	effects          map[face]*listedEffect
 	lists            [][]share // free lists of shares
 }
 
@@ -32,13 +32,13 @@ func (r *scratch) keep(lists map[string][]share) {
 	}
 }
 
-// noDeeds returns an empty map of deeds.
-func (r *scratch) noDeeds() map[face]*done {
-	if r.deeds == nil {
-		r.deeds = map[face]*done{}
+// noEffects returns an empty map of effects.
+func (r *scratch) noEffects() map[face]*listedEffect {
+	if r.effects == nil {
+		r.effects = map[face]*listedEffect{}
 	}
-	clear(r.deeds)
-	return r.deeds
+	clear(r.effects)
+	return r.effects
 }
 
 // grow returns a slice of n elements with undefined contents, reusing the memory at at

@@ -216,10 +216,10 @@ func (a *analysis) spreadNoise() {
 		}
 	}
 	for _, x := range all {
-		shares, did := a.shares[x.cause.who], a.did(x.cause.deed())
+		shares, listed := a.shares[x.cause.who], a.list(x.cause.effect())
 		for i, o := range noise {
 			if x.first < a.t.end[o.step] {
-				shares = append(shares, share{done: did, step: o.step, nanos: int64(float64(o.nanos) * x.nanos / sums[i])})
+				shares = append(shares, share{listedEffect: listed, step: o.step, nanos: int64(float64(o.nanos) * x.nanos / sums[i])})
 			}
 		}
 		a.shares[x.cause.who] = shares

@@ -115,8 +115,13 @@ func (c *Client) gather(ctx context.Context, command *schema.Command, wait time.
 		verifier: c.deps.Verifier, log: c.deps.Log, expect: expect, last: map[string]Answer{}, complete: stop}
 	source := c.deps.Results()
 	ended := make(chan error, 1)
-	go func() { ended <- source.Run(reading, g.take) }()
+	go func() {
+		defer close(ended)
+		ended <- source.Run(reading, g.take)
+	}()
 	if err := awaitEnd(reading, source, ended); err != nil {
+		stop()
+		<-ended
 		return nil, err
 	}
 	g.setSent(schema.Instant(c.deps.Now().UnixNano()))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/schema"
@@ -86,7 +85,7 @@ func takeFeed[T any](in *Intake, s Source, rows []T, offset int64, fabricOf func
 	return in.locked(func() error {
 		for i := range rows {
 			if fabric := fabricOf(&rows[i]); fabric != in.fabric {
-				return fmt.Errorf("row for fabric %q: %w: this analyser handles %q", fabric, analysis.ErrOtherFabric, in.fabric)
+				return fmt.Errorf("row for fabric %q: wrong fabric: this analyser handles %q", fabric, in.fabric)
 			}
 		}
 		in.took(s, offset, add())

@@ -28,46 +28,41 @@ func mean(values []float64) *float64 {
 	return ratio(sum, float64(len(values)))
 }
 
-func (m *maker) congestion(metrics []schema.Metric) func(context.Context, *Section) error {
-	return func(ctx context.Context, s *Section) error {
-		s.ID, s.Title, s.Source = "congestion", "Regions congestion events", "Monet, section 6 and figure 10"
-		s.Note = "Windows in each instant of which some region is High."
-		events, err := m.model.Congestion(ctx, m.fabric, m.span)
+func (m *maker) congestion(ctx context.Context, s *Section) error {
+	s.ID, s.Title, s.Source = "congestion", "Regions congestion events", "Monet, section 6 and figure 10"
+	s.Note = "Windows in each instant of which some region is High."
+	events, err := m.model.Congestion(ctx, m.fabric, m.span)
+	if err != nil {
+		return err
+	}
+	var durations, gaps []float64
+	long := 0.0
+	for i, e := range events {
+		minutes := float64(e.EndNanos-e.BeginNanos) / 60e9
+		if durations = append(durations, minutes); minutes > 30 {
+			long++
+		}
+		if i > 0 {
+			gaps = append(gaps, float64(e.BeginNanos-events[i-1].EndNanos)/60e9)
+		}
+	}
+	s.Numbers = []Number{number("events", "", "rce/count", "", value(len(events))), number("over 30 minutes", "%", "rce/over 30 minutes", "", ratio(100*long, float64(len(events)))),
+		number("average duration", "minutes", "rce/average", "", mean(durations))}
+	for _, metric := range m.metrics {
+		name := metric.String()
+		peaks, err := m.model.CongestionPeaks(ctx, m.fabric, metric, m.span)
 		if err != nil {
 			return err
 		}
-		var durations, gaps []float64
-		long := 0.0
-		for i, e := range events {
-			minutes := float64(e.EndNanos-e.BeginNanos) / 60e9
-			if durations = append(durations, minutes); minutes > 30 {
-				long++
-			}
-			if i > 0 {
-				gaps = append(gaps, float64(e.BeginNanos-events[i-1].EndNanos)/60e9)
-			}
+		var means, highest []float64
+		for _, p := range peaks {
+			means, highest = append(means, p.Mean), append(highest, p.Highest)
 		}
-		count, over, average := m.number("events", "", "rce/count", ""), m.number("over 30 minutes", "%", "rce/over 30 minutes", ""), m.number("average duration", "minutes", "rce/average", "")
-		count.Value, over.Value, average.Value = value(len(events)), ratio(100*long, float64(len(events))), mean(durations)
-		s.Numbers = []Number{count, over, average}
-		for _, metric := range metrics {
-			name := metric.String()
-			peaks, err := m.model.CongestionPeaks(ctx, m.fabric, metric, m.span)
-			if err != nil {
-				return err
-			}
-			var means, highest []float64
-			for _, p := range peaks {
-				means, highest = append(means, p.Mean), append(highest, p.Highest)
-			}
-			n := m.number("average of the highest mean, "+name, "% of time", "rce/highest/"+name, name)
-			n.Value = mean(highest)
-			s.Numbers = append(s.Numbers, n)
-			s.Plots = append(s.Plots, Plot{Title: "Stall of events, " + name, Kind: Boxes, YLabel: "% of time", Boxes: []Summary{summaryOf("all regions", means), summaryOf("highest", highest)}})
-		}
-		s.Plots = append(s.Plots, Plot{Title: "Durations, and times between", Kind: Boxes, YLabel: "minutes", LogY: true, Boxes: []Summary{summaryOf("duration", durations), summaryOf("between", gaps)}})
-		return nil
+		s.Numbers = append(s.Numbers, number("average of the highest mean, "+name, "% of time", "rce/highest/"+name, name, mean(highest)))
+		s.Plots = append(s.Plots, Plot{Title: "Stall of events, " + name, Kind: Boxes, YLabel: "% of time", Boxes: []Summary{summaryOf("all regions", means), summaryOf("highest", highest)}})
 	}
+	s.Plots = append(s.Plots, Plot{Title: "Durations, and times between", Kind: Boxes, YLabel: "minutes", LogY: true, Boxes: []Summary{summaryOf("duration", durations), summaryOf("between", gaps)}})
+	return nil
 }
 
 func (m *maker) mitigations(ctx context.Context, s *Section) error {
@@ -92,14 +87,8 @@ func (m *maker) mitigations(ctx context.Context, s *Section) error {
 			}
 		}
 	}
-	count := m.number("events", "", "cme/count", "")
-	not := m.number("that did not alleviate congestion", "%", "cme/not alleviated", "")
-	between := m.number("median time between", "hours", "cme/between", "")
-	count.Value, not.Value = value(len(events)), ratio(100*failed, judged)
-	if len(gaps) > 0 {
-		between.Value = value(summaryOf("", gaps).Mid)
-	}
-	s.Numbers = []Number{count, not, between}
+	s.Numbers = []Number{number("events", "", "cme/count", "", value(len(events))), number("that did not alleviate congestion", "%", "cme/not alleviated", "", ratio(100*failed, judged)),
+		number("median time between", "hours", "cme/between", "", valueIf(len(gaps) > 0, summaryOf("", gaps).Mid))}
 	s.Plots = []Plot{{Title: "Durations", Kind: Boxes, YLabel: "minutes", Boxes: []Summary{summaryOf("duration", durations)}},
 		{Title: "Times between", Kind: Boxes, YLabel: "hours", Boxes: []Summary{summaryOf("between", gaps)}}}
 	if n := min(len(before), 40); n > 0 {
@@ -120,9 +109,7 @@ func (m *maker) jobs(ctx context.Context, s *Section) error {
 	if err != nil {
 		return err
 	}
-	count := m.number("jobs", "", "jobs/count", "")
-	count.Value = value(len(jobs))
-	s.Numbers = []Number{count}
+	s.Numbers = []Number{number("jobs", "", "jobs/count", "", value(len(jobs)))}
 	for _, severity := range schema.Severities[1:] {
 		touched := 0.0
 		for _, j := range jobs {
@@ -134,9 +121,7 @@ func (m *maker) jobs(ctx context.Context, s *Section) error {
 		if severity < schema.High {
 			name += " or worse"
 		}
-		n := m.number(name, "%", "jobs/"+severity.String(), "")
-		n.Value = ratio(100*touched, float64(len(jobs)))
-		s.Numbers = append(s.Numbers, n)
+		s.Numbers = append(s.Numbers, number(name, "%", "jobs/"+severity.String(), "", ratio(100*touched, float64(len(jobs)))))
 	}
 	runs := read.RunTimes(jobs, 10, 10)
 	s.Table = &Table{Head: []string{"application", "nodes", "runs", "median run", "worst over median", "correlation of run time with highest mean of a region"}}
@@ -144,9 +129,8 @@ func (m *maker) jobs(ctx context.Context, s *Section) error {
 		s.Table.Rows = append(s.Table.Rows, []string{r.Name, fmt.Sprint(r.Nodes), fmt.Sprint(r.Runs), time.Duration(r.MedianSeconds * 1e9).Round(time.Second).String(),
 			fmt.Sprintf("%.2f", r.WorstSeconds/r.MedianSeconds), cell("%.2f", r.Correlation)})
 		if i == 0 {
-			c, w := m.number("correlation, of the application with the most node time", "", "runs/correlation", ""), m.number("its worst run over the median", "", "runs/worst over the median", "")
-			c.Value, w.Value = r.Correlation, value(r.WorstSeconds/r.MedianSeconds)
-			s.Numbers = append(s.Numbers, c, w)
+			s.Numbers = append(s.Numbers, number("correlation, of the application with the most node time", "", "runs/correlation", "", r.Correlation),
+				number("its worst run over the median", "", "runs/worst over the median", "", value(r.WorstSeconds/r.MedianSeconds)))
 		}
 	}
 	return nil

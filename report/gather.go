@@ -13,11 +13,12 @@ import (
 
 // maker runs the queries of one report, one after the other.
 type maker struct {
-	model  *read.Model
-	fabric string
-	span   read.Span
-	report *Report
-	quiet  map[schema.Metric]bool // without a region in the span
+	model   *read.Model
+	fabric  string
+	span    read.Span
+	report  *Report
+	metrics []schema.Metric
+	quiet   map[schema.Metric]bool // without a region in the span
 }
 
 // errLeftOut is returned by a section that would be empty.
@@ -29,32 +30,31 @@ var ErrNothing = errors.New("nothing is stored for it")
 // Make makes a report on a fabric's congestion in a span. interval is the length of the
 // fabric's intervals if none are stored, made the present time.
 func Make(ctx context.Context, model *read.Model, fabric string, span read.Span, interval time.Duration, made schema.Instant) (*Report, error) {
-	m := &maker{nil, fabric, span, &Report{Form: Form, Fabric: fabric, From: span.From, To: span.To, Made: made}, map[schema.Metric]bool{}}
+	m := &maker{fabric: fabric, span: span, report: &Report{Form: Form, Fabric: fabric, From: span.From, To: span.To, Made: made}, quiet: map[schema.Metric]bool{}}
 	m.report.Expected = int(m.past() / interval)
 	model, err := model.Over(ctx, fabric, span)
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := model.StallMetrics(ctx, fabric, span)
-	if err != nil {
+	if m.metrics, err = model.StallMetrics(ctx, fabric, span); err != nil {
 		return nil, err
 	}
-	for _, metric := range metrics {
+	for _, metric := range m.metrics {
 		m.report.Metrics = append(m.report.Metrics, metric.String())
 	}
-	asked := []func(context.Context, *Section) error{m.completeness, m.network}
-	for _, metric := range metrics {
-		asked = append(asked, m.regions(metric), m.sizes(metric), m.durations(metric), m.hotspots(metric))
+	queries := []query{m.completeness, m.network}
+	for _, metric := range m.metrics {
+		queries = append(queries, by(metric, m.regions), by(metric, m.sizes), by(metric, m.durations), by(metric, m.hotspots))
 	}
-	asked = append(asked, m.congestion(metrics), m.mitigations, m.jobs, m.causes, m.accused, m.forecasts)
-	for _, metric := range metrics {
-		asked = append(asked, m.topLinks(metric))
+	queries = append(queries, m.congestion, m.mitigations, m.jobs, m.causes, m.accused, m.forecasts)
+	for _, metric := range m.metrics {
+		queries = append(queries, by(metric, m.topLinks))
 	}
-	for i, ask := range asked {
+	for i, query := range queries {
 		s := Section{}
 		m.model = model.Noting(func(st read.Statement) { s.Queries = append(s.Queries, st) })
 		began := time.Now()
-		err := ask(ctx, &s)
+		err := query(ctx, &s)
 		if errors.Is(err, errLeftOut) {
 			continue
 		}
@@ -73,6 +73,17 @@ func Make(ctx context.Context, model *read.Model, fabric string, span read.Span,
 		m.report.Sections = append(m.report.Sections, s)
 	}
 	return m.report, nil
+}
+
+// query fills in a section.
+type query func(context.Context, *Section) error
+
+// by returns the query of a section about one metric.
+func by(metric schema.Metric, fill func(context.Context, *Section, schema.Metric) error) query {
+	return func(ctx context.Context, s *Section) error {
+		s.Metric = metric.String()
+		return fill(ctx, s, metric)
+	}
 }
 
 // past returns the length of the span's past part: nothing of the rest can be stored.
@@ -122,21 +133,11 @@ func (m *maker) network(ctx context.Context, s *Section) error {
 		all += n
 	}
 	for _, severity := range schema.Severities {
-		n := m.number(severity.String(), "% of time", "network/share/"+severity.String(), "")
-		if all > 0 {
-			n.Value = value(100 * t.Share(severity))
-		}
-		s.Numbers = append(s.Numbers, n)
+		s.Numbers = append(s.Numbers, number(severity.String(), "% of time", "network/share/"+severity.String(), "", valueIf(all > 0, 100*t.Share(severity))))
 	}
-	notNeg := m.number("not Neg", "% of time", "network/share/not Neg", "")
-	if all > 0 {
-		notNeg.Value = value(100 * (1 - t.Share(schema.Negligible)))
-	}
-	stays := m.number("High stays High", "%", "network/stays/High", "")
-	if moves.From(schema.RegionState(schema.High)) > 0 {
-		stays.Value = value(100 * moves.Probability(schema.RegionState(schema.High), schema.RegionState(schema.High)))
-	}
-	s.Numbers = append(s.Numbers, notNeg, stays)
+	high := schema.RegionState(schema.High)
+	s.Numbers = append(s.Numbers, number("not Neg", "% of time", "network/share/not Neg", "", valueIf(all > 0, 100*(1-t.Share(schema.Negligible)))),
+		number("High stays High", "%", "network/stays/High", "", valueIf(moves.From(high) > 0, 100*moves.Probability(high, high))))
 	s.Plots = []Plot{networkPlot(steps, hours, stored)}
 	s.Table = transitionTable(&moves, len(schema.Severities))
 	return nil
@@ -214,11 +215,7 @@ func transitionTable(t *read.Transitions, states int) *Table {
 	for a, name := range names {
 		row := []string{fmt.Sprintf("%s (%d)", name, t.From(schema.RegionState(a)))}
 		for b := range names {
-			var p *float64
-			if t.From(schema.RegionState(a)) > 0 {
-				p = value(t.Probability(schema.RegionState(a), schema.RegionState(b)))
-			}
-			row = append(row, cell("%.3f", p))
+			row = append(row, cell("%.3f", valueIf(t.From(schema.RegionState(a)) > 0, t.Probability(schema.RegionState(a), schema.RegionState(b)))))
 		}
 		table.Rows = append(table.Rows, row)
 	}
@@ -238,10 +235,10 @@ func isPublished(metric string) bool {
 	return metric == "" || metric == schema.CreditStall.String() || metric == schema.InqStall.String()
 }
 
-// number returns a number without a value, with the published value if that is by the
-// metric; an empty metric means the network.
-func (m *maker) number(name, unit, publishedAs, metric string) Number {
-	n := Number{Name: name, Unit: unit}
+// number has the published value beside the measured one if that is by the metric; an
+// empty metric means the network.
+func number(name, unit, publishedAs, metric string, v *float64) Number {
+	n := Number{Name: name, Unit: unit, Value: v}
 	if v, ok := published[publishedAs]; ok && isPublished(metric) {
 		n.Published = &v
 	}
@@ -250,10 +247,13 @@ func (m *maker) number(name, unit, publishedAs, metric string) Number {
 
 func value[T int | float64](v T) *float64 { return new(float64(v)) }
 
-// ratio is nil if b is 0.
-func ratio(a, b float64) *float64 {
-	if b == 0 {
+// valueIf is nil if there is no data.
+func valueIf(known bool, v float64) *float64 {
+	if !known {
 		return nil
 	}
-	return value(a / b)
+	return &v
 }
+
+// ratio is nil if b is 0.
+func ratio(a, b float64) *float64 { return valueIf(b != 0, a/b) }

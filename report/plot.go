@@ -170,15 +170,20 @@ func (p *Plot) step() float64 {
 // place is the x coordinate of the middle of the i-th place.
 func (p *Plot) place(i int) float64 { return left + (float64(i)+.5)*p.step() }
 
+// tip describes the value of a series at a place.
+func (p *Plot) tip(place int, s *Series) string {
+	return fmt.Sprintf("%s, %s: %.6g", p.X[place], s.Name, *s.Values[place])
+}
+
 func (p *Plot) drawBars(c *canvas) {
-	for i, label := range p.X {
+	for i := range p.X {
 		base := 0.0
 		for k, s := range p.Series {
 			v := s.Values[i]
 			if v == nil {
 				continue
 			}
-			title := fmt.Sprintf("%s, %s: %.6g", label, s.Name, *v)
+			title := p.tip(i, &s)
 			if p.Kind == Stacked {
 				c.rect(p.place(i)-p.step()/2, c.y(base+*v), p.step()+.2, c.y(base)-c.y(base+*v), "fill-"+s.Colour, title)
 				base += *v
@@ -202,7 +207,7 @@ func (p *Plot) drawLines(c *canvas) {
 		fmt.Fprintf(c, `<polyline points="%s" class="line-%s"/>`, strings.Join(points, " "), s.Colour)
 		for i, v := range s.Values {
 			if v != nil {
-				fmt.Fprintf(c, `<circle cx="%.1f" cy="%.1f" r="3" class="fill-%s"><title>%s</title></circle>`, p.place(i), c.y(*v), s.Colour, html.EscapeString(fmt.Sprintf("%s, %s: %.6g", p.X[i], s.Name, *v)))
+				fmt.Fprintf(c, `<circle cx="%.1f" cy="%.1f" r="3" class="fill-%s"><title>%s</title></circle>`, p.place(i), c.y(*v), s.Colour, html.EscapeString(p.tip(i, &s)))
 			}
 		}
 	}

@@ -32,7 +32,6 @@ var published = map[string]float64{
 	"cme/count":                  261,
 	"cme/not alleviated":         29.8,
 	"cme/between":                7,
-	"cme/of rce":                 8,
 	"jobs/Low":                   16.6,
 	"jobs/Medium":                12.3,
 	"jobs/High":                  6.5,

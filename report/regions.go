@@ -10,41 +10,38 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-func (m *maker) regions(metric schema.Metric) func(context.Context, *Section) error {
-	return func(ctx context.Context, s *Section) error {
-		name := metric.String()
-		s.ID, s.Title, s.Metric, s.Source = "regions-"+name, "Link time by severity, and transitions of regions", name, "Monet, section 5.1 and figure 5c"
-		s.Note = "Link time is that of all links in regions of a severity, of the time in which links were measured. Transitions are those of regions that are tracked, from one interval to the next; a region that was not there before, or is not after, is gone."
-		share, err := m.model.LinkTime(ctx, m.fabric, metric, m.span)
-		if err != nil {
-			return err
-		}
-		moves, err := m.model.RegionTransitions(ctx, m.fabric, metric, m.span)
-		if err != nil {
-			return err
-		}
-		if m.quiet[metric] = !anyRegion(share, &moves); m.quiet[metric] {
-			s.Note = "No region by this metric in this span. The sections on sizes and lifetimes of its regions are left out."
-			return nil
-		}
-		for _, severity := range schema.Severities {
-			n := m.number("link time in "+severity.String(), "%", "links/share/"+severity.String(), name)
-			if share != nil {
-				n.Value = value(100 * share[severity])
-			}
-			s.Numbers = append(s.Numbers, n)
-		}
-		least := m.number("least likely to stay as it is, of Low, Medium and High", "%", "regions/stays/least", name)
-		for _, severity := range schema.Severities[1:] {
-			state := schema.RegionState(severity)
-			if p := 100 * moves.Probability(state, state); moves.From(state) > 0 && (least.Value == nil || p < *least.Value) {
-				least.Value = &p
-			}
-		}
-		s.Numbers = append(s.Numbers, least)
-		s.Table = transitionTable(&moves, schema.NumStates)
+func (m *maker) regions(ctx context.Context, s *Section, metric schema.Metric) error {
+	s.ID, s.Title, s.Source = "regions-"+s.Metric, "Link time by severity, and transitions of regions", "Monet, section 5.1 and figure 5c"
+	s.Note = "Link time is that of all links in regions of a severity, of the time in which links were measured. Transitions are those of regions that are tracked, from one interval to the next; a region that was not there before, or is not after, is gone."
+	share, err := m.model.LinkTime(ctx, m.fabric, metric, m.span)
+	if err != nil {
+		return err
+	}
+	moves, err := m.model.RegionTransitions(ctx, m.fabric, metric, m.span)
+	if err != nil {
+		return err
+	}
+	if m.quiet[metric] = !anyRegion(share, &moves); m.quiet[metric] {
+		s.Note = "No region by this metric in this span. The sections on sizes and lifetimes of its regions are left out."
 		return nil
 	}
+	for _, severity := range schema.Severities {
+		var percent *float64
+		if share != nil {
+			percent = value(100 * share[severity])
+		}
+		s.Numbers = append(s.Numbers, number("link time in "+severity.String(), "%", "links/share/"+severity.String(), s.Metric, percent))
+	}
+	var least *float64
+	for _, severity := range schema.Severities[1:] {
+		state := schema.RegionState(severity)
+		if p := 100 * moves.Probability(state, state); moves.From(state) > 0 && (least == nil || p < *least) {
+			least = &p
+		}
+	}
+	s.Numbers = append(s.Numbers, number("least likely to stay as it is, of Low, Medium and High", "%", "regions/stays/least", s.Metric, least))
+	s.Table = transitionTable(&moves, schema.NumStates)
+	return nil
 }
 
 // anyRegion reports whether there was a region of some severity.
@@ -57,47 +54,40 @@ func anyRegion(share *[len(schema.Severities)]float64, moves *read.Transitions) 
 	return false
 }
 
-func (m *maker) sizes(metric schema.Metric) func(context.Context, *Section) error {
-	return func(ctx context.Context, s *Section) error {
-		if m.quiet[metric] {
-			return errLeftOut
-		}
-		name := metric.String()
-		s.ID, s.Title, s.Metric, s.Source = "sizes-"+name, "Sizes and means of regions", name, "Monet, section 5.1 and figure 5a"
-		s.Note = "A region counts once per interval."
-		buckets, err := m.model.RegionSizes(ctx, m.fabric, metric, m.span)
-		if err != nil {
-			return err
-		}
-		sizes, err := m.model.SizeSpread(ctx, m.fabric, metric, m.span)
-		if err != nil {
-			return err
-		}
-		means, err := m.model.MeanSpread(ctx, m.fabric, metric, m.span)
-		if err != nil {
-			return err
-		}
-		for _, severity := range schema.Severities[1:] {
-			s.Numbers = append(s.Numbers, m.spread(severity.String()+": ", "links", "size", "/"+severity.String(), name, sizes[severity])...)
-		}
-		s.Numbers = append(s.Numbers, m.spread("mean of regions: ", "% of time", "mean", "", name, means)...)
-		s.Plots = []Plot{histogram("Regions by number of links", "size: from so many links to below twice that", buckets)}
-		return nil
+func (m *maker) sizes(ctx context.Context, s *Section, metric schema.Metric) error {
+	if m.quiet[metric] {
+		return errLeftOut
 	}
+	s.ID, s.Title, s.Source = "sizes-"+s.Metric, "Sizes and means of regions", "Monet, section 5.1 and figure 5a"
+	s.Note = "A region counts once per interval."
+	buckets, err := m.model.RegionSizes(ctx, m.fabric, metric, m.span)
+	if err != nil {
+		return err
+	}
+	sizes, err := m.model.SizeSpread(ctx, m.fabric, metric, m.span)
+	if err != nil {
+		return err
+	}
+	means, err := m.model.MeanSpread(ctx, m.fabric, metric, m.span)
+	if err != nil {
+		return err
+	}
+	for _, severity := range schema.Severities[1:] {
+		s.Numbers = append(s.Numbers, spread(severity.String()+": ", "links", "size", "/"+severity.String(), s.Metric, sizes[severity])...)
+	}
+	s.Numbers = append(s.Numbers, spread("mean of regions: ", "% of time", "mean", "", s.Metric, means)...)
+	s.Plots = []Plot{histogram("Regions by number of links", "size: from so many links to below twice that", buckets)}
+	return nil
 }
 
 // spread returns the numbers of a distribution, named label plus median, p99 or max.
 // Published values are found under quantity/median and so on, with suffix.
-func (m *maker) spread(label, unit, quantity, suffix, metric string, spread read.Spread) (numbers []Number) {
+func spread(label, unit, quantity, suffix, metric string, d read.Spread) (numbers []Number) {
 	for _, part := range []struct {
 		name  string
 		value float64
-	}{{"median", spread.Median}, {"p99", spread.P99}, {"max", spread.Max}} {
-		n := m.number(label+part.name, unit, quantity+"/"+part.name+suffix, metric)
-		if spread.N > 0 {
-			n.Value = value(part.value)
-		}
-		numbers = append(numbers, n)
+	}{{"median", d.Median}, {"p99", d.P99}, {"max", d.Max}} {
+		numbers = append(numbers, number(label+part.name, unit, quantity+"/"+part.name+suffix, metric, valueIf(d.N > 0, part.value)))
 	}
 	return numbers
 }
@@ -125,78 +115,67 @@ func histogram(title, x string, buckets []read.Bucket) Plot {
 	return p
 }
 
-func (m *maker) durations(metric schema.Metric) func(context.Context, *Section) error {
-	return func(ctx context.Context, s *Section) error {
-		if m.quiet[metric] {
-			return errLeftOut
-		}
-		name := metric.String()
-		s.ID, s.Title, s.Metric, s.Source = "durations-"+name, "Lifetimes of regions", name, "Monet, section 5.1 and figure 5b"
-		s.Note = "A region counts once, under the highest severity that it reached; what was before and after the span does not count."
-		buckets, err := m.model.RegionDurations(ctx, m.fabric, metric, m.span)
-		if err != nil {
-			return err
-		}
-		lives, err := m.model.DurationSpread(ctx, m.fabric, metric, m.span)
-		if err != nil {
-			return err
-		}
-		for _, severity := range schema.Severities[1:] {
-			s.Numbers = append(s.Numbers, m.spread(severity.String()+": ", "minutes", "duration", "", name, lives[severity])...)
-		}
-		s.Note += " What is published is across all severities."
-		s.Plots = []Plot{histogram("Regions by lifetime", "lifetime: from so many minutes to below twice that", buckets)}
-		return nil
+func (m *maker) durations(ctx context.Context, s *Section, metric schema.Metric) error {
+	if m.quiet[metric] {
+		return errLeftOut
 	}
+	s.ID, s.Title, s.Source = "durations-"+s.Metric, "Lifetimes of regions", "Monet, section 5.1 and figure 5b"
+	s.Note = "A region counts once, under the highest severity that it reached; what was before and after the span does not count."
+	buckets, err := m.model.RegionDurations(ctx, m.fabric, metric, m.span)
+	if err != nil {
+		return err
+	}
+	lives, err := m.model.DurationSpread(ctx, m.fabric, metric, m.span)
+	if err != nil {
+		return err
+	}
+	for _, severity := range schema.Severities[1:] {
+		s.Numbers = append(s.Numbers, spread(severity.String()+": ", "minutes", "duration", "", s.Metric, lives[severity])...)
+	}
+	s.Note += " What is published is across all severities."
+	s.Plots = []Plot{histogram("Regions by lifetime", "lifetime: from so many minutes to below twice that", buckets)}
+	return nil
 }
 
-func (m *maker) hotspots(metric schema.Metric) func(context.Context, *Section) error {
-	return func(ctx context.Context, s *Section) error {
-		name := metric.String()
-		s.ID, s.Title, s.Metric, s.Source = "hotspots-"+name, "Durations of hot links", name, "Monet, section 3.2 and figure 3"
-		s.Note = "Episodes of links at or above a threshold, which count where they end; one that was seen once lasts 0."
-		durations, err := m.model.HotEpisodes(ctx, m.fabric, metric, m.span)
+func (m *maker) hotspots(ctx context.Context, s *Section, metric schema.Metric) error {
+	s.ID, s.Title, s.Source = "hotspots-"+s.Metric, "Durations of hot links", "Monet, section 3.2 and figure 3"
+	s.Note = "Episodes of links at or above a threshold, which count where they end; one that was seen once lasts 0."
+	durations, err := m.model.HotEpisodes(ctx, m.fabric, metric, m.span)
+	if err != nil {
+		return err
+	}
+	p := Plot{Title: "Duration of hot episodes", Kind: Lines, XLabel: "threshold, % of time", YLabel: "minutes",
+		Series: []Series{{Name: "median", Colour: "Low"}, {Name: "99%", Colour: "Medium"}, {Name: "99.9%", Colour: "High"}}}
+	for _, d := range durations {
+		p.X = append(p.X, fmt.Sprint(d.ThresholdPercent))
+		for i, seconds := range []float64{d.MedianSeconds, d.P99Seconds, d.P999Seconds} {
+			p.Series[i].Values = append(p.Series[i].Values, value(seconds/60))
+		}
+		if d.ThresholdPercent == 30 {
+			s.Numbers = append(s.Numbers, Number{Name: "episodes at 30%", Value: value(d.Episodes)},
+				number("median at 30%", "minutes", "hot/median", s.Metric, value(d.MedianSeconds/60)), number("99.9% at 30%", "minutes", "hot/p999/30", s.Metric, value(d.P999Seconds/60)))
+		}
+	}
+	s.Plots = []Plot{p}
+	return nil
+}
+
+func (m *maker) topLinks(ctx context.Context, s *Section, metric schema.Metric) error {
+	s.ID, s.Title = "links-"+s.Metric, "Links with the highest mean"
+	s.Note = "By their mean over the span, for each version of the graph."
+	s.Table = &Table{Head: []string{"graph version", "link", "mean, %", "highest, %"}}
+	for _, c := range m.report.Stored {
+		links, err := m.model.TopLinks(ctx, m.fabric, uint64(c.GraphVersion), metric, m.span, 10)
 		if err != nil {
 			return err
 		}
-		p := Plot{Title: "Duration of hot episodes", Kind: Lines, XLabel: "threshold, % of time", YLabel: "minutes",
-			Series: []Series{{Name: "median", Colour: "Low"}, {Name: "99%", Colour: "Medium"}, {Name: "99.9%", Colour: "High"}}}
-		for _, d := range durations {
-			p.X = append(p.X, fmt.Sprint(d.ThresholdPercent))
-			for i, seconds := range []float64{d.MedianSeconds, d.P99Seconds, d.P999Seconds} {
-				p.Series[i].Values = append(p.Series[i].Values, value(seconds/60))
-			}
-			if d.ThresholdPercent == 30 {
-				episodes := Number{Name: "episodes at 30%", Value: value(d.Episodes)}
-				median, p999 := m.number("median at 30%", "minutes", "hot/median", name), m.number("99.9% at 30%", "minutes", "hot/p999/30", name)
-				median.Value, p999.Value = value(d.MedianSeconds/60), value(d.P999Seconds/60)
-				s.Numbers = append(s.Numbers, episodes, median, p999)
-			}
+		names, err := m.model.LinkNames(ctx, m.fabric, uint64(c.GraphVersion), links)
+		if err != nil {
+			return err
 		}
-		s.Plots = []Plot{p}
-		return nil
-	}
-}
-
-func (m *maker) topLinks(metric schema.Metric) func(context.Context, *Section) error {
-	return func(ctx context.Context, s *Section) error {
-		name := metric.String()
-		s.ID, s.Title, s.Metric = "links-"+name, "Links with the highest mean", name
-		s.Note = "By their mean over the span, for each version of the graph."
-		s.Table = &Table{Head: []string{"graph version", "link", "mean, %", "highest, %"}}
-		for _, c := range m.report.Stored {
-			links, err := m.model.TopLinks(ctx, m.fabric, uint64(c.GraphVersion), metric, m.span, 10)
-			if err != nil {
-				return err
-			}
-			names, err := m.model.LinkNames(ctx, m.fabric, uint64(c.GraphVersion), links)
-			if err != nil {
-				return err
-			}
-			for i, l := range links {
-				s.Table.Rows = append(s.Table.Rows, []string{c.GraphVersion.String(), names[i], fmt.Sprintf("%.2f", l.Mean), fmt.Sprintf("%.2f", l.Max)})
-			}
+		for i, l := range links {
+			s.Table.Rows = append(s.Table.Rows, []string{c.GraphVersion.String(), names[i], fmt.Sprintf("%.2f", l.Mean), fmt.Sprintf("%.2f", l.Max)})
 		}
-		return nil
 	}
+	return nil
 }

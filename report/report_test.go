@@ -40,11 +40,10 @@ func deref(v *float64) float64 {
 
 // Published numbers are shown only beside numbers of the same metric.
 func TestPublishedNumbersAreOfTheSameMetric(t *testing.T) {
-	m := &maker{}
-	if n := m.number("High", "links", "size/p99/High", schema.CreditStall.String()); deref(n.Published) != 214 {
+	if n := number("High", "links", "size/p99/High", schema.CreditStall.String(), nil); deref(n.Published) != 214 {
 		t.Errorf("of credit stall: %v", deref(n.Published))
 	}
-	if n := m.number("High", "links", "size/p99/High", schema.XmitWait.String()); n.Published != nil {
+	if n := number("High", "links", "size/p99/High", schema.XmitWait.String(), nil); n.Published != nil {
 		t.Errorf("of another metric: %v", *n.Published)
 	}
 }

@@ -57,7 +57,7 @@ func aDay(t *testing.T, db *store.DB) {
 	}
 }
 
-func number(t *testing.T, r *Report, id, name string) Number {
+func numberOf(t *testing.T, r *Report, id, name string) Number {
 	t.Helper()
 	for _, n := range section(t, r, id).Numbers {
 		if n.Name == name {
@@ -119,7 +119,7 @@ func TestReport(t *testing.T) {
 		{"hotspots-credit_stall", "episodes at 30%", 1, 0}, {"hotspots-credit_stall", "99.9% at 30%", 20, 400},
 		{"jobs", "jobs", 12, 815006}, {"jobs", "touched by Medium or worse", 100, 12.3}, {"jobs", "touched by High", 100, 6.5},
 	} {
-		n := number(t, r, c.section, c.name)
+		n := numberOf(t, r, c.section, c.name)
 		if n.Value == nil || *n.Value < c.value-1e-6 || *n.Value > c.value+1e-6 {
 			t.Errorf("%s, %s: %v, want %v", c.section, c.name, deref(n.Value), c.value)
 		}

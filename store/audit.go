@@ -19,7 +19,7 @@ type audited[R any, K comparable] struct {
 	of      string
 	value   func(*R) string // the value of by, as text
 	key     func(*R) K
-	rows    func(db *DB, fabric string, rows []R) rowSet
+	fields  func(rows []R) []field // without those of complete
 }
 
 // askedOf bounds how many rows one query looks up: their values are sent in the request's URL.
@@ -38,21 +38,27 @@ func (a *audited[R, K]) store(ctx context.Context, db *DB, fabric string, rows [
 // storeSome inserts the rows that the table lacks. Rows that are still missing after an acknowledged insert are sent again with
 // another deduplication token: see storeRows.
 func (a *audited[R, K]) storeSome(ctx context.Context, db *DB, fabric string, rows []R) error {
-	for repeat := 0; ; repeat++ {
+	for again := 0; ; again++ {
 		known, err := a.known(ctx, db, fabric, rows)
 		if err != nil {
 			return err
 		}
 		rows = unknownRows(rows, known, a.key)
-		if len(rows) == 0 || repeat > mostRepeats {
+		if len(rows) == 0 || again > mostRepeats {
 			return nil
 		}
 		k := auditKey(fabric, rows, a.key)
-		k.repeat = repeat
-		if err := db.insert(ctx, a.table, a.rows(db, fabric, rows), k, 0); err != nil {
+		k.repeat = again
+		if err := db.insert(ctx, a.table, a.complete(db, fabric, rows), k, 0); err != nil {
 			return err
 		}
 	}
+}
+
+// complete puts the columns that every audited row has before a table's own.
+func (a *audited[R, K]) complete(db *DB, fabric string, rows []R) rowSet {
+	n := len(rows)
+	return rowSet{n, append([]field{{"fabric", repeat(fabric, n)}, {"stored_at", repeat(db.now(), n)}}, a.fields(rows)...)}
 }
 
 // known returns the keys in the table among rows whose by column has a value that occurs in rows.

@@ -24,20 +24,16 @@ type collectiveKey struct {
 }
 
 var auditedCollectives = audited[report.Published, collectiveKey]{table: collectivesTable, columns: "run_id, agent, toUnixTimestamp64Nano(time) AS at", by: "run_id", of: "String",
-	value: func(p *report.Published) string { return p.RunID },
-	key:   func(p *report.Published) collectiveKey { return collectiveKey{p.RunID, p.Agent, int64(p.Time)} },
-	rows:  (*DB).collectiveRows}
+	value:  func(p *report.Published) string { return p.RunID },
+	key:    func(p *report.Published) collectiveKey { return collectiveKey{p.RunID, p.Agent, int64(p.Time)} },
+	fields: collectiveFields}
 
-func (db *DB) collectiveRows(fabric string, runs []report.Published) rowSet {
-	n := len(runs)
+func collectiveFields(runs []report.Published) []field {
 	text := func(of func(*report.Published) string) column { return each(runs, of) }
 	at := func(of func(*report.Published) time.Time) column { return each(runs, of) }
 	nanos := func(of func(*report.Published) int64) column { return each(runs, of) }
-	culprits := func(of func(*collective.Culprit) string) column {
-		return eachNested(runs, func(p *report.Published) []string { return each(p.Diagnosis.Culprits, of) })
-	}
-	return rowSet{n, []field{
-		{"fabric", repeat(fabric, n)},
+	culprits := func(p *report.Published) []collective.Culprit { return p.Diagnosis.Culprits }
+	return []field{
 		{"job_id", text(func(p *report.Published) string { return p.Job })},
 		{"run_id", text(func(p *report.Published) string { return p.RunID })},
 		{"agent", text(func(p *report.Published) string { return p.Agent })},
@@ -49,20 +45,13 @@ func (db *DB) collectiveRows(fabric string, runs []report.Published) rowSet {
 		{"iterations", each(runs, func(p *report.Published) uint32 { return uint32(p.Iterations) })},
 		{"makespan_ns", nanos(func(p *report.Published) int64 { return p.Diagnosis.MakespanNanos })},
 		{"expected_ns", nanos(func(p *report.Published) int64 { return p.Diagnosis.ExpectedNanos })},
-		{"classes", culprits(func(c *collective.Culprit) string { return string(c.Class) })},
-		{"flows", culprits(func(c *collective.Culprit) string { return c.Flow })},
-		{"objects", culprits(func(c *collective.Culprit) string { return c.Object })},
-		{"costs_ns", eachNested(runs, func(p *report.Published) []int64 {
-			return each(p.Diagnosis.Culprits, func(c *collective.Culprit) int64 { return c.CostNanos })
-		})},
-		{"confidences", eachNested(runs, func(p *report.Published) []float32 {
-			return each(p.Diagnosis.Culprits, func(c *collective.Culprit) float32 { return float32(c.Confidence) })
-		})},
-		{"stopped_ranks", eachNested(runs, func(p *report.Published) []uint32 {
-			return each(p.Diagnosis.StoppedRanks, func(r *int) uint32 { return uint32(*r) })
-		})},
+		{"classes", ofEach(runs, culprits, func(c *collective.Culprit) string { return string(c.Class) })},
+		{"flows", ofEach(runs, culprits, func(c *collective.Culprit) string { return c.Flow })},
+		{"objects", ofEach(runs, culprits, func(c *collective.Culprit) string { return c.Object })},
+		{"costs_ns", ofEach(runs, culprits, func(c *collective.Culprit) int64 { return c.CostNanos })},
+		{"confidences", ofEach(runs, culprits, func(c *collective.Culprit) float32 { return float32(c.Confidence) })},
+		{"stopped_ranks", ofEach(runs, func(p *report.Published) []int { return p.Diagnosis.StoppedRanks }, func(r *int) uint32 { return uint32(*r) })},
 		{"text", text(func(p *report.Published) string { return p.Diagnosis.Text })},
 		{"document", text(func(p *report.Published) string { return document(&p.Report) })},
-		{"stored_at", repeat(db.now(), n)},
-	}}
+	}
 }

@@ -29,10 +29,10 @@ const (
 )
 
 var auditedCommands = audited[schema.SeenCommand, commandKey]{table: commandsTable, columns: "id, digest", by: "id", of: "String",
-	value: func(c *schema.SeenCommand) string { return c.ID }, key: keyOfCommand, rows: (*DB).commandRows}
+	value: func(c *schema.SeenCommand) string { return c.ID }, key: keyOfCommand, fields: commandFields}
 
 var auditedResults = audited[schema.CommandResult, resultKey]{table: resultsTable, columns: "command_id, agent, status, sequence", by: "command_id", of: "String",
-	value: func(r *schema.CommandResult) string { return r.CommandID }, key: keyOfResult, rows: (*DB).resultRows}
+	value: func(r *schema.CommandResult) string { return r.CommandID }, key: keyOfResult, fields: resultFields}
 
 // commandKey deduplicates commands.
 type commandKey struct {
@@ -61,10 +61,8 @@ func keyOfResult(r *schema.CommandResult) resultKey {
 	return resultKey{r.CommandID, r.Agent, string(r.Status), r.Sequence}
 }
 
-func (db *DB) commandRows(fabric string, rows []schema.SeenCommand) rowSet {
-	n := len(rows)
-	return rowSet{n, []field{
-		{"fabric", repeat(fabric, n)},
+func commandFields(rows []schema.SeenCommand) []field {
+	return []field{
 		{"id", each(rows, func(c *schema.SeenCommand) string { return c.ID })},
 		{"digest", each(rows, func(c *schema.SeenCommand) uint64 { return keyOfCommand(c).Digest })},
 		{"kind", each(rows, func(c *schema.SeenCommand) string { return c.Kind })},
@@ -77,14 +75,11 @@ func (db *DB) commandRows(fabric string, rows []schema.SeenCommand) rowSet {
 		{"dry_run", each(rows, func(c *schema.SeenCommand) bool { return c.DryRun })},
 		{"signature", each(rows, func(c *schema.SeenCommand) string { return string(c.Signature) })},
 		{"seen", each(rows, func(c *schema.SeenCommand) time.Time { return c.Seen.Time() })},
-		{"stored_at", repeat(db.now(), n)},
-	}}
+	}
 }
 
-func (db *DB) resultRows(fabric string, rows []schema.CommandResult) rowSet {
-	n := len(rows)
-	return rowSet{n, []field{
-		{"fabric", repeat(fabric, n)},
+func resultFields(rows []schema.CommandResult) []field {
+	return []field{
 		{"command_id", each(rows, func(r *schema.CommandResult) string { return r.CommandID })},
 		{"agent", each(rows, func(r *schema.CommandResult) string { return r.Agent })},
 		{"status", each(rows, func(r *schema.CommandResult) string { return string(r.Status) })},
@@ -94,6 +89,5 @@ func (db *DB) resultRows(fabric string, rows []schema.CommandResult) rowSet {
 		{"reason", each(rows, func(r *schema.CommandResult) string { return r.Reason })},
 		{"output", each(rows, func(r *schema.CommandResult) string { return string(r.Output) })},
 		{"verified", each(rows, func(r *schema.CommandResult) string { return r.Verified })},
-		{"stored_at", repeat(db.now(), n)},
-	}}
+	}
 }

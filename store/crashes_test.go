@@ -34,9 +34,9 @@ func TestExactlyOnceThroughCrashes(t *testing.T) {
 	}
 	for insert := 1; ; insert++ {
 		through := false
-		for _, amid := range []bool{false, true} {
-			fabric := fmt.Sprintf("insert %d, amid %v", insert, amid)
-			through = !crashAt(t, e, fabric, insert, amid)
+		for _, midway := range []bool{false, true} {
+			fabric := fmt.Sprintf("insert %d, midway %v", insert, midway)
+			through = !crashAt(t, e, fabric, insert, midway)
 			replay := openDB(t, e.Options(""), quickRetries())
 			if err := replay.Store(t.Context(), someResult(fabric, 1, 1000)); err != nil {
 				t.Fatal(err)
@@ -56,7 +56,7 @@ func TestExactlyOnceThroughCrashes(t *testing.T) {
 
 // crashAt stores an interval until the given insert, at which engine and writer
 // die. It returns false if Store needed fewer inserts.
-func crashAt(t *testing.T, e *engine.Engine, fabric string, insert int, amid bool) (crashed bool) {
+func crashAt(t *testing.T, e *engine.Engine, fabric string, insert int, midway bool) (crashed bool) {
 	ctx, crash := context.WithCancel(t.Context())
 	defer crash()
 	seen := 0
@@ -70,12 +70,12 @@ func crashAt(t *testing.T, e *engine.Engine, fabric string, insert int, amid boo
 		crashed = true
 		var killing sync.WaitGroup
 		killing.Go(func() {
-			if amid {
+			if midway {
 				time.Sleep(rand.N(30 * time.Millisecond))
 			}
 			killChild(t)
 		})
-		if !amid {
+		if !midway {
 			killing.Wait()
 		} else if answer, err := next.RoundTrip(r); err == nil {
 			answer.Body.Close()

@@ -30,12 +30,10 @@ var auditedActions = audited[schema.FeedbackAction, actionKey]{table: feedbackTa
 	key: func(a *schema.FeedbackAction) actionKey {
 		return actionKey{int64(a.Time), a.Sink, a.Action, a.Target, string(a.Outcome)}
 	},
-	rows: (*DB).actionRows}
+	fields: actionFields}
 
-func (db *DB) actionRows(fabric string, actions []schema.FeedbackAction) rowSet {
-	n := len(actions)
-	return rowSet{n, []field{
-		{"fabric", repeat(fabric, n)},
+func actionFields(actions []schema.FeedbackAction) []field {
+	return []field{
 		{"time", each(actions, func(a *schema.FeedbackAction) time.Time { return a.Time.Time() })},
 		{"sink", each(actions, func(a *schema.FeedbackAction) string { return a.Sink })},
 		{"action", each(actions, func(a *schema.FeedbackAction) string { return a.Action })},
@@ -46,6 +44,5 @@ func (db *DB) actionRows(fabric string, actions []schema.FeedbackAction) rowSet 
 		{"score", each(actions, func(a *schema.FeedbackAction) float64 { return a.Score })},
 		{"before", each(actions, func(a *schema.FeedbackAction) string { return a.Before })},
 		{"after", each(actions, func(a *schema.FeedbackAction) string { return a.After })},
-		{"stored_at", repeat(db.now(), n)},
-	}}
+	}
 }

@@ -41,34 +41,29 @@ type baselineKey struct {
 }
 
 var auditedHostRuns = audited[order.Step, hostRunKey]{table: hostRunsTable, columns: "run_id, agent, status", by: "agent", of: "String",
-	value: func(s *order.Step) string { return s.Agent },
-	key:   func(s *order.Step) hostRunKey { return hostRunKey{s.RunID, s.Agent, string(s.Status)} },
-	rows:  (*DB).hostRunRows}
+	value:  func(s *order.Step) string { return s.Agent },
+	key:    func(s *order.Step) hostRunKey { return hostRunKey{s.RunID, s.Agent, string(s.Status)} },
+	fields: hostRunFields}
 
 var auditedBaselines = audited[order.Step, baselineKey]{table: "hostping_baselines", columns: "run_id, agent, toUnixTimestamp64Nano(time) AS at", by: "agent", of: "String",
-	value: func(s *order.Step) string { return s.Agent },
-	key:   func(s *order.Step) baselineKey { return baselineKey{s.RunID, s.Agent, int64(s.Time)} },
-	rows:  (*DB).hostBaselineRows}
+	value:  func(s *order.Step) string { return s.Agent },
+	key:    func(s *order.Step) baselineKey { return baselineKey{s.RunID, s.Agent, int64(s.Time)} },
+	fields: hostBaselineFields}
 
-func (db *DB) hostBaselineRows(fabric string, steps []order.Step) rowSet {
-	n := len(steps)
-	return rowSet{n, []field{
-		{"fabric", repeat(fabric, n)},
+func hostBaselineFields(steps []order.Step) []field {
+	return []field{
 		{"model", each(steps, func(s *order.Step) string { return s.Outcome.Baseline.Model })},
 		{"agent", each(steps, func(s *order.Step) string { return s.Agent })},
 		{"run_id", each(steps, func(s *order.Step) string { return s.RunID })},
 		{"time", each(steps, func(s *order.Step) time.Time { return s.Time.Time() })},
 		{"pairs", each(steps, func(s *order.Step) uint32 { return uint32(len(s.Outcome.Baseline.Pairs)) })},
 		{"document", each(steps, func(s *order.Step) string { return document(s.Outcome.Baseline) })},
-		{"stored_at", repeat(db.now(), n)},
-	}}
+	}
 }
 
-func (db *DB) hostRunRows(fabric string, steps []order.Step) rowSet {
-	n := len(steps)
+func hostRunFields(steps []order.Step) []field {
 	text := func(of func(*order.Step) string) column { return each(steps, of) }
-	return rowSet{n, append([]field{
-		{"fabric", repeat(fabric, n)},
+	return append([]field{
 		{"agent", text(func(s *order.Step) string { return s.Agent })},
 		{"run_id", text(func(s *order.Step) string { return s.RunID })},
 		{"status", text(func(s *order.Step) string { return string(s.Status) })},
@@ -85,33 +80,23 @@ func (db *DB) hostRunRows(fabric string, steps []order.Step) rowSet {
 		{"sentence", text(sentenceOf)},
 		{"report", text(func(s *order.Step) string { return document(s.Outcome.Report) })},
 		{"graph", text(func(s *order.Step) string { return document(s.Outcome.Graph) })},
-		{"stored_at", repeat(db.now(), n)},
-	}, append(verdictFields(steps), cellFields(steps)...)...)}
+	}, append(verdictFields(steps), cellFields(steps)...)...)
 }
 
 func verdictFields(steps []order.Step) []field {
 	verdicts := func(s *order.Step) []hostping.Verdict { return reportOf(s).Verdicts }
 	return []field{
-		{"bottlenecks", eachNested(steps, func(s *order.Step) []string {
-			return each(verdicts(s), func(v *hostping.Verdict) string { return string(v.Bottleneck) })
-		})},
-		{"accused", eachNested(steps, func(s *order.Step) []string {
-			return each(verdicts(s), func(v *hostping.Verdict) string { return cmp.Or(v.Link, v.RNIC, v.Endpoint) })
-		})},
-		{"confidences", eachNested(steps, func(s *order.Step) []float32 {
-			return each(verdicts(s), func(v *hostping.Verdict) float32 { return float32(v.Confidence) })
-		})},
+		{"bottlenecks", ofEach(steps, verdicts, func(v *hostping.Verdict) string { return string(v.Bottleneck) })},
+		{"accused", ofEach(steps, verdicts, func(v *hostping.Verdict) string { return cmp.Or(v.Link, v.RNIC, v.Endpoint) })},
+		{"confidences", ofEach(steps, verdicts, func(v *hostping.Verdict) float32 { return float32(v.Confidence) })},
 	}
 }
 
 func cellFields(steps []order.Step) []field {
-	text := func(of func(*hostping.Cell) string) column {
-		return eachNested(steps, func(s *order.Step) []string { return each(reportOf(s).Matrix, of) })
-	}
+	cells := func(s *order.Step) []hostping.Cell { return reportOf(s).Matrix }
+	text := func(of func(*hostping.Cell) string) column { return ofEach(steps, cells, of) }
 	number := func(of func(*hostping.Cell) float64) column {
-		return eachNested(steps, func(s *order.Step) []float32 {
-			return each(reportOf(s).Matrix, func(c *hostping.Cell) float32 { return float32(of(c)) })
-		})
+		return ofEach(steps, cells, func(c *hostping.Cell) float32 { return float32(of(c)) })
 	}
 	return []field{
 		{"rnics", text(func(c *hostping.Cell) string { return c.RNIC })},

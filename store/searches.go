@@ -51,20 +51,18 @@ var auditedSteps = audited[schema.SearchStep, stepKey]{table: "search_steps", co
 	key: func(s *schema.SearchStep) stepKey {
 		return stepKey{s.SearchID, s.Agent, string(s.Status), s.Sequence}
 	},
-	rows: (*DB).stepRows}
+	fields: stepFields}
 
 var auditedFindings = audited[foundBy, findingKey]{table: "search_findings", columns: "search_id, agent, experiment, revised, toUnixTimestamp64Nano(time) AS at", by: "search_id", of: "String",
 	value: func(f *foundBy) string { return f.step.SearchID },
 	key: func(f *foundBy) findingKey {
 		return findingKey{f.step.SearchID, f.step.Agent, uint32(f.Experiment), uint32(f.Revised), int64(f.step.Time)}
 	},
-	rows: (*DB).findingRows}
+	fields: findingFields}
 
-func (db *DB) stepRows(fabric string, steps []schema.SearchStep) rowSet {
-	n := len(steps)
+func stepFields(steps []schema.SearchStep) []field {
 	text := func(of func(*schema.SearchStep) string) column { return each(steps, of) }
 	fields := []field{
-		{"fabric", repeat(fabric, n)},
 		{"search_id", text(func(s *schema.SearchStep) string { return s.SearchID })},
 		{"agent", text(func(s *schema.SearchStep) string { return s.Agent })},
 		{"status", text(func(s *schema.SearchStep) string { return string(s.Status) })},
@@ -84,15 +82,12 @@ func (db *DB) stepRows(fabric string, steps []schema.SearchStep) rowSet {
 		{"seconds", each(steps, func(s *schema.SearchStep) float64 { return s.Report.Seconds })},
 		{"gigabytes", each(steps, func(s *schema.SearchStep) float64 { return s.Report.Gigabytes })},
 		{"anomalies", each(steps, func(s *schema.SearchStep) uint32 { return uint32(s.Report.Anomalies) })},
-		{"stored_at", repeat(db.now(), n)},
 	}
-	return rowSet{n, append(fields, subsystemFields(steps, func(s *schema.SearchStep) schema.Subsystem { return s.Report.Subsystem })...)}
+	return append(fields, subsystemFields(steps, func(s *schema.SearchStep) schema.Subsystem { return s.Report.Subsystem })...)
 }
 
-func (db *DB) findingRows(fabric string, found []foundBy) rowSet {
-	n := len(found)
+func findingFields(found []foundBy) []field {
 	fields := []field{
-		{"fabric", repeat(fabric, n)},
 		{"search_id", each(found, func(f *foundBy) string { return f.step.SearchID })},
 		{"agent", each(found, func(f *foundBy) string { return f.step.Agent })},
 		{"experiment", each(found, func(f *foundBy) uint32 { return uint32(f.Experiment) })},
@@ -106,9 +101,8 @@ func (db *DB) findingRows(fabric string, found []foundBy) rowSet {
 			}
 			return string(f.MFS)
 		})},
-		{"stored_at", repeat(db.now(), n)},
 	}
-	return rowSet{n, append(fields, subsystemFields(found, func(f *foundBy) schema.Subsystem { return f.step.Report.Subsystem })...)}
+	return append(fields, subsystemFields(found, func(f *foundBy) schema.Subsystem { return f.step.Report.Subsystem })...)
 }
 
 func subsystemFields[R any](rows []R, of func(*R) schema.Subsystem) []field {
@@ -142,9 +136,9 @@ type hardwareKey struct {
 }
 
 var auditedHardware = audited[adapterOf, hardwareKey]{table: hardwareTable, columns: "agent, adapter, toUnixTimestamp64Nano(time) AS at", by: "agent", of: "String",
-	value: func(a *adapterOf) string { return a.report.Agent },
-	key:   func(a *adapterOf) hardwareKey { return hardwareKey{a.report.Agent, a.Name, int64(a.report.Time)} },
-	rows:  (*DB).hardwareRows}
+	value:  func(a *adapterOf) string { return a.report.Agent },
+	key:    func(a *adapterOf) hardwareKey { return hardwareKey{a.report.Agent, a.Name, int64(a.report.Time)} },
+	fields: hardwareFields}
 
 // StoreHardware stores the adapters of hosts, each once by agent, adapter and time. It retries until ctx ends.
 func (db *DB) StoreHardware(ctx context.Context, fabric string, reports []schema.HardwareReport) error {
@@ -157,16 +151,12 @@ func (db *DB) StoreHardware(ctx context.Context, fabric string, reports []schema
 	return auditedHardware.store(ctx, db, fabric, rows)
 }
 
-func (db *DB) hardwareRows(fabric string, rows []adapterOf) rowSet {
-	n := len(rows)
+func hardwareFields(rows []adapterOf) []field {
 	fields := []field{
-		{"fabric", repeat(fabric, n)},
 		{"agent", each(rows, func(a *adapterOf) string { return a.report.Agent })},
 		{"adapter", each(rows, func(a *adapterOf) string { return a.Name })},
 		{"time", each(rows, func(a *adapterOf) time.Time { return a.report.Time.Time() })},
 		{"device", each(rows, func(a *adapterOf) string { return a.Device })},
-		{"stored_at", repeat(db.now(), n)},
 	}
-	fields = append(fields, subsystemFields(rows, func(a *adapterOf) schema.Subsystem { return a.report.Hardware.Subsystem(&a.Adapter) })...)
-	return rowSet{n, fields}
+	return append(fields, subsystemFields(rows, func(a *adapterOf) schema.Subsystem { return a.report.Hardware.Subsystem(&a.Adapter) })...)
 }

@@ -96,7 +96,7 @@ func diagnoseInspector(files Files) (collective.Diagnosis, error) {
 		d.Notes = append(d.Notes, note)
 		d.Text += "; " + note
 	}
-	return d, err
+	return d, nil
 }
 
 // namesOf formats the file names for messages.

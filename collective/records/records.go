@@ -5,6 +5,7 @@
 package records
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/giverny/giverny/collective"
 	"github.com/giverny/giverny/collective/vedrfolnir"
+	"github.com/giverny/giverny/internal/bounded"
 )
 
 // Open opens a record file for reading.
@@ -154,8 +156,8 @@ func (f *Format) Expand(paths []string) (Files, error) {
 		}
 		for _, inner := range []string{".", "out", "data"} { // subfolders of the simulation; other formats have none
 			entries, err := os.ReadDir(filepath.Join(path, inner))
-			if err != nil {
-				continue
+			if err != nil && inner == "." {
+				return out, fmt.Errorf("records: %w", err)
 			}
 			for _, e := range entries {
 				if name := filepath.Join(inner, e.Name()); !e.IsDir() && f.wanted(name) {
@@ -177,9 +179,9 @@ func readAtMost(name string, open Open, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s: more than %d bytes: give a file of one job alone", name, limit)
+	data, err := io.ReadAll(bounded.Reader(file, limit))
+	if large, is := errors.AsType[*bounded.TooLargeError](err); is {
+		err = fmt.Errorf("%s: %w: give a file of one job alone", name, large)
 	}
 	return data, err
 }

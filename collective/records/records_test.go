@@ -24,7 +24,7 @@ func TestDetect(t *testing.T) {
 	for name, text := range map[string]string{
 		"vedrfolnir/out/fct.txt": transfers, "vedrfolnir/truth.txt": "x", "dumps/_dump_0": "", "dumps/_dump_1": `{"version":"2.9","entries":[]}`,
 		"other/readme.md": "x", "other/dump_0": "x", "other/rank0.log": "x",
-		"simulated/" + simulated.FileName: "{}",
+		"simulated/" + simulated.FileName: "{}", "nccl/rank0.log": inspected(0),
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -35,10 +35,14 @@ func TestDetect(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{"vedrfolnir": "vedrfolnir", "vedrfolnir/out/fct.txt": "vedrfolnir", "dumps": "flight-recorder", "dumps/_dump_1": "flight-recorder", "simulated": "simulated",
-		"other": "format not recognised; give --format: one of vedrfolnir, ", "absent": "give the folder of a run"} {
-		f, err := records.Detect([]string{filepath.Join(dir, path)})
-		if got := fmt.Sprint(f.Name, err); f.Name != want && (err == nil || !strings.Contains(got, want)) {
-			t.Errorf("%s: %s, want %s", path, got, want)
+		"nccl/rank0.log": "nccl-inspector"} {
+		if f, err := records.Detect([]string{filepath.Join(dir, path)}); f.Name != want || err != nil {
+			t.Errorf("%s: %q, %v, want %s", path, f.Name, err, want)
+		}
+	}
+	for path, want := range map[string]string{"other": "format not recognised; give --format: one of vedrfolnir, ", "other/readme.md": "format not recognised", "absent": "give the folder of a run"} {
+		if f, err := records.Detect([]string{filepath.Join(dir, path)}); f.Name != "" || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %q, %v, want %s", path, f.Name, err, want)
 		}
 	}
 }
@@ -55,6 +59,9 @@ func TestFormatsReadFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.Mkdir(filepath.Join(dir, "rank1.log"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	wanted := map[string][]string{"vedrfolnir": {"out/fct.txt"}, "flight-recorder": {"dump_0"}, "nccl-inspector": {"rank0.log"}, "nccl-profiler": {"rank0.log"}, "simulated": nil}
 	for _, f := range records.Formats() {
 		files, err := f.Expand([]string{dir})
@@ -64,8 +71,11 @@ func TestFormatsReadFolders(t *testing.T) {
 		if want := wanted[f.Name]; !slices.Equal(files.Names, want) || (err == nil) != (len(want) > 0) {
 			t.Errorf("%s: %v, %v; want %v", f.Name, files.Names, err, want)
 		}
-		if files, err = f.Expand([]string{filepath.Join(dir, "readme")}); err != nil {
-			t.Fatal(err)
+		if _, err := f.Expand([]string{filepath.Join(dir, "absent")}); err == nil || !strings.Contains(err.Error(), "give the folder of a run") {
+			t.Errorf("%s of what is absent: %v", f.Name, err)
+		}
+		if files, err = f.Expand([]string{filepath.Join(dir, "readme")}); err != nil || len(files.Names) != 1 {
+			t.Fatal(files.Names, err)
 		}
 		if _, _, err = f.Diagnose(files, collective.Options{}); err == nil || !strings.Contains(err.Error(), "readme") {
 			t.Errorf("%s reads what is not its: %v", f.Name, err)

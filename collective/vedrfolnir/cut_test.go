@@ -26,9 +26,9 @@ func TestRecordedRunsThatEndEarlyAreNoHang(t *testing.T) {
 		edit    func(string) string
 		note    string
 	}{
-		"amid the last line": {"^$", cut, "records missing: host 15, step 14 (the records of transfers end at fct.txt:113)"},
-		"half":               {"^$", func(text string) string { return begins(text, 60) }, "records missing: host 12, steps 9 to 14; host 13, steps 8 to 14"},
-		"half, no telemetry": {"telemetry|pfc", func(text string) string { return begins(text, 60) }, "records missing: host 12, steps 9 to 14"},
+		"within the last line": {"^$", cut, "records missing: host 15, step 14 (the records of transfers end at fct.txt:113)"},
+		"half":                 {"^$", func(text string) string { return begins(text, 60) }, "records missing: host 12, steps 9 to 14; host 13, steps 8 to 14"},
+		"half, no telemetry":   {"telemetry|pfc", func(text string) string { return begins(text, 60) }, "records missing: host 12, steps 9 to 14"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := diagnose(t, copyRun(t, folder, regexp.MustCompile(c.without), c.edit))

@@ -116,9 +116,9 @@ func (r *reader) lines(path string, read func(path string, line int, fields []st
 func (r *reader) scan(path string, in io.Reader, read func(path string, line int, fields []string) error) error {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(make([]byte, 0, maxLine), maxLine)
-	number, good, firstBad, amid := 0, 0, 0, false
+	number, good, firstBad, unterminated := 0, 0, 0, false
 	scanner.Split(func(data []byte, end bool) (int, []byte, error) {
-		amid = end && len(data) > 0 && !bytes.ContainsRune(data, '\n')
+		unterminated = end && len(data) > 0 && !bytes.ContainsRune(data, '\n')
 		return bufio.ScanLines(data, end)
 	})
 	for scanner.Scan() {
@@ -127,9 +127,9 @@ func (r *reader) scan(path string, in io.Reader, read func(path string, line int
 		if len(fields) == 0 {
 			continue
 		}
-		r.amid = amid
+		r.unterminated = unterminated
 		err := read(path, number, fields)
-		if amid && err != nil {
+		if unterminated && err != nil {
 			r.notes = append(r.notes, fmt.Sprintf("%s:%d: the file ends in the middle of a line", filepath.Base(path), number))
 			continue
 		}

@@ -28,7 +28,7 @@ type reader struct {
 	notes     []string
 
 	firstLeftOut map[string]int // its first line, by file
-	amid         bool           // the current line has no newline: it may be truncated
+	unterminated bool           // the current line has no newline: it may be truncated
 	lastLine     string         // of fct.txt, as file:line
 	cut          bool           // fct.txt ends in the middle of a line
 	hasLinks     bool

@@ -31,7 +31,7 @@ func (r *reader) transferLine(path string, line int, fields []string) error {
 	}
 	// In a truncated line the last number may be too small. Only the last of eleven
 	// fields, the time alone, is dispensable.
-	if r.cut = r.amid; r.cut && len(fields) < 11 {
+	if r.cut = r.unterminated; r.cut && len(fields) < 11 {
 		return errLine
 	}
 	if fields[0] == "###" {
@@ -50,7 +50,7 @@ func (r *reader) transferLine(path string, line int, fields []string) error {
 		source: int(n[0]), destination: int(n[1]), step: int(n[2]), awaited: int(n[3]), previous: int(n[4]),
 		sourcePort: int(n[5]), destinationPort: int(n[6]), bytes: n[7], begin: n[8], duration: n[9],
 	}
-	if len(n) > 10 && !r.amid {
+	if len(n) > 10 && !r.unterminated {
 		t.alone = n[10]
 	}
 	r.transfers = append(r.transfers, t)

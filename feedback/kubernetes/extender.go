@@ -63,7 +63,7 @@ func NewExtender(cfg ExtenderConfig, rec *record.Recorder, log *slog.Logger) *Ex
 func (e *Extender) Take(s reconcile.Scores) {
 	nodes := make(map[string]policy.Score, len(s.Nodes))
 	for _, n := range s.Nodes {
-		if had, ok := nodes[n.Node]; !ok || n.Score > had.Score {
+		if n.Score > nodes[n.Node].Score {
 			nodes[n.Node] = n
 		}
 	}
@@ -283,7 +283,7 @@ func (e *Extender) prioritize(args *extenderArgs) []hostPriority {
 		priority := int64(0)
 		if scores != nil && !e.cfg.DryRun {
 			priority = maxPriority
-			if s := scores.of(name); s.Score > 0 && safety.Matches(e.cfg.Allow, name) {
+			if s := scores.of(name); safety.Matches(e.cfg.Allow, name) {
 				priority = int64(math.Round(maxPriority * (1 - s.Score/100)))
 			}
 		}

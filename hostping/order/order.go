@@ -7,7 +7,6 @@ package order
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/giverny/giverny/hostping"
@@ -66,7 +65,7 @@ func (r *Request) Check() error {
 	}
 	modes := []Mode{Full, Affinitive, Baseline}
 	check(slices.Contains(modes, r.Mode), "mode %.40q: want one of %v", r.Mode, modes)
-	check(r.DurationSeconds > 0 && r.DurationSeconds <= maxDuration && !math.IsNaN(r.DurationSeconds), "duration_seconds %g: want above 0, up to %d", r.DurationSeconds, maxDuration)
+	check(r.DurationSeconds > 0 && r.DurationSeconds <= maxDuration, "duration_seconds %g: want above 0, up to %d", r.DurationSeconds, maxDuration)
 	check(len(r.Reason) <= maxText, "reason of %d bytes: want up to %d", len(r.Reason), maxText)
 	check(len(r.RNIC) <= maxText, "rnic of %d bytes: want up to %d", len(r.RNIC), maxText)
 	check(r.Baseline == nil || len(r.Baseline.Pairs) > 0 && len(r.Baseline.Pairs) <= maxPairs, "baseline: want 1 to %d pairs", maxPairs)

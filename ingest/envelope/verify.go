@@ -12,34 +12,34 @@ import (
 // cannot recover from running out of memory. So every count is checked here first. The slots and
 // numbers are those of Schema.fbs and Message.fbs (Arrow columnar format 1.4).
 const (
-	maxMessages      = 16 // a schema, its dictionaries, one record batch
-	maxMetaKeys      = 32
-	maxMetaBytes     = 4 << 10 // a key or value of the schema's metadata
-	maxElements      = 1 << 22 // of one column or list
-	continuation     = 0xFFFFFFFF
-	messageSchema    = 1
-	messageDict      = 2
-	messageRecords   = 3
-	typeInt          = 2
-	typeFloat        = 3
-	typeUtf8         = 5
-	typeList         = 12
-	slotMessageType  = 6
-	slotMessage      = 8
-	slotBodyLength   = 10
-	slotSchemaFields = 6
-	slotSchemaMeta   = 8
-	slotFieldName    = 4
-	slotFieldType    = 8
-	slotFieldKids    = 14
-	slotFieldMeta    = 16
-	slotBatchLength  = 4
-	slotBatchNodes   = 6
-	slotBatchBuffers = 8
-	slotBatchPacking = 10
-	slotDictBatch    = 6
-	nodeBytes        = 16 // length i64, null count i64
-	bufferBytes      = 16 // offset i64, length i64
+	maxMessages       = 16 // a schema, its dictionaries, one record batch
+	maxMetaKeys       = 32
+	maxMetaBytes      = 4 << 10 // a key or value of the schema's metadata
+	maxElements       = 1 << 22 // of one column or list
+	continuation      = 0xFFFFFFFF
+	messageSchema     = 1
+	messageDict       = 2
+	messageRecords    = 3
+	typeInt           = 2
+	typeFloat         = 3
+	typeUtf8          = 5
+	typeList          = 12
+	slotMessageType   = 6
+	slotMessage       = 8
+	slotBodyLength    = 10
+	slotSchemaFields  = 6
+	slotSchemaMeta    = 8
+	slotFieldName     = 4
+	slotFieldType     = 8
+	slotFieldChildren = 14
+	slotFieldMeta     = 16
+	slotBatchLength   = 4
+	slotBatchNodes    = 6
+	slotBatchBuffers  = 8
+	slotBatchPacking  = 10
+	slotDictBatch     = 6
+	nodeBytes         = 16 // length i64, null count i64
+	bufferBytes       = 16 // offset i64, length i64
 )
 
 // frame is one message of a stream; meta and body are slices of the stream.
@@ -130,7 +130,7 @@ func checkSchema(schema flatbuffers.Table) error {
 }
 
 func checkField(field flatbuffers.Table, top bool) error {
-	kids := count(field, slotFieldKids)
+	children := count(field, slotFieldChildren)
 	if name := text(field, slotFieldName); len(name) > MaxNameBytes {
 		return refuse(BadSchema, "a name of %d bytes, the limit is %d", len(name), MaxNameBytes)
 	}
@@ -138,12 +138,12 @@ func checkField(field flatbuffers.Table, top bool) error {
 		return refuse(BadSchema, "a column with metadata of its own")
 	}
 	switch t := field.GetByteSlot(slotFieldType, 0); {
-	case t == typeList && top && kids == 1:
-		return checkField(element(field, slotFieldKids, 0), false)
-	case (t == typeInt || t == typeFloat || t == typeUtf8) && kids == 0:
+	case t == typeList && top && children == 1:
+		return checkField(element(field, slotFieldChildren, 0), false)
+	case (t == typeInt || t == typeFloat || t == typeUtf8) && children == 0:
 		return nil
 	default:
-		return refuse(BadSchema, "Arrow type %d with %d children", t, kids)
+		return refuse(BadSchema, "Arrow type %d with %d children", t, children)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/ingest/envelope"
+	"github.com/giverny/giverny/ingest/spool"
 )
 
 // Metrics are shared by all components of a process. Every reason label starts at zero.
@@ -31,9 +32,9 @@ const (
 	retryNetwork = "network" // no response
 	retryBroker  = "broker"  // a retryable error response
 
-	dropTooLarge  = "too_large" // longer than the limit, ours or the broker's
-	dropRefused   = "refused"   // permanently rejected by the broker
-	dropAbandoned = "abandoned" // unacknowledged when the caller gave up; it may still arrive
+	dropTooLarge  = spool.DropTooLarge // longer than the limit, ours or the broker's
+	dropRefused   = spool.DropRefused  // permanently rejected by the broker
+	dropAbandoned = "abandoned"        // unacknowledged when the caller gave up; it may still arrive
 
 	lostGap        = "offset_gap"          // records that the broker no longer had when they were fetched
 	lostOutOfRange = "offset_out_of_range" // the same, found at the start of the log

@@ -37,7 +37,7 @@ func (d *dictionaries) resolve(p *ports, b *schema.CounterBatch, reader uint64) 
 	key := hashText(hashText(reader, b.Ports[0].Device), b.Ports[0].Port) ^ uint64(len(b.Ports))
 	numbers := d.guesses[key]
 	if len(numbers) != len(b.Ports) {
-		numbers = d.unguessed(p, key, len(b.Ports))
+		numbers = d.newGuesses(p, key, len(b.Ports))
 	}
 	for i, name := range b.Ports {
 		if p.is(numbers[i], name) {
@@ -51,9 +51,9 @@ func (d *dictionaries) resolve(p *ports, b *schema.CounterBatch, reader uint64) 
 	return numbers
 }
 
-// unguessed allocates guesses for a new dictionary. Their total is limited to a
+// newGuesses allocates guesses for a new dictionary. Their total is limited to a
 // multiple of the fabric's ports, whatever names arrive.
-func (d *dictionaries) unguessed(p *ports, key uint64, n int) []uint32 {
+func (d *dictionaries) newGuesses(p *ports, key uint64, n int) []uint32 {
 	if d.held += n - len(d.guesses[key]); d.held > 8*p.len()+1<<20 {
 		clear(d.guesses)
 		d.held = n

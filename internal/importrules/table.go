@@ -140,7 +140,7 @@ var Architecture = []Row{
 	{Package: "collective/simulated", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/draw", May: []string{"collective", "internal/svg"}, Kind: Pure},
 	{Package: "collective/vedrfolnir", May: []string{"collective"}},
-	{Package: "collective/records", May: []string{"collective", "collective/flightrecorder", "collective/nccl", "collective/simulated", "collective/vedrfolnir"}},
+	{Package: "collective/records", May: []string{"collective", "collective/flightrecorder", "collective/nccl", "collective/simulated", "collective/vedrfolnir", "internal/bounded"}},
 	{Package: "collective/watch", May: []string{"collective", "collective/records", "collective/report", "collectors/nodes", "internal/atomicfile", "internal/bounded", "internal/plural"}},
 	{Package: "collective/report", May: []string{"collective", "simulate/routing", "topology"}, Kind: Pure},
 

@@ -46,6 +46,8 @@ func TestStepsAndHardware(t *testing.T) {
 		{CommandID: "c", Agent: "n2", Status: schema.CommandDone, Kind: schema.KindAgentsList, Time: 9, Output: json.RawMessage(`{"version":"1","hardware":{"cpu":"EPYC","adapters":[{"name":"mlx5_0","device":"n2","model":"MT4129"}]}}`)},
 		{CommandID: "c", Agent: "n3", Status: schema.CommandDone, Kind: schema.KindAgentsList, Output: json.RawMessage(`{"version":"0"}`)},
 		{CommandID: "c", Agent: "n4", Status: schema.CommandRefused, Kind: schema.KindAgentsList},
+		{CommandID: "c", Agent: "n5", Status: schema.CommandProgress, Kind: schema.KindAgentsList, Output: json.RawMessage(`{"hardware":{"adapters":[{"name":"mlx5_0"}]}}`)},
+		{CommandID: "d", Agent: "n6", Status: schema.CommandDone, Kind: "hostping", Output: json.RawMessage(`{"hardware":{"adapters":[{"name":"mlx5_0"}]}}`)},
 	}
 	want := []schema.SearchStep{{SearchID: "a", Agent: "n1", Status: schema.CommandAccepted, Time: 1}, {SearchID: "a", Agent: "n1", Status: schema.CommandProgress, Sequence: 4, Time: 2, Report: report},
 		{SearchID: "a", Agent: "n1", Status: schema.CommandFailed, Time: 3, Reason: "agent restarted"}}

@@ -156,8 +156,8 @@ func (m *matcher) assign(tracks []*track, lastEnd int64, minOverlap float64) {
 	m.chainPairs()
 	for _, r := range m.order { // of the tracks that merge, the oldest continues
 		if k := m.ancestor[r]; k >= 0 {
-			if heir := m.oldestOf(r, k, tracks, lastEnd); heir != k {
-				m.successor[k], m.successor[heir], m.ancestor[r] = -1, r, heir
+			if oldest := m.oldestOf(r, k, tracks, lastEnd); oldest != k {
+				m.successor[k], m.successor[oldest], m.ancestor[r] = -1, r, oldest
 			}
 		}
 	}
@@ -167,7 +167,7 @@ func (m *matcher) assign(tracks []*track, lastEnd int64, minOverlap float64) {
 // oldestOf returns the track that r continues if k is the most similar: k, or an older one that would otherwise end in r,
 // contributes at least half as many links, and was present in the last interval.
 func (m *matcher) oldestOf(r, k int32, tracks []*track, lastEnd int64) int32 {
-	heir, brought := k, int32(0)
+	oldest, brought := k, int32(0)
 	for i := m.first[r]; i >= 0; i = m.pairs[i].next {
 		if m.pairs[i].track == k {
 			brought = m.pairs[i].shared
@@ -175,11 +175,11 @@ func (m *matcher) oldestOf(r, k int32, tracks []*track, lastEnd int64) int32 {
 	}
 	for i := m.first[r]; i >= 0; i = m.pairs[i].next {
 		p := &m.pairs[i]
-		if p.track < heir && m.successor[p.track] < 0 && tracks[p.track].seenNanos == lastEnd && 2*p.shared >= brought {
-			heir = p.track
+		if p.track < oldest && m.successor[p.track] < 0 && tracks[p.track].seenNanos == lastEnd && 2*p.shared >= brought {
+			oldest = p.track
 		}
 	}
-	return heir
+	return oldest
 }
 
 // chainPairs links the pairs of each region.

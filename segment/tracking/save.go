@@ -1,7 +1,6 @@
 package tracking
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -17,38 +16,24 @@ var format = codec.Format{Mark: "GTRK", Version: 4, Oldest: 2}
 // metricsOfVersion2 is the number of metrics when they were saved by number.
 const metricsOfVersion2 = 28
 
-// ErrSaved means that the data is not a saved tracker, or is one of another graph.
-var ErrSaved = errors.New("not a saved tracker of this fabric: start without it, or restore the stored intervals")
-
-// GraphError means that a state was saved under another version of the graph.
-type GraphError struct {
-	Fabric         string
-	Saved, Current uint64 // versions of the graph
-}
-
-func (e *GraphError) Error() string {
-	return fmt.Sprintf("saved under version %016x of the graph of fabric %q, not %016x", e.Saved, e.Fabric, e.Current)
-}
-
 // Save appends the tracker's state to buf, for Load.
 func (t *Tracker) Save(buf []byte) []byte { return format.Seal(buf, t.code) }
 
-// Load restores a saved tracker. It fails with ErrSaved if the data is damaged, in
-// another format or of another fabric, and with ErrSaved and a GraphError if it is of
-// another version of the graph.
+// Load restores a saved tracker. It fails if the data is damaged, in another format, or
+// of another fabric or version of the graph.
 func Load(g *topology.Graph, cfg Config, saved []byte) (*Tracker, error) {
 	t, err := New(g, cfg)
 	if err != nil {
 		return nil, err
 	}
 	if err := format.Open(saved, t.code); err != nil {
-		return nil, refused("tracker", g, err)
+		return nil, fmt.Errorf("tracking: load the tracker of fabric %s: %w", g.Fabric(), err)
 	}
 	return t, nil
 }
 
-func refused(what string, g *topology.Graph, err error) error {
-	return fmt.Errorf("tracking: load the %s of fabric %s: %w: %w", what, g.Fabric(), err, ErrSaved)
+func otherVersion(saved, current uint64) error {
+	return fmt.Errorf("it was saved under version %016x of the graph, not %016x", saved, current)
 }
 
 func (t *Tracker) code(c *codec.Coder) {
@@ -60,7 +45,7 @@ func (t *Tracker) code(c *codec.Coder) {
 	case fabric != t.fabric:
 		c.Fail(fmt.Errorf("it is of fabric %q", fabric))
 	case version != t.graphVersion:
-		c.Fail(&GraphError{Fabric: fabric, Saved: version, Current: t.graphVersion})
+		c.Fail(otherVersion(version, t.graphVersion))
 	}
 	c.Int(&t.last.StartNanos)
 	c.Int(&t.last.DurationNanos)

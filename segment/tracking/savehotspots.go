@@ -12,16 +12,15 @@ import (
 // Save appends the state to buf, for LoadHotspots.
 func (h *Hotspots) Save(buf []byte) []byte { return format.Seal(buf, h.code) }
 
-// LoadHotspots restores saved Hotspots. It fails with ErrSaved if the data is damaged,
-// in another format or with other thresholds, and with ErrSaved and a GraphError if it
-// is of another version of the graph.
+// LoadHotspots restores saved Hotspots. It fails if the data is damaged, in another
+// format, with other thresholds, or of another version of the graph.
 func LoadHotspots(g *topology.Graph, cfg HotspotConfig, saved []byte) (*Hotspots, error) {
 	h, err := NewHotspots(g, cfg)
 	if err != nil {
 		return nil, err
 	}
 	if err := format.Open(saved, h.code); err != nil {
-		return nil, refused("hotspots", g, err)
+		return nil, fmt.Errorf("tracking: load the hotspots of fabric %s: %w", g.Fabric(), err)
 	}
 	return h, nil
 }
@@ -29,7 +28,7 @@ func LoadHotspots(g *topology.Graph, cfg HotspotConfig, saved []byte) (*Hotspots
 func (h *Hotspots) code(c *codec.Coder) {
 	if version := h.graphVersion; c.Version() > 2 {
 		if c.Uint(&version, math.MaxUint64); version != h.graphVersion && !c.Failed() {
-			c.Fail(&GraphError{Fabric: h.fabric, Saved: version, Current: h.graphVersion})
+			c.Fail(otherVersion(version, h.graphVersion))
 		}
 	}
 	numLinks, thresholds := h.numLinks, len(h.cfg.ThresholdsPercent)

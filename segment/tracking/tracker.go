@@ -2,7 +2,6 @@ package tracking
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -83,12 +82,10 @@ func (t *Tracker) Step(interval schema.Interval, regions []schema.Region) *Resul
 	return &t.result
 }
 
-// ErrInterval means that an interval cannot follow the last one.
-var ErrInterval = errors.New("intervals must have a length and come in order")
-
+// check rejects an interval that cannot follow the last one.
 func (t *Tracker) check(interval schema.Interval) error {
 	if interval.DurationNanos <= 0 || interval.EndNanos() < interval.StartNanos || t.last.DurationNanos > 0 && interval.StartNanos < t.last.EndNanos() {
-		return fmt.Errorf("tracking: interval %s of fabric %s after %s: %w", interval, t.fabric, t.last, ErrInterval)
+		return fmt.Errorf("tracking: interval %s of fabric %s after %s: intervals must have a length and come in order", interval, t.fabric, t.last)
 	}
 	return nil
 }

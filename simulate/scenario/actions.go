@@ -173,7 +173,7 @@ func (r *Runner) logFailure(e schema.Event) {
 func (r *Runner) setUp(d *scheduledAction, up bool) {
 	for _, ch := range d.channels {
 		if up {
-			r.failed[ch] = slices.DeleteFunc(r.failed[ch], d.mends)
+			r.failed[ch] = slices.DeleteFunc(r.failed[ch], d.ends)
 		} else {
 			r.failed[ch] = append(r.failed[ch], d)
 		}
@@ -184,8 +184,8 @@ func (r *Runner) setUp(d *scheduledAction, up bool) {
 	}
 }
 
-// mends reports whether an action ends a failure.
-func (d *scheduledAction) mends(failure *scheduledAction) bool {
+// ends reports whether an action ends a failure.
+func (d *scheduledAction) ends(failure *scheduledAction) bool {
 	if d.do == RestoreLink {
 		return failure.do == FailLink
 	}

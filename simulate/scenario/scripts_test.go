@@ -64,7 +64,7 @@ func TestScriptErrors(t *testing.T) {
 		{"storage", "{fabric: {storage: {hosts: '0-511'}}, jobs: [{nodes: 1}]}", "no room"},
 	} {
 		s := read(t, c.text)
-		if _, err := scenario.New(nil, s, 1, 0); c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if _, err := scenario.New(nil, s, 1, 0); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want an error with %q", c.name, err, c.want)
 		}
 	}

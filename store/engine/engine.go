@@ -24,8 +24,8 @@ import (
 	"github.com/giverny/giverny/internal/retry"
 )
 
-// ErrStopped is wrapped by the errors of clients after Run has ended.
-var ErrStopped = errors.New("the embedded engine has stopped")
+// errStopped is wrapped by the errors of clients after Run has ended.
+var errStopped = errors.New("the embedded engine has stopped")
 
 // Engine supervises one child process.
 type Engine struct {
@@ -66,9 +66,9 @@ func (e *Engine) childPID() (int, error) {
 func (e *Engine) Run(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
-			e.gate.breakWith(fmt.Errorf("%w: %w", ErrStopped, err))
+			e.gate.breakWith(fmt.Errorf("%w: %w", errStopped, err))
 		}
-		e.gate.breakWith(ErrStopped)
+		e.gate.breakWith(errStopped)
 	}()
 	dir := ""
 	defer func() { os.RemoveAll(dir) }()

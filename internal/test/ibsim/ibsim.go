@@ -29,9 +29,6 @@ const (
 	logTailLines = 30
 )
 
-// MaxClients is how many programs ibsim serves at a time, including OpenSM. More are refused.
-const MaxClients = 10
-
 // Subnet is a running simulated subnet.
 type Subnet struct {
 	tb      testing.TB
