@@ -108,5 +108,5 @@ func TestCollectivesOfTheWindow(t *testing.T) {
 		t.Errorf("the list says %q", got)
 	}
 	page.eval(`(s => { s.value = "900"; s.dispatchEvent(new Event("change")); })(document.querySelector("#controls select"))`)
-	page.await(`document.querySelector("#other div p")?.textContent.startsWith("No collective was diagnosed in the last 15 min")`)
+	page.await(`document.querySelector("#other div p")?.textContent.startsWith("No diagnosed collective ran in the last 15 min")`)
 }

@@ -133,7 +133,7 @@ func (d *Dashboards) checkSpan(span read.Span, most time.Duration) error {
 		return problem.BadRequest("from: %v is after to, %v", span.From, span.To)
 	}
 	if length := time.Duration(span.To - span.From); length > most {
-		return problem.BadRequest("from %v to %v is %v: want at most %v, or raise dashboards.max_span", span.From, span.To, length, most)
+		return problem.BadRequest("from %v to %v is %.6g hours: want at most %.6g, or raise dashboards.max_span", span.From, span.To, length.Hours(), most.Hours())
 	}
 	return nil
 }

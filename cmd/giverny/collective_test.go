@@ -150,14 +150,14 @@ func TestCollectivePublish(t *testing.T) {
 	names := write("hosts.tsv", "2\thost2\n3\thost3\n")
 	config := write("giverny.yaml", "data_dir: "+folder+"\nfabrics: [{name: ib0, topology: 'fattree:k=4'}]\n")
 	publish := func(args ...string) (string, error) {
-		return runCollectiveCommand(t, append([]string{"publish", "-c", config, "--format", "vedrfolnir", "--job", "17", "--dry-run", folder}, args...)...)
+		return runCollectiveCommand(t, append([]string{"publish", "-c", config, "--job", "17", "--dry-run", folder}, args...)...)
 	}
 	text, err := publish("--begin", "2026-11-22T10:00:00Z", "--node-map", names)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var r report.Report
-	if err := json.Unmarshal([]byte(text), &r); err != nil || r.Job != "17" || len(r.Devices) != 2 || r.Devices[1][0] != "host3" || len(r.Ways) != 2 || r.Diagnosis.MakespanNanos != 1100 || r.ID() != "collective.17.20261122T100000.000" {
+	if err := json.Unmarshal([]byte(text), &r); err != nil || r.Job != "17" || r.Format != "vedrfolnir" || len(r.Devices) != 2 || r.Devices[1][0] != "host3" || len(r.Ways) != 2 || r.Diagnosis.MakespanNanos != 1100 || r.ID() != "collective.17.20261122T100000.000" {
 		t.Errorf("%v: %s", err, text)
 	}
 	for want, args := range map[string][]string{

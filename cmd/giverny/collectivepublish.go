@@ -80,6 +80,7 @@ func (f *collectivePublishFlags) publish(cmd *cobra.Command, g *globals, paths [
 	if err != nil {
 		return err
 	}
+	f.format = format.Name // which may have been detected
 	p := app.New(cfg, version, quiet(log))
 	r, err := f.report(p, run, d)
 	if err != nil {

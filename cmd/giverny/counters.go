@@ -80,7 +80,7 @@ func convertCounters(cmd *cobra.Command, topology string, cfg window.Config, fil
 	}
 	c.report(cmd.ErrOrStderr())
 	if c.intervals == 0 {
-		return fmt.Errorf("no interval of %v has a value; give readings of two times or more, of ports of the topology", cfg.Interval)
+		return fmt.Errorf("no interval of %v has a value; give readings of two times or more, of ports of the topology, and correct what is reported as dropped", cfg.Interval)
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (c *converter) finish() error {
 
 func (c *converter) write() error {
 	for s := c.window.Next(); s != nil; s = c.window.Next() {
-		if s.Samples > 0 {
+		if slices.ContainsFunc(s.Series, func(x schema.Series) bool { return x.Valid.Count() > 0 }) {
 			c.intervals++
 			if err := c.out.Write(s); err != nil {
 				return err

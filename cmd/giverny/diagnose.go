@@ -17,6 +17,7 @@ import (
 	"github.com/giverny/giverny/diagnose/offline"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/store/read"
@@ -57,8 +58,8 @@ node_failed, node_restored and protection; or it is a log of opensm, ibdiagnet,
 netwatch or syslog. Files that end in .gz or .zst are read too. giverny simulate
 run --out writes all of them.
 
-From the store: --config, and one of --region, --at, --from with --to. --fabric may be
-left out where the configuration has one.
+From the store: --config, and one of --region, --at, --from. Without --to a time span ends
+with the newest stored interval. --fabric may be left out where the configuration has one.
 
 With --json, one JSON object per line goes to standard output for each region of
 each interval at Low or above; without it a paragraph for each region when its
@@ -99,7 +100,7 @@ func (f *diagnoseFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.region, "region", "", "from the store: the region with this id")
 	flags.StringVar(&f.at, "at", "", "from the store: the interval that holds this instant, RFC 3339")
 	flags.StringVar(&f.from, "from", "", "from the store: intervals that start at this instant or later, RFC 3339")
-	flags.StringVar(&f.to, "to", "", "from the store: intervals that start before this instant, RFC 3339")
+	flags.StringVar(&f.to, "to", "", "from the store: intervals that start before this instant, RFC 3339; default: up to the newest")
 	flags.BoolVar(&f.json, "json", false, "one JSON object per line for each region of each interval")
 }
 
@@ -116,11 +117,11 @@ func (f *diagnoseFlags) check() error {
 	case f.topology != "" || f.jobs != "" || f.traffic != "" || f.failures != "":
 		return errors.New("no links: give --links, a links CSV with a column time")
 	case !stored:
-		return errors.New("nothing to diagnose: give --topology and --links to read files, or --config and --region, --at, or --from with --to to read the store")
-	case (f.from == "") != (f.to == ""):
-		return errors.New("--from and --to must be given together")
+		return errors.New("nothing to diagnose: give --topology and --links to read files, or --config and --region, --at, or --from to read the store")
+	case f.from == "" && f.to != "":
+		return errors.New("--to needs --from")
 	case f.region == "" && f.at == "" && f.from == "":
-		return errors.New("no time given: use --region, --at, or --from with --to")
+		return errors.New("no time given: use --region, --at, or --from")
 	case f.at != "" && f.from != "":
 		return errors.New("--at selects one interval, --from and --to a time span: use one or the other")
 	}
@@ -152,7 +153,7 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 		defer file.Close()
 		*in.into = &offline.File{Name: in.path, Reader: bufio.NewReaderSize(file, 1<<20)}
 	}
-	out := newDiagnosisWriter(cmd.OutOrStdout(), f.json)
+	out := newDiagnosisWriter(cmd.OutOrStdout(), f.json, f.interval)
 	tell := func(note string) { fmt.Fprintln(cmd.ErrOrStderr(), "giverny diagnose:", note) }
 	zone, err := time.LoadLocation(f.timeZone)
 	if err != nil {
@@ -168,7 +169,12 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 			return err
 		}
 	}
+	intervals, unknown := 0, 0
 	err = offline.Run(graph, cfg, files, tell, func(r *schema.IntervalResult) error {
+		intervals++
+		if r.Network.Unknown != nil {
+			unknown++
+		}
 		names := map[uint64]string{}
 		for i := range r.Regions {
 			names[r.Regions[i].ID] = r.Regions[i].Name
@@ -178,6 +184,7 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 	if err != nil { // the table would be incomplete
 		return err
 	}
+	tellUnknown(cmd, unknown, intervals)
 	return out.close()
 }
 
@@ -192,12 +199,13 @@ func diagnoseStored(cmd *cobra.Command, cfg config.Config, f diagnoseFlags) erro
 		return err
 	}
 	log := newLog(cmd, cfg.Log)
-	found, err := app.New(cfg, version, log).Diagnoses(cmd.Context(), fabric.Name, span, region)
+	stored, err := app.New(cfg, version, log).Diagnoses(cmd.Context(), fabric.Name, span, region)
 	if err != nil {
 		return err
 	}
-	out := newDiagnosisWriter(cmd.OutOrStdout(), f.json)
-	for len(found) > 0 {
+	tellUnknown(cmd, stored.Intervals-stored.Known, stored.Intervals)
+	out := newDiagnosisWriter(cmd.OutOrStdout(), f.json, fabric.Interval())
+	for found := stored.Found; len(found) > 0; {
 		next := slices.IndexFunc(found, func(d schema.Diagnosis) bool { return d.Time != found[0].Time })
 		if next < 0 {
 			next = len(found)
@@ -208,6 +216,14 @@ func diagnoseStored(cmd *cobra.Command, cfg config.Config, f diagnoseFlags) erro
 		found = found[next:]
 	}
 	return out.close()
+}
+
+// tellUnknown says that no region does not mean no congestion where data are missing.
+func tellUnknown(cmd *cobra.Command, unknown, intervals int) {
+	if unknown > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "giverny diagnose: in %d of %s the state of the network is unknown: data are missing, so regions may have been missed\n",
+			unknown, plural.Count(intervals, "interval", "intervals"))
+	}
 }
 
 // span returns the requested time span and region, 0 for all.
@@ -238,11 +254,11 @@ func (f *diagnoseFlags) span(intervalNanos int64) (span read.Span, region uint64
 	return span, region, nil
 }
 
-// newDiagnosisWriter returns a writer of JSON or text.
-func newDiagnosisWriter(w io.Writer, asJSON bool) diagnosisWriter {
+// newDiagnosisWriter returns a writer of JSON or text, of intervals of a length.
+func newDiagnosisWriter(w io.Writer, asJSON bool, interval time.Duration) diagnosisWriter {
 	out := bufio.NewWriter(w)
 	if asJSON {
 		return &diagnosisLines{out: out}
 	}
-	return &diagnosisText{out: out, regions: map[regionKey]*regionStory{}}
+	return &diagnosisText{out: out, interval: interval, regions: map[regionKey]*regionStory{}}
 }

@@ -41,9 +41,10 @@ func (w *diagnosisLines) close() error { return w.out.Flush() }
 // interval with the same verdict, and at the end a table of the verdict that each region had most often at its worst
 // severity.
 type diagnosisText struct {
-	out     *bufio.Writer
-	regions map[regionKey]*regionStory
-	order   []*regionStory
+	out      *bufio.Writer
+	interval time.Duration
+	regions  map[regionKey]*regionStory
+	order    []*regionStory
 }
 
 type regionKey struct {
@@ -244,7 +245,12 @@ func (w *diagnosisText) close() error {
 	fmt.Fprintln(t, "region\tfrom (UTC)\tto (UTC)\tintervals\tworst\tmean %\tlinks\tcause\tconfidence\taccused")
 	for _, s := range w.order {
 		usual := s.usual()
-		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%s\t%.1f\t%d\t%s\t%s\t%s\n", s.key.id, s.from.Time().Format(time.DateTime), s.to.Time().Format(time.TimeOnly), s.intervals,
+		from, to := s.from.Time(), s.to.Time().Add(w.interval)
+		layout := time.TimeOnly
+		if from.Truncate(24*time.Hour) != to.Truncate(24*time.Hour) {
+			layout = time.DateTime
+		}
+		fmt.Fprintf(t, "%d\t%s\t%s\t%d\t%s\t%.1f\t%d\t%s\t%s\t%s\n", s.key.id, from.Format(time.DateTime), to.Format(layout), s.intervals,
 			s.worst.Severity, s.worst.Mean, len(s.worst.Links), causeWords(usual.Cause.Class), cmp.Or(confidenceText(usual.Cause, ""), "-"), cmp.Or(accusedOf(usual), "-"))
 	}
 	return cmp.Or(t.Flush(), w.out.Flush())

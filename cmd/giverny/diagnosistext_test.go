@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -143,5 +144,24 @@ func TestNamesDoNotReachTheTerminal(t *testing.T) {
 	}
 	if w.out.Flush(); strings.ContainsAny(b.String(), "\x1b\u202e") || !strings.Contains(b.String(), "leaf?[31m?") {
 		t.Errorf("%q", b.String())
+	}
+}
+
+// TestTheTableHasTheEndOfARegion: a region ends with its last interval, and has a date if that is another day.
+func TestTheTableHasTheEndOfARegion(t *testing.T) {
+	for _, c := range []struct {
+		first, last int64
+		want        string
+	}{{0, 120, "1970-01-01 00:00:00  00:03:00 "}, {0, 86400 - 120, "1970-01-01 00:00:00  23:59:00 "}, {86400 - 60, 3 * 86400, "1970-01-01 23:59:00  1970-01-04 00:01:00 "}} {
+		var b bytes.Buffer
+		w := newDiagnosisWriter(&b, false, time.Minute)
+		for _, second := range []int64{c.first, c.last} {
+			if err := w.write([]schema.Diagnosis{verdictOf(second, schema.High, 50, schema.CauseUnknown)}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.close(); err != nil || !strings.Contains(b.String(), c.want) {
+			t.Errorf("want %q, %v:\n%s", c.want, err, b.String())
+		}
 	}
 }

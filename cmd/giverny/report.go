@@ -50,9 +50,6 @@ out where the configuration has one.`,
 				return err
 			}
 			made, err := app.New(cfg, version, log).Report(cmd.Context(), entry.Name, span, entry.Interval())
-			if errors.Is(err, report.ErrNothing) {
-				return fmt.Errorf("report on fabric %q from %s to %s: %w; check the time span (UTC) and whether the fabric had this name then", entry.Name, span.From, span.To, err)
-			}
 			if err != nil {
 				return err
 			}

@@ -256,7 +256,7 @@ func TestGaps(t *testing.T) {
 	if err != nil || len(o.results) != 9 {
 		t.Fatalf("%d intervals, %v", len(o.results), err)
 	}
-	if len(o.notes) != 6 || o.notes[0] != "links.csv: no links from 2026-01-05T00:01:00Z to 2026-01-05T00:02:00Z (1 intervals)" || o.notes[5] != "more gaps between intervals are not listed" {
+	if len(o.notes) != 6 || o.notes[0] != "links.csv: no links from 2026-01-05T00:01:00Z to 2026-01-05T00:02:00Z (1 interval)" || o.notes[5] != "more gaps between intervals are not listed" {
 		t.Errorf("notes %q", o.notes)
 	}
 }

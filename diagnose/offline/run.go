@@ -6,6 +6,7 @@ import (
 
 	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/collectors/nodes"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkscsv"
 	"github.com/giverny/giverny/topology"
@@ -131,7 +132,7 @@ func (r *reading) follows(name string, in schema.Interval, before int64) error {
 		}
 		return fmt.Errorf("%w: give --interval %v if that is their length", err, time.Duration(step))
 	case step > in.DurationNanos:
-		r.note("gaps between intervals", "%s: no links from %s to %s (%d intervals)", name, schema.Instant(before+in.DurationNanos), at, step/in.DurationNanos-1)
+		r.note("gaps between intervals", "%s: no links from %s to %s (%s)", name, schema.Instant(before+in.DurationNanos), at, plural.Count(int(step/in.DurationNanos-1), "interval", "intervals"))
 	}
 	return nil
 }

@@ -12,28 +12,75 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
+// StoredDiagnoses are the diagnoses of a span, and of how many of its stored intervals the network's state is known: in
+// the others data were missing, which does not mean that there was no congestion.
+type StoredDiagnoses struct {
+	Found            []schema.Diagnosis
+	Intervals, Known int
+}
+
 // Diagnoses reads the diagnoses stored for a fabric's intervals that start in a span: those of one region or, if
-// it is 0, of all. It is an error if nothing is stored for the span, or for the region in it: that does not mean
-// that there was no congestion.
-func (p *Process) Diagnoses(ctx context.Context, fabric string, span read.Span, region uint64) (found []schema.Diagnosis, err error) {
+// it is 0, of all. It is an error if nothing is stored for the span, if the state is unknown in all of it, or if
+// nothing is stored for the region: that does not mean that there was no congestion.
+func (p *Process) Diagnoses(ctx context.Context, fabric string, span read.Span, region uint64) (d StoredDiagnoses, err error) {
 	if err := p.useStoreBeside(); err != nil {
-		return nil, err
+		return d, err
 	}
 	err = p.withStore(ctx, func(ctx context.Context) error {
 		model := read.New(p.db)
-		if found, err = model.Diagnoses(ctx, fabric, span, region); err != nil || len(found) > 0 {
+		if d.Found, err = model.Diagnoses(ctx, fabric, span, region); err != nil || region != 0 && len(d.Found) > 0 {
 			return err
 		}
-		last, err := model.StoredAt(ctx, fabric, span.To-1)
-		switch {
-		case errors.Is(err, read.ErrNotFound), err == nil && schema.Instant(last.StartNanos) < span.From:
-			return fmt.Errorf("nothing is stored for fabric %s in that time; check the time span (UTC) and whether the fabric had this name then", fabric)
-		case err == nil && region != 0:
-			return fmt.Errorf("no diagnosis of region %d of fabric %s is stored in that time", region, fabric)
+		versions, err := model.Completeness(ctx, fabric, span)
+		if err != nil {
+			return err
 		}
-		return err
+		for _, v := range versions {
+			d.Intervals += v.Intervals
+			d.Known += v.Known
+		}
+		switch {
+		case len(d.Found) > 0:
+			return nil
+		case d.Intervals == 0:
+			return nothingStored(ctx, model, fabric)
+		case region != 0:
+			return fmt.Errorf("no diagnosis of region %d of fabric %s is stored in that time", region, fabric)
+		case d.Known == 0:
+			return stateUnknown(ctx, model, fabric, span)
+		}
+		return nil
 	})
-	return found, err
+	return d, err
+}
+
+// nothingStored returns the error for a span without a stored interval. It names the span that has some.
+func nothingStored(ctx context.Context, model *read.Model, fabric string) error {
+	first, err := model.FirstStored(ctx, fabric)
+	if errors.Is(err, read.ErrNotFound) {
+		return fmt.Errorf("nothing is stored for fabric %s; check whether the fabric had this name then", fabric)
+	}
+	if err != nil {
+		return err
+	}
+	last, err := model.LastStored(ctx, fabric)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("nothing is stored for fabric %s in that time; its first stored interval starts at %s, the newest at %s", fabric, first, schema.Instant(last.StartNanos))
+}
+
+// stateUnknown returns the error for a span in which no interval has a known state, with the reason of the last one.
+func stateUnknown(ctx context.Context, model *read.Model, fabric string, span read.Span) error {
+	last, err := model.StoredAt(ctx, fabric, span.To-1)
+	if err != nil {
+		return err
+	}
+	reason := ""
+	if last.Unknown != nil {
+		reason = fmt.Sprintf(" (%s)", last.Unknown.Reason)
+	}
+	return fmt.Errorf("the state of fabric %s is unknown in that time%s: data are missing, so regions may have been missed", fabric, reason)
 }
 
 // leaveTime is how long a process that is stopping may take to release its store to a command that reads it.

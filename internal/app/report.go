@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/giverny/giverny/report"
@@ -9,13 +10,17 @@ import (
 	"github.com/giverny/giverny/store/read"
 )
 
-// Report creates the congestion report of a fabric for a span from stored results.
+// Report creates the congestion report of a fabric for a span from stored results. It is an error if the span has none.
 func (p *Process) Report(ctx context.Context, fabric string, span read.Span, interval time.Duration) (made *report.Report, err error) {
 	if err := p.useStoreBeside(); err != nil {
 		return nil, err
 	}
 	err = p.withStore(ctx, func(ctx context.Context) error {
-		made, err = report.Make(ctx, read.New(p.db), fabric, span, interval, schema.Instant(time.Now().UnixNano()))
+		model := read.New(p.db)
+		made, err = report.Make(ctx, model, fabric, span, interval, schema.Instant(time.Now().UnixNano()))
+		if errors.Is(err, report.ErrNothing) {
+			return nothingStored(ctx, model, fabric)
+		}
 		return err
 	})
 	return made, err

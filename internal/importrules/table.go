@@ -96,7 +96,7 @@ var Architecture = []Row{
 	{Package: "segment/bench", May: []string{"simulate/fluid", "simulate/packet", "simulate/routing", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 	{Package: "segment/bench/cmd", May: []string{"internal/table", "segment", "segment/bench", "segment/tracking", "topology"}},
 	{Package: "linkhealth", May: []string{"internal/codec", "topology"}, Tests: []string{"collectors/collectortest", "collectors/perfquery", "ingest/window"}, Kind: Pure},
-	{Package: "diagnose/offline", May: []string{"analysis", "collectors/jobline", "collectors/nodes", "internal/csvfault", "segment/linkscsv", "topology"}, Kind: Pure},
+	{Package: "diagnose/offline", May: []string{"analysis", "collectors/jobline", "collectors/nodes", "internal/csvfault", "internal/plural", "segment/linkscsv", "topology"}, Kind: Pure},
 	{Package: "diagnose/bench", May: []string{"ingest/window", "segment", "segment/tracking", "simulate/scenario", "simulate/telemetry", "topology"}, Tests: []string{"diagnose"}, Kind: Pure},
 	{Package: "diagnose/bench/cmd", May: []string{"diagnose", "diagnose/bench", "internal/table"}},
 	{Package: "diagnose/correlation", Kind: Pure},

@@ -51,7 +51,7 @@ const ms = (nanos: number) => `${(nanos / 1e6).toPrecision(3)} ms`;
 const most = 500, mostAsked = 1000; // that are listed, and that the server gives
 
 function listed(app: App, list: Collective[], said: string): HTMLElement[] {
-  if (!list.length) return [h("p", null, `No collective was diagnosed in the ${said}. `, h("code", null, "giverny collective publish --job ID --format FORMAT DIR"), " diagnoses the records of a job's collectives and sends the result here.")];
+  if (!list.length) return [h("p", null, `No diagnosed collective ran in the ${said}. `, h("code", null, "giverny collective publish --job ID DIR"), " diagnoses the records of a job's collectives and sends the result here.")];
   const slow = list.filter((c) => c.culprits.length > 0).length;
   const rows = list.slice(0, most).map((c) => {
     const worst = c.culprits[0];
