@@ -1,0 +1,255 @@
+package trees
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+// hostExchanges are exchanges known by their hosts alone: nearly all hosts of a leaf wait, and pass more than the stalled
+// links that they may wait for. So they wait for ports that are full but not stalled, and no such port is a sink: beside
+// trees, back pressure gives the hosts to these. If that happened, the hosts are taken off the readings, trees are
+// searched in the rest, and what remains of such leaves is the exchange's.
+type hostExchanges struct {
+	leaves  []hostLeaf
+	all     []hostExchange
+	of      []int32     // by device: a leaf's exchange, or noExchange
+	counts  []hostCount // by exchange, of one region
+	waiting []float64   // by device: share of its hosts that wait
+	rest    []float32
+	links   []layerLink // links of regions that belong to an exchange
+}
+
+// hostLeaf is a leaf nearly all of whose hosts wait.
+type hostLeaf struct {
+	device, below int32
+	mean, spread  float64 // of its stalled hosts, percent
+}
+
+// hostExchange is a set of such leaves at one level below the same switches.
+type hostExchange struct {
+	leaves, hosts int     // number
+	mean, spread  float64 // of the leaves
+	most          int     // of its hosts in one region
+	few           bool    // that region has other sources
+	isTaken       bool    // its hosts were divided among trees, or joined with one
+}
+
+// hostCount counts a region's links from hosts of an exchange, or of its links of a kind those at the exchange's leaves.
+type hostCount struct{ hosts, ups, ends int }
+
+const (
+	noExchange = int32(-1)
+	// A leaf of which less than that share of its hosts wait has sources of a tree. More than fewSources of a region's
+	// hosts there show that it is more than an exchange of whole leaves.
+	wholeLeaf, fewSources = .65, .05
+	// A region of the rest is an exchange's if that share of its uplinks begin at the exchange's leaves, and at most
+	// that share of its links come from hosts.
+	mostWithin, mostHosts = .8, .3
+)
+
+// find finds the exchanges whose hosts are divided among regions, or joined with other sources; it leaves the readings
+// without these in rest, and reports whether there are any.
+func (e *hostExchanges) find(m *Method, out *linkset.Groups) bool {
+	e.listLeaves(m)
+	if len(e.leaves) < fewestLeaves {
+		return false
+	}
+	e.group(m)
+	e.compare(m, out)
+	isAny := false
+	for k := range e.all {
+		x := &e.all[k]
+		x.isTaken = x.leaves >= fewestLeaves && (x.few || float64(x.most) < nearlyAll*float64(x.hosts))
+		isAny = isAny || x.isTaken
+	}
+	if isAny {
+		e.takeOff(m)
+	}
+	return isAny
+}
+
+// listLeaves lists the leaves nearly all of whose hosts wait, and together pass more than all the stalled links that
+// leave it and one port more.
+func (e *hostExchanges) listLeaves(m *Method) {
+	e.leaves, e.waiting = e.leaves[:0], scratch.Slice(e.waiting, len(m.seen))
+	clear(e.waiting)
+	for d := range int32(len(m.seen)) {
+		if !m.waits.isLeaf(d) {
+			continue
+		}
+		measured, n, sum, squares := 0., 0., 0., 0.
+		for _, l := range m.waits.in.of(d) {
+			if !m.waits.fromHost(l) || m.values[l] == linkset.Missing {
+				continue
+			}
+			measured++
+			if i := m.node[l]; i >= 0 {
+				n, sum, squares = n+1, sum+m.stall[i], squares+m.stall[i]*m.stall[i]
+			}
+		}
+		e.waiting[d] = n / max(1, measured)
+		if n < minFeeders || n < nearlyAll*measured {
+			continue
+		}
+		passed := 100*n - sum - mostPortPasses
+		for _, i := range m.leaving.of(d) {
+			passed -= 100 - m.stall[i]
+		}
+		if mean := sum / n; passed > 0 {
+			e.leaves = append(e.leaves, hostLeaf{d, m.waits.below(d), mean, math.Sqrt(max(0, squares/n-mean*mean))})
+		}
+	}
+}
+
+// group makes exchanges of leaves below the same switches, in the order of their levels: a leaf belongs to the exchange
+// before if it differs from that by no more than their hosts do.
+func (e *hostExchanges) group(m *Method) {
+	name := m.waits.byName
+	slices.SortFunc(e.leaves, func(a, b hostLeaf) int {
+		return cmp.Or(cmp.Compare(a.below, b.below), cmp.Compare(a.mean, b.mean), cmp.Compare(name[a.device], name[b.device]))
+	})
+	e.all, e.of = e.all[:0], scratch.Slice(e.of, len(m.seen))
+	for d := range e.of {
+		e.of[d] = noExchange
+	}
+	for k, x := range e.leaves {
+		last := len(e.all) - 1
+		if k == 0 || e.leaves[k-1].below != x.below || x.mean-e.all[last].mean > pieceSpreads*math.Hypot(x.spread, e.all[last].spread) {
+			e.all = append(e.all, hostExchange{})
+			last++
+		}
+		y := &e.all[last]
+		n := float64(y.leaves)
+		y.mean, y.spread = (n*y.mean+x.mean)/(n+1), (n*y.spread+x.spread)/(n+1)
+		y.leaves++
+		e.of[x.device] = int32(last)
+	}
+}
+
+// compare finds, for each exchange, the region with most of its hosts.
+func (e *hostExchanges) compare(m *Method, out *linkset.Groups) {
+	for _, x := range e.leaves {
+		e.all[e.of[x.device]].hosts += countNodes(m, x.device)
+	}
+	for g := range out.Len() {
+		e.counts = scratch.Slice(e.counts, len(e.all))
+		clear(e.counts)
+		hosts, few := 0, 0
+		for _, l := range out.Group(g) {
+			if !m.waits.fromHost(int32(l)) {
+				continue
+			}
+			hosts++
+			leaf := m.waits.to[l]
+			if k := e.of[leaf]; k != noExchange {
+				e.counts[k].hosts++
+			} else if e.waiting[leaf] < wholeLeaf {
+				few++
+			}
+		}
+		for k, n := range e.counts {
+			if x := &e.all[k]; n.hosts > x.most {
+				x.most, x.few = n.hosts, float64(few) >= fewSources*float64(hosts)
+			}
+		}
+	}
+}
+
+// countNodes counts the stalled links from hosts into a leaf.
+func countNodes(m *Method, leaf int32) (n int) {
+	for _, i := range m.into.of(leaf) {
+		if m.fromHost(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// takeOff makes the hosts of the exchanges idle.
+func (e *hostExchanges) takeOff(m *Method) {
+	e.rest, e.links = append(e.rest[:0], m.values...), e.links[:0]
+	for _, x := range e.leaves {
+		k := e.of[x.device]
+		if !e.all[k].isTaken {
+			continue
+		}
+		for _, i := range m.into.of(x.device) {
+			if m.fromHost(i) {
+				e.rest[m.links[i]] = float32(m.noise.Mean)
+				e.links = append(e.links, layerLink{k, m.links[i]})
+			}
+		}
+	}
+}
+
+// emit appends a group for each exchange, with the regions of the rest that are part of it.
+func (e *hostExchanges) emit(m *Method, out *linkset.Groups) {
+	m.keep(out, func(_ int, region []schema.LinkID) bool {
+		k := e.exchangeOf(m, region)
+		if k == noExchange {
+			return true
+		}
+		for _, l := range region {
+			e.links = append(e.links, layerLink{k, int32(l)})
+		}
+		return false
+	})
+	slices.SortFunc(e.links, compareLayerLinks)
+	e.links = slices.Compact(e.links)
+	for i, x := range e.links {
+		out.Links = append(out.Links, schema.LinkID(x.link))
+		if i+1 == len(e.links) || e.links[i+1].layer != x.layer {
+			out.Ends = append(out.Ends, int32(len(out.Links)))
+			m.roots = append(m.roots, root{device: noDevice, link: schema.NoLink})
+		}
+	}
+}
+
+// exchangeOf is the exchange that a region of the rest is part of, or noExchange: it hardly has sources of its own, and
+// nearly all of its uplinks, or of its links if it has none, are at the exchange's leaves.
+func (e *hostExchanges) exchangeOf(m *Method, region []schema.LinkID) int32 {
+	w := m.waits
+	e.counts = scratch.Slice(e.counts, len(e.all)+1) // the last counts all
+	clear(e.counts)
+	all := &e.counts[len(e.all)]
+	for _, link := range region {
+		l := int32(link)
+		at := w.from[l]
+		if w.fromHost(l) {
+			all.hosts++
+			continue
+		}
+		if !w.isLeaf(at) {
+			at = w.to[l]
+		}
+		isUp := w.isUp(l)
+		all.ends++
+		if isUp {
+			all.ups++
+		}
+		if k := e.of[at]; k != noExchange && e.all[k].isTaken {
+			e.counts[k].ends++
+			if isUp {
+				e.counts[k].ups++
+			}
+		}
+	}
+	if float64(all.hosts) > mostHosts*float64(len(region)) {
+		return noExchange
+	}
+	for k, n := range e.counts[:len(e.all)] {
+		within, of := n.ups, all.ups
+		if of == 0 {
+			within, of = n.ends, all.ends
+		}
+		if within > 0 && float64(within) >= mostWithin*float64(of) {
+			return int32(k)
+		}
+	}
+	return noExchange
+}
