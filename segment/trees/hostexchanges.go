@@ -96,14 +96,33 @@ func (e *hostExchanges) listLeaves(m *Method) {
 		if n < minFeeders || n < nearlyAll*measured {
 			continue
 		}
-		passed := 100*n - sum - mostPortPasses
-		for _, i := range m.leaving.of(d) {
-			passed -= 100 - m.stall[i]
-		}
-		if mean := sum / n; passed > 0 {
+		if mean := sum / n; 100*n-sum > mostPortPasses+passedOn(m, d) && !waitUpwards(m, d) {
 			e.leaves = append(e.leaves, hostLeaf{d, m.waits.below(d), mean, math.Sqrt(max(0, squares/n-mean*mean))})
 		}
 	}
+}
+
+// passedOn is what the stalled links that leave a switch pass at most, in percent of a link's rate.
+func passedOn(m *Method, device int32) (sum float64) {
+	for _, i := range m.leaving.of(device) {
+		sum += 100 - m.stall[i]
+	}
+	return sum
+}
+
+// waitUpwards reports whether nearly all uplinks of a leaf stall, so that these alone may be why all its hosts wait.
+func waitUpwards(m *Method, leaf int32) bool {
+	measured, stalled := 0., 0.
+	for _, l := range m.waits.out.of(leaf) {
+		if !m.waits.isUp(l) || m.values[l] == linkset.Missing {
+			continue
+		}
+		measured++
+		if m.node[l] >= 0 {
+			stalled++
+		}
+	}
+	return stalled >= nearlyAll*measured
 }
 
 // group makes exchanges of leaves below the same switches, in the order of their levels: a leaf belongs to the exchange

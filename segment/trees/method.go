@@ -66,7 +66,7 @@ func (m *Method) Segment(values []float32, out *linkset.Groups) {
 		m.measure(rest)
 	}
 	m.findTrees(rest, out)
-	if m.exchanges.find(m, out) {
+	if m.layered && m.exchanges.find(m, out) {
 		out.Reset()
 		m.roots = m.roots[:0]
 		m.findTrees(m.exchanges.rest, out)
