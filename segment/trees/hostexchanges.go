@@ -19,15 +19,25 @@ type hostExchanges struct {
 	all     []hostExchange
 	of      []int32     // by device: a leaf's exchange, or noExchange
 	counts  []hostCount // by exchange, of one region
+	others  []hostLeaf  // leaves with sources of one region, of which few hosts wait
 	waiting []float64   // by device: share of its hosts that wait
 	rest    []float32
 	links   []layerLink // links of regions that belong to an exchange
 }
 
-// hostLeaf is a leaf nearly all of whose hosts wait.
+// hostLeaf is a leaf with stalled hosts.
 type hostLeaf struct {
-	device, below int32
-	mean, spread  float64 // of its stalled hosts, percent
+	device, below                int32
+	hosts, mean, spread, squares float64 // of the stalled hosts: number, percent; the sums until finish
+}
+
+func (x *hostLeaf) add(stall float64) {
+	x.hosts, x.mean, x.squares = x.hosts+1, x.mean+stall, x.squares+stall*stall
+}
+
+func (x *hostLeaf) finish() {
+	x.mean /= x.hosts
+	x.spread = math.Sqrt(max(0, x.squares/x.hosts-x.mean*x.mean))
 }
 
 // hostExchange is a set of such leaves at one level below the same switches.
@@ -82,22 +92,22 @@ func (e *hostExchanges) listLeaves(m *Method) {
 		if !m.waits.isLeaf(d) {
 			continue
 		}
-		measured, n, sum, squares := 0., 0., 0., 0.
+		x, measured := hostLeaf{device: d, below: m.waits.below(d)}, 0.
 		for _, l := range m.waits.in.of(d) {
 			if !m.waits.fromHost(l) || m.values[l] == linkset.Missing {
 				continue
 			}
 			measured++
 			if i := m.node[l]; i >= 0 {
-				n, sum, squares = n+1, sum+m.stall[i], squares+m.stall[i]*m.stall[i]
+				x.add(m.stall[i])
 			}
 		}
-		e.waiting[d] = n / max(1, measured)
-		if n < minFeeders || n < nearlyAll*measured {
+		e.waiting[d] = x.hosts / max(1, measured)
+		if x.hosts < minFeeders || x.hosts < nearlyAll*measured || waitUpwards(m, d) {
 			continue
 		}
-		if mean := sum / n; 100*n-sum > mostPortPasses+passedOn(m, d) && !waitUpwards(m, d) {
-			e.leaves = append(e.leaves, hostLeaf{d, m.waits.below(d), mean, math.Sqrt(max(0, squares/n-mean*mean))})
+		if x.finish(); x.hosts*(100-x.mean) > mostPortPasses+passedOn(m, d) {
+			e.leaves = append(e.leaves, x)
 		}
 	}
 }
@@ -146,19 +156,18 @@ func (e *hostExchanges) group(m *Method) {
 		n := float64(y.leaves)
 		y.mean, y.spread = (n*y.mean+x.mean)/(n+1), (n*y.spread+x.spread)/(n+1)
 		y.leaves++
+		y.hosts += int(x.hosts)
 		e.of[x.device] = int32(last)
 	}
 }
 
 // compare finds, for each exchange, the region with most of its hosts.
 func (e *hostExchanges) compare(m *Method, out *linkset.Groups) {
-	for _, x := range e.leaves {
-		e.all[e.of[x.device]].hosts += countNodes(m, x.device)
-	}
 	for g := range out.Len() {
 		e.counts = scratch.Slice(e.counts, len(e.all))
 		clear(e.counts)
-		hosts, few := 0, 0
+		e.others = e.others[:0]
+		hosts := 0
 		for _, l := range out.Group(g) {
 			if !m.waits.fromHost(int32(l)) {
 				continue
@@ -168,25 +177,41 @@ func (e *hostExchanges) compare(m *Method, out *linkset.Groups) {
 			if k := e.of[leaf]; k != noExchange {
 				e.counts[k].hosts++
 			} else if e.waiting[leaf] < wholeLeaf {
-				few++
+				e.addOther(leaf, m.stall[m.node[l]])
 			}
+		}
+		for k := range e.others {
+			e.others[k].finish()
 		}
 		for k, n := range e.counts {
 			if x := &e.all[k]; n.hosts > x.most {
-				x.most, x.few = n.hosts, float64(few) >= fewSources*float64(hosts)
+				x.most, x.few = n.hosts, e.countOthers(x) >= fewSources*float64(hosts)
 			}
 		}
 	}
 }
 
-// countNodes counts the stalled links from hosts into a leaf.
-func countNodes(m *Method, leaf int32) (n int) {
-	for _, i := range m.into.of(leaf) {
-		if m.fromHost(i) {
-			n++
+// addOther counts a link from a host to a leaf of which few hosts wait.
+func (e *hostExchanges) addOther(leaf int32, stall float64) {
+	k := slices.IndexFunc(e.others, func(x hostLeaf) bool { return x.device == leaf })
+	if k < 0 {
+		k = len(e.others)
+		e.others = append(e.others, hostLeaf{device: leaf})
+	}
+	e.others[k].add(stall)
+}
+
+// countOthers counts the hosts at other leaves of which few wait, without those of one leaf at the exchange's level: an
+// exchange may fill one more leaf in part.
+func (e *hostExchanges) countOthers(x *hostExchange) float64 {
+	all, level := 0., 0.
+	for _, y := range e.others {
+		all += y.hosts
+		if math.Abs(x.mean-y.mean) <= pieceSpreads*math.Hypot(x.spread, y.spread) {
+			level = max(level, y.hosts)
 		}
 	}
-	return n
+	return all - level
 }
 
 // takeOff makes the hosts of the exchanges idle.
