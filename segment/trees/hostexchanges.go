@@ -103,7 +103,7 @@ func (e *hostExchanges) listLeaves(m *Method) {
 			}
 		}
 		e.waiting[d] = x.hosts / max(1, measured)
-		if x.hosts < minFeeders || x.hosts < nearlyAll*measured || waitUpwards(m, d) {
+		if x.hosts < minFeeders || x.hosts < nearlyAll*measured || len(m.leaving.of(d)) == 0 && !m.restWaits(d) || waitUpwards(m, d) {
 			continue
 		}
 		if x.finish(); x.hosts*(100-x.mean) > mostPortPasses+passedOn(m, d) {
