@@ -103,10 +103,10 @@ func (e *hostExchanges) listLeaves(m *Method) {
 			}
 		}
 		e.waiting[d] = x.hosts / max(1, measured)
-		if x.hosts < minFeeders || x.hosts < nearlyAll*measured || len(m.leaving.of(d)) == 0 && !m.restWaits(d) || waitUpwards(m, d) {
+		if x.hosts < minFeeders || x.hosts < nearlyAll*measured || len(m.leaving.of(d)) == 0 && !m.restWaits(d) {
 			continue
 		}
-		if x.finish(); x.hosts*(100-x.mean) > mostPortPasses+passedOn(m, d) {
+		if x.finish(); x.hosts*(100-x.mean) > mostPortPasses+passedOn(m, d) && !waitUpwards(m, &x) {
 			e.leaves = append(e.leaves, x)
 		}
 	}
@@ -120,19 +120,20 @@ func passedOn(m *Method, device int32) (sum float64) {
 	return sum
 }
 
-// waitUpwards reports whether nearly all uplinks of a leaf stall, so that these alone may be why all its hosts wait.
-func waitUpwards(m *Method, leaf int32) bool {
-	measured, stalled := 0., 0.
-	for _, l := range m.waits.out.of(leaf) {
+// waitUpwards reports whether the hosts of a leaf may all wait for its uplinks: half of these or more stall, and about as
+// much as the hosts, or more.
+func waitUpwards(m *Method, x *hostLeaf) bool {
+	measured, stalled, sum := 0., 0., 0.
+	for _, l := range m.waits.out.of(x.device) {
 		if !m.waits.isUp(l) || m.values[l] == linkset.Missing {
 			continue
 		}
 		measured++
-		if m.node[l] >= 0 {
-			stalled++
+		if i := m.node[l]; i >= 0 {
+			stalled, sum = stalled+1, sum+m.stall[i]
 		}
 	}
-	return stalled >= nearlyAll*measured
+	return 2*stalled >= measured && sum >= aboutAsMuch*stalled*x.mean
 }
 
 // group makes exchanges of leaves below the same switches, in the order of their levels: a leaf belongs to the exchange

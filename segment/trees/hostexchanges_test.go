@@ -60,6 +60,7 @@ func TestHostsThatMayAllWaitForATree(t *testing.T) {
 		tree stalls.ByEnds
 	}{
 		{"all uplinks of the leaves stall", incastInto(12, 60, 8, 3, 5, 6, 9, 10).With(incastInto(12, 60, 8, 0, 1, 4, 7)).With(hostsOf(18, 8, 1, 4, 7))},
+		{"half of the uplinks stall, and more than the hosts", incastInto(12, 60, 5, 3, 5, 6, 9, 10).With(incastInto(12, 60, 5, 0, 1, 4, 7)).With(hostsOf(18, 8, 1, 4, 7))},
 		{"the hosts pass no more than the uplinks", incastInto(12, 90, 2, 3, 5, 6, 9, 10).With(incastInto(12, 90, 2, 8, 1, 4, 7))},
 	} {
 		got := segmenttest.Find(t, g, segmenttest.Overlapping(), c.tree.On(t, g).Noisy(.4, 1))
