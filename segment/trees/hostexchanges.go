@@ -10,16 +10,16 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// hostExchanges are exchanges known by their hosts alone: nearly all hosts of a leaf wait, and pass more than the stalled
-// links that they may wait for. So they wait for ports that are full but not stalled, and no such port is a sink: beside
-// trees, back pressure gives the hosts to these. If that happened, the hosts are taken off the readings, trees are
-// searched in the rest, and what remains of such leaves is the exchange's.
+// hostExchanges are exchanges known by their hosts: nearly all hosts of a leaf wait, and pass more than the stalled links
+// that they may wait for. So most of them wait for ports that are full but do not stall, of which no sink tells. Beside
+// trees, the hosts then go to the trees' regions. Such hosts are taken off the readings, trees are searched in the rest,
+// and what else begins at these leaves is the exchange's.
 type hostExchanges struct {
 	leaves  []hostLeaf
 	all     []hostExchange
 	of      []int32     // by device: a leaf's exchange, or noExchange
 	counts  []hostCount // by exchange, of one region
-	others  []hostLeaf  // leaves with sources of one region, of which few hosts wait
+	others  []hostLeaf  // leaves with hosts of one region of which few wait
 	waiting []float64   // by device: share of its hosts that wait
 	rest    []float32
 	links   []layerLink // links of regions that belong to an exchange
@@ -45,17 +45,17 @@ type hostExchange struct {
 	leaves, hosts int     // number
 	mean, spread  float64 // of the leaves
 	most          int     // of its hosts in one region
-	few           bool    // that region has other sources
-	isTaken       bool    // its hosts were divided among trees, or joined with one
+	hasOthers     bool    // that region has other sources
+	isTaken       bool    // its hosts are divided among regions, or joined with other sources
 }
 
-// hostCount counts a region's links from hosts of an exchange, or of its links of a kind those at the exchange's leaves.
+// hostCount counts, of the links of a region, those at leaves of an exchange: from hosts, up, and between switches.
 type hostCount struct{ hosts, ups, ends int }
 
 const (
 	noExchange = int32(-1)
-	// A leaf of which less than that share of its hosts wait has sources of a tree. More than fewSources of a region's
-	// hosts there show that it is more than an exchange of whole leaves.
+	// At a leaf of which less than that share of the hosts wait, they are a tree's sources. From fewSources of a region's
+	// hosts on, these show that it is more than an exchange.
 	wholeLeaf, fewSources = .65, .05
 	// A region of the rest is an exchange's if that share of its uplinks begin at the exchange's leaves, and at most
 	// that share of its links come from hosts.
@@ -74,7 +74,7 @@ func (e *hostExchanges) find(m *Method, out *linkset.Groups) bool {
 	isAny := false
 	for k := range e.all {
 		x := &e.all[k]
-		x.isTaken = x.leaves >= fewestLeaves && (x.few || float64(x.most) < nearlyAll*float64(x.hosts))
+		x.isTaken = x.leaves >= fewestLeaves && (x.hasOthers || float64(x.most) < nearlyAll*float64(x.hosts))
 		isAny = isAny || x.isTaken
 	}
 	if isAny {
@@ -186,7 +186,7 @@ func (e *hostExchanges) compare(m *Method, out *linkset.Groups) {
 		}
 		for k, n := range e.counts {
 			if x := &e.all[k]; n.hosts > x.most {
-				x.most, x.few = n.hosts, e.countOthers(x) >= fewSources*float64(hosts)
+				x.most, x.hasOthers = n.hosts, e.countOthers(x) >= fewSources*float64(hosts)
 			}
 		}
 	}
