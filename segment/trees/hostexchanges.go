@@ -185,9 +185,13 @@ func (e *hostExchanges) compare(m *Method, out *linkset.Groups) {
 			e.others[k].finish()
 		}
 		for k, n := range e.counts {
-			if x := &e.all[k]; n.hosts > x.most {
-				x.most, x.hasOthers = n.hosts, e.countOthers(x) >= fewSources*float64(hosts)
+			x := &e.all[k]
+			if n.hosts == 0 || n.hosts < x.most {
+				continue
 			}
+			hasOthers := e.countOthers(x) >= fewSources*float64(hosts)
+			x.hasOthers = hasOthers || n.hosts == x.most && x.hasOthers // of equal regions, in any order
+			x.most = n.hosts
 		}
 	}
 }
