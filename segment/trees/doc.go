@@ -68,5 +68,17 @@
 //	deadends.go          links that lead away from a root, and
 //	pieces.go            small pieces that nothing connects
 //
+//	7. On two levels: which hosts wait for ports of an exchange that do not stall? If regions divide them, or join them
+//	with other sources, steps 1 to 6 are repeated without them.
+//	hostexchanges.go     exchanges known by all hosts of their leaves
+//
+// An exchange is found in one of four ways, by what of it stalls:
+//
+//	a layer              all spines: its leaves send at one level and receive at one level (layers.go, before trees)
+//	a level exchange     links that wait at its leaves: these are level and share their sources (exchanges.go; joins.go
+//	                     has the rules where they are not level)
+//	an exchanging region hosts or uplinks, and nothing that they wait for: its leaves send alike (exchanging.go)
+//	a host exchange      the same, but beside trees whose uplinks its hosts may wait for, too (hostexchanges.go)
+//
 // deviations.go has medians and spreads.
 package trees

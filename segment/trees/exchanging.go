@@ -11,7 +11,7 @@ import (
 )
 
 // exchanging is a region whose leaves send as those of an exchange: all their hosts or all their uplinks wait, and no
-// visible port explains it. They wait for ports that are full but not stalled.
+// visible port explains it. They wait for ports that are full but not stalled. Beside trees see hostExchanges.
 type exchanging struct {
 	patch, below int32   // below: see the method below
 	mean, error  float64 // of the links from hosts, percent, with its standard error

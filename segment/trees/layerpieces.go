@@ -21,7 +21,7 @@ const (
 func (y *layers) joinPieces(m *Method, values []float32, out *linkset.Groups) {
 	y.inRegion = scratch.Slice(y.inRegion, len(values))
 	clear(y.inRegion)
-	y.keep(m, out, func(g int, region []schema.LinkID) bool {
+	m.keep(out, func(g int, region []schema.LinkID) bool {
 		if m.roots[g].link != schema.NoLink {
 			return true
 		}

@@ -230,7 +230,7 @@ func (y *layers) emit(m *Method, values []float32, least int, out *linkset.Group
 
 // dropDust drops regions that are only the variation of layers.
 func (y *layers) dropDust(m *Method, values []float32, out *linkset.Groups) {
-	y.keep(m, out, func(_ int, links []schema.LinkID) bool {
+	m.keep(out, func(_ int, links []schema.LinkID) bool {
 		n, read, left := 0, 0., 0.
 		for _, l := range links {
 			if y.layerOf[l] != noLayer {
@@ -240,18 +240,4 @@ func (y *layers) dropDust(m *Method, values []float32, out *linkset.Groups) {
 		}
 		return float64(n) < dustShare*float64(len(links)) || left > mostDust*read
 	})
-}
-
-// keep keeps the groups, with their roots, for which keeps holds.
-func (y *layers) keep(m *Method, out *linkset.Groups, keeps func(g int, links []schema.LinkID) bool) {
-	links, groups, begin := 0, 0, int32(0)
-	for g, end := range out.Ends {
-		if group := out.Links[begin:end]; keeps(g, group) {
-			links += copy(out.Links[links:], group)
-			out.Ends[groups], m.roots[groups] = int32(links), m.roots[g]
-			groups++
-		}
-		begin = end
-	}
-	out.Links, out.Ends, m.roots = out.Links[:links], out.Ends[:groups], m.roots[:groups]
 }

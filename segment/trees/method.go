@@ -8,13 +8,14 @@ import (
 // Method finds congestion trees on a graph of directed links, in the steps of the package comment.
 type Method struct {
 	trees
-	noiseOf NoiseEstimator
-	sinks   sinks
-	causes  causes
-	shares  shares
-	patches patches
-	layers  layers
-	roots   []root // by group of the last step
+	noiseOf   NoiseEstimator
+	sinks     sinks
+	causes    causes
+	shares    shares
+	patches   patches
+	layers    layers
+	roots     []root // by group of the last step
+	exchanges hostExchanges
 
 	minMean  float64
 	minLinks int // 0: as many as chance does not make
@@ -65,6 +66,12 @@ func (m *Method) Segment(values []float32, out *linkset.Groups) {
 		m.measure(rest)
 	}
 	m.findTrees(rest, out)
+	if m.layered && m.exchanges.find(m, out) {
+		out.Reset()
+		m.roots = m.roots[:0]
+		m.findTrees(m.exchanges.rest, out)
+		m.exchanges.emit(m, out)
+	}
 	m.layers.emit(m, values, max(m.minLinks, FewestLinks), out)
 }
 

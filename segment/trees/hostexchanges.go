@@ -1,0 +1,304 @@
+package trees
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+// hostExchanges are exchanges known by their hosts: nearly all hosts of a leaf wait, and pass more than the stalled links
+// that they may wait for. So most of them wait for ports that are full but do not stall, of which no sink tells. Beside
+// trees, the hosts then go to the trees' regions. Such hosts are taken off the readings, trees are searched in the rest,
+// and what else begins at these leaves is the exchange's.
+type hostExchanges struct {
+	leaves  []hostLeaf
+	all     []hostExchange
+	of      []int32     // by device: a leaf's exchange, or noExchange
+	counts  []hostCount // by exchange, of one region
+	others  []hostLeaf  // leaves with hosts of one region of which few wait
+	waiting []float64   // by device: share of its hosts that wait
+	rest    []float32
+	links   []layerLink // links of regions that belong to an exchange
+}
+
+// hostLeaf is a leaf with stalled hosts.
+type hostLeaf struct {
+	device, below                int32
+	hosts, mean, spread, squares float64 // of the stalled hosts: number, percent; the sums until finish
+}
+
+func (x *hostLeaf) add(stall float64) {
+	x.hosts, x.mean, x.squares = x.hosts+1, x.mean+stall, x.squares+stall*stall
+}
+
+func (x *hostLeaf) finish() {
+	x.mean /= x.hosts
+	x.spread = math.Sqrt(max(0, x.squares/x.hosts-x.mean*x.mean))
+}
+
+// hostExchange is a set of such leaves at one level below the same switches.
+type hostExchange struct {
+	leaves, hosts int     // number
+	mean, spread  float64 // of the leaves
+	most          int     // of its hosts in one region
+	hasOthers     bool    // that region has other sources
+	isTaken       bool    // its hosts are divided among regions, or joined with other sources
+}
+
+// hostCount counts, of the links of a region, those at leaves of an exchange: from hosts, up, and between switches.
+type hostCount struct{ hosts, ups, ends int }
+
+const (
+	noExchange = int32(-1)
+	// At a leaf of which less than that share of the hosts wait, they are a tree's sources. From fewSources of a region's
+	// hosts on, these show that it is more than an exchange.
+	wholeLeaf, fewSources = .65, .05
+	// A region of the rest is an exchange's if that share of its uplinks begin at the exchange's leaves, and at most
+	// that share of its links come from hosts.
+	mostWithin, mostHosts = .8, .3
+)
+
+// find finds the exchanges whose hosts are divided among regions, or joined with other sources; it leaves the readings
+// without these in rest, and reports whether there are any.
+func (e *hostExchanges) find(m *Method, out *linkset.Groups) bool {
+	e.listLeaves(m)
+	if len(e.leaves) < fewestLeaves {
+		return false
+	}
+	e.group(m)
+	e.compare(m, out)
+	isAny := false
+	for k := range e.all {
+		x := &e.all[k]
+		x.isTaken = x.leaves >= fewestLeaves && (x.hasOthers || float64(x.most) < nearlyAll*float64(x.hosts))
+		isAny = isAny || x.isTaken
+	}
+	if isAny {
+		e.takeOff(m)
+	}
+	return isAny
+}
+
+// listLeaves lists the leaves nearly all of whose hosts wait, and together pass more than all the stalled links that
+// leave it and one port more.
+func (e *hostExchanges) listLeaves(m *Method) {
+	e.leaves, e.waiting = e.leaves[:0], scratch.Slice(e.waiting, len(m.seen))
+	clear(e.waiting)
+	for d := range int32(len(m.seen)) {
+		if !m.waits.isLeaf(d) {
+			continue
+		}
+		x, measured := hostLeaf{device: d, below: m.waits.below(d)}, 0.
+		for _, l := range m.waits.in.of(d) {
+			if !m.waits.fromHost(l) || m.values[l] == linkset.Missing {
+				continue
+			}
+			measured++
+			if i := m.node[l]; i >= 0 {
+				x.add(m.stall[i])
+			}
+		}
+		e.waiting[d] = x.hosts / max(1, measured)
+		if x.hosts < minFeeders || x.hosts < nearlyAll*measured || len(m.leaving.of(d)) == 0 && !m.restWaits(d) {
+			continue
+		}
+		if x.finish(); x.hosts*(100-x.mean) > mostPortPasses+passedOn(m, d) && !waitUpwards(m, &x) {
+			e.leaves = append(e.leaves, x)
+		}
+	}
+}
+
+// passedOn is what the stalled links that leave a switch pass at most, in percent of a link's rate.
+func passedOn(m *Method, device int32) (sum float64) {
+	for _, i := range m.leaving.of(device) {
+		sum += 100 - m.stall[i]
+	}
+	return sum
+}
+
+// waitUpwards reports whether the hosts of a leaf may all wait for its uplinks: half of these or more stall, and about as
+// much as the hosts, or more.
+func waitUpwards(m *Method, x *hostLeaf) bool {
+	measured, stalled, sum := 0., 0., 0.
+	for _, l := range m.waits.out.of(x.device) {
+		if !m.waits.isUp(l) || m.values[l] == linkset.Missing {
+			continue
+		}
+		measured++
+		if i := m.node[l]; i >= 0 {
+			stalled, sum = stalled+1, sum+m.stall[i]
+		}
+	}
+	return 2*stalled >= measured && sum >= aboutAsMuch*stalled*x.mean
+}
+
+// group makes exchanges of leaves below the same switches, in the order of their levels: a leaf belongs to the exchange
+// before if it differs from that by no more than their hosts do.
+func (e *hostExchanges) group(m *Method) {
+	name := m.waits.byName
+	slices.SortFunc(e.leaves, func(a, b hostLeaf) int {
+		return cmp.Or(cmp.Compare(a.below, b.below), cmp.Compare(a.mean, b.mean), cmp.Compare(name[a.device], name[b.device]))
+	})
+	e.all, e.of = e.all[:0], scratch.Slice(e.of, len(m.seen))
+	for d := range e.of {
+		e.of[d] = noExchange
+	}
+	for k, x := range e.leaves {
+		last := len(e.all) - 1
+		if k == 0 || e.leaves[k-1].below != x.below || x.mean-e.all[last].mean > pieceSpreads*math.Hypot(x.spread, e.all[last].spread) {
+			e.all = append(e.all, hostExchange{})
+			last++
+		}
+		y := &e.all[last]
+		n := float64(y.leaves)
+		y.mean, y.spread = (n*y.mean+x.mean)/(n+1), (n*y.spread+x.spread)/(n+1)
+		y.leaves++
+		y.hosts += int(x.hosts)
+		e.of[x.device] = int32(last)
+	}
+}
+
+// compare finds, for each exchange, the region with most of its hosts.
+func (e *hostExchanges) compare(m *Method, out *linkset.Groups) {
+	for g := range out.Len() {
+		e.counts = scratch.Slice(e.counts, len(e.all))
+		clear(e.counts)
+		e.others = e.others[:0]
+		hosts := 0
+		for _, l := range out.Group(g) {
+			if !m.waits.fromHost(int32(l)) {
+				continue
+			}
+			hosts++
+			leaf := m.waits.to[l]
+			if k := e.of[leaf]; k != noExchange {
+				e.counts[k].hosts++
+			} else if e.waiting[leaf] < wholeLeaf {
+				e.addOther(leaf, m.stall[m.node[l]])
+			}
+		}
+		for k := range e.others {
+			e.others[k].finish()
+		}
+		for k, n := range e.counts {
+			x := &e.all[k]
+			if n.hosts == 0 || n.hosts < x.most {
+				continue
+			}
+			hasOthers := e.countOthers(x) >= fewSources*float64(hosts)
+			x.hasOthers = hasOthers || n.hosts == x.most && x.hasOthers // of equal regions, in any order
+			x.most = n.hosts
+		}
+	}
+}
+
+// addOther counts a link from a host to a leaf of which few hosts wait.
+func (e *hostExchanges) addOther(leaf int32, stall float64) {
+	k := slices.IndexFunc(e.others, func(x hostLeaf) bool { return x.device == leaf })
+	if k < 0 {
+		k = len(e.others)
+		e.others = append(e.others, hostLeaf{device: leaf})
+	}
+	e.others[k].add(stall)
+}
+
+// countOthers counts the hosts at other leaves of which few wait, without those of one leaf at the exchange's level: an
+// exchange may fill one more leaf in part.
+func (e *hostExchanges) countOthers(x *hostExchange) float64 {
+	all, level := 0., 0.
+	for _, y := range e.others {
+		all += y.hosts
+		if math.Abs(x.mean-y.mean) <= pieceSpreads*math.Hypot(x.spread, y.spread) {
+			level = max(level, y.hosts)
+		}
+	}
+	return all - level
+}
+
+// takeOff makes the hosts of the exchanges idle.
+func (e *hostExchanges) takeOff(m *Method) {
+	e.rest, e.links = append(e.rest[:0], m.values...), e.links[:0]
+	for _, x := range e.leaves {
+		k := e.of[x.device]
+		if !e.all[k].isTaken {
+			continue
+		}
+		for _, i := range m.into.of(x.device) {
+			if m.fromHost(i) {
+				e.rest[m.links[i]] = float32(m.noise.Mean)
+				e.links = append(e.links, layerLink{k, m.links[i]})
+			}
+		}
+	}
+}
+
+// emit appends a group for each exchange, with the regions of the rest that are part of it.
+func (e *hostExchanges) emit(m *Method, out *linkset.Groups) {
+	m.keep(out, func(_ int, region []schema.LinkID) bool {
+		k := e.exchangeOf(m, region)
+		if k == noExchange {
+			return true
+		}
+		for _, l := range region {
+			e.links = append(e.links, layerLink{k, int32(l)})
+		}
+		return false
+	})
+	slices.SortFunc(e.links, compareLayerLinks)
+	e.links = slices.Compact(e.links)
+	for i, x := range e.links {
+		out.Links = append(out.Links, schema.LinkID(x.link))
+		if i+1 == len(e.links) || e.links[i+1].layer != x.layer {
+			out.Ends = append(out.Ends, int32(len(out.Links)))
+			m.roots = append(m.roots, root{device: noDevice, link: schema.NoLink})
+		}
+	}
+}
+
+// exchangeOf is the exchange that a region of the rest is part of, or noExchange: it hardly has sources of its own, and
+// nearly all of its uplinks, or of its links if it has none, are at the exchange's leaves.
+func (e *hostExchanges) exchangeOf(m *Method, region []schema.LinkID) int32 {
+	w := m.waits
+	e.counts = scratch.Slice(e.counts, len(e.all)+1) // the last counts all
+	clear(e.counts)
+	all := &e.counts[len(e.all)]
+	for _, link := range region {
+		l := int32(link)
+		at := w.from[l]
+		if w.fromHost(l) {
+			all.hosts++
+			continue
+		}
+		if !w.isLeaf(at) {
+			at = w.to[l]
+		}
+		isUp := w.isUp(l)
+		all.ends++
+		if isUp {
+			all.ups++
+		}
+		if k := e.of[at]; k != noExchange && e.all[k].isTaken {
+			e.counts[k].ends++
+			if isUp {
+				e.counts[k].ups++
+			}
+		}
+	}
+	if float64(all.hosts) > mostHosts*float64(len(region)) {
+		return noExchange
+	}
+	for k, n := range e.counts[:len(e.all)] {
+		within, of := n.ups, all.ups
+		if of == 0 {
+			within, of = n.ends, all.ends
+		}
+		if within > 0 && float64(within) >= mostWithin*float64(of) {
+			return int32(k)
+		}
+	}
+	return noExchange
+}

@@ -1,0 +1,92 @@
+package trees_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/segment/segmenttest"
+)
+
+// incastInto stalls the port of a leaf's first host, the links down to the leaf from some spines, and those by which
+// the first hosts of other leaves get there.
+func incastInto(leaf int, percent float32, spines, hosts int, from ...int) stalls.ByEnds {
+	name := fmt.Sprint("leaf", leaf)
+	s := stalls.ByEnds{{name, fmt.Sprint("host", 8*leaf)}: percent}
+	for spine := range spines {
+		s[[2]string{fmt.Sprint("spine", spine), name}] = percent
+		for _, source := range from {
+			s[[2]string{fmt.Sprint("leaf", source), fmt.Sprint("spine", spine)}] = percent
+		}
+	}
+	for _, source := range from {
+		for host := range hosts {
+			s[[2]string{fmt.Sprint("host", 8*source+host), fmt.Sprint("leaf", source)}] = percent
+		}
+	}
+	return s
+}
+
+// without leaves out the links of some hosts that s has, too.
+func without(s, hosts stalls.ByEnds) stalls.ByEnds {
+	out := stalls.ByEnds{}
+	for ends, v := range s {
+		if _, ok := hosts[ends]; !ok {
+			out[ends] = v
+		}
+	}
+	return out
+}
+
+// All hosts of a leaf wait, and pass more than its stalled uplinks: most do not wait for these, and are an exchange
+// beside the tree that two of the uplinks are part of. What is left that begins at the exchange's leaves alone is its own.
+func TestHostsThatPassMoreThanATreeAreAnExchange(t *testing.T) {
+	g := stalls.Fabric(t, sixteenLeaves)
+	leaves := []int{1, 2, 3, 4, 7, 8, 11}
+	exchange := hostsOf(30, 8, leaves...)
+	for _, leaf := range leaves {
+		exchange[[2]string{fmt.Sprint("leaf", leaf), "spine5"}] = 20
+	}
+	tree := without(incastInto(12, 45, 2, 3, 1, 2, 3, 4, 5, 6, 9, 10), exchange)
+	got := segmenttest.Find(t, g, segmenttest.Overlapping(), exchange.With(tree).On(t, g).Noisy(.4, 1))
+	wantRegions(t, "beside a tree", g, got, exchange, tree)
+}
+
+// The same hosts belong to a tree if it alone may be why they wait.
+func TestHostsThatMayAllWaitForATree(t *testing.T) {
+	g := stalls.Fabric(t, sixteenLeaves)
+	for _, c := range []struct {
+		name string
+		tree stalls.ByEnds
+	}{
+		{"all uplinks of the leaves stall", incastInto(12, 60, 8, 3, 5, 6, 9, 10).With(incastInto(12, 60, 8, 0, 1, 4, 7)).With(hostsOf(18, 8, 1, 4, 7))},
+		{"half of the uplinks stall, and more than the hosts", incastInto(12, 60, 5, 3, 5, 6, 9, 10).With(incastInto(12, 60, 5, 0, 1, 4, 7)).With(hostsOf(18, 8, 1, 4, 7))},
+		{"the hosts pass no more than the uplinks", incastInto(12, 90, 2, 3, 5, 6, 9, 10).With(incastInto(12, 90, 2, 8, 1, 4, 7))},
+	} {
+		got := segmenttest.Find(t, g, segmenttest.Overlapping(), c.tree.On(t, g).Noisy(.4, 1))
+		wantRegions(t, c.name, g, got, c.tree)
+	}
+}
+
+// An exchange that fills one more leaf in part stays one region.
+func TestExchangeMayFillALeafInPart(t *testing.T) {
+	g := stalls.Fabric(t, sixteenLeaves)
+	all := hostsOf(30, 8, 1, 4, 7).With(hostsOf(30, 4, 9)).With(waysUp(30, 9))
+	got := segmenttest.Find(t, g, segmenttest.Overlapping(), all.On(t, g).Noisy(.4, 1))
+	wantRegions(t, "a leaf in part", g, got, all)
+}
+
+// All hosts of a leaf but one may wait for that one, if nothing that leaves the leaf stalls.
+func TestHostsOfALeafMayWaitForTheOther(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:leaves=16,hosts=12,spines=8")
+	var want []stalls.ByEnds
+	all := stalls.ByEnds{}
+	for k, leaf := range []int{2, 9} {
+		s := stalls.ByEnds{}
+		for host := range 11 {
+			s[[2]string{fmt.Sprint("host", 12*leaf+host), fmt.Sprint("leaf", leaf)}] = float32(40 + 16*k + 3*host)
+		}
+		want, all = append(want, s), all.With(s)
+	}
+	wantRegions(t, "two receivers", g, segmenttest.Find(t, g, segmenttest.Overlapping(), all.On(t, g).Noisy(.4, 1)), want...)
+}
