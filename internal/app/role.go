@@ -123,6 +123,7 @@ func (parts *Parts) makeAgent() (err error) {
 	p.ops.AddCheck("records", parts.agent.accepted)
 	p.ops.AddState("spool", parts.agent.spoolState)
 	p.ops.AddState("sources", parts.agent.sourcesState)
+	p.ops.AddState("adapters", parts.agent.orders.reads.State)
 	for _, r := range parts.agent.feeds.runners() {
 		p.ops.AddState("feed "+r.Name(), r.State)
 	}
