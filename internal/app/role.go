@@ -243,7 +243,7 @@ func (parts *Parts) makeWatcher() (err error) {
 	kept := newKeptGraphs(&p.cfg, p.log)
 	for _, f := range parts.fabrics {
 		file := &topologyFile{fabric: f.Name, graph: f.Graph, read: func(previous *topology.Graph) (*topology.Graph, error) {
-			return config.ReadTopology(f.Topology, "", f.Name, previous, p.log)
+			return config.UpdateTopology(f.Fabric, previous, p.log)
 		}, keep: func(g *topology.Graph) { kept.keep(f.Topology, g) }}
 		if f.refused != nil {
 			file.refuse(f.refused)
