@@ -19,7 +19,7 @@ type Config struct {
 	PollTimeout time.Duration `yaml:"poll_timeout"`
 	// When this many devices hang in the kernel, no further device is read.
 	MaxStuck int `yaml:"max_stuck"`
-	// Time limit at shutdown for emitting the last batches, and for waiting for devices that hang.
+	// Time limit for emitting the batches of a poll, also at shutdown.
 	DrainTimeout time.Duration `yaml:"drain_timeout"`
 	// Devices read in parallel; set for each source.
 	Workers int `yaml:"-"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -75,18 +76,22 @@ func (p *Poller) Health() Health {
 	return p.health
 }
 
-// State says that the last poll found nothing to read; "" if it did, or if there was none yet.
+// State names the devices that hang, and says that the last poll found nothing to read;
+// "" if neither is so.
 func (p *Poller) State() string {
-	h := p.Health()
-	if h.LastPoll.IsZero() || h.Rows > 0 {
-		return ""
+	var parts []string
+	if names, since := p.readers.left(); len(names) > 0 {
+		parts = append(parts, Blocked(names, since))
 	}
-	return fmt.Sprintf("nothing read in the last poll: %s listed, %d failed", plural.Count(h.Devices, "device", "devices"), len(h.Failing))
+	if h := p.Health(); !h.LastPoll.IsZero() && h.Rows == 0 {
+		parts = append(parts, fmt.Sprintf("nothing read in the last poll: %s listed, %d failed", plural.Count(h.Devices, "device", "devices"), len(h.Failing)))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Run polls at every interval boundary until ctx ends. Polls never overlap: a boundary
 // that passes during a poll is skipped and counted. On cancel it emits what the current
-// poll has read, waits up to DrainTimeout for hanging devices, and returns nil.
+// poll has read, abandons devices that hang, and returns nil.
 func (p *Poller) Run(ctx context.Context) error {
 	defer p.drain()
 	for sleepUntilBoundary(ctx, p.cfg.Interval, p.between) {
@@ -112,8 +117,10 @@ func (p *Poller) Once(ctx context.Context) Health {
 	return p.Health()
 }
 
+// drain counts the devices that hang. It does not wait: every other read has returned,
+// and rows of a read that was abandoned are not used.
 func (p *Poller) drain() {
-	if left := p.readers.wait(p.cfg.DrainTimeout); len(left) > 0 {
+	if left, _ := p.readers.left(); len(left) > 0 {
 		p.metrics.abandoned.Add(float64(len(left)))
 		p.log.Warn("collectors: devices blocked in a read, abandoned", "devices", left)
 	}

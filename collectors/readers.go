@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,7 +17,6 @@ type readers struct {
 	collector string
 	cfg       Config
 	metrics   *pollerMetrics
-	wg        sync.WaitGroup // the reading goroutines
 
 	lock  sync.Mutex
 	stuck map[string]time.Time // guarded by lock: devices with an abandoned read, since when
@@ -78,14 +78,14 @@ func (r *readers) readOne(ctx context.Context, d Device, limit time.Duration) re
 	reading := r.acquire()
 	ended := make(chan error)         // unbuffered, so that the reader knows whether its rows were accepted
 	leftBehind := make(chan struct{}) // closed when the read is abandoned
-	r.wg.Go(func() {
+	go func() {
 		err := d.Read(deviceCtx, reading)
 		select {
 		case ended <- err:
 		case <-leftBehind:
 			r.comeBack(d.Name(), reading)
 		}
-	})
+	}()
 	err, returned := await(deviceCtx, ended)
 	if !returned {
 		r.leave(d.Name())
@@ -169,28 +169,11 @@ func (r *readers) release(reading *Reading) {
 	r.free = append(r.free, reading)
 }
 
-// wait waits up to limit for hanging devices and returns those that still hang.
-func (r *readers) wait(limit time.Duration) []string {
-	done := make(chan struct{})
-	go func() {
-		r.wg.Wait()
-		close(done)
-	}()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	select {
-	case <-done:
-		return nil
-	case <-timer.C:
-	}
+// left returns the devices that hang, in order, with the time since when.
+func (r *readers) left() (names []string, since map[string]time.Time) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	left := make([]string, 0, len(r.stuck))
-	for name := range r.stuck {
-		left = append(left, name)
-	}
-	slices.Sort(left)
-	return left
+	return slices.Sorted(maps.Keys(r.stuck)), maps.Clone(r.stuck)
 }
 
 // inventoryName is the device name of the listing, which can hang like a device.

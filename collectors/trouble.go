@@ -1,9 +1,12 @@
 package collectors
 
 import (
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 )
 
 // maxExamples bounds the devices named in a log line.
@@ -26,6 +29,18 @@ func (p *Poller) logFailing(failing map[string]Reason, errs map[Reason]error) {
 				"examples", names[:min(len(names), maxExamples)], "error", errs[reason])
 		}
 	}
+}
+
+// Blocked describes devices that hang in the kernel, for /-/ready.
+func Blocked(names []string, since map[string]time.Time) string {
+	var text []string
+	for _, name := range names[:min(len(names), maxExamples)] {
+		text = append(text, name+" since "+since[name].UTC().Format(time.RFC3339))
+	}
+	if more := len(names) - len(text); more > 0 {
+		text = append(text, fmt.Sprintf("and %d more", more))
+	}
+	return "blocked in a read: " + strings.Join(text, ", ")
 }
 
 // goodPolls is how many polls in a row without a failure count as a recovery (debounce).

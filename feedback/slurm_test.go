@@ -115,6 +115,16 @@ func TestSlurmRestartsAndOperatorsInterfere(t *testing.T) {
 	h.relieve(t)
 	awaitWeights(t, c, "1 7 1 1")
 	h.wantAudit(t, "release host1 done")
+	h.congest(t, schema.High, "host2")
+	awaitWeights(t, c, "1 7 500 1")
+	c.Output("scontrol", "update", "NodeName=host2", "Weight=2000") // raised by an operator: no relief waits for that to end
+	h.relieve(t)
+	h.await(t, "the release", func() bool { return strings.Contains(h.audited(), "release host2 done") })
+	awaitWeights(t, c, "1 7 2000 1")
+	if left := h.state(); left != "" {
+		t.Errorf("state after the release: %s", left)
+	}
+	c.Output("scontrol", "update", "NodeName=host2", "Weight=1")
 
 	c.StopController()
 	h.congest(t, schema.High, "host0")

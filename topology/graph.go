@@ -67,6 +67,7 @@ type PortLinks struct {
 // Graph is one version of a fabric. It is immutable and safe for concurrent use.
 type Graph struct {
 	fabric  string
+	source  string // name in the source; empty: it has none
 	version uint64
 	duplex  bool
 	grid    *Grid
@@ -98,6 +99,9 @@ type portRow struct {
 
 // Fabric is the name of the fabric (plane or rail).
 func (g *Graph) Fabric() string { return g.fabric }
+
+// SourceName is the name that the source gives the fabric, if it gives one, even where another name overrides it.
+func (g *Graph) SourceName() string { return g.source }
 
 // Version identifies the graph's content: it is a hash of everything in the graph,
 // including numbers, and of nothing else. The same fabric read again has the same

@@ -10,13 +10,15 @@ import (
 const coreLevel = 3
 
 // setLevels assigns level 0 to hosts, 1 to switches with hosts, and to the others their distance from those over links
-// that are up. Exception: switches beyond the cores that connect no switches not already connected below them are a pod
-// without hosts, whose levels decrease again from where it is attached. Devices with a level keep it.
+// that are up. Hosts that an earlier version had at a switch count too: they may be switched off. Exceptions: a switch on
+// two or more spines that connects none not already connected below them is a leaf without hosts, not a core; and switches
+// beyond the cores that connect no switches not already connected below them are a pod without hosts, whose levels
+// decrease again from where it is attached. Devices with a level keep it.
 func (b *Builder) setLevels() {
 	g := &b.g
 	peers := make([][]DeviceID, len(g.devices)) // switches, by what is cabled to them
 	for id, to := range g.to {
-		if from := g.from[id]; g.up[id] && g.devices[to].Kind == Switch {
+		if from := g.from[id]; (g.up[id] || g.devices[from].Kind == Host) && g.devices[to].Kind == Switch {
 			peers[from] = append(peers[from], to)
 		}
 	}
@@ -54,13 +56,19 @@ func (b *Builder) setLevels() {
 	}
 	down := map[DeviceID]bool{}
 	for _, d := range order {
-		if level[d] > coreLevel && len(below[d]) > 0 && (down[below[d][0]] || !joins(below, d)) {
+		beyond := level[d] > coreLevel && len(below[d]) > 0 || level[d] == coreLevel && several(below[d])
+		if beyond && (down[below[d][0]] || !joins(below, d)) {
 			level[d], down[d] = max(1, level[below[d][0]]-1), true
 		}
 	}
 	for d := range g.devices {
 		g.devices[d].Level = int8(min(level[d], math.MaxInt8))
 	}
+}
+
+// several reports whether a list, in which parallel cables repeat a switch, has more than one.
+func several(list []DeviceID) bool {
+	return slices.ContainsFunc(list, func(d DeviceID) bool { return d != list[0] })
 }
 
 // joins reports whether two of the switches below d have no common switch below them.

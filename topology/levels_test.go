@@ -95,3 +95,48 @@ func readYAML(t *testing.T, text string) *topology.Graph {
 	}
 	return g
 }
+
+// wire reads a fabric of cables, each "device peer"; names with h are hosts.
+func wire(t *testing.T, prev *topology.Graph, cables ...string) *topology.Graph {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("device,port,peer,peer_port,peer_kind\n")
+	for _, c := range cables {
+		device, peer, _ := strings.Cut(c, " ")
+		kind := "switch"
+		if peer[0] == 'h' {
+			kind = "host"
+		}
+		fmt.Fprintf(&text, "%s,to %s,%s,to %s,%s\n", device, peer, peer, device, kind)
+	}
+	g, _, err := topology.ReadCables(strings.NewReader(text.String()), "cables.csv", "", prev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// A leaf is a leaf before its hosts are cabled, after they are, and while they are switched off.
+func TestLevelOfALeafWithoutHosts(t *testing.T) {
+	twoTier := []string{"leaf0 spine0", "leaf0 spine1", "leaf1 spine0", "leaf1 spine1", "leaf0 h0"}
+	pods := []string{"leaf0 agg0", "leaf0 agg1", "leaf1 agg0", "leaf1 agg1", "leaf2 agg2", "leaf2 agg3", "leaf0 h0", "leaf2 h2",
+		"core0 agg0", "core0 agg2", "core1 agg1", "core1 agg3"}
+	oneSpine := []string{"leaf0 spine0", "leaf1 spine0", "leaf0 h0", "leaf1 h1"}
+	level := map[string]int8{"leaf": 1, "spin": 2, "aggi": 2, "agg0": 2, "agg1": 2, "agg2": 2, "agg3": 2, "core": 3}
+	check := func(name string, g *topology.Graph) {
+		t.Helper()
+		for d := range topology.DeviceID(g.NumDevices()) {
+			if got := g.Device(d); got.Kind == topology.Switch && got.Level != level[got.Name[:4]] {
+				t.Errorf("%s: %s has level %d", name, got.Name, got.Level)
+			}
+		}
+	}
+	bare := wire(t, nil, twoTier...)
+	check("two tiers, leaf1 without hosts", bare)
+	check("then with", wire(t, bare, append(twoTier, "leaf1 h1")...))
+	check("pods, leaf1 without hosts", wire(t, nil, pods...))
+	check("a pod without hosts", wire(t, nil, append(pods[:7:7], pods[8:]...)...))
+	before := wire(t, nil, oneSpine...)
+	check("one spine", before)
+	check("whose leaf1 has its hosts off", wire(t, before, oneSpine[:3]...))
+}

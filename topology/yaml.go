@@ -118,7 +118,7 @@ func ReadYAML(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, 
 	if prev != nil {
 		b = NewVersion(prev)
 	}
-	b.g.duplex = y.Duplex
+	b.g.source, b.g.duplex = y.Fabric, y.Duplex
 	if y.Grid != nil {
 		b.SetGrid(Grid{y.Grid.Dims, y.Grid.Wrap})
 	}

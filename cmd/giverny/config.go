@@ -11,10 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/internal/app"
-	"github.com/giverny/giverny/internal/config"
-	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/plural"
-	"github.com/giverny/giverny/topology"
 )
 
 func newConfig(g *globals) *cobra.Command {
@@ -42,7 +39,7 @@ and no file is created.`,
 					return err
 				}
 			}
-			err = errors.Join(checkNames(cfg.Fabrics), app.New(cfg, version, log).Check(fabrics))
+			err = app.New(cfg, version, log).Check(fabrics)
 			missing, doubts := cfg.Needs()
 			if doubts = cfg.Located(doubts, os.Environ()); doubts != nil {
 				for _, doubt := range strings.Split(doubts.Error(), "\n") {
@@ -73,22 +70,6 @@ func notIn(err, more error) error {
 		}
 	}
 	return errors.Join(fresh...)
-}
-
-// checkNames compares the fabrics' names with those in their files: a file imported
-// under another name probably describes another fabric.
-func checkNames(fabrics []config.Fabric) error {
-	var f faults.List
-	for i, fabric := range fabrics {
-		graph, err := config.LoadTopology(config.Fabric{Topology: fabric.Topology}, slog.New(slog.DiscardHandler))
-		if err != nil || topology.IsSpec(fabric.Topology) {
-			continue // reported already, or without a name
-		}
-		if name := graph.Fabric(); name != topology.DefaultFabric && name != fabric.Name {
-			f.Add(fmt.Sprintf("fabrics.%d (%s).name", i, fabric.Name), "%s names this fabric %q; use one name, here or with giverny topology import --fabric", fabric.Topology, name)
-		}
-	}
-	return f.Err()
 }
 
 // quiet returns a logger that drops records below warn.

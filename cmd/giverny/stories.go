@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/ingest/emitter"
-	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/scenario"
@@ -36,12 +36,8 @@ func readStory(name string) (*scenario.Script, error) {
 
 // storyGraph returns the fabric of a story, or its replacement.
 func storyGraph(script *scenario.Script, instead string, log *slog.Logger) (*topology.Graph, error) {
-	entry := config.Fabric{Name: script.Fabric.Name, Topology: script.Fabric.Topology}
-	home := entry.Topology
-	if instead != "" {
-		entry.Topology = instead
-	}
-	graph, err := config.LoadTopology(entry, log)
+	home := script.Fabric.Topology
+	graph, err := loadTopology(cmp.Or(instead, home), script.Fabric.Name, log)
 	if err != nil || instead == "" {
 		return graph, err
 	}

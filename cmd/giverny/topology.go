@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -124,7 +125,10 @@ func readImport(path string, f importFlags, log *slog.Logger) (*topology.Graph, 
 // loadTopology reads a file or builds a specification; fabric, if not empty, overrides
 // the name in the file.
 func loadTopology(source, fabric string, log *slog.Logger) (*topology.Graph, error) {
-	return config.LoadTopology(config.Fabric{Name: fabric, Topology: source}, log)
+	if topology.IsSpec(source) {
+		return topology.Parse(cmp.Or(fabric, topology.DefaultFabric), source)
+	}
+	return config.ReadTopology(source, "", fabric, nil, log)
 }
 
 // writeTopology replaces the file atomically.

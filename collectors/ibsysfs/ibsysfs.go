@@ -111,35 +111,43 @@ func (c *Collector) Epoch() uint64 { return c.epoch }
 // metric. The kernel serves the files read here from memory, so a hung adapter does not
 // block the listing.
 func (c *Collector) Devices(context.Context) ([]collectors.Device, error) {
+	visits, err := c.list(c.known)
+	if err != nil {
+		return nil, err
+	}
+	clear(c.known)
+	devices := make([]collectors.Device, len(visits))
+	for i, v := range visits {
+		c.known[v.name], devices[i] = v.adapter, v
+	}
+	return devices, nil
+}
+
+// list lists the current adapters, with the known ones as they are.
+func (c *Collector) list(known map[string]*adapter) (visits []*visit, err error) {
 	entries, err := os.ReadDir(c.cfg.Root)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	present := map[string]*adapter{}
-	var visits []*visit
 	sharing := map[string]int{} // adapters by description
 	for _, e := range entries {
 		name := e.Name()
 		if !c.wanted(name) {
 			continue
 		}
-		a := c.known[name]
+		a := known[name]
 		if a == nil {
 			a = newAdapter(filepath.Join(c.cfg.Root, name), name)
 		}
-		present[name] = a
 		v := &visit{adapter: a, cfg: &c.cfg, description: text(filepath.Join(a.dir, "node_desc")),
 			guid: strings.ReplaceAll(text(filepath.Join(a.dir, "node_guid")), ":", "")}
 		sharing[v.description]++
 		visits = append(visits, v)
 	}
-	c.known = present
-	devices := make([]collectors.Device, len(visits))
-	for i, v := range visits {
+	for _, v := range visits {
 		v.shared = sharing[v.description] > 1
-		devices[i] = v
 	}
-	return devices, nil
+	return visits, nil
 }
 
 func (c *Collector) wanted(name string) bool {

@@ -2,7 +2,6 @@ package ibsysfs
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,24 +11,36 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Inventory lists the current adapters with the device name used in their rows.
-func (c *Collector) Inventory(ctx context.Context) ([]schema.Adapter, error) {
-	devices, err := c.Devices(ctx)
+// Described is an adapter whose description is not read yet, since its driver may hang.
+type Described struct {
+	Name string
+	// Read reads the description. ok is false for an adapter that is being removed.
+	Read func() (a schema.Adapter, ok bool)
+}
+
+// Inventory lists the current adapters. It and what it returns are safe for concurrent
+// use, also with Devices.
+func (c *Collector) Inventory() ([]Described, error) {
+	visits, err := c.list(nil)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]schema.Adapter, 0, len(devices))
-	for _, d := range devices {
-		v := d.(*visit) // as returned by Devices
-		ports, err := os.ReadDir(filepath.Join(v.dir, "ports"))
-		if err != nil || len(ports) == 0 {
-			continue // it is being removed
-		}
-		port := ports[0].Name()
-		list = append(list, schema.Adapter{Name: v.name, Device: v.portName(port, text(filepath.Join(v.dir, "ports", port, "link_layer"))).Device,
-			Model: v.model(), Board: text(filepath.Join(v.dir, "board_id")), Firmware: text(filepath.Join(v.dir, "fw_ver")), PCIe: v.slot()})
+	list := make([]Described, len(visits))
+	for i, v := range visits {
+		list[i] = Described{v.name, v.describe}
 	}
 	return list, nil
+}
+
+// describe reads the adapter's description, with the device name used in its rows.
+func (v *visit) describe() (schema.Adapter, bool) {
+	ports, err := os.ReadDir(filepath.Join(v.dir, "ports"))
+	if err != nil || len(ports) == 0 {
+		return schema.Adapter{}, false
+	}
+	port := ports[0].Name()
+	return schema.Adapter{Name: v.name, Device: v.portName(port, text(filepath.Join(v.dir, "ports", port, "link_layer"))).Device,
+		Model: v.model(), Board: text(filepath.Join(v.dir, "board_id")), Firmware: text(filepath.Join(v.dir, "fw_ver")), PCIe: v.slot()}, true
 }
 
 // model is the driver's name of the model, or else the PCI vendor and device IDs, or
@@ -56,7 +67,7 @@ func (a *adapter) slot() string {
 const bytesPerWord = 4
 
 // DataBytes is the number of bytes that all ports of an adapter have sent and received
-// since the driver was loaded.
+// since the driver was loaded. It is safe for concurrent use.
 func (c *Collector) DataBytes(adapter string) (bytes uint64, err error) {
 	if adapter == "" || strings.ContainsAny(adapter, `/\`) {
 		return 0, fmt.Errorf("adapter %q: want a name such as mlx5_0", adapter)

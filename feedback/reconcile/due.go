@@ -33,7 +33,17 @@ func (r *Reconciler) unsettle() {
 	}
 }
 
-func (e *entry) pending() bool { return !e.settled || e.relieving }
+func (e *entry) pending() bool { return !e.Released && (!e.settled || e.relieving) }
+
+// held is the number of nodes that are marked or about to be.
+func (r *Reconciler) held() (n int) {
+	for _, e := range r.journal.entries {
+		if !e.Released {
+			n++
+		}
+	}
+	return n
+}
 
 func (r *Reconciler) unsettled() (n int) {
 	for _, e := range r.journal.entries {
@@ -47,7 +57,7 @@ func (r *Reconciler) unsettled() (n int) {
 // anyDue reports whether a node must be checked, and changed if necessary, now.
 func (r *Reconciler) anyDue(now time.Time) bool {
 	for _, e := range r.journal.entries {
-		if e.pending() && !now.Before(e.due) {
+		if (e.pending() || e.Released) && !now.Before(e.due) {
 			return true
 		}
 	}

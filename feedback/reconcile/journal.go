@@ -25,11 +25,13 @@ type entry struct {
 	Fabric string         `json:"fabric"`
 	Score  float64        `json:"score"`
 	Reason string         `json:"reason"`
+	// Released: its relief found the higher value of another client, which stays. The node is not marked any more; it is only
+	// watched, since that client may be another process, which restores the value that it found: this mark.
+	Released bool `json:"released,omitempty"`
 
 	settled   bool // the scheduler has the mark
 	acted     bool // it has been marked, so marking again is a reapply
 	relieving bool
-	waits     bool // its relief waits for the end of the mark of another client
 
 	// Back-off while the scheduler refuses to change the node; nil and zero otherwise.
 	pauses *retry.Pauses

@@ -32,7 +32,7 @@ func Lift(ctx context.Context, s Scheduler, marks []schema.FeedbackAction, reaso
 		switch act {
 		case "":
 			to[m.Target] = then
-		case actionWait:
+		case actionWatch:
 			a.Action, a.Outcome = ActionRelieve, schema.FeedbackFailed
 		}
 		acts = append(acts, a)

@@ -38,12 +38,12 @@ type Scheduler interface {
 // Standing says what has become of a mark.
 type Standing uint8
 
-// Standings. Two processes with different marks on one scheduler cover each other's: the process with the covered mark must
-// wait until the other one has undone its own, which puts the covered mark back.
+// Standings. A mark is covered by an operator who raises the value by hand, or by another process with a higher one, which
+// puts the covered mark back when it undoes its own. The scheduler does not show which of the two it is.
 const (
 	Gone    Standing = iota // lost, or changed by another client
 	Stands                  // at least a part of it
-	Covered                 // under a stronger mark of another client
+	Covered                 // under a higher value of another client
 )
 
 // Action names in the audit log.
@@ -130,7 +130,7 @@ func (r *Reconciler) Run(ctx context.Context) (err error) {
 	defer r.journal.release()
 	r.report(0)
 	if n := len(r.journal.entries); n > 0 {
-		r.log.Warn("feedback: nodes left marked by an earlier run, restoring them", "nodes", n)
+		r.log.Warn("feedback: nodes left marked by an earlier run, restoring them", "nodes", r.held(), "watched", n-r.held())
 		r.relieveAll("left by a process that ended without restoring it")
 		if err := r.useEarlier(); err != nil {
 			r.record.Failed(err, 0)
@@ -234,10 +234,10 @@ func (r *Reconciler) stop(ctx context.Context) error {
 	},
 		func(err error, _ int, pause time.Duration) { r.record.Failed(err, pause) })
 	if err != nil {
-		return fmt.Errorf("feedback %s: %d nodes stay marked, the next start restores them: %w", r.record.Sink(), len(r.journal.entries), err)
+		return fmt.Errorf("feedback %s: %d nodes stay marked, the next start restores them: %w", r.record.Sink(), r.held(), err)
 	}
 	if n := len(r.journal.entries); n > 0 {
-		r.log.Warn("feedback: nodes stay marked below the mark of another client, the next start restores them", "nodes", n)
+		r.log.Info("feedback: nodes keep the higher value of another client, the next start watches them again", "nodes", n)
 	}
 	return nil
 }
@@ -276,7 +276,9 @@ func (r *Reconciler) decide(ctx context.Context, now time.Time) error {
 func (r *Reconciler) marked() map[string]bool {
 	marked := map[string]bool{}
 	for node, e := range r.journal.entries {
-		marked[node] = !e.relieving
+		if !e.Released {
+			marked[node] = !e.relieving
+		}
 	}
 	for node := range r.pretended {
 		marked[node] = true
@@ -335,6 +337,11 @@ func (r *Reconciler) plan(at time.Time, s policy.Score, now map[string]State) (a
 		r.cannotMark(at, UnknownNode, action(ActionMark, s, r.cfg.DryRun))
 		return false
 	}
+	if e := r.journal.entries[s.Node]; e != nil { // released, and not yet seen to have this mark again
+		if then, found := r.scheduler.Undo(before, e.Before, e.Marked); found == Stands {
+			before = then
+		}
+	}
 	marked, err := r.scheduler.Avoid(before)
 	if err != nil {
 		a := action(ActionMark, s, r.cfg.DryRun)
@@ -354,7 +361,7 @@ func (r *Reconciler) plan(at time.Time, s policy.Score, now map[string]State) (a
 }
 
 func (r *Reconciler) report(pending int) {
-	r.record.Marked(len(r.journal.entries) + len(r.pretended))
+	r.record.Marked(r.held() + len(r.pretended))
 	r.record.Pending(pending + r.unsettled())
 }
 

@@ -70,8 +70,8 @@ func (r *Reconciler) wanted(now map[string]State, at time.Time) map[string]State
 			switch then, act, why := relief(r.scheduler, is, known, e.Before, e.Marked); act {
 			case "":
 				to[node] = then
-			case actionWait:
-				r.wait(node, e, at)
+			case actionWatch:
+				r.watch(node, e, is, at)
 			default:
 				r.drop(node, e, act, cmp.Or(why, e.Reason), is)
 			}
@@ -102,14 +102,14 @@ func (r *Reconciler) wanted(now map[string]State, at time.Time) map[string]State
 const (
 	unknownMark = "the scheduler no longer has this node"
 	foreignMark = "changed by another client meanwhile; left unchanged"
-	coveredMark = "another client has put a stronger mark on it; it is restored after that one"
+	coveredMark = "another client has given it a higher value, which stays; if that client puts this mark back, the mark is undone"
 )
 
-// actionWait is not an action: the relief waits for the end of the mark of another client.
-const actionWait = "wait"
+// actionWatch is not an action: the mark is below the value of another client.
+const actionWatch = "watch"
 
 // relief returns the state that a marked node gets on relief; or, if nothing needs to be changed, the action for the audit
-// or actionWait, and the reason if the outcome is not a relief.
+// or actionWatch, and the reason if the outcome is not a relief.
 func relief(s Scheduler, is State, known bool, before, marked State) (then State, act, why string) {
 	if !known {
 		return "", ActionRelease, unknownMark
@@ -119,25 +119,33 @@ func relief(s Scheduler, is State, known bool, before, marked State) (then State
 	case then != is:
 		return then, "", ""
 	case found == Covered:
-		return is, actionWait, coveredMark
+		return is, actionWatch, coveredMark
 	case found == Gone && is != before:
 		return is, ActionRelease, foreignMark
 	}
 	return is, ActionRelieve, ""
 }
 
-// wait looks at a node again with the next verification: its mark is covered.
-func (r *Reconciler) wait(node string, e *entry, at time.Time) {
+// watch ends the mark of a node below the value of another client, and looks at it again with the next verification.
+func (r *Reconciler) watch(node string, e *entry, is State, at time.Time) {
 	e.accepted()
-	if e.due = at.Add(verifyEach); !e.waits {
-		r.log.Info("feedback: relief is waiting", "node", node, "reason", coveredMark)
+	e.due = at.Add(verifyEach)
+	if !e.Released {
+		e.Released = true
+		r.audit(node, e, ActionRelease, coveredMark, is)
 	}
-	e.waits = true
 }
 
 // drop removes a node from the journal, which must be saved afterwards.
 func (r *Reconciler) drop(node string, e *entry, name, reason string, is State) {
 	delete(r.journal.entries, node)
+	if !e.Released { // else its end is in the audit
+		r.audit(node, e, name, reason, is)
+	}
+}
+
+// audit records the end of a mark without a change of the node.
+func (r *Reconciler) audit(node string, e *entry, name, reason string, is State) {
 	r.done(schema.FeedbackAction{Action: name, Target: node, Fabric: e.Fabric, Score: e.Score, Reason: reason, Before: string(e.Marked), After: string(is)})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/giverny/giverny/feedback/policy"
 	"github.com/giverny/giverny/feedback/reconcile"
+	"github.com/giverny/giverny/internal/test/metric"
 )
 
 // Several analysers share one scheduler, each with its own fabrics, and a node may be on several fabrics: each
@@ -190,6 +191,11 @@ func TestAMarkUnderAStrongerOne(t *testing.T) {
 		if got := f.all(); got["n1"] != covered || got["n2"] != "2" {
 			t.Errorf("after the relief: %v", got)
 		}
+		released := strings.Count(r.audited(), "release n1 done")
+		held, pending := metric.Sum(t, r.record.Registry, "giverny_feedback_marked_nodes"), metric.Sum(t, r.record.Registry, "giverny_feedback_pending")
+		if released != 1 || held != 0 || pending != 0 {
+			t.Errorf("%d releases, %v marked, %v pending; the higher value stays, so the mark must end, once:\n%s", released, held, pending, r.audited())
+		}
 		f.set("n1", marked)
 		for range 40 {
 			r.score()
@@ -201,6 +207,11 @@ func TestAMarkUnderAStrongerOne(t *testing.T) {
 		f.set("n1", covered)
 		if err := r.stop(); err != nil {
 			t.Errorf("a stop below a stronger mark: %v", err)
+		}
+		r = start(t, f, nil) // an operator's value may stay for many runs
+		time.Sleep(2 * time.Minute)
+		if err := r.stop(); err != nil || f.all()["n1"] != covered || r.audited() != "" {
+			t.Errorf("a run that only watches: %v, %v, audit\n%s", err, f.all(), r.audited())
 		}
 		f.set("n1", marked)
 		r = start(t, f, nil)

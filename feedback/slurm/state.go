@@ -58,8 +58,8 @@ func (s *Scheduler) marks(n node) bool {
 }
 
 // Undo returns the state of a node after relief: the parts of the mark that are
-// unchanged since are reverted; changes by others stay. A weight above that of the mark covers it: it may be the mark of
-// another process, which will restore the weight that it found, that of this mark.
+// unchanged since are reverted; changes by others stay. A weight above that of the mark covers it: it is an operator's,
+// or the mark of another process, which will restore the weight that it found, that of this mark.
 func (s *Scheduler) Undo(now, before, marked reconcile.State) (reconcile.State, reconcile.Standing) {
 	is, err := nodeOf(now)
 	was, errWas := nodeOf(before)

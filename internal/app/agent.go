@@ -84,9 +84,13 @@ func newAgent(cfg *config.Config, deps agentDeps) (*agent, error) {
 	if err != nil {
 		return nil, err
 	}
+	reads, err := newReads(polling.DeviceTimeout, deps.Registerer)
+	if err != nil {
+		return nil, err
+	}
 	taken := orders{cfg: cfg.Command, fabric: polling.Fabric, statePath: filepath.Join(cfg.DataDir, "commands.json"),
 		offer: cfg.Search.Offer, searchDir: filepath.Join(cfg.DataDir, "searches"), probed: probed, slurm: cfg.Feedback.Slurm,
-		sources: cfg.Collect.Sources, log: deps.Log, registerer: deps.Registerer}
+		sources: cfg.Collect.Sources, reads: reads, log: deps.Log, registerer: deps.Registerer}
 	return &agent{deps: deps, name: name, signer: signer, sources: sources, feeds: set, records: records, every: polling.Interval,
 		parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool(), orders: taken}, nil
 }

@@ -20,32 +20,42 @@ func TestCollectingStartsWithoutKafka(t *testing.T) {
 	t.Run("up", func(t *testing.T) { startsWithoutKafka(t, Role{Collect: true, Analyse: true, Serve: true}) })
 }
 
+// A process stops promptly although an adapter's driver hangs, names the adapter in /-/ready and goes on reading the others.
+func TestStopsWhileAnAdapterHangs(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"mlx5_0", "mlx5_1"} {
+		adapterFiles(t, filepath.Join(dir, "sys"), name)
+	}
+	defer hang(t, filepath.Join(dir, "sys/mlx5_1/ports/1/counters/port_xmit_data"))()
+	stop := runWithoutKafka(t, dir, Role{Collect: true, Analyse: true, Serve: true}, `"sources":"ibsysfs: blocked in a read: mlx5_1 since`, `"spool":"records waiting: 3`)
+	if took := stop(); took > 2*time.Second {
+		t.Errorf("stopped after %v", took)
+	}
+}
+
 func startsWithoutKafka(t *testing.T, role Role) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"sys/mlx5_0/node_desc":                       "host0\n",
-		"sys/mlx5_0/node_guid":                       "0002:c903:0000:0001\n",
-		"sys/mlx5_0/ports/1/state":                   "4: ACTIVE\n",
-		"sys/mlx5_0/ports/1/link_layer":              "InfiniBand\n",
-		"sys/mlx5_0/ports/1/counters/port_xmit_data": "1\n",
-		"giverny.yaml": `
+	adapterFiles(t, filepath.Join(dir, "sys"), "mlx5_0")
+	runWithoutKafka(t, dir, role, `"spool":"records waiting: 1`)()
+}
+
+// runWithoutKafka runs a process that reads the adapters below dir/sys until each text
+// was seen in /-/ready. stop stops it and returns how long that took.
+func runWithoutKafka(t *testing.T, dir string, role Role, texts ...string) (stop func() time.Duration) {
+	t.Helper()
+	const text = `
 data_dir: DIR/data
 http: {listen: "127.0.0.1:0", metrics: {listen: "127.0.0.1:0"}}
 kafka: {embedded: false, brokers: ["127.0.0.1:1"]}
 store: {embedded: false, url: "http://127.0.0.1:1"}
 fabrics: [{name: ib0, topology: "fattree:leaves=2,hosts=2,spines=2", interval: 1s}]
-collect: {agent: host0, ibsysfs: {enabled: true, root: DIR/sys}}
-`,
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "DIR", dir)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+collect: {agent: host0, device_timeout: 200ms, ibsysfs: {enabled: true, root: DIR/sys}}
+`
+	path := filepath.Join(dir, "giverny.yaml")
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "DIR", dir)), 0o644); err != nil {
+		t.Fatal(err)
 	}
-	cfg, err := config.Load(filepath.Join(dir, "giverny.yaml"), nil)
+	cfg, err := config.Load(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,17 +73,22 @@ collect: {agent: host0, ibsysfs: {enabled: true, root: DIR/sys}}
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx, l, parts.Steps) }()
-	for ; !strings.Contains(health(t, l), `"spool":"records waiting: 1`); time.Sleep(20 * time.Millisecond) {
-		if ctx.Err() != nil {
-			t.Fatal("nothing is in the spool: ", health(t, l))
+	for _, want := range texts {
+		for ; !strings.Contains(health(t, l), want); time.Sleep(20 * time.Millisecond) {
+			if ctx.Err() != nil {
+				t.Fatalf("no %s in %s", want, health(t, l))
+			}
 		}
 	}
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
+	return func() time.Duration {
+		began := time.Now()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		return time.Since(began)
 	}
 }
 

@@ -28,6 +28,7 @@ type orders struct {
 	probed    *probed         // nil: this host is not probed
 	slurm     slurm.Config    // for querying the host's state, if cfg enables it
 	sources   registry.Sources
+	reads     *reads // of this host's adapters; nil if no command is accepted
 	log       *slog.Logger
 
 	registerer prometheus.Registerer
@@ -40,7 +41,7 @@ func (a *agent) orderStages(c *collecting) ([]lifecycle.Stage, error) {
 	if !o.cfg.Enabled() {
 		return nil, nil
 	}
-	h, err := newHost(o.sources, a.name, o.log)
+	h, err := newHost(o.sources, a.name, o.reads, o.log)
 	if err != nil {
 		return nil, err
 	}

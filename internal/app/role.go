@@ -123,6 +123,7 @@ func (parts *Parts) makeAgent() (err error) {
 	p.ops.AddCheck("records", parts.agent.accepted)
 	p.ops.AddState("spool", parts.agent.spoolState)
 	p.ops.AddState("sources", parts.agent.sourcesState)
+	p.ops.AddState("adapters", parts.agent.orders.reads.State)
 	for _, r := range parts.agent.feeds.runners() {
 		p.ops.AddState("feed "+r.Name(), r.State)
 	}
@@ -242,7 +243,7 @@ func (parts *Parts) makeWatcher() (err error) {
 	kept := newKeptGraphs(&p.cfg, p.log)
 	for _, f := range parts.fabrics {
 		file := &topologyFile{fabric: f.Name, graph: f.Graph, read: func(previous *topology.Graph) (*topology.Graph, error) {
-			return config.ReadTopology(f.Topology, "", f.Name, previous, p.log)
+			return config.UpdateTopology(f.Fabric, previous, p.log)
 		}, keep: func(g *topology.Graph) { kept.keep(f.Topology, g) }}
 		if f.refused != nil {
 			file.refuse(f.refused)

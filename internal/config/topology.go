@@ -13,13 +13,25 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// LoadTopology builds a fabric's graph from its specification or file. The configured
-// name takes precedence over the file's. Unusable parts of the file are logged.
+// LoadTopology builds a configured fabric's graph from its specification or file. Unusable parts of the file are logged.
 func LoadTopology(f Fabric, log *slog.Logger) (*topology.Graph, error) {
+	return UpdateTopology(f, nil, log)
+}
+
+// UpdateTopology is LoadTopology for a later version of a graph. A file that gives the fabric another name is an error,
+// since it probably describes another fabric.
+func UpdateTopology(f Fabric, prev *topology.Graph, log *slog.Logger) (*topology.Graph, error) {
 	if topology.IsSpec(f.Topology) {
 		return topology.Parse(cmp.Or(f.Name, topology.DefaultFabric), f.Topology)
 	}
-	return ReadTopology(f.Topology, "", f.Name, nil, log)
+	g, err := ReadTopology(f.Topology, "", f.Name, prev, log)
+	if err != nil {
+		return nil, err
+	}
+	if name := g.SourceName(); name != "" && name != topology.DefaultFabric && f.Name != "" && name != f.Name {
+		return nil, fmt.Errorf("%s names this fabric %q, not %q; use one name, here or with giverny topology import --fabric", f.Topology, name, f.Name)
+	}
+	return g, nil
 }
 
 // ReadTopology reads a fabric from a file in the named format, or, if format is empty,
