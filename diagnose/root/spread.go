@@ -19,6 +19,7 @@ type ends struct {
 	mass  []float64          // by link: stall still to be followed
 	queue [2][]schema.LinkID // links in mass
 	ways  []way              // of the current switch; on a grid, of all links followed
+	split bool               // of the current region: stall is the rest of the time in which a port sends, not counted beside it
 	round uint32
 	seen  []uint32      // by device: round in which extra was computed
 	extra []excess      // by device
@@ -67,6 +68,9 @@ const (
 	// FullPort is the use, percent of capacity, from which on a port without stall is full: headers and gaps take the rest.
 	// busyPort is the share of time, percent, sending or stalled, from which on a port always has something to send.
 	FullPort, busyPort = 90, 95
+	// mostlySends is the use, percent, from which on a port that also stalls holds back most by itself. With less, what is behind it is
+	// the cause, as a slow host's port is.
+	mostlySends = 80
 	// lessFull is the distance in use, percent, from the fullest port of a switch at which a full port counts about a third:
 	// traffic does not wait for a port with spare capacity.
 	lessFull = 3
@@ -119,6 +123,7 @@ func (e *ends) stop(last schema.LinkID, stall float64) {
 func (p *Pressure) spread(links []schema.LinkID, weight []float64) {
 	e := p.ends
 	e.reset()
+	e.split = p.splitsTime(links)
 	e.queue[0] = e.queue[0][:0]
 	for i, l := range links {
 		if p.StallOf(l) >= stalledPercent {
@@ -264,13 +269,33 @@ func (p *Pressure) waiting(l schema.LinkID) (stalls, full, always bool) {
 	return stalls, !stalls && use >= FullPort, use >= 0 && use+stall >= busyPort
 }
 
-// fullness is the share of what waits for a port because it sends all the time, not because of what is behind it. For a full
+// splitsTime reports whether the links of a region show stall as the rest of the time in which they send: twice as many links that
+// stall add up to all of the time as to more. Some counters also count the time in which data waits because the link is busy.
+func (p *Pressure) splitsTime(links []schema.LinkID) bool {
+	all, more := 0, 0
+	for _, l := range links {
+		switch sum := p.UseOf(l) + p.StallOf(l); {
+		case p.UseOf(l) < 0:
+		case sum > 200-busyPort:
+			more++
+		case sum >= busyPort:
+			all++
+		}
+	}
+	return all >= 2*more
+}
+
+// fullness is the share of what waits for a port because it sends all the time, not because of what is behind it. Of a port that always
+// sends or stalls, and mostly sends, that is the share of time in which it sends: without what is behind it, no more would pass. For a full
 // port with some stall, that depends on whether a port behind it is fuller: finite buffers stall a full port a little, and a
 // port that waits for a full one carries less than that.
 func (p *Pressure) fullness(l schema.LinkID, full bool) float64 {
 	use := p.UseOf(l)
 	if full {
 		return 1
+	}
+	if sum := use + p.StallOf(l); p.ends.split && use >= mostlySends && sum >= busyPort && sum <= 200-busyPort {
+		return use / sum
 	}
 	if use < FullPort {
 		return 0
