@@ -286,7 +286,7 @@ func (p *Pressure) splitsTime(links []schema.LinkID) bool {
 }
 
 // fullness is the share of what waits for a port because it sends all the time, not because of what is behind it. Of a port that always
-// sends or stalls, and mostly sends, that is the share of time in which it sends: without what is behind it, no more would pass. For a full
+// sends or stalls, and mostly sends, that is at least the share of time in which it sends: without what is behind it, no more would pass. For a full
 // port with some stall, that depends on whether a port behind it is fuller: finite buffers stall a full port a little, and a
 // port that waits for a full one carries less than that.
 func (p *Pressure) fullness(l schema.LinkID, full bool) float64 {
@@ -294,23 +294,24 @@ func (p *Pressure) fullness(l schema.LinkID, full bool) float64 {
 	if full {
 		return 1
 	}
+	least := 0.
 	if sum := use + p.StallOf(l); p.ends.split && use >= mostlySends && sum >= busyPort && sum <= 200-busyPort {
-		return use / sum
+		least = use / sum
 	}
 	if use < FullPort {
-		return 0
+		return least
 	}
 	_, via := p.graph.Ends(l)
 	most := 0.
 	for _, out := range p.graph.LinksAt(via) {
 		if stalls, full, _ := p.waiting(out); (stalls || full) && p.mayWait(l, out) {
 			if stalls && p.StallOf(out) >= passesOn*p.StallOf(l) {
-				return 0
+				return least
 			}
 			most = max(most, p.UseOf(out))
 		}
 	}
-	return max(0, min(1, .5+(use-most)/(2*lessFull)))
+	return max(least, min(1, .5+(use-most)/(2*lessFull)))
 }
 
 // heldBackOr is the traffic that waits on a link, bytes/s; a load that is not measured is taken as half of the capacity.
