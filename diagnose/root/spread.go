@@ -68,9 +68,6 @@ const (
 	// FullPort is the use, percent of capacity, from which on a port without stall is full: headers and gaps take the rest.
 	// busyPort is the share of time, percent, sending or stalled, from which on a port always has something to send.
 	FullPort, busyPort = 90, 95
-	// mostlySends is the use, percent, from which on a port that also stalls holds back most by itself. With less, what is behind it is
-	// the cause, as a slow host's port is.
-	mostlySends = 80
 	// lessFull is the distance in use, percent, from the fullest port of a switch at which a full port counts about a third:
 	// traffic does not wait for a port with spare capacity.
 	lessFull = 3
@@ -285,8 +282,8 @@ func (p *Pressure) splitsTime(links []schema.LinkID) bool {
 	return all >= 2*more
 }
 
-// fullness is the share of what waits for a port because it sends all the time, not because of what is behind it. Of a port that always
-// sends or stalls, and mostly sends, that is at least the share of time in which it sends: without what is behind it, no more would pass. For a full
+// fullness is the share of what waits for a port because it sends all the time, not because of what is behind it. Of a full port that
+// stalls for the rest of the time, that is at least the share of time in which it sends: without what is behind it, no more would pass. For a full
 // port with some stall, that depends on whether a port behind it is fuller: finite buffers stall a full port a little, and a
 // port that waits for a full one carries less than that.
 func (p *Pressure) fullness(l schema.LinkID, full bool) float64 {
@@ -294,12 +291,12 @@ func (p *Pressure) fullness(l schema.LinkID, full bool) float64 {
 	if full {
 		return 1
 	}
-	least := 0.
-	if sum := use + p.StallOf(l); p.ends.split && use >= mostlySends && sum >= busyPort && sum <= 200-busyPort {
-		least = use / sum
-	}
 	if use < FullPort {
-		return least
+		return 0
+	}
+	least := 0.
+	if sum := use + p.StallOf(l); p.ends.split && sum <= 200-busyPort {
+		least = use / sum
 	}
 	_, via := p.graph.Ends(l)
 	most := 0.
