@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"math"
+
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -11,6 +13,7 @@ type bound struct {
 	now, before float64
 	more        float64 // what was added to those of the hosts' links that carry more than before
 	known       bool    // the hosts' links are measured
+	links, read int     // how many of the hosts' links count, and how many of them have readings
 }
 
 // boundOn bounds a job's load on a link. A job has no traffic of its own on a link to another's host.
@@ -47,15 +50,27 @@ func (s *Stage) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFiles bo
 			}
 		}
 	}
+	sent.open()
+	taken.open()
 	if withFiles {
-		return bound{max(sent.now, taken.now), max(sent.before, taken.before), max(sent.more, taken.more), true}
+		return bound{now: max(sent.now, taken.now), before: max(sent.before, taken.before), more: max(sent.more, taken.more), known: true}
 	}
-	return bound{min(sent.now, taken.now), min(sent.before, taken.before), min(sent.more, taken.more), true}
+	return bound{now: min(sent.now, taken.now), before: min(sent.before, taken.before), more: min(sent.more, taken.more), known: true}
+}
+
+// open removes a bound of which no link has readings: where only switches report, nobody counts what hosts send.
+func (b *bound) open() {
+	if b.links > 0 && b.read == 0 {
+		b.now, b.before, b.more = math.Inf(1), math.Inf(1), math.Inf(1)
+	}
 }
 
 // add adds the load of a host's link.
 func (b *bound) add(p *root.Pressure, l schema.LinkID, capacity float64) {
 	c, use, was := capacity/100, max(0, p.UseOf(l)), p.Before(l)
+	if b.links++; p.UseOf(l) >= 0 {
+		b.read++
+	}
 	b.now += use * c
 	b.before += max(0, was) * c
 	if was >= 0 {

@@ -29,14 +29,27 @@ func (s *Stage) unlisted(rc *regionCase, accused int, p *root.Pressure) float64 
 	}
 	theirs, own := s.boundOf(s.vacant(), rc.fullest, false, p).more, 0.
 	for i := range accused {
-		c := &rc.jobs[i]
-		own += s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown, p).more
+		own += s.mayHaveAdded(rc, &rc.jobs[i], p)
 	}
 	theirs, own = min(theirs, rc.more), min(own, rc.more)
-	if !rc.jobs[0].file { // one end of file traffic is at hosts of no job, whose load varies
+	if rc.jobs[0].file { // one end of file traffic is at hosts of no job
+		theirs = min(theirs, rc.more-own)
+	} else {
 		theirs *= unlistedWeight
 	}
 	return min(mostUnlisted, theirs/max(own, s.graph.Capacity(rc.fullest)/mostUnlisted))
+}
+
+// mayHaveAdded bounds what a suspect added to the region's root since its onset, bytes/s, by the links of its hosts and by its file
+// traffic.
+func (s *Stage) mayHaveAdded(rc *regionCase, c *suspect, p *root.Pressure) float64 {
+	more := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown, p).more
+	if !c.file || !c.filesKnown {
+		return more
+	}
+	_, files := s.lately(c.job)
+	_, was := s.earlier(rc, c.job)
+	return min(more, max(0, files-was)*1e9/float64(s.clock.duration))
 }
 
 // unlistedWaits is the time for which hosts of no listed job wait to send into a region, relative to that of the accused. Storage nodes

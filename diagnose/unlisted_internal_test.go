@@ -49,3 +49,38 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 		}
 	}
 }
+
+// TestLinksWithoutReadingsBoundNothing: where only switches report, nobody counts what hosts send. What arrives at a host of no job may
+// come from any other, unless the accused is measured to write as much.
+func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	port := roottest.Link(t, g, "leaf1>host4")
+	for name, c := range map[string]struct {
+		writes, want float64 // writes as a share of the port; 0: none is measured
+	}{
+		"not measured":  {0, unlistedWeight},
+		"a small write": {.2, 3},
+		"all of it":     {.8, 0},
+	} {
+		p, _ := readings(t, g, nil, map[string]float64{"leaf1>host4": 80, "leaf1>host3": 40})
+		for l := range schema.LinkID(g.NumLinks()) {
+			if from, _ := g.Ends(l); !g.IsSwitch(from) {
+				p.Use.Valid.Unset(int(l))
+			}
+		}
+		p.Before = func(schema.LinkID) float64 { return 0 }
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.clock.duration, s.work.interval, s.work.loads = 60e9, 1, true
+		j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, traffic: &traffic{}}
+		j.place(g)
+		s.settle(j)
+		j.now = moves{interval: 1, files: c.writes * g.Capacity(port) * 60}
+		rc := &regionCase{region: &schema.Region{}, fullest: port, more: .8 * g.Capacity(port), jobs: []suspect{{job: j, known: true, file: c.writes > 0, filesKnown: c.writes > 0}}}
+		if got := s.unlisted(rc, 1, p); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
+		}
+	}
+}

@@ -19,6 +19,7 @@ type ends struct {
 	mass  []float64          // by link: stall still to be followed
 	queue [2][]schema.LinkID // links in mass
 	ways  []way              // of the current switch; on a grid, of all links followed
+	split bool               // of the current region: stall is the rest of the time in which a port sends, not counted beside it
 	round uint32
 	seen  []uint32      // by device: round in which extra was computed
 	extra []excess      // by device
@@ -119,6 +120,7 @@ func (e *ends) stop(last schema.LinkID, stall float64) {
 func (p *Pressure) spread(links []schema.LinkID, weight []float64) {
 	e := p.ends
 	e.reset()
+	e.split = p.splitsTime(links)
 	e.queue[0] = e.queue[0][:0]
 	for i, l := range links {
 		if p.StallOf(l) >= stalledPercent {
@@ -264,7 +266,24 @@ func (p *Pressure) waiting(l schema.LinkID) (stalls, full, always bool) {
 	return stalls, !stalls && use >= FullPort, use >= 0 && use+stall >= busyPort
 }
 
-// fullness is the share of what waits for a port because it sends all the time, not because of what is behind it. For a full
+// splitsTime reports whether the links of a region show stall as the rest of the time in which they send: twice as many links that
+// stall add up to all of the time as to more. Some counters also count the time in which data waits because the link is busy.
+func (p *Pressure) splitsTime(links []schema.LinkID) bool {
+	all, more := 0, 0
+	for _, l := range links {
+		switch sum := p.UseOf(l) + p.StallOf(l); {
+		case p.UseOf(l) < 0:
+		case sum > 200-busyPort:
+			more++
+		case sum >= busyPort:
+			all++
+		}
+	}
+	return all >= 2*more
+}
+
+// fullness is the share of what waits for a port because it sends all the time, not because of what is behind it. Of a full port that
+// stalls for the rest of the time, that is at least the share of time in which it sends: without what is behind it, no more would pass. For a full
 // port with some stall, that depends on whether a port behind it is fuller: finite buffers stall a full port a little, and a
 // port that waits for a full one carries less than that.
 func (p *Pressure) fullness(l schema.LinkID, full bool) float64 {
@@ -275,17 +294,21 @@ func (p *Pressure) fullness(l schema.LinkID, full bool) float64 {
 	if use < FullPort {
 		return 0
 	}
+	least := 0.
+	if sum := use + p.StallOf(l); p.ends.split && sum <= 200-busyPort {
+		least = use / sum
+	}
 	_, via := p.graph.Ends(l)
 	most := 0.
 	for _, out := range p.graph.LinksAt(via) {
 		if stalls, full, _ := p.waiting(out); (stalls || full) && p.mayWait(l, out) {
 			if stalls && p.StallOf(out) >= passesOn*p.StallOf(l) {
-				return 0
+				return least
 			}
 			most = max(most, p.UseOf(out))
 		}
 	}
-	return max(0, min(1, .5+(use-most)/(2*lessFull)))
+	return max(least, min(1, .5+(use-most)/(2*lessFull)))
 }
 
 // heldBackOr is the traffic that waits on a link, bytes/s; a load that is not measured is taken as half of the capacity.
