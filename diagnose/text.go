@@ -226,8 +226,6 @@ func (s *Stage) whyUnknown(rc *regionCase) string {
 		return "The cause is unknown."
 	case len(rc.jobs) == 0 && len(rc.failures) == 0:
 		return "No job and no failure is known near the region."
-	case rc.unlisted > 1 && rc.unlisted > math.Exp(rc.jobs[0].score) && s.graph.Duplex():
-		return fmt.Sprintf("A job that is not listed explains it better than %s, which fits best among the jobs.", jobName(rc.jobs[0].job))
 	case rc.unlisted > 1 && rc.unlisted > math.Exp(rc.jobs[0].score):
 		what := "have added more to its root than those"
 		if !s.work.loads {

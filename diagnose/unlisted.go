@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"math"
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/root"
@@ -16,15 +15,13 @@ const mostUnlisted = 100
 // anything that could wait, while jobs begin and change all the time, and every job in a region waits.
 const unlistedWeight = 3.
 
-// unlisted is the part that hosts of no listed job have in a region, as a multiple of that of the accused: the blame
-// of a job that no table lists. With directed links, all that speaks in time for the accused speaks for these hosts, too. The part is what they may have
+// unlisted is the part that hosts of no listed job have in a region of directed links, as a multiple of that of the accused: the blame
+// of a job that no table lists. All that speaks in time for the accused speaks for these hosts, too. The part is what they may have
 // added to the region's root since its onset or, if no load is measured, how long they wait to send.
 func (s *Stage) unlisted(rc *regionCase, accused int, p *root.Pressure) float64 {
 	switch {
-	case accused == 0:
+	case s.graph.Duplex() || accused == 0:
 		return 0
-	case s.graph.Duplex():
-		return s.unlistedOnGrid(rc)
 	case !s.work.loads:
 		return s.unlistedWaits(rc, accused)
 	case rc.fullest == schema.NoLink || rc.onset < 0:
@@ -53,44 +50,6 @@ func (s *Stage) mayHaveAdded(rc *regionCase, c *suspect, p *root.Pressure) float
 	_, files := s.lately(c.job)
 	_, was := s.earlier(rc, c.job)
 	return min(more, max(0, files-was)*1e9/float64(s.clock.duration))
-}
-
-// The blame of hosts of no listed job on a grid, log odds relative to that of the accused. It falls with the score of the first of these,
-// rises with the share of the region at switches without a listed job beyond that of the fabric, and with the intervals by which the
-// accused's traffic leads a stall with whose onset it rose: stall follows what causes it within an interval. The weights were chosen on
-// the accusations of 275 incidents of three simulators (docs/explanation/diagnosis-measured.md).
-const unlistedBias, unlistedByScore, unlistedByPlace, unlistedByLag = -.5, .4, 9., .9
-
-// unlistedOnGrid is the blame of hosts of no listed job on a grid, where no port shows who sends. A job without traffic data shows
-// nothing to compare with. File traffic has one end at switches without a job, and may wait in buffers before anything stalls.
-func (s *Stage) unlistedOnGrid(rc *regionCase) float64 {
-	c := &rc.jobs[0]
-	if s.router.Grid == nil || !c.known || c.file {
-		return 0
-	}
-	odds := unlistedBias - unlistedByScore*c.score + unlistedByPlace*s.emptiness(rc) + unlistedByLag*float64(c.Lag)*c.rise
-	return min(mostUnlisted, math.Exp(odds))
-}
-
-// emptiness is the share of the ends of a region's links at switches without a listed job, beyond that of all switches.
-func (s *Stage) emptiness(rc *regionCase) float64 {
-	here, all, n := 0., 0., 0.
-	for _, l := range rc.region.Links {
-		from, to := s.graph.Ends(l)
-		for _, d := range [2]topology.DeviceID{from, to} {
-			if len(s.work.tenants[d]) == 0 {
-				here++
-			}
-		}
-	}
-	for d := range topology.DeviceID(s.graph.NumDevices()) {
-		if s.graph.IsSwitch(d) {
-			if n++; len(s.work.tenants[d]) == 0 {
-				all++
-			}
-		}
-	}
-	return here/float64(2*len(rc.region.Links)) - all/n
 }
 
 // unlistedWaits is the time for which hosts of no listed job wait to send into a region, relative to that of the accused. Storage nodes

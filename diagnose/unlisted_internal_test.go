@@ -1,11 +1,9 @@
 package diagnose
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
-	"github.com/giverny/giverny/diagnose/correlation"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
@@ -83,45 +81,6 @@ func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
 		rc := &regionCase{region: &schema.Region{}, fullest: port, more: .8 * g.Capacity(port), jobs: []suspect{{job: j, known: true, file: c.writes > 0, filesKnown: c.writes > 0}}}
 		if got := s.unlisted(rc, 1, p); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
-		}
-	}
-}
-
-// TestUnlistedJobsOnGrids: a job is less likely to be the cause of a region at switches where no listed job runs, or if its traffic rose
-// some intervals before the stall.
-func TestUnlistedJobsOnGrids(t *testing.T) {
-	g := roottest.Graph(t, "torus:4x4x4")
-	rises := func(lag int) evidence { return evidence{Result: correlation.Result{Lag: lag}, rise: 1} }
-	for name, c := range map[string]struct {
-		suspect
-		links []string
-		want  bool // an unlisted job is likelier
-	}{
-		"half among its nodes":        {suspect{score: 2, known: true, evidence: rises(0)}, []string{"1,0,0>2,0,0", "0,0,0>1,0,0", "2,0,0>3,0,0"}, false},
-		"it rose earlier":             {suspect{score: 2, known: true, evidence: rises(3)}, []string{"1,0,0>2,0,0", "0,0,0>1,0,0", "2,0,0>3,0,0"}, true},
-		"where no listed job runs":    {suspect{score: 2, known: true, evidence: rises(0)}, []string{"2,0,0>2,0,1", "2,0,1>2,0,2"}, true},
-		"there, with strong evidence": {suspect{score: 12, known: true, evidence: rises(0)}, []string{"2,0,0>2,0,1", "2,0,1>2,0,2"}, false},
-		"there, with files":           {suspect{score: 2, known: true, file: true, evidence: rises(3)}, []string{"2,0,0>2,0,1"}, false},
-		"there, without traffic data": {suspect{score: 2}, []string{"2,0,0>2,0,1"}, false},
-	} {
-		s, err := New(g, DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for x := range 2 { // listed jobs have half of the switches
-			j := &job{Job: schema.Job{ID: "1"}}
-			for yz := range 16 {
-				j.Nodes = append(j.Nodes, fmt.Sprintf("%d,%d,%d", x, yz/4, yz%4))
-			}
-			j.place(g)
-			s.settle(j)
-		}
-		rc := &regionCase{region: &schema.Region{}, jobs: []suspect{c.suspect}}
-		for _, l := range c.links {
-			rc.region.Links = append(rc.region.Links, roottest.Link(t, g, l))
-		}
-		if got := s.unlisted(rc, 1, nil); (got > 1) != c.want {
-			t.Errorf("%s: %v times the blame of the accused", name, got)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	v := verdict{class: schema.CauseUnknown, confidence: (1 + over + rc.unlisted) / sum}
 	calibrated, right := causeCalibration, 1.
 	switch most := max(jobs, broken, host); {
-	case rc.unlisted > max(most, 1) && !s.graph.Duplex(): // known to exist, only its name is not
+	case rc.unlisted > max(most, 1): // known to exist, only its name is not
 	case most < s.cfg.MinConfidence*sum || most <= 1 || rc.unlisted > most:
 		if calibrated = unknownCalibration; s.graph.Duplex() && s.router.Grid != nil {
 			calibrated = unknownOnGrids
