@@ -328,10 +328,11 @@ func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 // have fallen to theirs: by a ratio between these.
 const leastFallen, mostFallen = .4, 1.05
 
-// joinCalmNeighbour joins a sink at which only hosts wait with the tree at an adjacent leaf.
+// joinCalmNeighbour joins a sink at which hardly anything but hosts waits with the tree at an adjacent leaf.
 func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
 	x := &s.all[a]
-	if x.port > 0 || x.links < 2 || c.levels[c.level.Find(a)].isExchange() || x.deviation > unevenDeviations {
+	if x.port > 0 || x.links < 2 || x.fromSwitches >= minFeeders || c.levels[c.level.Find(a)].isExchange() ||
+		x.deviation > unevenDeviations {
 		return
 	}
 	only := int32(-1)

@@ -53,3 +53,28 @@ func TestTreeInAnExchangeOfADragonfly(t *testing.T) {
 		t.Errorf("%s, %d with the tree's root, want two, one of them", segmenttest.Sizes(got), roots)
 	}
 }
+
+// Exchanges of two groups of a dragonfly, at levels of their own and without a link between them that stalls, are two regions.
+func TestExchangesOfTwoGroups(t *testing.T) {
+	g := stalls.Fabric(t, seventeenGroups)
+	levels := map[int32]float32{}
+	for d := range topology.DeviceID(g.NumDevices()) {
+		switch g.Device(d).Name {
+		case "router0-0":
+			levels[g.Device(d).Group] = 33
+		case "router6-0":
+			levels[g.Device(d).Group] = 24
+		}
+	}
+	values, _ := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (float32, bool) {
+		if from.Kind == topology.Switch && to.Kind == topology.Switch && from.Group == to.Group {
+			return levels[from.Group], false
+		}
+		return 0, false
+	})
+	for seed := range int64(10) {
+		if got := segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(1.5, seed)); len(got) != 2 || len(got[0].Links) != 56 || len(got[1].Links) != 56 {
+			t.Errorf("seed %d: %s, want two of 56 links", seed, segmenttest.Sizes(got))
+		}
+	}
+}

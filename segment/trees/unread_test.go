@@ -49,3 +49,28 @@ func TestRootBeyondAnUnreadLink(t *testing.T) {
 		}
 	}
 }
+
+// A link within a dragonfly's group that reads zero, though what waits at its router can wait for nothing else, belongs to the tree that
+// most links into the same router wait for.
+func TestFalseZeroWithinAGroup(t *testing.T) {
+	g := stalls.Fabric(t, seventeenGroups)
+	values, wanted := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
+		switch {
+		case from.Name == "router0-0" && to.Name == "host0":
+			return 22, true
+		case to.Name == "router0-0" && to.Group == from.Group && from.Kind == topology.Switch:
+			return 14, true
+		case from.Kind == topology.Host && from.Group == 0 && to.Name != "router0-0":
+			return 12, true
+		}
+		return 1, false // so that noise makes no zeros
+	})
+	noisy := values.Noisy(.4, 1)
+	for _, from := range []string{"router0-2", "router0-3"} {
+		noisy[stalls.LinkNamed(t, g, from, "router0-0")] = 0
+		got := segmenttest.Find(t, g, segmenttest.Overlapping(), noisy)
+		if len(got) != 1 || len(got[0].Links) < len(wanted)-2 || got[0].Root == nil || got[0].Root.Device != "router0-0" {
+			t.Errorf("without %s: %s, want one of about %d links from router0-0", from, segmenttest.Sizes(got), len(wanted))
+		}
+	}
+}

@@ -2,8 +2,8 @@ package trees
 
 import "github.com/giverny/giverny/segment/linkset"
 
-// distrustZeros treats zeros that cannot be right as missing: a link down, the only way to its switch, reads zero
-// though links wait for it and most links into the same switch from the same level stall.
+// distrustZeros treats zeros that cannot be right as missing: a link down or within a dragonfly's group, the only way to its
+// switch, reads zero though links wait for it and most links into the same switch from the same level stall.
 func (t *trees) distrustZeros() {
 	isAny := false
 	for _, d := range t.entered {
@@ -11,7 +11,7 @@ func (t *trees) distrustZeros() {
 			continue
 		}
 		for _, l := range t.waits.in.of(d) {
-			if t.values[l] != 0 || !t.waits.isDown(l) || t.stalledInto(t.waits.from[l]) == 0 || !t.isOddlyCalm(l) {
+			if t.values[l] != 0 || !t.isOnlyWay(l) || t.stalledInto(t.waits.from[l]) == 0 || !t.isOddlyCalm(l) {
 				continue
 			}
 			if !isAny {
@@ -36,4 +36,10 @@ func (t *trees) isOddlyCalm(link int32) bool {
 		}
 	}
 	return stalled >= minFeeders && 2*stalled > measured
+}
+
+// isOnlyWay reports whether a link is the only way between its switches, of which a zero may be wrong: it is down or, if few
+// readings are zero, within a dragonfly's group, whose links are often idle.
+func (t *trees) isOnlyWay(link int32) bool {
+	return t.waits.isDown(link) || t.waits.isWithinGroup(link) && t.mayBeUnread(link)
 }
