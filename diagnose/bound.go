@@ -58,7 +58,7 @@ func (s *Stage) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFiles bo
 	return bound{now: min(sent.now, taken.now), before: min(sent.before, taken.before), more: min(sent.more, taken.more), known: true}
 }
 
-// open removes a bound of which no link has readings: where only switches report, nobody counts what hosts send.
+// open removes a bound of which no link has readings: where only switches report, what hosts send is not counted.
 func (b *bound) open() {
 	if b.links > 0 && b.read == 0 {
 		b.now, b.before, b.more = math.Inf(1), math.Inf(1), math.Inf(1)

@@ -50,7 +50,7 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 	}
 }
 
-// TestLinksWithoutReadingsBoundNothing: where only switches report, nobody counts what hosts send. What arrives at a host of no job may
+// TestLinksWithoutReadingsBoundNothing: where only switches report, what hosts send is not counted. What arrives at a host of no job may
 // come from any other, unless the accused is measured to write as much.
 func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")

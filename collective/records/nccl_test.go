@@ -65,7 +65,7 @@ func ncclFiles() *memory {
 	}}
 }
 
-// The files of NCCL's two plug-ins are told apart by content. A truncated file costs the later records of its rank; other
+// The files of NCCL's two plug-ins are distinguished by content. A truncated file costs the later records of its rank; other
 // faults name the file.
 func TestNCCL(t *testing.T) {
 	m := ncclFiles()

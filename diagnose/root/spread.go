@@ -282,10 +282,10 @@ func (p *Pressure) splitsTime(links []schema.LinkID) bool {
 	return all >= 2*more
 }
 
-// fullness is the share of what waits for a port because it sends all the time, not because of what is behind it. Of a full port that
-// stalls for the rest of the time, that is at least the share of time in which it sends: without what is behind it, no more would pass. For a full
+// fullness is the share of what waits for a port because it sends all the time, not because of what is behind it. For a full
 // port with some stall, that depends on whether a port behind it is fuller: finite buffers stall a full port a little, and a
-// port that waits for a full one carries less than that.
+// port that waits for a full one carries less than that. If it stalls for the rest of the time, the share is at least that of the
+// time in which it sends: without what is behind it, no more would pass.
 func (p *Pressure) fullness(l schema.LinkID, full bool) float64 {
 	use := p.UseOf(l)
 	if full {

@@ -53,7 +53,7 @@ type hostExchange struct {
 type hostCount struct{ hosts, ups, ends int }
 
 const (
-	noExchange = int32(-1)
+	noExchange = noLayer
 	// At a leaf of which less than that share of the hosts wait, they are a tree's sources. From fewSources of a region's
 	// hosts on, these show that it is more than an exchange.
 	wholeLeaf, fewSources = .65, .05
@@ -238,18 +238,7 @@ func (e *hostExchanges) takeOff(m *Method) {
 
 // emit appends a group for each exchange, with the regions of the rest that are part of it.
 func (e *hostExchanges) emit(m *Method, out *linkset.Groups) {
-	m.keep(out, func(_ int, region []schema.LinkID) bool {
-		k := e.exchangeOf(m, region)
-		if k == noExchange {
-			return true
-		}
-		for _, l := range region {
-			e.links = append(e.links, layerLink{k, int32(l)})
-		}
-		return false
-	})
-	slices.SortFunc(e.links, compareLayerLinks)
-	e.links = slices.Compact(e.links)
+	e.links = m.moveTo(e.links, out, func(_ int, region []schema.LinkID) int32 { return e.exchangeOf(m, region) })
 	for i, x := range e.links {
 		out.Links = append(out.Links, schema.LinkID(x.link))
 		if i+1 == len(e.links) || e.links[i+1].layer != x.layer {

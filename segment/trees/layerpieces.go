@@ -21,21 +21,28 @@ const (
 func (y *layers) joinPieces(m *Method, values []float32, out *linkset.Groups) {
 	y.inRegion = scratch.Slice(y.inRegion, len(values))
 	clear(y.inRegion)
-	m.keep(out, func(g int, region []schema.LinkID) bool {
+	y.links = m.moveTo(y.links, out, func(g int, region []schema.LinkID) int32 {
 		if m.roots[g].link != schema.NoLink {
-			return true
+			return noLayer
 		}
-		layer := y.ledTo(m, values, region)
+		return y.ledTo(m, values, region)
+	})
+}
+
+// moveTo adds the groups that are part of a layer, or of another exchange, to its links, and removes them.
+func (m *Method) moveTo(links []layerLink, out *linkset.Groups, layerOf func(g int, region []schema.LinkID) int32) []layerLink {
+	m.keep(out, func(g int, region []schema.LinkID) bool {
+		layer := layerOf(g, region)
 		if layer == noLayer {
 			return true
 		}
 		for _, l := range region {
-			y.links = append(y.links, layerLink{layer, int32(l)})
+			links = append(links, layerLink{layer, int32(l)})
 		}
 		return false
 	})
-	slices.SortFunc(y.links, compareLayerLinks)
-	y.links = slices.Compact(y.links)
+	slices.SortFunc(links, compareLayerLinks)
+	return slices.Compact(links)
 }
 
 // ledTo is the layer for which nearly all ends of a region wait, or noLayer. An end waits for no other link of the
