@@ -29,16 +29,16 @@ func (s *Stage) averaged(rc *regionCase, p *root.Pressure) *root.Pressure {
 	if !s.graph.Duplex() || rc.onset < 0 || n < 2 {
 		return p
 	}
-	from, q := s.clock.now-int64(n)+1, *p
+	from, q := s.history.clock.now-int64(n)+1, *p
 	of := func(now *schema.Series) *schema.Series {
-		if now == nil || s.memory.metrics[now.Metric] == nil {
+		if now == nil || s.history.memory.metrics[now.Metric] == nil {
 			return now
 		}
-		return s.average(now.Metric, from)
+		return s.history.average(now.Metric, from)
 	}
 	q.Stall, q.Credit, q.Inq, q.Use = of(p.Stall), of(p.Credit), of(p.Inq), of(p.Use)
-	if p.Use == nil && p.Rate != nil && s.memory.metrics[schema.BandwidthUsed] != nil { // remembered as shares of capacity
-		q.Use = s.average(schema.BandwidthUsed, from)
+	if p.Use == nil && p.Rate != nil && s.history.memory.metrics[schema.BandwidthUsed] != nil { // remembered as shares of capacity
+		q.Use = s.history.average(schema.BandwidthUsed, from)
 	}
 	return &q
 }
@@ -47,18 +47,18 @@ func (s *Stage) averaged(rc *regionCase, p *root.Pressure) *root.Pressure {
 // loads are as remembered, with the same rounding.
 func (s *Stage) arrives(rc *regionCase, end topology.DeviceID, p *root.Pressure) float64 {
 	q := *p
-	if s.memory.metrics[schema.BandwidthUsed] != nil {
+	if s.history.memory.metrics[schema.BandwidthUsed] != nil {
 		n := max(1, min(endIntervals, len(rc.stall)-rc.onset))
-		q.Use = s.average(schema.BandwidthUsed, s.clock.now-int64(n)+1)
+		q.Use = s.history.average(schema.BandwidthUsed, s.history.clock.now-int64(n)+1)
 	}
 	return q.Arrives(end)
 }
 
 // average returns the mean of a metric from a slot to now, over the intervals in which a link was measured.
-func (s *Stage) average(metric schema.Metric, from int64) *schema.Series {
-	w := &s.work.averages
-	if w.interval != s.work.interval {
-		w.interval, w.used = s.work.interval, 0
+func (h *History) average(metric schema.Metric, from int64) *schema.Series {
+	w := &h.averages
+	if w.interval != h.interval {
+		w.interval, w.used = h.interval, 0
 	}
 	for _, a := range w.all[:w.used] {
 		if a.metric == metric && a.from == from {
@@ -66,12 +66,12 @@ func (s *Stage) average(metric schema.Metric, from int64) *schema.Series {
 		}
 	}
 	if w.used == len(w.all) {
-		n := s.graph.NumLinks()
+		n := h.graph.NumLinks()
 		w.all = append(w.all, &meanSeries{series: schema.Series{Values: make([]float32, n), Valid: schema.NewBitmap(n)}})
 	}
 	a := w.all[w.used]
 	w.used++
 	a.metric, a.from, a.series.Metric = metric, from, metric
-	s.memory.metrics[metric].average(from, s.clock.now, &a.series)
+	h.memory.metrics[metric].average(from, h.clock.now, &a.series)
 	return &a.series
 }

@@ -10,15 +10,15 @@ import (
 func TestAveragesSinceTheOnset(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage
-	s.clock = clock{duration: 60e9, now: 9}
-	use, stall := s.memory.of(schema.BandwidthUsed), s.memory.of(schema.CreditStall)
+	s.history.clock = clock{duration: 60e9, now: 9}
+	use, stall := s.history.memory.of(schema.BandwidthUsed), s.history.memory.of(schema.CreditStall)
 	for slot, v := range map[int64]uint8{1: 250, 6: 20, 7: 30, 8: levelMissing, 9: 40} {
 		use.row(slot)[17] = v
 		stall.row(slot)[17] = 10 * min(v, 20)
 	}
 	for onset, want := range map[int]float64{-1: 0, 9: 0, 8: 16, 7: 14, 6: 12, 0: 12} {
 		rc := &regionCase{region: &schema.Region{}, stall: make([]float64, 10), onset: onset}
-		s.work.interval++
+		s.history.interval++
 		p := s.averaged(rc, u.p)
 		if got := p.UseOf(17); got != want {
 			t.Errorf("onset %d: %v, want %v", onset, got, want)

@@ -81,7 +81,7 @@ func (b *bound) add(p *root.Pressure, l schema.LinkID, capacity float64) {
 // measuresHosts reports whether most links of a job's hosts have load readings, which account for what the job is
 // reported to have moved: each byte is sent or received by one of them. It is computed once per interval.
 func (s *Stage) measuresHosts(j *job, p *root.Pressure) bool {
-	if j.measured.interval == s.work.interval {
+	if j.measured.known {
 		return j.measured.hosts
 	}
 	measured, all, carried := 0, 0, 0.
@@ -95,15 +95,12 @@ func (s *Stage) measuresHosts(j *job, p *root.Pressure) bool {
 		}
 	}
 	moved, _ := s.lately(j)
-	j.measured = measuredHosts{s.work.interval, all > 0 && float64(measured) >= mostHosts*float64(all) && carried*float64(s.clock.duration)/1e9 >= leastSeen*moved}
+	j.measured = measuredHosts{true, all > 0 && float64(measured) >= mostHosts*float64(all) && carried*float64(s.history.clock.duration)/1e9 >= leastSeen*moved}
 	return j.measured.hosts
 }
 
-// measuredHosts caches whether a job's hosts are measured in an interval.
-type measuredHosts struct {
-	interval uint32
-	hosts    bool
-}
+// measuredHosts caches whether a job's hosts are measured in the interval.
+type measuredHosts struct{ known, hosts bool }
 
 // mostHosts is the share of a job's host links that must be measured to bound its traffic, leastSeen the share of
 // its reported traffic that they must have carried.

@@ -17,7 +17,7 @@ func TestWhatAHostSendsMayBeItsJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host2"}}}
+	j := &job{Job: &Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host2"}}}}
 	j.place(g)
 	l := roottest.Link(t, g, "host0>leaf0")
 	if b := s.boundOn(j, l, false, p); b.now != .5*g.Capacity(l) {
@@ -43,17 +43,17 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock.duration = 60e9
-		s.work.interval++
+		s.history.clock.duration = 60e9
+		s.history.interval++
 		port := roottest.Link(t, g, c.root)
-		j := &job{Job: schema.Job{ID: "1"}, traffic: &traffic{}}
+		j := &job{Job: &Job{Job: schema.Job{ID: "1"}, traffic: &traffic{}}}
 		for _, sends := range []string{c.first, c.second} {
 			from, _ := g.Ends(roottest.Link(t, g, sends))
 			j.Nodes = append(j.Nodes, g.Device(from).Name)
 		}
 		j.place(g)
 		moved := 2 * c.percent / 100 * g.Capacity(port) * 60
-		j.now = moves{interval: s.work.interval, all: moved, files: moved}
+		j.now = moves{known: true, all: moved, files: moved}
 		rc := &regionCase{fullest: port, carries: g.Capacity(port), onset: -1}
 		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}, p); got > 0 != c.against {
 			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
@@ -86,15 +86,15 @@ func TestWhoFillsAPort(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock.duration, s.work.interval = 60e9, 1
+		s.history.clock.duration, s.history.interval = 60e9, 1
 		port := roottest.Link(t, g, "leaf0>host0")
-		j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, traffic: &traffic{}}
+		j := &job{Job: &Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, traffic: &traffic{}}}
 		j.place(g)
 		unit := g.Capacity(port) / 100 * 60
-		j.now = moves{interval: s.work.interval, all: c.moves * unit}
+		j.now = moves{known: true, all: c.moves * unit}
 		rc := &regionCase{fullest: port, carries: g.Capacity(port), more: (100 - c.before) / 100 * g.Capacity(port), stall: make([]float64, 4), onset: 2}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
-		j.was = moves{interval: s.work.interval, slots: s.before(rc), all: c.was * unit}
+		j.was = moves{known: true, slots: s.before(rc), all: c.was * unit}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
 		if got := s.unable(rc, suspect, p); (got == 0) != c.able {
 			t.Errorf("%g%% before: %.1f against a job that moves %g%% and moved %g%%", c.before, got, c.moves, c.was)
@@ -115,15 +115,15 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock.duration, s.work.interval = 60e9, 1
+		s.history.clock.duration, s.history.interval = 60e9, 1
 		port := roottest.Link(t, g, "leaf0>host0")
 		rc := &regionCase{fullest: port, carries: g.Capacity(port), stall: make([]float64, 4), onset: 2}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
 		half := g.Capacity(port) / 2 * 60
 		for i, host := range []string{"host1", "host2"} {
-			j := &job{Job: schema.Job{ID: host, Nodes: []string{host}}, traffic: &traffic{}, now: moves{interval: s.work.interval, all: half, files: half}}
+			j := &job{Job: &Job{Job: schema.Job{ID: host, Nodes: []string{host}}, traffic: &traffic{}}, now: moves{known: true, all: half, files: half}}
 			j.place(g)
-			j.lost = loss{s.work.interval, s.began(rc), lost * float64(i)}
+			j.lost = loss{true, s.began(rc), lost * float64(i)}
 			rc.jobs = append(rc.jobs, suspect{job: j, known: true, file: true, filesKnown: true})
 		}
 		if got := s.unable(rc, &rc.jobs[0], p); (got == 0) != (lost > 0) {
@@ -145,7 +145,7 @@ func TestPortToAStorageNode(t *testing.T) {
 		t.Error("no job runs at the root's host")
 	}
 	_, host := g.Ends(port)
-	if s.work.tenants[host] = []*job{{}}; s.endsAtNoJob(rc) {
+	if s.work.tenants[host] = []*job{{Job: &Job{}}}; s.endsAtNoJob(rc) {
 		t.Error("a job runs there")
 	}
 	if rc.back.Link = roottest.Link(t, g, "leaf0>spine0"); s.endsAtNoJob(rc) {
@@ -156,8 +156,8 @@ func TestPortToAStorageNode(t *testing.T) {
 // TestBeforeAJobBegan: a job's traffic before an onset is a mean over the slots in which it ran, given with the share of these
 // slots.
 func TestBeforeAJobBegan(t *testing.T) {
-	s := &Stage{clock: clock{duration: 10, now: 9}, cfg: DefaultConfig()}
-	j := &job{Job: schema.Job{Start: 50}, traffic: newTraffic(20, 9)}
+	s := &Stage{cfg: DefaultConfig(), history: &History{clock: clock{duration: 10, now: 9}}}
+	j := &job{Job: &Job{Job: schema.Job{Start: 50}, traffic: newTraffic(20, 9)}}
 	for slot := int64(5); slot < 9; slot++ {
 		j.traffic.set(rdmaWrite, slot, 8)
 	}
@@ -180,17 +180,17 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock.duration, s.work.interval = 60e9, 1
+		s.history.clock.duration, s.history.interval = 60e9, 1
 		if c.tenant != "" {
-			other := &job{Job: schema.Job{ID: "2", Nodes: []string{c.tenant}}}
+			other := &job{Job: &Job{Job: schema.Job{ID: "2", Nodes: []string{c.tenant}}}}
 			other.place(g)
 			s.settle(other)
 		}
 		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host4>leaf1": 50, "host5>leaf1": 50})
-		j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host4", "host5"}}, traffic: &traffic{}}
+		j := &job{Job: &Job{Job: schema.Job{ID: "1", Nodes: []string{"host4", "host5"}}, traffic: &traffic{}}}
 		j.place(g)
 		moved := c.share * g.Capacity(port) * 60
-		j.now = moves{interval: 1, all: moved, files: moved}
+		j.now = moves{known: true, all: moved, files: moved}
 		rc := &regionCase{fullest: port, carries: g.Capacity(port), onset: -1, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
 		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}, p); got > 0 != c.against {
 			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)

@@ -24,7 +24,7 @@ func (s *Stage) burdens(rc *regionCase, p *root.Pressure) {
 	if !s.work.comparable {
 		carried, added = 0, 0
 	}
-	interval := float64(s.clock.duration) / 1e9
+	interval := float64(s.history.clock.duration) / 1e9
 	sum, grown = max(sum, leastExplained*carried*interval), max(grown, leastExplained*added*interval)
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
@@ -60,7 +60,7 @@ func (s *Stage) compare(p *root.Pressure) {
 		carried += p.Carries(l)
 	}
 	s.work.loads = carried > 0
-	s.work.comparable = explained >= leastCompared*carried*float64(s.clock.duration)/1e9
+	s.work.comparable = explained >= leastCompared*carried*float64(s.history.clock.duration)/1e9
 }
 
 // carriedOn sums the load of links and its increase since the onset, bytes/s; 0 if unknown.
@@ -89,8 +89,8 @@ func (s *Stage) earlier(rc *regionCase, j *job) (all, files float64) {
 		return 0, 0
 	}
 	calm := s.before(rc)
-	if m := &j.was; m.interval != s.work.interval || m.slots != calm {
-		*m = moves{interval: s.work.interval, slots: calm}
+	if m := &j.was; !m.known || m.slots != calm {
+		*m = moves{known: true, slots: calm}
 		m.all, m.files, m.ran = s.movedBefore(j, calm.at[:calm.n])
 	}
 	return j.was.all, j.was.files
@@ -98,7 +98,7 @@ func (s *Stage) earlier(rc *regionCase, j *job) (all, files float64) {
 
 // moves caches a job's traffic in some slots, bytes, for the regions of an interval that began together.
 type moves struct {
-	interval   uint32
+	known      bool
 	slots      slots
 	all, files float64
 	ran        float64 // share of the slots since its start; before, it moved nothing
@@ -109,11 +109,11 @@ func (s *Stage) movedBefore(j *job, slots []int64) (all, files, ran float64) {
 	for _, slot := range slots {
 		if a, f, known := j.traffic.moved(slot); known {
 			all, files, n = all+a, files+f, n+1
-		} else if (slot+1)*s.clock.duration <= int64(j.Start) {
+		} else if (slot+1)*s.history.clock.duration <= int64(j.Start) {
 			yet++
 		}
 	}
-	if n == 0 && len(slots) > 0 && s.clock.slotOf(int64(j.Start)) <= slots[0] {
+	if n == 0 && len(slots) > 0 && s.history.clock.slotOf(int64(j.Start)) <= slots[0] {
 		all, files = s.lately(j) // it ran, but its traffic is unknown
 		return all, files, 1
 	}
@@ -125,9 +125,9 @@ func (s *Stage) lately(j *job) (all, files float64) {
 	if j.traffic == nil {
 		return 0, 0
 	}
-	if m := &j.now; m.interval != s.work.interval {
-		*m = moves{interval: s.work.interval}
-		for slot := s.clock.now - settle; slot <= s.clock.now; slot++ {
+	if m := &j.now; !m.known {
+		*m = moves{known: true}
+		for slot := s.history.clock.now - settle; slot <= s.history.clock.now; slot++ {
 			all, files, _ := j.traffic.moved(slot)
 			m.all, m.files = max(m.all, all), max(m.files, files)
 		}

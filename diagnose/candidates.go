@@ -238,21 +238,21 @@ func (s *Stage) usual(rc *regionCase, f feature) spread {
 // usualOfAll is the same over all running jobs, computed once per interval.
 func (s *Stage) usualOfAll(f feature) spread {
 	w := &s.work
-	if of := &w.usual[f]; of.interval != w.interval {
+	if of := &w.usual[f]; !of.known {
 		values := w.values[:0]
 		for _, j := range w.running {
 			if v, known := s.maximum(j, f); known {
 				values = append(values, v)
 			}
 		}
-		w.values, *of = values, usualSpread{w.interval, spreadOf(values, leastScale)}
+		w.values, *of = values, usualSpread{true, spreadOf(values, leastScale)}
 	}
 	return w.usual[f].spread
 }
 
 // usualSpread is the spread of a feature in an interval.
 type usualSpread struct {
-	interval uint32
+	known bool
 	spread
 }
 
@@ -262,13 +262,13 @@ func (s *Stage) maximum(j *job, f feature) (most float64, known bool) {
 		return 0, false
 	}
 	m := &j.maxima
-	if j.interval == s.work.interval {
+	if j.maximal {
 		return m[f], m[f] >= 0
 	}
-	j.interval = s.work.interval
+	j.maximal = true
 	for f := range numFeatures {
 		m[f] = -1
-		for slot := s.clock.now - int64(s.cfg.Window) + 1; slot <= s.clock.now; slot++ {
+		for slot := s.history.clock.now - int64(s.cfg.Window) + 1; slot <= s.history.clock.now; slot++ {
 			if v := j.traffic.at(f, slot); !isMissing(v) {
 				m[f] = max(m[f], float64(v))
 			}
@@ -286,7 +286,7 @@ const preferred = .05
 // testify finds the feature of a suspect with the strongest evidence.
 func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) {
 	c.P = 1
-	c.started = s.startedAt(rc, c.job)
+	c.started = s.startedAt(rc, c.job.Start)
 	if most := c.mostScore(); most < -jobReads || most < 0 && !s.mayFetch(rc, c) {
 		_, c.known = s.maximum(c.job, rdmaRead)
 		return
@@ -353,9 +353,6 @@ func outlying(devs float64) float64 {
 // missing.
 func (s *Stage) laggedOf(j *job, f feature) *lagged {
 	w := &s.work
-	if j.laggedIn != w.interval {
-		j.laggedIn, j.lagged = w.interval, [numMeasured]*lagged{}
-	}
 	if j.lagged[f] != nil {
 		return j.lagged[f]
 	}
@@ -366,13 +363,13 @@ func (s *Stage) laggedOf(j *job, f feature) *lagged {
 	w.laggedUsed++
 	j.lagged[f] = x
 	x.Raw = x.Raw[:0]
-	length := min(int64(s.trafficLength()), s.clock.now-s.clock.first+1)
-	for slot := s.clock.now - length + 1; slot <= s.clock.now; slot++ {
+	length := min(int64(s.history.trafficLength()), s.history.clock.now-s.history.clock.first+1)
+	for slot := s.history.clock.now - length + 1; slot <= s.history.clock.now; slot++ {
 		v := j.traffic.at(f, slot)
 		switch {
 		case !isMissing(v):
 			x.Raw = append(x.Raw, float64(v))
-		case (slot+1)*s.clock.duration <= int64(j.Start):
+		case (slot+1)*s.history.clock.duration <= int64(j.Start):
 			x.Raw = append(x.Raw, 0)
 		default:
 			x.Raw = append(x.Raw, math.NaN())

@@ -13,7 +13,7 @@ import (
 // TestWhatFoundARegionDidNotCauseIt: a job that began or a link that failed after a region did not cause it, unless the region
 // stalls far more since, or the clocks may be off. A region older than what is remembered was there before either.
 func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
-	s := &Stage{clock: clock{duration: 60e9, now: 100}}
+	s := &Stage{history: &History{clock: clock{duration: 60e9, now: 100}}}
 	rc := &regionCase{stall: make([]float64, 30), onset: 19} // began in slot 90
 	level := func(from int, stall float64) {
 		for i := from; i < len(rc.stall); i++ {
@@ -51,7 +51,7 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	const line = 4 * 4 // from a switch to the next one of the last dimension
-	own, other := &job{devices: []topology.DeviceID{3, 5, 9}}, &job{devices: []topology.DeviceID{4, 6}}
+	own, other := &job{Job: &Job{devices: []topology.DeviceID{3, 5, 9}}}, &job{Job: &Job{devices: []topology.DeviceID{4, 6}}}
 	endsAt := func(d topology.DeviceID, l schema.LinkID) func(*regionCase, *suspect) {
 		return func(rc *regionCase, c *suspect) {
 			rc.sender, rc.endings = other, root.Endings{OfMeans: true, Any: root.Ending{Found: true, Device: d, Link: l}}

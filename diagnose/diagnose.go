@@ -14,7 +14,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	}
 	cases := s.work.cases[:0]
 	defer func() { s.work.cases = cases }()
-	snap := s.work.gaps.fill(r.Snapshot, &s.memory, s.clock.now, func(link int) float64 { return s.graph.Capacity(schema.LinkID(link)) })
+	snap := s.history.Fill(r.Snapshot)
 	for i := range r.Regions {
 		if region := &r.Regions[i]; region.Severity >= schema.Low && len(region.Links) > 0 && int(region.Links[len(region.Links)-1]) < s.graph.NumLinks() {
 			cases = slices.Grow(cases, 1)[:len(cases)+1]
@@ -31,7 +31,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	p := s.work.finder.On(snap)
 	p.Remember(&s.floor)
 	s.compare(p)
-	s.findSilent()
+	s.history.findSilent()
 	for _, within := range [2]bool{false, true} { // stall inside switches after the stalled links around it
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
@@ -91,7 +91,7 @@ func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 // drain finds the switch that a region's traffic converges on, and whose nodes send it.
 func (s *Stage) drain(rc *regionCase, p *root.Pressure) {
 	from := -1
-	rc.drain, from = s.work.finder.Drain(p, rc.region.Links, s.work.senders, s.work.past.round)
+	rc.drain, from = s.work.finder.Drain(p, rc.region.Links, s.work.senders, s.history.Slots())
 	if rc.sender = nil; from >= 0 {
 		rc.sender = s.work.sending[from]
 	}

@@ -28,13 +28,13 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 	}
 	p, _ := readings(t, g, nil, uses)
 	p.Before = func(schema.LinkID) float64 { return 4 }
-	s.clock.duration, s.work.interval = 60e9, 1
-	j := &job{Job: schema.Job{ID: "1", Nodes: nodes}, traffic: newTraffic(1, 0)}
+	s.history.clock.duration, s.history.interval = 60e9, 1
+	j := &job{Job: &Job{Job: schema.Job{ID: "1", Nodes: nodes}, traffic: newTraffic(1, 0)}}
 	j.place(g)
 	s.settle(j)
 	rc := &regionCase{region: &schema.Region{}, stall: make([]float64, 4), onset: 3, full: schema.NoLink, fullest: schema.NoLink, arrives: arrives}
 	rc.drain.Device, rc.drain.Fit = end, .9
-	j.now, j.was = moves{interval: 1, all: 60 * more}, moves{interval: 1, slots: s.before(rc), ran: 1}
+	j.now, j.was = moves{known: true, all: 60 * more}, moves{known: true, slots: s.before(rc), ran: 1}
 	return s, rc, j, p
 }
 
@@ -173,7 +173,7 @@ func TestAStartAloneIsHalfAReason(t *testing.T) {
 		{false, false, false, false, 1, jobUnseen}, {false, true, false, false, 1, 0}, {false, true, false, false, .5, jobUnplaced / 2},
 	} {
 		s, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
-		s.work.loads, j.loads = c.loads, exchangeLoad{true, s.work.past.round, c.most}
+		s.work.loads, j.loads = c.loads, exchangeLoad{true, s.history.Slots(), c.most}
 		if rc.sender = nil; c.sends {
 			rc.sender = j
 		}

@@ -21,11 +21,11 @@ const maxFailures = 4096
 
 // takeFailures adds new failures in order of time, deduplicated, and drops those older than the window.
 // Congestion protection is a reaction, not a cause: package mitigation keeps it.
-func (s *Stage) takeFailures(in []schema.Failure) {
-	known := make(map[schema.Failure]bool, len(s.failures))
+func (h *History) takeFailures(in []schema.Failure) {
+	known := make(map[schema.Failure]bool, len(h.failures))
 	if len(in) > 0 {
-		for i := range s.failures {
-			known[s.failures[i].Failure] = true
+		for i := range h.failures {
+			known[h.failures[i].Failure] = true
 		}
 	}
 	for _, one := range in {
@@ -34,19 +34,19 @@ func (s *Stage) takeFailures(in []schema.Failure) {
 		}
 		known[one] = true
 		f := failure{Failure: one}
-		f.place(s.graph)
-		s.failures = append(s.failures, f)
+		f.place(h.graph)
+		h.failures = append(h.failures, f)
 	}
-	slices.SortStableFunc(s.failures, func(a, b failure) int { return cmp.Compare(a.Time, b.Time) })
-	oldest := schema.Instant((s.clock.now - int64(s.cfg.Window)) * s.clock.duration)
+	slices.SortStableFunc(h.failures, func(a, b failure) int { return cmp.Compare(a.Time, b.Time) })
+	oldest := schema.Instant((h.clock.now - int64(h.limits.Window)) * h.clock.duration)
 	first := 0
-	for first < len(s.failures) && (s.failures[first].Time < oldest || len(s.failures)-first > maxFailures) {
+	for first < len(h.failures) && (h.failures[first].Time < oldest || len(h.failures)-first > maxFailures) {
 		first++
 	}
 	if len(in) > 0 {
-		s.countOutages()
+		h.countOutages()
 	}
-	s.failures = slices.Delete(s.failures, 0, first)
+	h.failures = slices.Delete(h.failures, 0, first)
 }
 
 // place finds what failed in the fabric: the links of the port, or all of the device.
@@ -90,12 +90,12 @@ const idleIntervals = 5
 const noLoad = 2
 
 // wasIdle reports whether the failed links carried nothing before, as far as measured: then no traffic was rerouted.
-func (s *Stage) wasIdle(f *failure) bool {
-	use, at, measured := s.memory.metrics[schema.BandwidthUsed], s.clock.slotOf(int64(f.Time)), false
+func (h *History) wasIdle(f *failure) bool {
+	use, at, measured := h.memory.metrics[schema.BandwidthUsed], h.clock.slotOf(int64(f.Time)), false
 	if use == nil {
 		return false
 	}
-	for slot := max(at-idleIntervals, s.oldest(use)); slot < at; slot++ {
+	for slot := max(at-idleIntervals, h.oldest(use)); slot < at; slot++ {
 		for i := range f.links {
 			switch m := use.mean(slot, f.links[i:i+1]); {
 			case isMissing(m):
@@ -122,11 +122,11 @@ func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {
 			return 3
 		case slices.Contains(f.links, lost):
 			return 0
-		case s.passesNothing(f.failure) || s.wasIdle(f.failure):
+		case s.history.passesNothing(f.failure) || s.history.wasIdle(f.failure):
 			return 3
 		case slices.Contains(f.devices, from) || slices.Contains(f.devices, to):
 			return 1
-		case f.score > 0 && slices.ContainsFunc(f.devices, func(d topology.DeviceID) bool { return s.adjacent(d, from) || s.adjacent(d, to) }):
+		case f.score > 0 && slices.ContainsFunc(f.devices, func(d topology.DeviceID) bool { return s.history.adjacent(d, from) || s.history.adjacent(d, to) }):
 			return 2
 		}
 		return 3
@@ -143,7 +143,7 @@ func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {
 func (s *Stage) findRestored(rc *regionCase) {
 	back := map[part]schema.Instant{} // when it came back last
 	for i := range rc.failures {
-		if f := &rc.failures[i]; !f.broke() && s.clock.now-s.clock.slotOf(int64(f.Time)) > settle {
+		if f := &rc.failures[i]; !f.broke() && s.history.clock.now-s.history.clock.slotOf(int64(f.Time)) > settle {
 			back[f.part()] = max(back[f.part()], f.Time)
 		}
 	}
@@ -159,9 +159,23 @@ func (s *Stage) findRestored(rc *regionCase) {
 }
 
 // adjacent reports whether a link joins two devices.
-func (s *Stage) adjacent(a, b topology.DeviceID) bool {
-	return slices.ContainsFunc(s.graph.LinksAt(a), func(l schema.LinkID) bool {
-		from, to := s.graph.Ends(l)
+func (h *History) adjacent(a, b topology.DeviceID) bool {
+	return slices.ContainsFunc(h.graph.LinksAt(a), func(l schema.LinkID) bool {
+		from, to := h.graph.Ends(l)
 		return from == b || to == b
 	})
+}
+
+// CameBack reports whether the last that is remembered of a part is that it came back after an instant; if it flaps, longer ago than a
+// pause, in intervals.
+func (h *History) CameBack(device, port string, since schema.Instant, pause int64) bool {
+	failed := failure{Failure: schema.Failure{Device: device, Port: port}}
+	failed.place(h.graph)
+	part := failed.part()
+	for i := len(h.failures) - 1; i >= 0; i-- {
+		if f := &h.failures[i]; f.part() == part {
+			return !f.broke() && f.Time > since && (f.times < 2 || h.clock.now-h.clock.slotOf(int64(f.Time)) > pause)
+		}
+	}
+	return false
 }

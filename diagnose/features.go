@@ -26,43 +26,43 @@ func (f feature) String() string { return featureNames[f] }
 func (f feature) isFile() bool { return f == read || f == write }
 
 // takeTraffic adds rows of the traffic table to the rings of the jobs that ran then.
-func (s *Stage) takeTraffic(in []schema.JobTraffic) {
+func (h *History) takeTraffic(in []schema.JobTraffic) {
 	for i := range in {
 		t := &in[i]
-		slot := s.clock.slotOf(int64(t.Time))
-		if slot > s.clock.now || slot <= s.clock.now-int64(s.trafficLength()) {
+		slot := h.clock.slotOf(int64(t.Time))
+		if slot > h.clock.now || slot <= h.clock.now-int64(h.trafficLength()) {
 			continue
 		}
-		from := slot * s.clock.duration
-		j := s.jobs.at(t.JobID, from, from+s.clock.duration)
+		from := slot * h.clock.duration
+		j := h.jobs.at(t.JobID, from, from+h.clock.duration)
 		if j == nil {
 			continue
 		}
-		ring, columns := s.trafficOf(j), [...]*float64{read: t.Read, write: t.Write, rdmaRead: t.RDMARead, rdmaWrite: t.RDMAWrite}
+		ring, columns := h.trafficOf(j), [...]*float64{read: t.Read, write: t.Write, rdmaRead: t.RDMARead, rdmaWrite: t.RDMAWrite}
 		for f, bytes := range columns {
 			if bytes != nil && !ring.listed[f] { // traffic derived from links is not comparable
 				ring.forget(feature(f))
 				ring.listed[f] = true
 			}
 		}
-		if s.measured && !ring.known(slot) {
-			s.silentBefore(j, slot)
+		if h.measured && !ring.known(slot) {
+			h.silentBefore(j, slot)
 		}
-		s.tableSince = min(s.tableSince, slot)
+		h.tableSince = min(h.tableSince, slot)
 		for f, bytes := range columns {
 			if bytes != nil {
 				ring.set(feature(f), slot, *bytes)
-				s.measured = true
+				h.measured = true
 			}
 		}
-		s.estimate(j, slot)
+		h.estimate(j, slot)
 	}
 }
 
 // silentBefore sets the traffic of a job that its links do not show to 0 for the slots before its first row in which it ran and
 // the table had rows of others: many sources write no row for zero traffic.
-func (s *Stage) silentBefore(j *job, slot int64) {
-	for before := max(s.tableSince, s.clock.slotOf(int64(j.Start))); before < slot; before++ {
+func (h *History) silentBefore(j *Job, slot int64) {
+	for before := max(h.tableSince, h.clock.slotOf(int64(j.Start))); before < slot; before++ {
 		for f := read; f <= rdmaWrite; f++ {
 			if isMissing(j.traffic.at(f, before)) {
 				j.traffic.set(f, before, 0)
@@ -85,7 +85,7 @@ func (t *traffic) known(slot int64) bool {
 
 // estimate derives the features of a slot that no source measures from those that are measured: of all nodes' traffic,
 // what a uniform exchange sends over the least of the job's cuts, and what was taken in beyond what was sent.
-func (s *Stage) estimate(j *job, slot int64) {
+func (h *History) estimate(j *Job, slot int64) {
 	in, out := j.traffic.at(rdmaRead, slot), j.traffic.at(rdmaWrite, slot)
 	if isMissing(in) && isMissing(out) || len(j.devices) < 2 {
 		return
@@ -104,16 +104,16 @@ func orZero(v float32) float32 {
 }
 
 // trafficOf returns a job's rings, advanced to now.
-func (s *Stage) trafficOf(j *job) *traffic {
+func (h *History) trafficOf(j *Job) *traffic {
 	if j.traffic == nil {
-		j.traffic = newTraffic(s.trafficLength(), s.clock.now)
+		j.traffic = newTraffic(h.trafficLength(), h.clock.now)
 	}
-	j.traffic.advance(s.clock.now)
+	j.traffic.advance(h.clock.now)
 	return j.traffic
 }
 
 // trafficLength is the number of slots of traffic kept: a window of stall and its largest lag.
-func (s *Stage) trafficLength() int { return s.cfg.Window + s.cfg.MaxLag }
+func (h *History) trafficLength() int { return h.limits.Window + h.limits.MaxLag }
 
 // bisection is the share of a uniform exchange of n nodes that crosses the cut into halves.
 func bisection(n int) float64 {

@@ -24,13 +24,13 @@ const moreLoad = 1.1
 
 // explainsOnset reports whether something broke at a region's onset, or a job whose exchange crosses it began or doubled its traffic.
 func (s *Stage) explainsOnset(rc *regionCase) bool {
-	for i := range s.failures {
-		if f := &s.failures[i]; f.broke() && s.indexIn(rc, f.Time) >= rc.onset-settle-1 {
+	for i := range s.history.failures {
+		if f := &s.history.failures[i]; f.broke() && s.indexIn(rc, f.Time) >= rc.onset-settle-1 {
 			return true
 		}
 	}
 	for i := range rc.jobs {
-		if j := rc.jobs[i].job; s.startedAt(rc, j) || s.doubled(rc, j) {
+		if j := rc.jobs[i].job; s.startedAt(rc, j.Start) || s.doubled(rc, j) {
 			return true
 		}
 	}

@@ -143,7 +143,7 @@ func (l *levels) over(from, to int64, link schema.LinkID) float64 {
 }
 
 // oldest is the first slot that levels still hold.
-func (s *Stage) oldest(l *levels) int64 { return max(s.clock.first, s.clock.now-int64(l.length)+1) }
+func (h *History) oldest(l *levels) int64 { return max(h.clock.first, h.clock.now-int64(l.length)+1) }
 
 // clear makes a slot missing.
 func (l *levels) clear(slot int64) {

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -9,44 +8,36 @@ import (
 // deriveTraffic derives job traffic of a slot from the links of the jobs' hosts, on fabrics with directed host links: the
 // bisection cuts and, as far as the traffic table has no values of a job, what the nodes sent and received as RDMA writes and
 // reads, and what left or entered the job as file traffic.
-func (s *Stage) deriveTraffic(snap *schema.Snapshot) {
-	if s.graph.Duplex() {
-		return
-	}
-	p := s.work.finder.On(snap)
-	if p.Use == nil && p.Rate == nil {
-		return
-	}
-	s.findRunning()
-	seconds := float64(snap.Interval.DurationNanos) / 1e9
+func (h *History) deriveTraffic(interval schema.Interval, rateOf func(schema.LinkID) float64) {
+	seconds := float64(interval.DurationNanos) / 1e9
 	var in, out []float64
-	for _, j := range s.work.running {
+	for _, j := range h.Running() {
 		in, out = in[:0], out[:0]
 		whole, inWhole, outWhole := 0, 0., 0. // hosts of which all links were read
 		for _, d := range j.devices {
-			a, b, read := s.hostRates(p, d)
+			a, b, read := h.hostRates(rateOf, d)
 			if read > 0 {
 				in, out = append(in, a*seconds), append(out, b*seconds)
 			}
-			if read > 0 && read == len(s.graph.LinksAt(d)) {
+			if read > 0 && read == len(h.graph.LinksAt(d)) {
 				whole, inWhole, outWhole = whole+1, inWhole+a*seconds, outWhole+b*seconds
 			}
 		}
 		if 2*len(in) <= len(j.devices) {
 			continue // most hosts did not report
 		}
-		t := s.trafficOf(j)
-		t.derive(rdmaRead, s.clock.now, sumOf(in))
-		t.derive(rdmaWrite, s.clock.now, sumOf(out))
+		t := h.trafficOf(j)
+		t.derive(rdmaRead, h.clock.now, sumOf(in))
+		t.derive(rdmaWrite, h.clock.now, sumOf(out))
 		if float64(whole) >= mostHosts*float64(len(j.devices)) { // of a large job some reading is always missing
 			came, left := crossed(inWhole, outWhole)
-			t.exceed(read, s.clock.now, came, rdmaRead)
-			t.exceed(write, s.clock.now, left, rdmaWrite)
+			t.exceed(read, h.clock.now, came, rdmaRead)
+			t.exceed(write, h.clock.now, left, rdmaWrite)
 		}
 		if len(in) > 1 {
 			exchange, sink := cuts(in, out)
-			t.set(allToAll, s.clock.now, exchange)
-			t.set(manyToOne, s.clock.now, sink)
+			t.set(allToAll, h.clock.now, exchange)
+			t.set(manyToOne, h.clock.now, sink)
 		}
 	}
 }
@@ -88,17 +79,17 @@ func crossed(taken, sent float64) (came, left float64) {
 }
 
 // hostRates is what a host receives and sends, bytes/s, over the links that were read, and their number.
-func (s *Stage) hostRates(p *root.Pressure, d topology.DeviceID) (in, out float64, read int) {
-	if s.graph.IsSwitch(d) {
+func (h *History) hostRates(rateOf func(schema.LinkID) float64, d topology.DeviceID) (in, out float64, read int) {
+	if h.graph.IsSwitch(d) {
 		return 0, 0, 0
 	}
-	for _, l := range s.graph.LinksAt(d) {
-		rate := p.RateOf(l)
+	for _, l := range h.graph.LinksAt(d) {
+		rate := rateOf(l)
 		if rate < 0 {
 			continue
 		}
 		read++
-		if from, _ := s.graph.Ends(l); from == d {
+		if from, _ := h.graph.Ends(l); from == d {
 			out += rate
 		} else {
 			in += rate

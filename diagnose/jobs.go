@@ -9,51 +9,31 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// job is a job with its place in the fabric and its traffic.
-type job struct {
+// Job is a job with its place in the fabric and its traffic.
+type Job struct {
 	schema.Job
 	devices []topology.DeviceID // its nodes that the fabric has, ascending, deduplicated
 	routes  *routes.Set         // of its traffic; nil until first used
 	traffic *traffic            // nil until some is known
-
-	order    int    // index among running jobs, by id and start
-	round    uint32 // scratch: of the region from which hops is measured
-	hops     int8
-	maxima   [numFeatures]float64 // of the window up to interval; -1 not measured
-	interval uint32
-	files    float64              // recent file system traffic, bytes
-	lagged   [numMeasured]*lagged // of interval laggedIn
-	laggedIn uint32
-	was, now moves
-	lost     loss
-	loads    exchangeLoad
-	measured measuredHosts
 }
 
 // nodes is the number of the job's nodes that the fabric has.
-func (j *job) nodes() float64 { return float64(len(j.devices)) }
+func (j *Job) nodes() float64 { return float64(len(j.devices)) }
 
 // has reports whether a device is one of the job's nodes.
-func (j *job) has(d topology.DeviceID) bool {
+func (j *Job) has(d topology.DeviceID) bool {
 	_, own := slices.BinarySearch(j.devices, d)
 	return own
 }
 
-// exchangeLoad caches whether load was added on most of a job's exchange since the onset of a round of past.
-type exchangeLoad struct {
-	known bool
-	round uint32
-	most  bool
-}
-
 // jobTable keeps running and recently ended jobs. A job's key is (id, start).
 type jobTable struct {
-	byID   map[string][]*job // of one id, by start
+	byID   map[string][]*Job // of one id, by start
 	count  int
-	sorted []*job // all of them, by id and start; nil: must be rebuilt
+	sorted []*Job // all of them, by id and start; nil: must be rebuilt
 }
 
-func newJobTable() *jobTable { return &jobTable{byID: map[string][]*job{}} }
+func newJobTable() *jobTable { return &jobTable{byID: map[string][]*Job{}} }
 
 // upsert adds or updates a job. Pending jobs are ignored.
 func (t *jobTable) upsert(g *topology.Graph, in schema.Job) {
@@ -61,12 +41,12 @@ func (t *jobTable) upsert(g *topology.Graph, in schema.Job) {
 		return
 	}
 	same := t.byID[in.ID]
-	i, found := slices.BinarySearchFunc(same, in.Start, func(j *job, start schema.Instant) int { return cmp.Compare(j.Start, start) })
+	i, found := slices.BinarySearchFunc(same, in.Start, func(j *Job, start schema.Instant) int { return cmp.Compare(j.Start, start) })
 	if found {
 		same[i].take(g, in)
 		return
 	}
-	j := &job{Job: in}
+	j := &Job{Job: in}
 	j.place(g)
 	t.byID[in.ID] = slices.Insert(same, i, j)
 	t.count++
@@ -74,7 +54,7 @@ func (t *jobTable) upsert(g *topology.Graph, in schema.Job) {
 }
 
 // take updates the job. An update without nodes leaves it where it was.
-func (j *job) take(g *topology.Graph, in schema.Job) {
+func (j *Job) take(g *topology.Graph, in schema.Job) {
 	if len(in.Nodes) == 0 || slices.Equal(j.Nodes, in.Nodes) {
 		in.Nodes = j.Nodes
 		j.Job = in
@@ -85,8 +65,8 @@ func (j *job) take(g *topology.Graph, in schema.Job) {
 }
 
 // place finds the job's nodes in the fabric; unknown nodes are left out.
-func (j *job) place(g *topology.Graph) {
-	j.devices, j.routes, j.loads = j.devices[:0], nil, exchangeLoad{}
+func (j *Job) place(g *topology.Graph) {
+	j.devices, j.routes = j.devices[:0], nil
 	for _, name := range j.Nodes {
 		if d, ok := g.FindDevice(name); ok {
 			j.devices = append(j.devices, d)
@@ -97,7 +77,7 @@ func (j *job) place(g *topology.Graph) {
 }
 
 // at returns the last job of an id that ran between two instants, nil if none did.
-func (t *jobTable) at(id string, from, to int64) *job {
+func (t *jobTable) at(id string, from, to int64) *Job {
 	same := t.byID[id]
 	for i := len(same) - 1; i >= 0; i-- {
 		if j := same[i]; int64(j.Start) < to && (j.End == 0 || int64(j.End) > from) {
@@ -111,14 +91,14 @@ func (t *jobTable) at(id string, from, to int64) *job {
 // first.
 func (t *jobTable) forget(before int64, most int) {
 	for id, same := range t.byID {
-		kept := slices.DeleteFunc(same, func(j *job) bool { return j.End != 0 && int64(j.End) < before })
+		kept := slices.DeleteFunc(same, func(j *Job) bool { return j.End != 0 && int64(j.End) < before })
 		t.set(id, len(same), kept)
 	}
 	if t.count <= most {
 		return
 	}
 	all := slices.Clone(t.all())
-	slices.SortStableFunc(all, func(a, b *job) int {
+	slices.SortStableFunc(all, func(a, b *Job) int {
 		if (a.End == 0) != (b.End == 0) {
 			if a.End == 0 {
 				return 1
@@ -130,11 +110,11 @@ func (t *jobTable) forget(before int64, most int) {
 	for _, j := range all[:t.count-most] {
 		same := t.byID[j.ID]
 		n := len(same)
-		t.set(j.ID, n, slices.DeleteFunc(same, func(o *job) bool { return o == j }))
+		t.set(j.ID, n, slices.DeleteFunc(same, func(o *Job) bool { return o == j }))
 	}
 }
 
-func (t *jobTable) set(id string, was int, kept []*job) {
+func (t *jobTable) set(id string, was int, kept []*Job) {
 	if len(kept) == was {
 		return
 	}
@@ -146,13 +126,13 @@ func (t *jobTable) set(id string, was int, kept []*job) {
 }
 
 // all lists the jobs by id and start. The table owns the list.
-func (t *jobTable) all() []*job {
+func (t *jobTable) all() []*Job {
 	if t.sorted == nil {
-		t.sorted = make([]*job, 0, t.count)
+		t.sorted = make([]*Job, 0, t.count)
 		for _, same := range t.byID {
 			t.sorted = append(t.sorted, same...)
 		}
-		slices.SortFunc(t.sorted, func(a, b *job) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Start, b.Start)) })
+		slices.SortFunc(t.sorted, func(a, b *Job) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Start, b.Start)) })
 	}
 	return t.sorted
 }

@@ -29,7 +29,7 @@ func TestAJobLoadsItsGround(t *testing.T) {
 	}{{"exchange", true, 2, false, true}, {"incast", false, 2, false, false}, {"no more load", true, 1, false, false}, {"among others", true, 2, true, false}} {
 		t.Run(c.name, func(t *testing.T) {
 			u := newTiedUp(t)
-			own, other := &job{Job: schema.Job{ID: "own"}}, &job{Job: schema.Job{ID: "other"}}
+			own, other := &job{Job: &Job{Job: schema.Job{ID: "own"}}}, &job{Job: &Job{Job: schema.Job{ID: "other"}}}
 			for _, name := range block {
 				own.devices = append(own.devices, u.Device(t, name))
 			}
@@ -69,7 +69,7 @@ func TestWhatWasAddedAstray(t *testing.T) {
 	slices.Sort(senders)
 	links := u.Send(senders[:3], senders[3])
 	slices.Sort(links)
-	own, other := &job{Job: schema.Job{ID: "own"}, devices: senders}, &job{Job: schema.Job{ID: "other"}, devices: []topology.DeviceID{u.Device(t, "5,2,3"), u.Device(t, "5,3,3")}}
+	own, other := &job{Job: &Job{Job: schema.Job{ID: "own"}, devices: senders}}, &job{Job: &Job{Job: schema.Job{ID: "other"}, devices: []topology.DeviceID{u.Device(t, "5,2,3"), u.Device(t, "5,3,3")}}}
 	for _, c := range []struct {
 		name string
 		c    suspect

@@ -2,9 +2,9 @@ package diagnose
 
 // loss caches a job's loss of traffic since an onset, for the regions of an interval that began together.
 type loss struct {
-	interval uint32
-	onset    int64 // slot
-	share    float64
+	known bool
+	onset int64 // slot
+	share float64
 }
 
 const (
@@ -23,18 +23,18 @@ func (s *Stage) lostBy(rc *regionCase, j *job) float64 {
 		return 0
 	}
 	onset := s.began(rc)
-	if m := &j.lost; m.interval != s.work.interval || m.onset != onset {
-		*m = loss{s.work.interval, onset, s.lossSince(j, onset)}
+	if m := &j.lost; !m.known || m.onset != onset {
+		*m = loss{true, onset, s.lossSince(j, onset)}
 	}
 	return j.lost.share
 }
 
 // lossSince is the same since a slot. The interval of the onset itself is mixed, and is used only if it is the last.
 func (s *Stage) lossSince(j *job, onset int64) float64 {
-	w, from, to := &s.work, max(s.clock.first, s.clock.now-int64(s.trafficLength())+1), onset-settle
+	w, from, to := &s.work, max(s.history.clock.first, s.history.clock.now-int64(s.history.trafficLength())+1), onset-settle
 	main := j.traffic.main(from, to)
 	w.before = j.traffic.movedIn(w.before[:0], main, from, to)
-	w.after = j.traffic.movedIn(w.after[:0], main, min(onset+1, s.clock.now), s.clock.now)
+	w.after = j.traffic.movedIn(w.after[:0], main, min(onset+1, s.history.clock.now), s.history.clock.now)
 	before, after := w.before, w.after
 	if len(before) < leastUsual || len(after) == 0 {
 		return 0

@@ -34,9 +34,9 @@ func TestLossSinceAnOnset(t *testing.T) {
 		{"rows that lack what it moves most", append(steady, math.NaN(), 10, math.NaN()), 0},
 		{"it moved nothing before", append(repeat(onset+1, 0), repeat(9, 0)...), 0},
 	} {
-		s := &Stage{cfg: DefaultConfig(), clock: clock{duration: 60e9, now: int64(len(c.moved)) - 1}}
-		j := &job{}
-		ring := s.trafficOf(j)
+		s := &Stage{cfg: DefaultConfig(), history: &History{limits: Limits{Window: 30, MaxLag: 25}, clock: clock{duration: 60e9, now: int64(len(c.moved)) - 1}}}
+		j := &job{Job: &Job{}}
+		ring := s.history.trafficOf(j.Job)
 		for slot, bytes := range c.moved {
 			ring.set(read, int64(slot), 0)
 			ring.set(rdmaWrite, int64(slot), bytes)
@@ -45,9 +45,9 @@ func TestLossSinceAnOnset(t *testing.T) {
 			t.Errorf("%s: %.2f, want %.2f", c.name, got, c.want)
 		}
 	}
-	s := &Stage{cfg: DefaultConfig(), clock: clock{duration: 60e9, now: 6}}
-	j := &job{}
-	ring := s.trafficOf(j)
+	s := &Stage{cfg: DefaultConfig(), history: &History{limits: Limits{Window: 30, MaxLag: 25}, clock: clock{duration: 60e9, now: 6}}}
+	j := &job{Job: &Job{}}
+	ring := s.history.trafficOf(j.Job)
 	for slot, bytes := range []float64{10, 10, 10, 10, 2, 2, 2} {
 		ring.set(rdmaWrite, int64(slot), bytes)
 	}

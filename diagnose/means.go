@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -123,4 +124,21 @@ func levelsAt(row []uint8) uint64 {
 	var word [perWord]uint8
 	copy(word[:], row)
 	return binary.LittleEndian.Uint64(word[:])
+}
+
+// moments returns in how many slots from one to another a link was measured, and the mean and standard deviation of its values,
+// percent.
+func (l *levels) moments(from, to int64, link schema.LinkID) (n, mean, deviation float64) {
+	sum, squares := 0., 0.
+	for slot := from; slot <= to; slot++ {
+		if v := l.row(slot)[link]; v != levelMissing {
+			v := float64(v) / levelsPerPercent
+			n, sum, squares = n+1, sum+v, squares+v*v
+		}
+	}
+	if n == 0 {
+		return 0, 0, 0
+	}
+	mean = sum / n
+	return n, mean, math.Sqrt(max(0, squares/n-mean*mean))
 }

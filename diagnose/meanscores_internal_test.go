@@ -17,10 +17,10 @@ import (
 // Of two jobs that fit equally well, the one with more evidence over the intervals stays ahead despite noise; a
 // cause that was never possible has no score.
 func TestMeanScores(t *testing.T) {
-	s := &Stage{means: map[uint64]*meanScores{}}
-	a, b := &job{Job: schema.Job{ID: "a"}}, &job{Job: schema.Job{ID: "b"}}
+	s := &Stage{means: map[uint64]*meanScores{}, history: &History{}}
+	a, b := &job{Job: &Job{Job: schema.Job{ID: "a"}}}, &job{Job: &Job{Job: schema.Job{ID: "b"}}}
 	for i, noise := range [...]float64{0, -.5, .5, -1.5, .4, -1.2} {
-		s.clock.now = int64(i)
+		s.history.clock.now = int64(i)
 		rc := &regionCase{region: &schema.Region{ID: 1}, jobs: []suspect{{job: a, score: 3}, {job: b, score: 2 - noise}}}
 		host, link := s.smooth(rc, 1, math.Inf(-1))
 		if rc.jobs[0].score <= rc.jobs[1].score {
@@ -30,12 +30,12 @@ func TestMeanScores(t *testing.T) {
 			t.Errorf("interval %d: a steady host has %v, a link that is not slow %v", i, host, link)
 		}
 	}
-	s.clock.now += 2 * meanIntervals // the region was gone
+	s.history.clock.now += 2 * meanIntervals // the region was gone
 	rc := &regionCase{region: &schema.Region{ID: 1}, jobs: []suspect{{job: a, score: -2}}}
 	if s.smooth(rc, math.Inf(-1), 4); rc.jobs[0].score != -2 {
 		t.Errorf("a region that came back has %v, want -2", rc.jobs[0].score)
 	}
-	s.clock.now += 2 * meanIntervals
+	s.history.clock.now += 2 * meanIntervals
 	if s.forgetMeans(); len(s.means) != 0 {
 		t.Error("means of a region that is gone are kept")
 	}
@@ -44,9 +44,9 @@ func TestMeanScores(t *testing.T) {
 // A cause that is impossible in one of several intervals is remembered, with its link; one that is impossible for long is
 // not.
 func TestAnIntervalRulesNothingOut(t *testing.T) {
-	s := &Stage{graph: roottest.Graph(t, "torus:4x4x4"), means: map[uint64]*meanScores{}}
+	s := &Stage{graph: roottest.Graph(t, "torus:4x4x4"), means: map[uint64]*meanScores{}, history: &History{graph: roottest.Graph(t, "torus:4x4x4")}}
 	for i, now := range [...]float64{4, 4, 4, math.Inf(-1), 4, 4, math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1)} {
-		s.clock.now = int64(i)
+		s.history.clock.now = int64(i)
 		rc := &regionCase{region: &schema.Region{ID: 1}, neck: root.Neck{Link: schema.NoLink}}
 		if now > 0 {
 			rc.neck = root.Neck{Link: 5, Slower: true, Lost: .5}
@@ -63,12 +63,12 @@ func TestAnIntervalRulesNothingOut(t *testing.T) {
 
 // A new failure starts a mean of its own.
 func TestMeanOfANewFailure(t *testing.T) {
-	s := &Stage{means: map[uint64]*meanScores{}}
+	s := &Stage{means: map[uint64]*meanScores{}, history: &History{}}
 	for i, c := range [...]struct {
 		time        schema.Instant
 		score, want float64
 	}{{1, 2, 2}, {1, 0, 1}, {2, 4, 4}} {
-		s.clock.now = int64(i)
+		s.history.clock.now = int64(i)
 		rc := &regionCase{region: &schema.Region{ID: 1}, failures: []nearFailure{{failure: &failure{Failure: schema.Failure{Time: c.time}}, score: c.score}}}
 		if s.smooth(rc, 0, 0); rc.failures[0].score != c.want {
 			t.Errorf("interval %d: %v, want %v", i, rc.failures[0].score, c.want)
@@ -78,12 +78,12 @@ func TestMeanOfANewFailure(t *testing.T) {
 
 // Jobs come and go in a region that lasts: only its suspects keep means.
 func TestMeansAreOfSuspects(t *testing.T) {
-	s := &Stage{means: map[uint64]*meanScores{}}
+	s := &Stage{means: map[uint64]*meanScores{}, history: &History{}}
 	for i := range 100 {
-		s.clock.now = int64(i)
+		s.history.clock.now = int64(i)
 		rc := &regionCase{region: &schema.Region{ID: 1}}
 		for _, id := range [...]string{"stays", fmt.Sprint(i), fmt.Sprint(i + 1)} {
-			rc.jobs = append(rc.jobs, suspect{job: &job{Job: schema.Job{ID: id}}, score: 1})
+			rc.jobs = append(rc.jobs, suspect{job: &job{Job: &Job{Job: schema.Job{ID: id}}}, score: 1})
 		}
 		s.smooth(rc, 0, 0)
 		if got, want := slices.Sorted(maps.Keys(s.means[1].jobs)), slices.Sorted(slices.Values([]string{"stays", fmt.Sprint(i), fmt.Sprint(i + 1)})); !slices.Equal(got, want) {
@@ -102,14 +102,14 @@ func TestMeansAreSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.clock = clock{duration: 60e9, first: 1, now: 9}
+	s.history.clock = clock{duration: 60e9, first: 1, now: 9}
 	for region := range uint64(3) {
 		rc := &regionCase{region: &schema.Region{ID: region}, failures: []nearFailure{{failure: &failure{Failure: schema.Failure{Time: 7}}, score: 1.5}}}
 		for i := range region {
-			rc.jobs = append(rc.jobs, suspect{job: &job{Job: schema.Job{ID: fmt.Sprint(i)}}, score: float64(i) - .5})
+			rc.jobs = append(rc.jobs, suspect{job: &job{Job: &Job{Job: schema.Job{ID: fmt.Sprint(i)}}}, score: float64(i) - .5})
 		}
 		s.smooth(rc, math.Inf(-1), 2.25)
-		s.meanPart(rc, &job{Job: schema.Job{ID: "7"}}, .25)
+		s.meanPart(rc, &job{Job: &Job{Job: schema.Job{ID: "7"}}}, .25)
 	}
 	fresh, err := New(g, DefaultConfig())
 	if err != nil {

@@ -22,7 +22,7 @@ func (s *Stage) moved(rc *regionCase, f *failure, p *root.Pressure) float64 {
 		return s.movedRound(rc, f, p)
 	}
 	more := rc.more
-	if was := s.lastUse(f, rc.fullest); was >= 0 {
+	if was := s.history.lastUse(f, rc.fullest); was >= 0 {
 		more = max(more, rc.carries-was/100*s.graph.Capacity(rc.fullest))
 	}
 	if more < leastMoved*rc.carries {
@@ -31,7 +31,7 @@ func (s *Stage) moved(rc *regionCase, f *failure, p *root.Pressure) float64 {
 	carried := 0.
 	for _, l := range f.links {
 		if l != rc.fullest && s.takesOver(rc, l) && p.UseOf(l) < root.LeastUse {
-			carried += max(0, p.Before(l), s.lastUse(f, l)) / 100 * s.graph.Capacity(l)
+			carried += max(0, p.Before(l), s.history.lastUse(f, l)) / 100 * s.graph.Capacity(l)
 		}
 	}
 	return min(1, carried/more)
@@ -41,7 +41,7 @@ func (s *Stage) moved(rc *regionCase, f *failure, p *root.Pressure) float64 {
 // another order, over the links beside it; if the link comes back within the interval, a part of it. It is the share of the highest
 // load that was added to a link at the region.
 func (s *Stage) movedRound(rc *regionCase, f *failure, p *root.Pressure) (share float64) {
-	if s.passesNothing(f) {
+	if s.history.passesNothing(f) {
 		return 0
 	}
 	for _, failed := range f.links {
@@ -49,7 +49,7 @@ func (s *Stage) movedRound(rc *regionCase, f *failure, p *root.Pressure) (share 
 			continue
 		}
 		if most, instead := s.addedAround(rc, failed, p); instead > 0 {
-			lost := max(p.Before(failed), s.lastUse(f, failed)) - max(0, p.UseOf(failed))
+			lost := max(p.Before(failed), s.history.lastUse(f, failed)) - max(0, p.UseOf(failed))
 			share = max(share, min(instead, max(0, lost)/100*s.graph.Capacity(failed))/most)
 		}
 	}
@@ -92,15 +92,15 @@ func (s *Stage) takesOver(rc *regionCase, failed schema.LinkID) bool {
 		return true
 	}
 	a, b := s.graph.Ends(rc.fullest)
-	return s.graph.IsSwitch(a) && s.graph.IsSwitch(b) && a != to && b != from && (s.adjacent(b, to) || s.adjacent(from, a))
+	return s.graph.IsSwitch(a) && s.graph.IsSwitch(b) && a != to && b != from && (s.history.adjacent(b, to) || s.history.adjacent(from, a))
 }
 
 // lastUse is a link's load in the two intervals before a failure, percent of its capacity; -1 if it is not
 // remembered. Unlike the load before the region's onset, it has that of jobs that began since.
-func (s *Stage) lastUse(f *failure, l schema.LinkID) float64 {
-	use, slot := s.memory.metrics[schema.BandwidthUsed], s.clock.slotOf(int64(f.Time))
+func (h *History) lastUse(f *failure, l schema.LinkID) float64 {
+	use, slot := h.memory.metrics[schema.BandwidthUsed], h.clock.slotOf(int64(f.Time))
 	if use == nil {
 		return -1
 	}
-	return use.over(max(slot-2, s.oldest(use)), slot-1, l)
+	return use.over(max(slot-2, h.oldest(use)), slot-1, l)
 }

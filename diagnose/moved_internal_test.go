@@ -21,8 +21,8 @@ func TestMovedLoad(t *testing.T) {
 		}
 		return 20
 	}
-	s := &Stage{graph: g, router: routes.NewRouter(g), clock: clock{duration: 60e9}}
-	s.memory.metrics[schema.BandwidthUsed] = newLevels(g.NumLinks(), 4)
+	s := &Stage{graph: g, router: routes.NewRouter(g), history: &History{clock: clock{duration: 60e9}, graph: g, router: routes.NewRouter(g)}}
+	s.history.memory.metrics[schema.BandwidthUsed] = newLevels(g.NumLinks(), 4)
 	for _, c := range []struct {
 		full, waits string // a link that waits for the full one
 		kind        schema.EventKind
@@ -49,7 +49,7 @@ func TestMovedLoadFromAHopAway(t *testing.T) {
 	g := roottest.Graph(t, "fattree:k=4")
 	lost := roottest.Link(t, g, "agg3-1>leaf3-0")
 	for full, want := range map[string]bool{"core0>agg3-0": true, "core0>agg1-0": false, "agg3-0>core0": false, "core2>agg3-1": false} {
-		s := &Stage{graph: g}
+		s := &Stage{graph: g, history: &History{graph: g}}
 		rc := &regionCase{fullest: roottest.Link(t, g, full), region: &schema.Region{}}
 		if got := s.takesOver(rc, lost); got != want {
 			t.Errorf("%s takes over %v, want %v", full, got, want)
@@ -68,8 +68,8 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	for slot := range int64(5) {
 		use.row(slot)[full], use.row(slot)[lost] = 40*levelsPerPercent, 30*levelsPerPercent
 	}
-	s := &Stage{graph: g, router: routes.NewRouter(g), clock: clock{duration: 60e9, now: 6}}
-	s.memory.metrics[schema.BandwidthUsed] = use
+	s := &Stage{graph: g, router: routes.NewRouter(g), history: &History{clock: clock{duration: 60e9, now: 6}, graph: g, router: routes.NewRouter(g)}}
+	s.history.memory.metrics[schema.BandwidthUsed] = use
 	rc := &regionCase{fullest: full, carries: g.Capacity(full), onset: -1, again: -1, old: true, region: &schema.Region{Links: []schema.LinkID{full}}}
 	f := &failure{Failure: schema.Failure{Kind: schema.LinkFailed, Time: 5 * 60e9}, links: []schema.LinkID{lost}}
 	if got := s.moved(rc, f, p); math.Abs(got-.5) > 1e-9 {
@@ -127,7 +127,7 @@ func TestMovedRoundARing(t *testing.T) {
 			}
 			return 0
 		}
-		s := &Stage{graph: g, router: routes.NewRouter(g), clock: clock{duration: 60e9}}
+		s := &Stage{graph: g, router: routes.NewRouter(g), history: &History{clock: clock{duration: 60e9}, graph: g, router: routes.NewRouter(g)}}
 		rc := &regionCase{fullest: region[0], region: &schema.Region{Links: region}}
 		f := &failure{Failure: schema.Failure{Kind: c.kind}, links: []schema.LinkID{lost}}
 		if got := s.moved(rc, f, p); math.Abs(got-c.want) > 1e-9 {

@@ -33,15 +33,15 @@ func (f *nearFailure) fell() bool { return f.silent != nil && f.silent.doubt == 
 // nearFailures lists the failures near the region that reach searched last.
 func (s *Stage) nearFailures(rc *regionCase, p *root.Pressure) {
 	rc.failures = rc.failures[:0]
-	for i := range s.failures {
-		s.addNear(rc, &s.failures[i], nil, p)
+	for i := range s.history.failures {
+		s.addNear(rc, &s.history.failures[i], nil, p)
 	}
-	for i := range s.work.silent {
-		c := &s.work.silent[i]
+	for i := range s.history.silent {
+		c := &s.history.silent[i]
 		switch {
 		case c.logged:
 		case c.fedBy >= 0: // listed as the cable that fed it
-			s.addNear(rc, &c.failure, &s.work.silent[c.fedBy], p)
+			s.addNear(rc, &c.failure, &s.history.silent[c.fedBy], p)
 		default:
 			s.addNear(rc, &c.failure, c, p)
 		}

@@ -14,7 +14,7 @@ func TestTheNearestJobs(t *testing.T) {
 		w := work{round: 7}
 		var want []*job
 		for order := range n {
-			j := &job{order: order, hops: int8(rng.IntN(3)), round: 7}
+			j := &job{Job: &Job{}, order: order, hops: int8(rng.IntN(3)), round: 7}
 			if w.around = append(w.around, j); order%5 == 1 {
 				j.round = 0 // crosses it
 				continue

@@ -21,12 +21,12 @@ func TestWhereAJobsTrafficGoes(t *testing.T) {
 		{"writes files", true, 1, 9, free},
 		{"reads from elsewhere", true, 0, 0, own},
 	} {
-		j := &job{Job: schema.Job{ID: "1"}, devices: []topology.DeviceID{own}, traffic: newTraffic(20, 9)}
+		j := &job{Job: &Job{Job: schema.Job{ID: "1"}, devices: []topology.DeviceID{own}, traffic: newTraffic(20, 9)}}
 		j.traffic.set(read, 9, c.reads)
 		j.traffic.set(write, 9, c.writes)
-		s := &Stage{clock: clock{duration: 60e9, now: 9}, cfg: DefaultConfig()}
-		s.work.interval = 1
-		s.work.tenants = [][]*job{own: {j}, other: {{Job: schema.Job{ID: "2"}}}, free: nil}
+		s := &Stage{cfg: DefaultConfig(), history: &History{clock: clock{duration: 60e9, now: 9}}}
+		s.history.interval = 1
+		s.work.tenants = [][]*job{own: {j}, other: {{Job: &Job{Job: schema.Job{ID: "2"}}}}, free: nil}
 		for _, at := range []topology.DeviceID{own, other, free} {
 			if got := s.receivesAt(&suspect{job: j, file: c.file}, at); got != (at == c.want) {
 				t.Errorf("%s: device %d receives it: %v", c.name, at, got)

@@ -1,31 +1,28 @@
 package diagnose
 
 import (
-	"math"
-
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
 // began is the slot of an onset.
-func (s *Stage) began(rc *regionCase) int64 { return s.clock.now - int64(len(rc.stall)-1-rc.onset) }
+func (s *Stage) began(rc *regionCase) int64 {
+	return s.history.clock.now - int64(len(rc.stall)-1-rc.onset)
+}
 
 // beganAgain is the slot of an onset, or of the end of the last pause since.
 func (s *Stage) beganAgain(rc *regionCase) int64 {
-	return s.clock.now - int64(len(rc.stall)-1-rc.again)
+	return s.history.clock.now - int64(len(rc.stall)-1-rc.again)
 }
 
 // indexIn is the index of an instant in a region's stall, negative if before it.
 func (s *Stage) indexIn(rc *regionCase, at schema.Instant) int {
-	return int(s.clock.slotOf(int64(at))-s.clock.now) + len(rc.stall) - 1
+	return int(s.history.clock.slotOf(int64(at))-s.history.clock.now) + len(rc.stall) - 1
 }
 
-// startIn is the index of a job's start in a region's stall.
-func (s *Stage) startIn(rc *regionCase, j *job) int { return s.indexIn(rc, j.Start) }
-
-// startedAt reports whether a job began just before the region's onset.
-func (s *Stage) startedAt(rc *regionCase, j *job) bool {
-	start := s.startIn(rc, j)
+// startedAt reports whether something began just before the region's onset.
+func (s *Stage) startedAt(rc *regionCase, at schema.Instant) bool {
+	start := s.indexIn(rc, at)
 	return rc.onset >= 0 && start >= rc.onset-settle-1 && start <= rc.onset
 }
 
@@ -75,7 +72,7 @@ func (s *Stage) resumes(rc *regionCase) bool {
 func (s *Stage) calmBefore(rc *regionCase, onset int) (calm slots) {
 	limit := risenStall(rc.stall)
 	for i := onset - settle - 1; i >= 0 && calm.n < baseline; i-- {
-		if slot := s.clock.now - int64(len(rc.stall)-1-i); slot >= s.clock.first && !(rc.stall[i] >= limit) {
+		if slot := s.history.clock.now - int64(len(rc.stall)-1-i); slot >= s.history.clock.first && !(rc.stall[i] >= limit) {
 			calm.at[calm.n] = slot
 			calm.n++
 		}
@@ -85,7 +82,7 @@ func (s *Stage) calmBefore(rc *regionCase, onset int) (calm slots) {
 
 // loadChange is the load of a region's links now relative to before its onset; 0 if either is unknown.
 func (s *Stage) loadChange(rc *regionCase) float64 {
-	use := s.memory.metrics[schema.BandwidthUsed]
+	use := s.history.memory.metrics[schema.BandwidthUsed]
 	if use == nil || rc.onset < 0 {
 		return 0
 	}
@@ -95,7 +92,7 @@ func (s *Stage) loadChange(rc *regionCase) float64 {
 			was, n = was+float64(v), n+1
 		}
 	}
-	now := use.mean(s.clock.now, rc.region.Links)
+	now := use.mean(s.history.clock.now, rc.region.Links)
 	if n == 0 || isMissing(now) {
 		return 0
 	}
@@ -106,13 +103,10 @@ func (s *Stage) loadChange(rc *regionCase) float64 {
 // usedBefore returns a function for a link's load before the onset, percent of its capacity; -1 if unknown. It is
 // valid until the next call of usedBefore.
 func (s *Stage) usedBefore(rc *regionCase) func(schema.LinkID) float64 {
-	var calm slots
-	use := s.memory.metrics[schema.BandwidthUsed]
-	if use != nil && rc.onset >= 0 {
-		calm = s.before(rc)
+	if rc.onset < 0 {
+		return s.history.MeanUse(slots{})
 	}
-	s.work.past.turnTo(s.work.interval, calm, use)
-	return s.work.past.of
+	return s.history.MeanUse(s.before(rc))
 }
 
 // findAdded finds the load added to a region's links.
@@ -132,20 +126,10 @@ const flatIntervals, flatShare, flatSteps = 4, .02, .2
 
 // isFlat reports whether a link's load was constant in the last intervals since the onset of a region.
 func (s *Stage) isFlat(rc *regionCase, l schema.LinkID) bool {
-	use := s.memory.metrics[schema.BandwidthUsed]
+	use := s.history.memory.metrics[schema.BandwidthUsed]
 	if use == nil || rc.again < 0 {
 		return false
 	}
-	n, sum, squares := 0., 0., 0.
-	for slot := s.clock.now - int64(min(endIntervals, len(rc.stall)-rc.again-1)) + 1; slot <= s.clock.now; slot++ {
-		if v := use.row(slot)[l]; v != levelMissing {
-			v := float64(v) / levelsPerPercent
-			n, sum, squares = n+1, sum+v, squares+v*v
-		}
-	}
-	if n < flatIntervals {
-		return false
-	}
-	mean := sum / n
-	return math.Sqrt(max(0, squares/n-mean*mean)) <= max(flatShare*mean, flatSteps)
+	n, mean, deviation := use.moments(s.history.clock.now-int64(min(endIntervals, len(rc.stall)-rc.again-1))+1, s.history.clock.now, l)
+	return n >= flatIntervals && deviation <= max(flatShare*mean, flatSteps)
 }

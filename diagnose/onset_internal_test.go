@@ -26,8 +26,8 @@ func TestALoadIsFlat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock = clock{duration: 60e9, now: 20}
-		use := s.memory.of(schema.BandwidthUsed)
+		s.history.clock = clock{duration: 60e9, now: 20}
+		use := s.history.memory.of(schema.BandwidthUsed)
 		for i, v := range c.carries {
 			use.row(20 - int64(len(c.carries)-1-i))[7] = v
 		}
@@ -58,7 +58,7 @@ func TestWhatWasUsualIsCalm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock = clock{duration: 60e9, first: 1, now: 100}
+		s.history.clock = clock{duration: 60e9, first: 1, now: 100}
 		got, first := s.before(&regionCase{stall: c.stall, onset: onsetOf(c.stall, shortPause)}), 101-len(c.stall)
 		var want []int64
 		for _, i := range c.want {
@@ -88,8 +88,8 @@ func TestNoBeginningWithoutABefore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock = clock{duration: 60e9, now: now}
-		levels := s.memory.of(schema.CreditStall)
+		s.history.clock = clock{duration: 60e9, now: now}
+		levels := s.history.memory.of(schema.CreditStall)
 		for slot := range int64(now + 1) {
 			levels.row(slot)[0] = levelOf(1)
 			if slot >= int64(c.rises) {

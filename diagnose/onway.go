@@ -47,7 +47,7 @@ func (s *Stage) fetchGrew(rc *regionCase, c *suspect) float64 {
 	if all-was <= leastGrowth*was {
 		return 0
 	}
-	return (all - was) * 1e9 / float64(s.clock.duration)
+	return (all - was) * 1e9 / float64(s.history.clock.duration)
 }
 
 // onWay counts routes by link. It reuses its memory for the next job.

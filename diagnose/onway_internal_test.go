@@ -35,11 +35,11 @@ func TestFetchesAreSeenOnTheirWay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock.duration = 60e9
-		j := &job{Job: schema.Job{ID: "1", Nodes: []string{"1,1,2", "0,1,2"}}, traffic: &traffic{}}
+		s.history.clock.duration = 60e9
+		j := &job{Job: &Job{Job: schema.Job{ID: "1", Nodes: []string{"1,1,2", "0,1,2"}}, traffic: &traffic{}}}
 		j.place(g)
-		j.now = moves{interval: s.work.interval, all: own * 60}
-		j.was = moves{interval: s.work.interval}
+		j.now = moves{known: true, all: own * 60}
+		j.was = moves{known: true}
 		rc := &regionCase{region: &schema.Region{Links: region}, onset: 0, stall: []float64{30}, drain: root.Drain{Device: end, Fit: .9}}
 		j.was.slots = s.before(rc)
 		if seen, known := s.seenOnWay(rc, &suspect{job: j, known: true, file: true, fetches: true, feature: rdmaRead}, p); !known || seen > .5 != c.seen {

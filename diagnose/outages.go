@@ -29,10 +29,10 @@ func (f *failure) part() part {
 }
 
 // countOutages continues the counts of failures dropped since.
-func (s *Stage) countOutages() {
+func (h *History) countOutages() {
 	last := map[part]*failure{}
-	for i := range s.failures {
-		f := &s.failures[i]
+	for i := range h.failures {
+		f := &h.failures[i]
 		before := last[f.part()]
 		last[f.part()] = f
 		switch {

@@ -18,10 +18,10 @@ func TestOutages(t *testing.T) {
 	spine, _ := g.FindPort("leaf0", "5")
 	at := g.PortKey(spine.Ingress)
 	const second = 1_000_000_000
-	s.clock.duration = second
+	s.history.clock.duration = second
 	report := func(second64 int64, kind schema.EventKind, device, port string) {
-		s.clock.now = second64
-		s.takeFailures([]schema.Failure{{Time: schema.Instant(second64 * second), Kind: kind, Device: device, Port: port}})
+		s.history.clock.now = second64
+		s.history.takeFailures([]schema.Failure{{Time: schema.Instant(second64 * second), Kind: kind, Device: device, Port: port}})
 	}
 	for i := range int64(5) {
 		report(100+20*i, schema.LinkFailed, "leaf0", "5")
@@ -30,7 +30,7 @@ func TestOutages(t *testing.T) {
 		report(110+20*i, schema.LinkRestored, "leaf0", "5")
 	}
 	last := map[string]failure{}
-	for _, f := range s.failures {
+	for _, f := range s.history.failures {
 		last[f.Device] = f
 	}
 	if f := last["leaf0"]; f.times != 5 || f.since != 100*second {
@@ -46,7 +46,7 @@ func TestOutages(t *testing.T) {
 	if err == nil {
 		err = loaded.Load(s.Save())
 	}
-	if err != nil || len(loaded.failures) == 0 || loaded.failures[len(loaded.failures)-1].outages != s.failures[len(s.failures)-1].outages {
+	if err != nil || len(loaded.history.failures) == 0 || loaded.history.failures[len(loaded.history.failures)-1].outages != s.history.failures[len(s.history.failures)-1].outages {
 		t.Errorf("outages are not saved: %v", err)
 	}
 }

@@ -11,9 +11,9 @@ import (
 
 func TestOthersShareOfWhatWaits(t *testing.T) {
 	suspectOf := func(id string, nodes int, waits float64, moved float64) suspect {
-		j := &job{Job: schema.Job{ID: id}, devices: make([]topology.DeviceID, nodes)}
+		j := &job{Job: &Job{Job: schema.Job{ID: id}, devices: make([]topology.DeviceID, nodes)}}
 		if moved > 0 {
-			j.traffic, j.now = &traffic{}, moves{all: moved}
+			j.traffic, j.now = &traffic{}, moves{known: true, all: moved}
 		}
 		return suspect{job: j, waits: waits}
 	}
@@ -51,9 +51,9 @@ func TestClassByTheOthersPart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock.duration = 60e9
+		s.history.clock.duration = 60e9
 		p, _ := readings(t, g, nil, nil)
-		own, other := &job{Job: schema.Job{ID: "1"}, devices: make([]topology.DeviceID, 10)}, &job{Job: schema.Job{ID: "2"}, devices: make([]topology.DeviceID, 10)}
+		own, other := &job{Job: &Job{Job: schema.Job{ID: "1"}, devices: make([]topology.DeviceID, 10)}}, &job{Job: &Job{Job: schema.Job{ID: "2"}, devices: make([]topology.DeviceID, 10)}}
 		region := &schema.Region{ID: 1, Links: []schema.LinkID{0}}
 		if s.router.Grid == nil { // as many nodes of both jobs send over the link
 			region.Links[0] = roottest.Link(t, g, "leaf0>spine0")
@@ -67,7 +67,7 @@ func TestClassByTheOthersPart(t *testing.T) {
 			rc.jobs = []suspect{{job: own, cross: 1, burden: 1 - part, waits: 1 - part}, {job: other, cross: 1, burden: part, waits: part}}
 			if s.router.Grid == nil || s.work.loads {
 				own.traffic, other.traffic = &traffic{}, &traffic{}
-				own.now, other.now = moves{all: 1 - part}, moves{all: part}
+				own.now, other.now = moves{known: true, all: 1 - part}, moves{known: true, all: part}
 			}
 			return s.classOf(rc, accused, p)
 		}
@@ -104,9 +104,9 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.clock.duration = 60e9
+	s.history.clock.duration = 60e9
 	p, region := readings(t, g, map[string]float64{"host1>leaf0": 50}, nil)
-	own := &job{Job: schema.Job{ID: "1"}, devices: hostsOf(t, g, "host1", "host2")}
+	own := &job{Job: &Job{Job: schema.Job{ID: "1"}, devices: hostsOf(t, g, "host1", "host2")}}
 	rc := &regionCase{region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, onset: -1, jobs: []suspect{{job: own, cross: 1, waits: .5}}}
 	rc.back.Link, rc.back.Kind = roottest.Link(t, g, "leaf0>host0"), schema.RootIncast
 	if class, right := s.classOf(rc, 1, p); class != schema.CauseSystem || right != 1 {

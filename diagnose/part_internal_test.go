@@ -33,7 +33,7 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.work.comparable = c.alike
-		j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}
+		j := &job{Job: &Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}
 		j.place(g)
 		c.suspect.job = j
 		rc := &regionCase{region: &schema.Region{Links: region}}
@@ -63,7 +63,7 @@ func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
 		"it has none":                {suspect{filesKnown: true}, -jobTooLittle * (1 + trifling)},
 		"its files are not measured": {suspect{}, 0},
 	} {
-		c.suspect.job, c.suspect.known = &job{}, true
+		c.suspect.job, c.suspect.known = &job{Job: &Job{}}, true
 		if got := s.endScore(rc, &c.suspect, nil); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}

@@ -67,3 +67,18 @@ func (s *span) findBlock(block int) {
 	s.found[block] = s.round
 	s.use.means(s.slots.at[:s.slots.n], first, s.percent[first:min(first+blockLinks, len(s.percent))])
 }
+
+// MeanUse returns a function for the mean load of a link over some slots, percent of its capacity; -1 if it was never measured. It
+// is valid until the next call.
+func (h *History) MeanUse(of slots) func(schema.LinkID) float64 {
+	use := h.memory.metrics[schema.BandwidthUsed]
+	if use == nil {
+		of = slots{}
+	}
+	h.past.turnTo(h.interval, of, use)
+	return h.past.of
+}
+
+// Slots returns the number of the slots that MeanUse was last asked for: values that were computed from its means hold while it is
+// the same.
+func (h *History) Slots() uint32 { return h.past.round }

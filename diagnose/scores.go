@@ -232,7 +232,7 @@ func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *root.Pressure) bool {
 // loadsExchange reports whether load was added since the onset on most of a job's exchange: a tree of its nodes to one of them
 // has a small part of that.
 func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
-	if j.loads.known && j.loads.round == s.work.past.round {
+	if j.loads.known && j.loads.round == s.history.Slots() {
 		return j.loads.most
 	}
 	r, loaded := s.routesOf(j), 0.
@@ -241,7 +241,7 @@ func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
 			loaded += float64(r.Load[i])
 		}
 	}
-	j.loads = exchangeLoad{true, s.work.past.round, loaded >= loadedWays*r.Total}
+	j.loads = exchangeLoad{true, s.history.Slots(), loaded >= loadedWays*r.Total}
 	return j.loads.most
 }
 
@@ -299,7 +299,7 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 	switch {
 	case rc.again >= 0:
 		onset := s.beganAgain(rc)
-		switch after := onset - s.clock.slotOf(int64(f.Time)); {
+		switch after := onset - s.history.clock.slotOf(int64(f.Time)); {
 		case after < -1:
 			coincidence = -.5 // the region was there before
 		case after <= 2:
@@ -313,7 +313,7 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 	if !f.broke() && coincidence > 0 {
 		coincidence *= restoredShare
 	}
-	if coincidence > 0 && (s.passesNothing(f) || s.wasIdle(f)) {
+	if coincidence > 0 && (s.history.passesNothing(f) || s.history.wasIdle(f)) {
 		coincidence *= hostShare
 	}
 	moved = sure * s.moved(rc, f, p)
@@ -335,12 +335,12 @@ func (s *Stage) endsAtFailed(rc *regionCase, f *failure) bool {
 }
 
 // passesNothing reports whether the failed part carries no traffic of others.
-func (s *Stage) passesNothing(f *failure) bool {
+func (h *History) passesNothing(f *failure) bool {
 	if f.Kind == schema.NodeFailed || f.Kind == schema.NodeRestored {
 		return true
 	}
 	for _, d := range f.devices {
-		if !s.graph.IsSwitch(d) {
+		if !h.graph.IsSwitch(d) {
 			return f.Port != "" || len(f.devices) == 1
 		}
 	}

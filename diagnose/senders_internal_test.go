@@ -16,7 +16,7 @@ func TestWhoIsExcluded(t *testing.T) {
 		senders, others = append(senders, topology.DeviceID(31*i)), append(others, topology.DeviceID(17*i+5))
 	}
 	rc := &regionCase{region: &schema.Region{}, drain: root.Drain{Device: u.Device(t, "3,3,2"), Fit: .98, Senders: senders}, onset: -1}
-	if !rc.excludes(&suspect{job: &job{devices: others}}) || rc.excludes(&suspect{job: &job{devices: senders}}) {
+	if !rc.excludes(&suspect{job: &job{Job: &Job{devices: others}}}) || rc.excludes(&suspect{job: &job{Job: &Job{devices: senders}}}) {
 		t.Error("who is excluded is not who does not send")
 	}
 }

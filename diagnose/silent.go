@@ -37,55 +37,54 @@ const (
 
 // findSilent lists the cables that are dead by their counters. None on a grid, where one reading stands for both directions:
 // there a congestion tree holds up the senders of many links, which then have nothing to send.
-func (s *Stage) findSilent() {
-	w := &s.work
-	w.silent = w.silent[:0]
-	use := s.memory.metrics[schema.BandwidthUsed]
-	if use == nil || s.graph.Duplex() {
+func (h *History) findSilent() {
+	h.silent = h.silent[:0]
+	use := h.memory.metrics[schema.BandwidthUsed]
+	if use == nil || h.graph.Duplex() {
 		return
 	}
-	quiet := w.quiet[:0]
-	for l := range schema.LinkID(s.graph.NumLinks()) {
-		if back := s.backOf(l); s.betweenSwitches(l) && (back == schema.NoLink || l < back) && s.quiet(use, l, back) {
+	quiet := h.hushed[:0]
+	for l := range schema.LinkID(h.graph.NumLinks()) {
+		if back := h.backOf(l); h.betweenSwitches(l) && (back == schema.NoLink || l < back) && h.quiet(use, l, back) {
 			quiet = append(quiet, l)
 		}
 	}
-	w.quiet = quiet
-	oldest := s.oldest(use)
-	for slot := s.clock.now - 1; slot >= oldest && len(quiet) > 0; slot-- {
+	h.hushed = quiet
+	oldest := h.oldest(use)
+	for slot := h.clock.now - 1; slot >= oldest && len(quiet) > 0; slot-- {
 		row, left := use.row(slot), quiet[:0]
 		for _, l := range quiet {
-			back := s.backOf(l)
+			back := h.backOf(l)
 			if !carries(row, l) && !carries(row, back) {
 				left = append(left, l)
-			} else if a, b := s.carried(use, l, slot), s.carried(use, back, slot); max(a, b) >= root.LeastUse && (back == schema.NoLink || min(a, b) >= usedBack || !s.readNow(use, l, back)) {
-				s.addSilent(l, slot+1, !s.readNow(use, l, back))
+			} else if a, b := h.carried(use, l, slot), h.carried(use, back, slot); max(a, b) >= root.LeastUse && (back == schema.NoLink || min(a, b) >= usedBack || !h.readNow(use, l, back)) {
+				h.addSilent(l, slot+1, !h.readNow(use, l, back))
 			}
 		}
 		quiet = left
 	}
-	s.joinSilent(use)
-	w.silent = slices.DeleteFunc(w.silent, func(c silent) bool { // a single reading may be lost
-		return c.unread && c.since == s.clock.now && s.together(&c, func(o *silent) bool { return !o.unread }) < 0
+	h.joinSilent(use)
+	h.silent = slices.DeleteFunc(h.silent, func(c silent) bool { // a single reading may be lost
+		return c.unread && c.since == h.clock.now && h.together(&c, func(o *silent) bool { return !o.unread }) < 0
 	})
-	for i := range w.silent {
-		s.askDemand(&w.silent[i])
+	for i := range h.silent {
+		h.askDemand(&h.silent[i])
 	}
 }
 
 // backOf is the other direction of a cable; NoLink on a grid, where one link is both.
-func (s *Stage) backOf(l schema.LinkID) schema.LinkID {
-	port := s.work.back
+func (h *History) backOf(l schema.LinkID) schema.LinkID {
+	port := h.back
 	if port == nil {
-		port = make([]schema.LinkID, s.graph.NumLinks())
+		port = make([]schema.LinkID, h.graph.NumLinks())
 		for l := range port {
 			port[l] = schema.NoLink
-			if link := s.graph.Link(schema.LinkID(l)); !s.graph.Duplex() {
-				at, _ := s.graph.PortAt(link.From, link.FromPort)
+			if link := h.graph.Link(schema.LinkID(l)); !h.graph.Duplex() {
+				at, _ := h.graph.PortAt(link.From, link.FromPort)
 				port[l] = at.Ingress
 			}
 		}
-		s.work.back = port
+		h.back = port
 	}
 	if l == schema.NoLink {
 		return l
@@ -94,9 +93,9 @@ func (s *Stage) backOf(l schema.LinkID) schema.LinkID {
 }
 
 // betweenSwitches reports whether a link joins two switches.
-func (s *Stage) betweenSwitches(l schema.LinkID) bool {
-	from, to := s.graph.Ends(l)
-	return s.graph.IsSwitch(from) && s.graph.IsSwitch(to)
+func (h *History) betweenSwitches(l schema.LinkID) bool {
+	from, to := h.graph.Ends(l)
+	return h.graph.IsSwitch(from) && h.graph.IsSwitch(to)
 }
 
 // carries reports whether a link carried anything in a slot.
@@ -105,27 +104,27 @@ func carries(row []uint8, l schema.LinkID) bool {
 }
 
 // readNow reports whether a direction of a cable was read in this interval.
-func (s *Stage) readNow(use *levels, l, back schema.LinkID) bool {
-	row := use.row(s.clock.now)
+func (h *History) readNow(use *levels, l, back schema.LinkID) bool {
+	row := use.row(h.clock.now)
 	return row[l] != levelMissing || back != schema.NoLink && row[back] != levelMissing
 }
 
 // quiet reports whether a cable carries nothing in this interval: neither direction shows load, and if neither was read,
 // both of its switches have other readings.
-func (s *Stage) quiet(use *levels, l, back schema.LinkID) bool {
-	row := use.row(s.clock.now)
+func (h *History) quiet(use *levels, l, back schema.LinkID) bool {
+	row := use.row(h.clock.now)
 	if carries(row, l) || carries(row, back) {
 		return false
 	}
-	from, to := s.graph.Ends(l)
-	return s.readNow(use, l, back) || s.reads(row, from) && s.reads(row, to)
+	from, to := h.graph.Ends(l)
+	return h.readNow(use, l, back) || h.reads(row, from) && h.reads(row, to)
 }
 
 // reads reports whether any counter of a switch was read.
-func (s *Stage) reads(row []uint8, d topology.DeviceID) bool {
-	return slices.ContainsFunc(s.graph.LinksAt(d), func(l schema.LinkID) bool {
-		from, _ := s.graph.Ends(l)
-		return row[l] != levelMissing && (from == d || s.graph.Duplex())
+func (h *History) reads(row []uint8, d topology.DeviceID) bool {
+	return slices.ContainsFunc(h.graph.LinksAt(d), func(l schema.LinkID) bool {
+		from, _ := h.graph.Ends(l)
+		return row[l] != levelMissing && (from == d || h.graph.Duplex())
 	})
 }
 
@@ -134,45 +133,44 @@ func (s *Stage) reads(row []uint8, d topology.DeviceID) bool {
 func (c *silent) fellWith(o *silent) bool { return max(o.since-c.since, c.since-o.since) <= 1 }
 
 // together is the index of a cable that satisfies some and fell silent together with c; -1: none.
-func (s *Stage) together(c *silent, some func(*silent) bool) int {
-	return slices.IndexFunc(s.work.silent, func(o silent) bool { return o.fellWith(c) && some(&o) })
+func (h *History) together(c *silent, some func(*silent) bool) int {
+	return slices.IndexFunc(h.silent, func(o silent) bool { return o.fellWith(c) && some(&o) })
 }
 
 // carried is the mean load of a link in the last idleIntervals intervals up to a slot, percent of its capacity.
-func (s *Stage) carried(use *levels, l schema.LinkID, upTo int64) float64 {
+func (h *History) carried(use *levels, l schema.LinkID, upTo int64) float64 {
 	if l == schema.NoLink {
 		return 0
 	}
-	return max(0, use.over(max(upTo-idleIntervals+1, s.oldest(use)), upTo, l))
+	return max(0, use.over(max(upTo-idleIntervals+1, h.oldest(use)), upTo, l))
 }
 
 // addSilent adds a cable that carries nothing since a slot; it is marked logged if a log reports its failure.
-func (s *Stage) addSilent(l schema.LinkID, since int64, unread bool) {
-	key := s.graph.PortKey(l)
-	c := silent{since: since, unread: unread, failure: failure{Failure: schema.Failure{Fabric: s.graph.Fabric(), Time: schema.Instant(since * s.clock.duration),
+func (h *History) addSilent(l schema.LinkID, since int64, unread bool) {
+	key := h.graph.PortKey(l)
+	c := silent{since: since, unread: unread, failure: failure{Failure: schema.Failure{Fabric: h.graph.Fabric(), Time: schema.Instant(since * h.clock.duration),
 		Kind: schema.LinkDownSuspected, Device: key.Device, Port: key.Port}}}
-	c.place(s.graph)
-	for i := range s.failures {
-		f := &s.failures[i]
-		if f.broke() && slices.ContainsFunc(f.links, func(l schema.LinkID) bool { return slices.Contains(c.links, l) }) && !s.over(f) {
+	c.place(h.graph)
+	for i := range h.failures {
+		f := &h.failures[i]
+		if f.broke() && slices.ContainsFunc(f.links, func(l schema.LinkID) bool { return slices.Contains(c.links, l) }) && !h.over(f) {
 			c.logged = true
 		}
 	}
-	s.work.silent = append(s.work.silent, c)
+	h.silent = append(h.silent, c)
 }
 
 // over reports whether a log says that the failed part came back.
-func (s *Stage) over(f *failure) bool {
-	return slices.ContainsFunc(s.failures, func(o failure) bool {
+func (h *History) over(f *failure) bool {
+	return slices.ContainsFunc(h.failures, func(o failure) bool {
 		return !o.broke() && o.Device == f.Device && o.Port == f.Port && o.Time >= f.Time
 	})
 }
 
 // joinSilent merges cables of a switch that fell silent together into a dead switch if no other cable of it has traffic.
-func (s *Stage) joinSilent(use *levels) {
-	w := &s.work
-	for i := 0; i < len(w.silent); i++ {
-		c := &w.silent[i]
+func (h *History) joinSilent(use *levels) {
+	for i := 0; i < len(h.silent); i++ {
+		c := &h.silent[i]
 		if c.Port == "" || c.logged {
 			continue
 		}
@@ -181,18 +179,18 @@ func (s *Stage) joinSilent(use *levels) {
 			of := func(o silent) bool {
 				return o.Port != "" && !o.logged && slices.Contains(o.devices, d) && o.fellWith(c)
 			}
-			for j := range w.silent {
-				if of(w.silent[j]) {
+			for j := range h.silent {
+				if of(h.silent[j]) {
 					n++
 				}
 			}
-			if n < leastSilent || s.talks(use, d) {
+			if n < leastSilent || h.talks(use, d) {
 				continue
 			}
 			whole := silent{since: c.since, failure: failure{Failure: c.Failure}}
-			whole.Kind, whole.Device, whole.Port = schema.SwitchDownSuspected, s.graph.Device(d).Name, ""
-			w.silent = append(slices.DeleteFunc(w.silent, of), whole)
-			w.silent[len(w.silent)-1].place(s.graph)
+			whole.Kind, whole.Device, whole.Port = schema.SwitchDownSuspected, h.graph.Device(d).Name, ""
+			h.silent = append(slices.DeleteFunc(h.silent, of), whole)
+			h.silent[len(h.silent)-1].place(h.graph)
 			i = -1 // restart
 			break
 		}
@@ -201,50 +199,50 @@ func (s *Stage) joinSilent(use *levels) {
 
 // talks reports whether a switch shows that it is alive: one of its links carries something or, where links have directions,
 // its own counters are read.
-func (s *Stage) talks(use *levels, d topology.DeviceID) bool {
-	row := use.row(s.clock.now)
-	return slices.ContainsFunc(s.graph.LinksAt(d), func(l schema.LinkID) bool {
-		from, _ := s.graph.Ends(l)
-		return carries(row, l) || !s.graph.Duplex() && from == d && row[l] != levelMissing
+func (h *History) talks(use *levels, d topology.DeviceID) bool {
+	row := use.row(h.clock.now)
+	return slices.ContainsFunc(h.graph.LinksAt(d), func(l schema.LinkID) bool {
+		from, _ := h.graph.Ends(l)
+		return carries(row, l) || !h.graph.Duplex() && from == d && row[l] != levelMissing
 	})
 }
 
 // askDemand finds whether the load of a cable is still to be sent: traffic waits at its ends that did not wait before. If not, or if
 // many cables fell silent at the same time, the traffic may have ended.
-func (s *Stage) askDemand(c *silent) {
-	if c.fedBy = -1; s.jobEnded(c) || s.together(c, func(o *silent) bool { return o.logged }) >= 0 { // fed by the logged one
+func (h *History) askDemand(c *silent) {
+	if c.fedBy = -1; h.jobEnded(c) || h.together(c, func(o *silent) bool { return o.logged }) >= 0 { // fed by the logged one
 		c.doubt = 1
 		return
 	}
 	for _, d := range c.devices {
-		for _, l := range s.graph.LinksAt(d) {
-			if _, to := s.graph.Ends(l); to == d || s.graph.Duplex() {
-				c.waits = c.waits || s.waitsMore(l, c.since)
+		for _, l := range h.graph.LinksAt(d) {
+			if _, to := h.graph.Ends(l); to == d || h.graph.Duplex() {
+				c.waits = c.waits || h.waitsMore(l, c.since)
 			}
 		}
 	}
 	together := 0.
-	s.together(c, func(*silent) bool { together++; return false })
+	h.together(c, func(*silent) bool { together++; return false })
 	sure := .5 * min(1, fewSilent/together)
 	if c.waits {
 		sure *= 2
 	}
 	c.doubt = 1 - sure
 	if !c.unread {
-		c.fedBy = s.together(c, func(o *silent) bool { return o.unread })
+		c.fedBy = h.together(c, func(o *silent) bool { return o.unread })
 	}
 }
 
 // jobEnded reports whether a job whose exchange can use a cable ended as the cable fell silent.
-func (s *Stage) jobEnded(c *silent) bool {
-	for _, j := range s.jobs.all() {
+func (h *History) jobEnded(c *silent) bool {
+	for _, j := range h.jobs.all() {
 		if j.End == 0 || len(j.devices) == 0 {
 			continue
 		}
-		if at := s.clock.slotOf(int64(j.End)); at < c.since-2 || at > c.since {
+		if at := h.clock.slotOf(int64(j.End)); at < c.since-2 || at > c.since {
 			continue
 		}
-		if r := s.routesOf(j); slices.ContainsFunc(c.links, func(l schema.LinkID) bool { _, on := slices.BinarySearch(r.Links, l); return on }) {
+		if r := h.RoutesOf(j); slices.ContainsFunc(c.links, func(l schema.LinkID) bool { _, on := slices.BinarySearch(r.Links, l); return on }) {
 			return true
 		}
 	}
@@ -252,13 +250,13 @@ func (s *Stage) jobEnded(c *silent) bool {
 }
 
 // waitsMore reports whether a link stalls that did not before a slot.
-func (s *Stage) waitsMore(l schema.LinkID, since int64) bool {
+func (h *History) waitsMore(l schema.LinkID, since int64) bool {
 	for m := range schema.NumMetrics {
-		levels := s.memory.metrics[m]
+		levels := h.memory.metrics[m]
 		if levels == nil || !schema.Metric(m).IsStall() {
 			continue
 		}
-		if now := levels.at(s.clock.now, l); now >= schema.LowPercent && now >= 2*levels.at(since-2, l) {
+		if now := levels.at(h.clock.now, l); now >= schema.LowPercent && now >= 2*levels.at(since-2, l) {
 			return true
 		}
 	}

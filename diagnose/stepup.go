@@ -15,9 +15,9 @@ const leastStep, stepDeviations = .2, 4.
 // stepUp is the index into a region's stall of the first failure beside it since when it stalls clearly more; -1: there is none. The
 // same traffic has less room since then, and goes over the region's links instead.
 func (s *Stage) stepUp(rc *regionCase) int {
-	for i := range s.failures {
-		f := &s.failures[i]
-		if at := s.indexIn(rc, f.Time); f.broke() && s.stepsAt(rc.stall, at) && s.isBeside(rc, f) && !s.wasIdle(f) {
+	for i := range s.history.failures {
+		f := &s.history.failures[i]
+		if at := s.indexIn(rc, f.Time); f.broke() && s.stepsAt(rc.stall, at) && s.isBeside(rc, f) && !s.history.wasIdle(f) {
 			return at
 		}
 	}
@@ -47,6 +47,6 @@ func (s *Stage) isBeside(rc *regionCase, f *failure) bool {
 	s.reach.from(rc.region.Links, 0)
 	return slices.ContainsFunc(f.links, func(l schema.LinkID) bool {
 		from, to := s.graph.Ends(l)
-		return s.betweenSwitches(l) && (s.reach.hopsTo(from) == 0 || s.reach.hopsTo(to) == 0)
+		return s.history.betweenSwitches(l) && (s.reach.hopsTo(from) == 0 || s.reach.hopsTo(to) == 0)
 	})
 }

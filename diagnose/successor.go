@@ -6,8 +6,8 @@ func (s *Stage) succeeds(rc *regionCase, j *job) bool {
 	if !s.foundStalled(rc, j.Start) {
 		return false
 	}
-	for _, was := range s.jobs.all() {
-		if was.End != 0 && was.End <= j.Start && s.startedAt(rc, was) && 2*was.shares(j) >= j.nodes() {
+	for _, was := range s.history.Jobs() {
+		if was.End != 0 && was.End <= j.Start && s.startedAt(rc, was.Start) && 2*was.shares(j.Job) >= j.nodes() {
 			return true
 		}
 	}
@@ -15,7 +15,7 @@ func (s *Stage) succeeds(rc *regionCase, j *job) bool {
 }
 
 // shares is the number of nodes that a job has in common with another.
-func (j *job) shares(other *job) (n float64) {
+func (j *Job) shares(other *Job) (n float64) {
 	for _, d := range other.devices {
 		if j.has(d) {
 			n++

@@ -23,7 +23,7 @@ func TestSuccessor(t *testing.T) {
 		"of a job from before the onset": {2, 20, 21, 1, false},
 		"with the region":                {2, 9, 10, 1, false},
 	} {
-		s := &Stage{cfg: DefaultConfig(), clock: clock{duration: minute, now: 29}, jobs: newJobTable()}
+		s := &Stage{cfg: DefaultConfig(), history: &History{clock: clock{duration: minute, now: 29}, jobs: newJobTable()}}
 		rc := &regionCase{onset: 10, again: 10}
 		for i := range 30 {
 			stall := 0.
@@ -33,9 +33,9 @@ func TestSuccessor(t *testing.T) {
 			rc.stall = append(rc.stall, stall)
 		}
 		at := func(minutes float64) schema.Instant { return schema.Instant(math.Round(minutes * minute)) }
-		was := &job{Job: schema.Job{ID: "was", Start: at(c.began), End: at(c.ended)}, devices: []topology.DeviceID{1, 2}}
-		j := &job{Job: schema.Job{ID: "now", Start: at(c.start)}, devices: []topology.DeviceID{c.node, c.node + 1}}
-		s.jobs.sorted = []*job{j, was}
+		was := &job{Job: &Job{Job: schema.Job{ID: "was", Start: at(c.began), End: at(c.ended)}, devices: []topology.DeviceID{1, 2}}}
+		j := &job{Job: &Job{Job: schema.Job{ID: "now", Start: at(c.start)}, devices: []topology.DeviceID{c.node, c.node + 1}}}
+		s.history.jobs.sorted = []*Job{j.Job, was.Job}
 		if got := s.succeeds(rc, j); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}

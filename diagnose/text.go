@@ -77,7 +77,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 	switch v.class {
 	case schema.CauseUnknown:
 		why := s.whyUnknown(rc)
-		if root := rc.region.Root; root != nil && s.fellSilent(root.Device) {
+		if root := rc.region.Root; root != nil && s.history.fellSilent(root.Device) {
 			why += " " + topology.PlainName(root.Device) + ", to which its back pressure leads, reports no counters."
 		}
 		return why
@@ -177,7 +177,7 @@ func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Roo
 		if c.Correlation > correlation.Least && c.P < .2 {
 			fmt.Fprintf(&b, "; correlation with the stall %.2f", c.Correlation)
 			if c.Lag > 0 {
-				fmt.Fprintf(&b, ", its traffic leading by %s", time.Duration(int64(c.Lag)*s.clock.duration))
+				fmt.Fprintf(&b, ", its traffic leading by %s", time.Duration(int64(c.Lag)*s.history.clock.duration))
 			}
 			fmt.Fprintf(&b, " (p %.2g)", c.P)
 		}

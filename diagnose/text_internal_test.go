@@ -28,7 +28,7 @@ func TestFactorText(t *testing.T) {
 // TestAccusationSaysWhatItHas: zero traffic is no evidence, and file traffic is named if the advice is about it.
 func TestAccusationSaysWhatItHas(t *testing.T) {
 	var s Stage
-	of := &job{Job: schema.Job{ID: "17"}}
+	of := &job{Job: &Job{Job: schema.Job{ID: "17"}}}
 	if text := s.accusation(&suspect{job: of, known: true, feature: rdmaRead, cross: 1}, schema.CauseIntraApplication, nil); strings.Contains(text, "reached") {
 		t.Errorf("a job of which no byte was seen: %s", text)
 	}
@@ -80,7 +80,7 @@ func TestWhoCannotBePlacedOtherwise(t *testing.T) {
 	}{
 		"all": {hosts, false}, "all but three": {hosts[:13], false}, "one leaf": {hosts[4:8], false}, "all but a leaf": {append([]topology.DeviceID{hosts[15]}, hosts[:11]...), true}, "two leaves": {[]topology.DeviceID{hosts[0], hosts[15]}, true},
 	} {
-		if got := s.spreadOut(&job{devices: c.devices}); got != c.want {
+		if got := s.spreadOut(&job{Job: &Job{devices: c.devices}}); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

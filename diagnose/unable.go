@@ -25,7 +25,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if c.file && c.filesKnown {
 		all, was = files, filesWas
 	}
-	interval := float64(s.clock.duration) / 1e9
+	interval := float64(s.history.clock.duration) / 1e9
 	if end, known := rc.end(); known && s.graph.Duplex() {
 		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
 		switch {
@@ -112,7 +112,7 @@ func (s *Stage) receives(rc *regionCase, c *suspect) bool {
 		return false
 	}
 	all, _ := s.lately(c.job)
-	return all*1e9/float64(s.clock.duration) >= enoughShare*rc.carries
+	return all*1e9/float64(s.history.clock.duration) >= enoughShare*rc.carries
 }
 
 // displaced is the traffic with files, bytes, of the jobs that lost traffic at the onset of a region: a culprit leaves them the rest

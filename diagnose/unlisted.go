@@ -49,7 +49,7 @@ func (s *Stage) mayHaveAdded(rc *regionCase, c *suspect, p *root.Pressure) float
 	}
 	_, files := s.lately(c.job)
 	_, was := s.earlier(rc, c.job)
-	return min(more, max(0, files-was)*1e9/float64(s.clock.duration))
+	return min(more, max(0, files-was)*1e9/float64(s.history.clock.duration))
 }
 
 // unlistedWaits is the time for which hosts of no listed job wait to send into a region, relative to that of the accused. Storage nodes
@@ -76,8 +76,8 @@ func (s *Stage) unlistedWaits(rc *regionCase, accused int) float64 {
 // send and take in, so a storage node that only sends or only takes in more counts for the job that it serves.
 func (s *Stage) vacant() []topology.DeviceID {
 	w := &s.work
-	if w.vacantIn != w.interval {
-		w.vacantIn, w.vacant = w.interval, w.vacant[:0]
+	if !w.vacantKnown {
+		w.vacantKnown, w.vacant = true, w.vacant[:0]
 		for _, h := range s.hosts {
 			if len(w.tenants[h]) == 0 {
 				w.vacant = append(w.vacant, h)

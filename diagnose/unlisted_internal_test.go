@@ -34,8 +34,8 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock.duration, s.work.interval, s.work.loads = 60e9, 1, c.uses != nil
-		culprit, other := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}, &job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}
+		s.history.clock.duration, s.history.interval, s.work.loads = 60e9, 1, c.uses != nil
+		culprit, other := &job{Job: &Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}, &job{Job: &Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
 		for _, j := range []*job{culprit, other} {
 			j.place(g)
 			s.settle(j)
@@ -73,11 +73,11 @@ func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock.duration, s.work.interval, s.work.loads = 60e9, 1, true
-		j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, traffic: &traffic{}}
+		s.history.clock.duration, s.history.interval, s.work.loads = 60e9, 1, true
+		j := &job{Job: &Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, traffic: &traffic{}}}
 		j.place(g)
 		s.settle(j)
-		j.now = moves{interval: 1, files: c.writes * g.Capacity(port) * 60}
+		j.now = moves{known: true, files: c.writes * g.Capacity(port) * 60}
 		rc := &regionCase{region: &schema.Region{}, fullest: port, more: .8 * g.Capacity(port), jobs: []suspect{{job: j, known: true, file: c.writes > 0, filesKnown: c.writes > 0}}}
 		if got := s.unlisted(rc, 1, p); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)

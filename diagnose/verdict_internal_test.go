@@ -28,7 +28,7 @@ func TestALinkThatFailedAndLostRate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock = clock{duration: 60e9, now: 9}
+		s.history.clock = clock{duration: 60e9, now: 9}
 		rc := &regionCase{region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, onset: 5, again: 5, weight: []float64{40}, total: 40,
 			back:     root.BackPressure{Kind: schema.RootLinkCapacity, Link: link, Slower: c.slower},
 			failures: []nearFailure{{failure: &failure{Failure: schema.Failure{Kind: schema.SwitchFailed, Device: "spine0"}}, score: c.failed}}}

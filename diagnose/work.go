@@ -22,9 +22,9 @@ type work struct {
 	readers       []*job   // whose file traffic is an outlier, the most first
 	tenants       [][]*job // by device: the jobs with nodes there or, for a switch, at its hosts
 	settled       []topology.DeviceID
-	vacant        []topology.DeviceID // hosts without a job in interval vacantIn
-	vacantIn      uint32
-	interval      uint32 // of the jobs' maxima
+	vacant        []topology.DeviceID // hosts without a job
+	vacantKnown   bool
+	pool          []job // of running
 	before, after []float64
 	own, theirs   []float64 // by link of the region (expectedLoads)
 	values        []float64
@@ -35,14 +35,8 @@ type work struct {
 	finder        *root.Finder
 	senders       []root.Sender // of the current region (findSenders)
 	sending       []*job        // whose these are
-	past          past
-	gaps          gaps
-	averages      averages
 	onWay         onWay
-	silent        []silent        // cables that are dead by their counters in this interval
-	quiet         []schema.LinkID // scratch of silent
-	back          []schema.LinkID // by link: that of its cable in the other direction
-	grounds       []uint32        // by link: the round in which it had a switch in common with a region
+	grounds       []uint32 // by link: the round in which it had a switch in common with a region
 	groundRound   uint32
 	shared        []shared // by case: with the region of the round
 	beside        []int32  // the cases with any
@@ -74,7 +68,7 @@ type sums struct {
 }
 
 func newWork(g *topology.Graph, grid *routes.Grid) work {
-	return work{finder: root.NewFinder(g, grid), first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), past: newPast(g.NumLinks()), grounds: make([]uint32, g.NumLinks())}
+	return work{finder: root.NewFinder(g, grid), first: make([]int32, g.NumLinks()), tenants: make([][]*job, g.NumDevices()), grounds: make([]uint32, g.NumLinks())}
 }
 
 // index records which regions each link is in.
@@ -128,9 +122,9 @@ func (w *work) touch(c int32) *sums {
 // begin sets up the case of a region, in memory reused from the previous interval.
 func (s *Stage) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Region) {
 	*rc = regionCase{region: region, onset: -1, again: -1, stall: rc.stall[:0], weight: rc.weight[:0], waits: rc.waits[:0], added: rc.added[:0], jobs: rc.jobs[:0], failures: rc.failures[:0]}
-	levels := s.memory.metrics[region.Metric]
-	seen := min(int64(s.cfg.Window), s.clock.now-s.clock.first+1)
-	for slot := s.clock.now - seen + 1; slot <= s.clock.now; slot++ {
+	levels := s.history.memory.metrics[region.Metric]
+	seen := min(int64(s.cfg.Window), s.history.clock.now-s.history.clock.first+1)
+	for slot := s.history.clock.now - seen + 1; slot <= s.history.clock.now; slot++ {
 		v := math.NaN()
 		if levels != nil {
 			if m := levels.mean(slot, region.Links); !isMissing(m) {

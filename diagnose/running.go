@@ -1,0 +1,67 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/topology"
+)
+
+// job is a running job, with what is measured of it in this interval. Each value is computed when it is first needed.
+type job struct {
+	*Job
+	order    int    // index among running jobs, by id and start
+	round    uint32 // scratch: of the region from which hops is measured
+	hops     int8
+	maxima   [numFeatures]float64 // of the window; -1 not measured
+	maximal  bool                 // maxima are computed
+	files    float64              // recent file system traffic, bytes
+	lagged   [numMeasured]*lagged
+	was, now moves
+	lost     loss
+	loads    exchangeLoad
+	measured measuredHosts
+}
+
+// exchangeLoad caches whether load was added on most of a job's exchange since the onset of a round of past.
+type exchangeLoad struct {
+	known bool
+	round uint32
+	most  bool
+}
+
+// findRunning lists the jobs that run in the interval.
+func (s *Stage) findRunning() {
+	w := &s.work
+	for _, d := range w.settled {
+		w.tenants[d] = w.tenants[d][:0]
+	}
+	w.settled, w.running, w.laggedUsed, w.vacantKnown = w.settled[:0], w.running[:0], 0, false
+	w.usual = [numMeasured]usualSpread{}
+	running := s.history.Running()
+	w.pool = slices.Grow(w.pool[:0], len(running))[:len(running)]
+	for i, of := range running {
+		j := &w.pool[i]
+		*j = job{Job: of, order: i}
+		w.running = append(w.running, j)
+		s.settle(j)
+	}
+}
+
+// settle adds a job to the tenants of its devices.
+func (s *Stage) settle(j *job) {
+	for _, d := range j.devices {
+		at := d
+		if !s.graph.IsSwitch(d) {
+			at = s.router.LeafOf(d)
+		}
+		for _, d := range [2]topology.DeviceID{d, at} {
+			t := s.work.tenants[d]
+			if len(t) == 0 {
+				s.work.settled = append(s.work.settled, d)
+			}
+			if len(t) == 0 || t[len(t)-1] != j {
+				s.work.tenants[d] = append(t, j)
+			}
+		}
+	}
+}
