@@ -6,19 +6,6 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// averages caches means of readings over the last intervals, by metric and first slot.
-type averages struct {
-	interval uint32 // in which they were computed
-	used     int
-	all      []*meanSeries
-}
-
-type meanSeries struct {
-	metric schema.Metric
-	from   int64
-	series schema.Series
-}
-
 // endIntervals is how many intervals since the onset are averaged to find where a region's traffic converges: neighbours on
 // a line differ by little more than the noise of one interval.
 const endIntervals = 8
@@ -29,16 +16,16 @@ func (s *Stage) averaged(rc *regionCase, p *root.Pressure) *root.Pressure {
 	if !s.graph.Duplex() || rc.onset < 0 || n < 2 {
 		return p
 	}
-	from, q := s.history.clock.now-int64(n)+1, *p
+	from, q := s.history.Clock.Now-int64(n)+1, *p
 	of := func(now *schema.Series) *schema.Series {
-		if now == nil || s.history.memory.metrics[now.Metric] == nil {
+		if now == nil || s.history.LevelsOf(now.Metric) == nil {
 			return now
 		}
-		return s.history.average(now.Metric, from)
+		return s.history.Average(now.Metric, from)
 	}
 	q.Stall, q.Credit, q.Inq, q.Use = of(p.Stall), of(p.Credit), of(p.Inq), of(p.Use)
-	if p.Use == nil && p.Rate != nil && s.history.memory.metrics[schema.BandwidthUsed] != nil { // remembered as shares of capacity
-		q.Use = s.history.average(schema.BandwidthUsed, from)
+	if p.Use == nil && p.Rate != nil && s.history.LevelsOf(schema.BandwidthUsed) != nil { // remembered as shares of capacity
+		q.Use = s.history.Average(schema.BandwidthUsed, from)
 	}
 	return &q
 }
@@ -47,31 +34,9 @@ func (s *Stage) averaged(rc *regionCase, p *root.Pressure) *root.Pressure {
 // loads are as remembered, with the same rounding.
 func (s *Stage) arrives(rc *regionCase, end topology.DeviceID, p *root.Pressure) float64 {
 	q := *p
-	if s.history.memory.metrics[schema.BandwidthUsed] != nil {
+	if s.history.LevelsOf(schema.BandwidthUsed) != nil {
 		n := max(1, min(endIntervals, len(rc.stall)-rc.onset))
-		q.Use = s.history.average(schema.BandwidthUsed, s.history.clock.now-int64(n)+1)
+		q.Use = s.history.Average(schema.BandwidthUsed, s.history.Clock.Now-int64(n)+1)
 	}
 	return q.Arrives(end)
-}
-
-// average returns the mean of a metric from a slot to now, over the intervals in which a link was measured.
-func (h *History) average(metric schema.Metric, from int64) *schema.Series {
-	w := &h.averages
-	if w.interval != h.interval {
-		w.interval, w.used = h.interval, 0
-	}
-	for _, a := range w.all[:w.used] {
-		if a.metric == metric && a.from == from {
-			return &a.series
-		}
-	}
-	if w.used == len(w.all) {
-		n := h.graph.NumLinks()
-		w.all = append(w.all, &meanSeries{series: schema.Series{Values: make([]float32, n), Valid: schema.NewBitmap(n)}})
-	}
-	a := w.all[w.used]
-	w.used++
-	a.metric, a.from, a.series.Metric = metric, from, metric
-	h.memory.metrics[metric].average(from, h.clock.now, &a.series)
-	return &a.series
 }

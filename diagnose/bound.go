@@ -18,7 +18,7 @@ type bound struct {
 
 // boundOn bounds a job's load on a link. A job has no traffic of its own on a link to another's host.
 func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *root.Pressure) bound {
-	b := s.boundOf(j.devices, l, withFiles, p)
+	b := s.boundOf(j.Devices, l, withFiles, p)
 	b.known = b.known && s.measuresHosts(j, p)
 	return b
 }
@@ -85,7 +85,7 @@ func (s *Stage) measuresHosts(j *job, p *root.Pressure) bool {
 		return j.measured.hosts
 	}
 	measured, all, carried := 0, 0, 0.
-	for _, d := range j.devices {
+	for _, d := range j.Devices {
 		for _, l := range s.graph.LinksAt(d) {
 			all++
 			if use := p.UseOf(l); use >= 0 {
@@ -95,13 +95,13 @@ func (s *Stage) measuresHosts(j *job, p *root.Pressure) bool {
 		}
 	}
 	moved, _ := s.lately(j)
-	j.measured = measuredHosts{true, all > 0 && float64(measured) >= mostHosts*float64(all) && carried*float64(s.history.clock.duration)/1e9 >= leastSeen*moved}
+	j.measured = measuredHosts{true, all > 0 && float64(measured) >= mostLinks*float64(all) && carried*float64(s.history.Clock.Duration)/1e9 >= leastSeen*moved}
 	return j.measured.hosts
 }
 
 // measuredHosts caches whether a job's hosts are measured in the interval.
 type measuredHosts struct{ known, hosts bool }
 
-// mostHosts is the share of a job's host links that must be measured to bound its traffic, leastSeen the share of
+// mostLinks is the share of a job's host links that must be measured to bound its traffic, leastSeen the share of
 // its reported traffic that they must have carried.
-const mostHosts, leastSeen = .9, .5
+const mostLinks, leastSeen = .9, .5

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
@@ -24,7 +25,7 @@ func (s *Stage) burdens(rc *regionCase, p *root.Pressure) {
 	if !s.work.comparable {
 		carried, added = 0, 0
 	}
-	interval := float64(s.history.clock.duration) / 1e9
+	interval := float64(s.history.Clock.Duration) / 1e9
 	sum, grown = max(sum, leastExplained*carried*interval), max(grown, leastExplained*added*interval)
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
@@ -60,7 +61,7 @@ func (s *Stage) compare(p *root.Pressure) {
 		carried += p.Carries(l)
 	}
 	s.work.loads = carried > 0
-	s.work.comparable = explained >= leastCompared*carried*float64(s.history.clock.duration)/1e9
+	s.work.comparable = explained >= leastCompared*carried*float64(s.history.Clock.Duration)/1e9
 }
 
 // carriedOn sums the load of links and its increase since the onset, bytes/s; 0 if unknown.
@@ -85,13 +86,13 @@ const leastGrowth = .15
 // earlier is a job's mean traffic over the slots before the onset, bytes: the largest measured feature of
 // each slot, and its file traffic.
 func (s *Stage) earlier(rc *regionCase, j *job) (all, files float64) {
-	if j.traffic == nil || rc.onset < 0 {
+	if j.Traffic == nil || rc.onset < 0 {
 		return 0, 0
 	}
 	calm := s.before(rc)
 	if m := &j.was; !m.known || m.slots != calm {
 		*m = moves{known: true, slots: calm}
-		m.all, m.files, m.ran = s.movedBefore(j, calm.at[:calm.n])
+		m.all, m.files, m.ran = s.movedBefore(j, calm.At[:calm.N])
 	}
 	return j.was.all, j.was.files
 }
@@ -99,7 +100,7 @@ func (s *Stage) earlier(rc *regionCase, j *job) (all, files float64) {
 // moves caches a job's traffic in some slots, bytes, for the regions of an interval that began together.
 type moves struct {
 	known      bool
-	slots      slots
+	slots      history.Slots
 	all, files float64
 	ran        float64 // share of the slots since its start; before, it moved nothing
 }
@@ -107,13 +108,13 @@ type moves struct {
 func (s *Stage) movedBefore(j *job, slots []int64) (all, files, ran float64) {
 	n, yet := 0., 0.
 	for _, slot := range slots {
-		if a, f, known := j.traffic.moved(slot); known {
+		if a, f, known := j.Traffic.Moved(slot); known {
 			all, files, n = all+a, files+f, n+1
-		} else if (slot+1)*s.history.clock.duration <= int64(j.Start) {
+		} else if (slot+1)*s.history.Clock.Duration <= int64(j.Start) {
 			yet++
 		}
 	}
-	if n == 0 && len(slots) > 0 && s.history.clock.slotOf(int64(j.Start)) <= slots[0] {
+	if n == 0 && len(slots) > 0 && s.history.Clock.SlotOf(int64(j.Start)) <= slots[0] {
 		all, files = s.lately(j) // it ran, but its traffic is unknown
 		return all, files, 1
 	}
@@ -122,32 +123,17 @@ func (s *Stage) movedBefore(j *job, slots []int64) (all, files, ran float64) {
 
 // lately is the same for the last intervals, but their maximum.
 func (s *Stage) lately(j *job) (all, files float64) {
-	if j.traffic == nil {
+	if j.Traffic == nil {
 		return 0, 0
 	}
 	if m := &j.now; !m.known {
 		*m = moves{known: true}
-		for slot := s.history.clock.now - settle; slot <= s.history.clock.now; slot++ {
-			all, files, _ := j.traffic.moved(slot)
+		for slot := s.history.Clock.Now - settle; slot <= s.history.Clock.Now; slot++ {
+			all, files, _ := j.Traffic.Moved(slot)
 			m.all, m.files = max(m.all, all), max(m.files, files)
 		}
 	}
 	return j.now.all, j.now.files
-}
-
-// moved is the largest measured feature in a slot, and the larger of the file reads and writes.
-func (t *traffic) moved(slot int64) (all, files float64, known bool) {
-	for f := read; f <= rdmaWrite; f++ {
-		v := t.at(f, slot)
-		if isMissing(v) {
-			continue
-		}
-		known = true
-		if all = max(all, float64(v)); f.isFile() {
-			files = max(files, float64(v))
-		}
-	}
-	return all, files, known
 }
 
 // newJobs is the least share of a region's traffic for jobs that began with it to count as its load.

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
@@ -26,10 +27,10 @@ func TestACableThatCameBackSlower(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.history.clock = clock{duration: 60e9, now: 10}
+		s.history.Clock = history.Clock{Duration: 60e9, Now: 10}
 		failed := schema.Failure{Time: minute(3), Kind: schema.LinkFailed, Device: "1,1,1", Port: "X+"}
 		back := schema.Failure{Time: minute(5), Kind: schema.LinkRestored, Device: "2,1,1", Port: "X-"}
-		s.history.takeFailures([]schema.Failure{failed, back})
+		s.history.AddFailures([]schema.Failure{failed, back})
 		s.kept = map[uint64]*kept{7: {time: minute(c.given), failures: []schema.NearFailure{{Time: failed.Time, Kind: failed.Kind, Device: failed.Device, Port: failed.Port}}, seen: 10, slower: c.slower}}
 		restarted, err := New(g, DefaultConfig())
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -53,7 +54,7 @@ type suspect struct {
 	load       float64 // of its exchange on the region's links, as a multiple of what it sends
 	waits      float64 // load weighted by the share of time that each link stalls
 	worst      float64 // the highest share of time that one of these links stalls
-	feature    feature
+	feature    history.Feature
 	value      float64 // maximum of the feature over the window, bytes
 	devs       float64 // of the value above the jobs' median
 	burden     float64 // this job's share of the region's traffic, as far as known
@@ -74,7 +75,7 @@ func (s *Stage) crossing(cases []regionCase) {
 	w := &s.work
 	w.index(cases)
 	for _, j := range w.running {
-		if len(j.devices) == 0 {
+		if len(j.Devices) == 0 {
 			continue
 		}
 		set := s.routesOf(j)
@@ -204,8 +205,8 @@ func (s *Stage) measure(rc *regionCase, p *root.Pressure) {
 	w := &s.work
 	w.correlator.SetLags(s.cfg.MaxLag)
 	w.correlator.SetStall(rc.stall)
-	var usual [numMeasured]spread
-	for f := range numMeasured {
+	var usual [history.NumMeasured]spread
+	for f := range history.NumMeasured {
 		usual[f] = s.usual(rc, f)
 	}
 	for i := range rc.jobs {
@@ -221,7 +222,7 @@ func (s *Stage) measure(rc *regionCase, p *root.Pressure) {
 
 // usual returns the spread of a feature's maxima over the jobs of the A table or, if these are few, over all
 // running jobs.
-func (s *Stage) usual(rc *regionCase, f feature) spread {
+func (s *Stage) usual(rc *regionCase, f history.Feature) spread {
 	values := s.work.values[:0]
 	for i := range rc.jobs {
 		if v, known := s.maximum(rc.jobs[i].job, f); known {
@@ -236,7 +237,7 @@ func (s *Stage) usual(rc *regionCase, f feature) spread {
 }
 
 // usualOfAll is the same over all running jobs, computed once per interval.
-func (s *Stage) usualOfAll(f feature) spread {
+func (s *Stage) usualOfAll(f history.Feature) spread {
 	w := &s.work
 	if of := &w.usual[f]; !of.known {
 		values := w.values[:0]
@@ -257,8 +258,8 @@ type usualSpread struct {
 }
 
 // maximum returns the maximum of a feature over the window.
-func (s *Stage) maximum(j *job, f feature) (most float64, known bool) {
-	if j.traffic == nil {
+func (s *Stage) maximum(j *job, f history.Feature) (most float64, known bool) {
+	if j.Traffic == nil {
 		return 0, false
 	}
 	m := &j.maxima
@@ -266,10 +267,10 @@ func (s *Stage) maximum(j *job, f feature) (most float64, known bool) {
 		return m[f], m[f] >= 0
 	}
 	j.maximal = true
-	for f := range numFeatures {
+	for f := range history.NumFeatures {
 		m[f] = -1
-		for slot := s.history.clock.now - int64(s.cfg.Window) + 1; slot <= s.history.clock.now; slot++ {
-			if v := j.traffic.at(f, slot); !isMissing(v) {
+		for slot := s.history.Clock.Now - int64(s.cfg.Window) + 1; slot <= s.history.Clock.Now; slot++ {
+			if v := j.Traffic.At(f, slot); !history.IsMissing(v) {
 				m[f] = max(m[f], float64(v))
 			}
 		}
@@ -284,19 +285,19 @@ const clearWay = .6
 const preferred = .05
 
 // testify finds the feature of a suspect with the strongest evidence.
-func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) {
+func (s *Stage) testify(rc *regionCase, c *suspect, usual *[history.NumMeasured]spread) {
 	c.P = 1
 	c.started = s.startedAt(rc, c.job.Start)
 	if most := c.mostScore(); most < -jobReads || most < 0 && !s.mayFetch(rc, c) {
-		_, c.known = s.maximum(c.job, rdmaRead)
+		_, c.known = s.maximum(c.job, history.RDMARead)
 		return
 	}
-	best, first := math.Inf(-1), read
+	best, first := math.Inf(-1), history.Read
 	if s.filesAreTrifles(rc, c.job) {
-		first = rdmaRead
+		first = history.RDMARead
 	}
-	var strengths [numFeatures]float64
-	for f := first; f <= rdmaWrite; f++ { // later features are estimates, and congestion itself changes them
+	var strengths [history.NumFeatures]float64
+	for f := first; f <= history.RDMAWrite; f++ { // later features are estimates, and congestion itself changes them
 		value, known := s.maximum(c.job, f)
 		if !known {
 			continue
@@ -311,7 +312,7 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) 
 		e.rise = s.work.riseAt(x, onset, .02*usual[f].median)
 		devs := usual[f].deviations(value)
 		strength := e.strength() + outlying(devs)
-		if f >= rdmaRead {
+		if f >= history.RDMARead {
 			strength += preferred
 		}
 		strengths[f] = e.strength()
@@ -322,10 +323,10 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[numMeasured]spread) 
 	if best > 0 {
 		s.work.correlator.Assess(&s.laggedOf(c.job, c.feature).Series, &c.Result)
 	}
-	_, reads := s.maximum(c.job, read)
-	_, writes := s.maximum(c.job, write)
+	_, reads := s.maximum(c.job, history.Read)
+	_, writes := s.maximum(c.job, history.Write)
 	c.filesKnown = reads && writes
-	for f := first; f <= write && c.known; f++ {
+	for f := first; f <= history.Write && c.known; f++ {
 		value, _ := s.maximum(c.job, f)
 		c.file = c.file || strengths[f] >= max(fileShare*strengths[c.feature], fileLeast) && value >= fileBytes*c.value
 	}
@@ -351,7 +352,7 @@ func outlying(devs float64) float64 {
 
 // laggedOf returns a job's feature by slot, computed once per interval. Slots before the job began count as 0, not as
 // missing.
-func (s *Stage) laggedOf(j *job, f feature) *lagged {
+func (s *Stage) laggedOf(j *job, f history.Feature) *lagged {
 	w := &s.work
 	if j.lagged[f] != nil {
 		return j.lagged[f]
@@ -363,13 +364,13 @@ func (s *Stage) laggedOf(j *job, f feature) *lagged {
 	w.laggedUsed++
 	j.lagged[f] = x
 	x.Raw = x.Raw[:0]
-	length := min(int64(s.history.trafficLength()), s.history.clock.now-s.history.clock.first+1)
-	for slot := s.history.clock.now - length + 1; slot <= s.history.clock.now; slot++ {
-		v := j.traffic.at(f, slot)
+	length := min(int64(s.history.TrafficLength()), s.history.Clock.Now-s.history.Clock.First+1)
+	for slot := s.history.Clock.Now - length + 1; slot <= s.history.Clock.Now; slot++ {
+		v := j.Traffic.At(f, slot)
 		switch {
-		case !isMissing(v):
+		case !history.IsMissing(v):
 			x.Raw = append(x.Raw, float64(v))
-		case (slot+1)*s.history.clock.duration <= int64(j.Start):
+		case (slot+1)*s.history.Clock.Duration <= int64(j.Start):
 			x.Raw = append(x.Raw, 0)
 		default:
 			x.Raw = append(x.Raw, math.NaN())

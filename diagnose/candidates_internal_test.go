@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
@@ -13,7 +14,7 @@ import (
 // TestWhatFoundARegionDidNotCauseIt: a job that began or a link that failed after a region did not cause it, unless the region
 // stalls far more since, or the clocks may be off. A region older than what is remembered was there before either.
 func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
-	s := &Stage{history: &History{clock: clock{duration: 60e9, now: 100}}}
+	s := &Stage{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: 100})}
 	rc := &regionCase{stall: make([]float64, 30), onset: 19} // began in slot 90
 	level := func(from int, stall float64) {
 		for i := from; i < len(rc.stall); i++ {
@@ -31,7 +32,7 @@ func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 		}
 	}
 	started(map[int64]bool{80: false, 90: false, 91: false, 92: true, 93: true, 100: true, 101: false})
-	if score, _ := s.failureScore(rc, &failure{Failure: schema.Failure{Time: 95 * 60e9}}, 0, 1, nil); score != leastScore {
+	if score, _ := s.failureScore(rc, &history.PlacedFailure{Failure: schema.Failure{Time: 95 * 60e9}}, 0, 1, nil); score != leastScore {
 		t.Errorf("a link that failed when the region stalled as it does now has the score %v, want %v", score, leastScore)
 	}
 	level(22, 90)
@@ -51,7 +52,7 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	const line = 4 * 4 // from a switch to the next one of the last dimension
-	own, other := &job{Job: &Job{devices: []topology.DeviceID{3, 5, 9}}}, &job{Job: &Job{devices: []topology.DeviceID{4, 6}}}
+	own, other := &job{Job: &history.Job{Devices: []topology.DeviceID{3, 5, 9}}}, &job{Job: &history.Job{Devices: []topology.DeviceID{4, 6}}}
 	endsAt := func(d topology.DeviceID, l schema.LinkID) func(*regionCase, *suspect) {
 		return func(rc *regionCase, c *suspect) {
 			rc.sender, rc.endings = other, root.Endings{OfMeans: true, Any: root.Ending{Found: true, Device: d, Link: l}}

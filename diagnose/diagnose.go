@@ -31,7 +31,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	p := s.work.finder.On(snap)
 	p.Remember(&s.floor)
 	s.compare(p)
-	s.history.findSilent()
+	s.history.FindSilent()
 	for _, within := range [2]bool{false, true} { // stall inside switches after the stalled links around it
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
@@ -91,7 +91,7 @@ func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 // drain finds the switch that a region's traffic converges on, and whose nodes send it.
 func (s *Stage) drain(rc *regionCase, p *root.Pressure) {
 	from := -1
-	rc.drain, from = s.work.finder.Drain(p, rc.region.Links, s.work.senders, s.history.Slots())
+	rc.drain, from = s.work.finder.Drain(p, rc.region.Links, s.work.senders, s.history.UseRound())
 	if rc.sender = nil; from >= 0 {
 		rc.sender = s.work.sending[from]
 	}

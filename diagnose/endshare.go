@@ -54,7 +54,7 @@ func (s *Stage) starves(rc *regionCase, p *root.Pressure) (most float64) {
 	for _, j := range s.work.tenants[end] {
 		all, _ := s.lately(j)
 		was, _ := s.earlier(rc, j)
-		share := s.brings(rc, j, (all-was*j.was.ran)*1e9/float64(s.history.clock.duration))
+		share := s.brings(rc, j, (all-was*j.was.ran)*1e9/float64(s.history.Clock.Duration))
 		most = max(most, little*min(1, (share/more-leastStarved)/(surelyStarved-leastStarved)))
 	}
 	return most
@@ -64,11 +64,11 @@ func (s *Stage) starves(rc *regionCase, p *root.Pressure) (most float64) {
 // suspect's exchange: many of its nodes send to one. A slow host gets less.
 func (s *Stage) overloads(rc *regionCase, c *suspect, p *root.Pressure) bool {
 	end, known := rc.end()
-	if !known || !c.known || !c.job.has(end) {
+	if !known || !c.known || !c.job.Has(end) {
 		return false
 	}
 	all, _ := s.lately(c.job)
-	share := s.brings(rc, c.job, all*1e9/float64(s.history.clock.duration))
+	share := s.brings(rc, c.job, all*1e9/float64(s.history.Clock.Duration))
 	arrives := 0.
 	for _, l := range s.graph.LinksAt(end) {
 		arrives += p.Carries(l)

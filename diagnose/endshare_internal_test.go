@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
@@ -28,9 +29,9 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 	}
 	p, _ := readings(t, g, nil, uses)
 	p.Before = func(schema.LinkID) float64 { return 4 }
-	s.history.clock.duration, s.history.interval = 60e9, 1
-	j := &job{Job: &Job{Job: schema.Job{ID: "1", Nodes: nodes}, traffic: newTraffic(1, 0)}}
-	j.place(g)
+	s.history.Clock.Duration = 60e9
+	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: nodes}, Traffic: history.NewTraffic(1, 0)}}
+	j.Place(g)
 	s.settle(j)
 	rc := &regionCase{region: &schema.Region{}, stall: make([]float64, 4), onset: 3, full: schema.NoLink, fullest: schema.NoLink, arrives: arrives}
 	rc.drain.Device, rc.drain.Fit = end, .9
@@ -173,7 +174,7 @@ func TestAStartAloneIsHalfAReason(t *testing.T) {
 		{false, false, false, false, 1, jobUnseen}, {false, true, false, false, 1, 0}, {false, true, false, false, .5, jobUnplaced / 2},
 	} {
 		s, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
-		s.work.loads, j.loads = c.loads, exchangeLoad{true, s.history.Slots(), c.most}
+		s.work.loads, j.loads = c.loads, exchangeLoad{true, s.history.UseRound(), c.most}
 		if rc.sender = nil; c.sends {
 			rc.sender = j
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/correlation"
+	"github.com/giverny/giverny/diagnose/history"
 )
 
 // evidence is how a feature and the stall of a region agree in time.
@@ -18,7 +19,7 @@ const (
 	// settle is the tolerance of an onset, in intervals to either side.
 	settle = 2
 	// baseline is the number of intervals before that which define what is usual.
-	baseline = 12
+	baseline = history.MostSlots
 	// leastChange is the minimum scale of a single series, as a share of its median.
 	leastChange = .04
 )

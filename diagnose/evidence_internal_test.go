@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/correlation"
+	"github.com/giverny/giverny/diagnose/history"
 )
 
 // Outliers by median and MAD: with a MAD of zero, few jobs or no spread at all, the mean deviation and the
@@ -88,14 +89,14 @@ func TestCuts(t *testing.T) {
 		even[i] = 1e9
 	}
 	one[3] = n * 1e9
-	exchange, sink := cuts(even, even)
+	exchange, sink := history.Cuts(even, even)
 	if share := 2. * 8 * 8 / (16 * 15); math.Abs(exchange-share*n*1e9) > 1 || sink != 0 {
 		t.Errorf("all to all: %v exchanged, %v gathered", exchange, sink)
 	}
 	send := make([]float64, n)
 	copy(send, even)
 	send[3] = 0
-	if exchange, sink = cuts(one, send); sink < 14e9 || exchange > sink/2 {
+	if exchange, sink = history.Cuts(one, send); sink < 14e9 || exchange > sink/2 {
 		t.Errorf("many to one: %v exchanged, %v gathered", exchange, sink)
 	}
 }

@@ -1,5 +1,7 @@
 package diagnose
 
+import "github.com/giverny/giverny/diagnose/history"
+
 // trifle is the part of what a job's traffic grew by below which its traffic with files is no evidence: what it moves beside that
 // congests.
 const trifle = .05
@@ -31,5 +33,5 @@ func (s *Stage) doubled(rc *regionCase, j *job) bool {
 // fetches reports whether the RDMA reads of a suspect that may fetch are what stands out, and follow the stall: the table has them not
 // as traffic with files, but they are with others than its nodes.
 func (s *Stage) fetches(rc *regionCase, c *suspect) bool {
-	return c.feature == rdmaRead && c.Correlation >= readsCorrelation && c.P <= readsP && s.mayFetch(rc, c)
+	return c.feature == history.RDMARead && c.Correlation >= readsCorrelation && c.P <= readsP && s.mayFetch(rc, c)
 }

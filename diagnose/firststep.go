@@ -24,8 +24,8 @@ const moreLoad = 1.1
 
 // explainsOnset reports whether something broke at a region's onset, or a job whose exchange crosses it began or doubled its traffic.
 func (s *Stage) explainsOnset(rc *regionCase) bool {
-	for i := range s.history.failures {
-		if f := &s.history.failures[i]; f.broke() && s.indexIn(rc, f.Time) >= rc.onset-settle-1 {
+	for i := range s.history.Failures {
+		if f := &s.history.Failures[i]; f.Broke() && s.indexIn(rc, f.Time) >= rc.onset-settle-1 {
 			return true
 		}
 	}

@@ -30,7 +30,7 @@ const leastBefore = 3
 // again for no visible reason, or its root gives no more readings, as long as what the kept one blames is there and nothing new
 // speaks against it. It returns the reason.
 func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string {
-	seesOnset := s.before(rc).n >= leastBefore
+	seesOnset := s.before(rc).N >= leastBefore
 	h := s.keptFor(d)
 	if h == nil {
 		if seesOnset {
@@ -38,7 +38,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 		}
 		return because
 	}
-	fellSilent := h.root != nil && s.history.fellSilent(h.root.Device)
+	fellSilent := h.root != nil && s.history.FellSilent(h.root.Device)
 	knowsLess := fellSilent || s.resumes(rc) || s.outlasts(rc, h)
 	agrees, isUnknown := h.agrees(d), d.Cause.Class == schema.CauseUnknown
 	if seesOnset && !knowsLess && !(isUnknown && s.swells(rc, h)) {
@@ -49,7 +49,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 		s.keep(rc, because, d, began)
 		return because
 	}
-	h.seen = s.history.clock.now
+	h.seen = s.history.Clock.Now
 	if !isUnknown && !agrees && !knowsLess || h.cause.Class == schema.CauseUnknown || rc.back.Kind == schema.RootDeadlock {
 		return because
 	}
@@ -70,7 +70,7 @@ func (s *Stage) keep(rc *regionCase, because string, d *schema.Diagnosis, began 
 		s.kept = map[uint64]*kept{}
 	}
 	s.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because,
-		seen: s.history.clock.now, began: began, slower: rc.partSlower()}
+		seen: s.history.Clock.Now, began: began, slower: rc.partSlower()}
 }
 
 // restore replaces a verdict by a kept one: the jobs that it accuses are no victims.
@@ -105,7 +105,7 @@ func (s *Stage) keptFor(d *schema.Diagnosis) *kept {
 		return h
 	}
 	for _, o := range s.kept {
-		if o.root == nil || s.history.clock.now-o.seen > longPause {
+		if o.root == nil || s.history.Clock.Now-o.seen > longPause {
 			continue
 		}
 		isRoot := d.Root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port
@@ -130,7 +130,7 @@ func (h *kept) isAfter(o *kept) bool {
 // steps, and what caused the first follows it no more. In its first intervals a region still rises.
 func (s *Stage) swelled(rc *regionCase, h *kept) bool {
 	at := s.indexIn(rc, h.time)
-	if at < 0 || s.history.clock.slotOf(int64(h.time)) <= h.began+settle {
+	if at < 0 || s.history.Clock.SlotOf(int64(h.time)) <= h.began+settle {
 		return false
 	}
 	most := 0.
@@ -150,9 +150,9 @@ func (s *Stage) forgot(h *kept) bool {
 	shown := h.began
 	if len(h.failures) > 0 {
 		last := slices.MaxFunc(h.failures, func(a, b schema.NearFailure) int { return cmp.Compare(a.Time, b.Time) })
-		shown = min(shown, s.history.clock.slotOf(int64(last.Time)))
+		shown = min(shown, s.history.Clock.SlotOf(int64(last.Time)))
 	}
-	return shown-leastBefore < s.history.clock.now-int64(s.cfg.Window)
+	return shown-leastBefore < s.history.Clock.Now-int64(s.cfg.Window)
 }
 
 // peaks reports whether a region stalls more since its onset than at any time remembered before.
@@ -164,27 +164,6 @@ func (rc *regionCase) peaks() bool {
 		}
 	}
 	return slices.ContainsFunc(rc.stall[rc.onset:], func(v float64) bool { return v > before })
-}
-
-// fellSilent reports whether a switch gave load readings within the window, but none in this interval.
-func (h *History) fellSilent(device string) bool {
-	use := h.memory.metrics[schema.BandwidthUsed]
-	d, known := h.graph.FindDevice(device)
-	if use == nil || !known || h.graph.Duplex() || !h.graph.IsSwitch(d) {
-		return false
-	}
-	var out []schema.LinkID
-	for _, l := range h.graph.LinksAt(d) {
-		if from, _ := h.graph.Ends(l); from == d {
-			out = append(out, l)
-		}
-	}
-	for slot := h.clock.now; slot >= h.oldest(use); slot-- {
-		if !isMissing(use.mean(slot, out)) {
-			return slot < h.clock.now
-		}
-	}
-	return false
 }
 
 // numbered is a kept root with the current link of its port: link numbers change with the version of the fabric.
@@ -207,7 +186,7 @@ func (h *kept) agrees(d *schema.Diagnosis) bool {
 func (s *Stage) stands(h *kept) bool {
 	for _, a := range h.jobs {
 		if !slices.ContainsFunc(s.work.running, func(j *job) bool {
-			return j.ID == a.JobID && j.Start <= h.time+schema.Instant(s.history.clock.duration)
+			return j.ID == a.JobID && j.Start <= h.time+schema.Instant(s.history.Clock.Duration)
 		}) {
 			return false
 		}
@@ -217,7 +196,7 @@ func (s *Stage) stands(h *kept) bool {
 
 // partSlower reports whether the link that a region waits for carries less than before its onset, and is or was a failed part.
 func (rc *regionCase) partSlower() bool {
-	return (rc.back.Slower || rc.neck.Slower) && slices.ContainsFunc(rc.failures, func(f nearFailure) bool { return slices.Contains(f.links, rc.slowLink()) })
+	return (rc.back.Slower || rc.neck.Slower) && slices.ContainsFunc(rc.failures, func(f nearFailure) bool { return slices.Contains(f.Links, rc.slowLink()) })
 }
 
 // cameBack reports whether a part that a verdict blames came back. A verdict given after that, on a link that carries less since,
@@ -232,5 +211,5 @@ func (s *Stage) cameBack(was schema.NearFailure, h *kept) bool {
 
 // forgetKept drops the verdicts on regions that have been gone for a window.
 func (s *Stage) forgetKept() {
-	maps.DeleteFunc(s.kept, func(_ uint64, h *kept) bool { return s.history.clock.now-h.seen > int64(s.cfg.Window) })
+	maps.DeleteFunc(s.kept, func(_ uint64, h *kept) bool { return s.history.Clock.Now-h.seen > int64(s.cfg.Window) })
 }

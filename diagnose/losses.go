@@ -1,5 +1,7 @@
 package diagnose
 
+import "github.com/giverny/giverny/diagnose/history"
+
 // loss caches a job's loss of traffic since an onset, for the regions of an interval that began together.
 type loss struct {
 	known bool
@@ -19,7 +21,7 @@ const (
 // communicate in phases move in some intervals what they do not in others, so the mean over the intervals since the onset is
 // compared with the least mean over as many consecutive intervals before.
 func (s *Stage) lostBy(rc *regionCase, j *job) float64 {
-	if rc.onset < 0 || j.traffic == nil {
+	if rc.onset < 0 || j.Traffic == nil {
 		return 0
 	}
 	onset := s.began(rc)
@@ -31,10 +33,10 @@ func (s *Stage) lostBy(rc *regionCase, j *job) float64 {
 
 // lossSince is the same since a slot. The interval of the onset itself is mixed, and is used only if it is the last.
 func (s *Stage) lossSince(j *job, onset int64) float64 {
-	w, from, to := &s.work, max(s.history.clock.first, s.history.clock.now-int64(s.history.trafficLength())+1), onset-settle
-	main := j.traffic.main(from, to)
-	w.before = j.traffic.movedIn(w.before[:0], main, from, to)
-	w.after = j.traffic.movedIn(w.after[:0], main, min(onset+1, s.history.clock.now), s.history.clock.now)
+	w, from, to := &s.work, max(s.history.Clock.First, s.history.Clock.Now-int64(s.history.TrafficLength())+1), onset-settle
+	main := j.Traffic.Main(from, to)
+	w.before = j.Traffic.MovedIn(w.before[:0], main, from, to)
+	w.after = j.Traffic.MovedIn(w.after[:0], main, min(onset+1, s.history.Clock.Now), s.history.Clock.Now)
 	before, after := w.before, w.after
 	if len(before) < leastUsual || len(after) == 0 {
 		return 0
@@ -44,38 +46,10 @@ func (s *Stage) lossSince(j *job, onset int64) float64 {
 	return min(below(before, after[:first]), below(before, after[len(after)-most:]))
 }
 
-// main is the measured feature with the largest sum over the slots from one to another.
-func (t *traffic) main(from, to int64) (main feature) {
-	most := 0.
-	for f := range numMeasured {
-		sum := 0.
-		for slot := from; slot <= to; slot++ {
-			sum += float64(orZero(t.at(f, slot)))
-		}
-		if sum > most {
-			main, most = f, sum
-		}
-	}
-	return main
-}
-
-// movedIn appends a job's traffic, bytes, in each slot from one to another in which its main feature was measured: without that,
-// the others say too little.
-func (t *traffic) movedIn(out []float64, main feature, from, to int64) []float64 {
-	for slot := from; slot <= to; slot++ {
-		if isMissing(t.at(main, slot)) {
-			continue
-		}
-		all, _, _ := t.moved(slot)
-		out = append(out, all)
-	}
-	return out
-}
-
 // below is the share by which the mean of values is below the least mean of as many consecutive others; 0 if it is not.
 func below(others, values []float64) float64 {
 	n := len(values)
-	now, sum := sumOf(values), sumOf(others[:n])
+	now, sum := history.SumOf(values), history.SumOf(others[:n])
 	least := sum
 	for i := n; i < len(others); i++ {
 		sum += others[i] - others[i-n]

@@ -45,11 +45,11 @@ func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink f
 		return host, link
 	}
 	m := s.means[rc.region.ID]
-	if m == nil || s.history.clock.now-m.seen > meanIntervals {
+	if m == nil || s.history.Clock.Now-m.seen > meanIntervals {
 		m = &meanScores{jobs: map[string]float64{}}
 		s.means[rc.region.ID] = m
 	}
-	m.intervals, m.seen = min(meanIntervals, m.intervals+1), s.history.clock.now
+	m.intervals, m.seen = min(meanIntervals, m.intervals+1), s.history.Clock.Now
 	m.smoothJobs(rc)
 	m.smoothFailures(rc)
 	switch {
@@ -120,5 +120,5 @@ func (m *meanScores) smoothFailures(rc *regionCase) {
 
 // forgetMeans drops the means of regions that are gone.
 func (s *Stage) forgetMeans() {
-	maps.DeleteFunc(s.means, func(_ uint64, m *meanScores) bool { return s.history.clock.now-m.seen > meanIntervals })
+	maps.DeleteFunc(s.means, func(_ uint64, m *meanScores) bool { return s.history.Clock.Now-m.seen > meanIntervals })
 }

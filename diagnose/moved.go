@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -14,24 +15,24 @@ const leastMoved = .1
 // moved is the share of the load added to a full link, since the onset or since a failure, that the failed links carried
 // before: it was rerouted. On a tree the failed link is beside the full one or a hop away, or beside one that waits for it. 0 if no
 // load was added.
-func (s *Stage) moved(rc *regionCase, f *failure, p *root.Pressure) float64 {
-	if !f.broke() || rc.fullest == schema.NoLink {
+func (s *Stage) moved(rc *regionCase, f *history.PlacedFailure, p *root.Pressure) float64 {
+	if !f.Broke() || rc.fullest == schema.NoLink {
 		return 0
 	}
 	if s.router.Grid != nil && s.graph.Duplex() {
 		return s.movedRound(rc, f, p)
 	}
 	more := rc.more
-	if was := s.history.lastUse(f, rc.fullest); was >= 0 {
+	if was := s.history.LastUse(f, rc.fullest); was >= 0 {
 		more = max(more, rc.carries-was/100*s.graph.Capacity(rc.fullest))
 	}
 	if more < leastMoved*rc.carries {
 		return 0
 	}
 	carried := 0.
-	for _, l := range f.links {
+	for _, l := range f.Links {
 		if l != rc.fullest && s.takesOver(rc, l) && p.UseOf(l) < root.LeastUse {
-			carried += max(0, p.Before(l), s.history.lastUse(f, l)) / 100 * s.graph.Capacity(l)
+			carried += max(0, p.Before(l), s.history.LastUse(f, l)) / 100 * s.graph.Capacity(l)
 		}
 	}
 	return min(1, carried/more)
@@ -40,16 +41,16 @@ func (s *Stage) moved(rc *regionCase, f *failure, p *root.Pressure) float64 {
 // movedRound is the same on a torus: traffic of a failed link goes the other way round its ring, or takes the dimensions in
 // another order, over the links beside it; if the link comes back within the interval, a part of it. It is the share of the highest
 // load that was added to a link at the region.
-func (s *Stage) movedRound(rc *regionCase, f *failure, p *root.Pressure) (share float64) {
-	if s.history.passesNothing(f) {
+func (s *Stage) movedRound(rc *regionCase, f *history.PlacedFailure, p *root.Pressure) (share float64) {
+	if s.history.PassesNothing(f) {
 		return 0
 	}
-	for _, failed := range f.links {
+	for _, failed := range f.Links {
 		if s.router.Grid.Dim(failed) < 0 {
 			continue
 		}
 		if most, instead := s.addedAround(rc, failed, p); instead > 0 {
-			lost := max(p.Before(failed), s.history.lastUse(f, failed)) - max(0, p.UseOf(failed))
+			lost := max(p.Before(failed), s.history.LastUse(f, failed)) - max(0, p.UseOf(failed))
 			share = max(share, min(instead, max(0, lost)/100*s.graph.Capacity(failed))/most)
 		}
 	}
@@ -92,15 +93,5 @@ func (s *Stage) takesOver(rc *regionCase, failed schema.LinkID) bool {
 		return true
 	}
 	a, b := s.graph.Ends(rc.fullest)
-	return s.graph.IsSwitch(a) && s.graph.IsSwitch(b) && a != to && b != from && (s.history.adjacent(b, to) || s.history.adjacent(from, a))
-}
-
-// lastUse is a link's load in the two intervals before a failure, percent of its capacity; -1 if it is not
-// remembered. Unlike the load before the region's onset, it has that of jobs that began since.
-func (h *History) lastUse(f *failure, l schema.LinkID) float64 {
-	use, slot := h.memory.metrics[schema.BandwidthUsed], h.clock.slotOf(int64(f.Time))
-	if use == nil {
-		return -1
-	}
-	return use.over(max(slot-2, h.oldest(use)), slot-1, l)
+	return s.graph.IsSwitch(a) && s.graph.IsSwitch(b) && a != to && b != from && (s.history.Adjacent(b, to) || s.history.Adjacent(from, a))
 }

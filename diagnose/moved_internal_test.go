@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
@@ -21,8 +22,8 @@ func TestMovedLoad(t *testing.T) {
 		}
 		return 20
 	}
-	s := &Stage{graph: g, router: routes.NewRouter(g), history: &History{clock: clock{duration: 60e9}, graph: g, router: routes.NewRouter(g)}}
-	s.history.memory.metrics[schema.BandwidthUsed] = newLevels(g.NumLinks(), 4)
+	s := &Stage{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9})}
+	s.history.Track(schema.BandwidthUsed)
 	for _, c := range []struct {
 		full, waits string // a link that waits for the full one
 		kind        schema.EventKind
@@ -36,7 +37,7 @@ func TestMovedLoad(t *testing.T) {
 		rc := &regionCase{fullest: roottest.Link(t, g, c.full), region: &schema.Region{Links: []schema.LinkID{roottest.Link(t, g, c.waits)}}}
 		capacity := g.Capacity(rc.fullest)
 		rc.carries, rc.more = capacity, .8*capacity
-		f := &failure{Failure: schema.Failure{Kind: c.kind}, links: []schema.LinkID{lost}}
+		f := &history.PlacedFailure{Failure: schema.Failure{Kind: c.kind}, Links: []schema.LinkID{lost}}
 		if got := s.moved(rc, f, p); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s, %s: %.2f of the load moved, want %.2f", c.full, c.kind, got, c.want)
 		}
@@ -49,7 +50,7 @@ func TestMovedLoadFromAHopAway(t *testing.T) {
 	g := roottest.Graph(t, "fattree:k=4")
 	lost := roottest.Link(t, g, "agg3-1>leaf3-0")
 	for full, want := range map[string]bool{"core0>agg3-0": true, "core0>agg1-0": false, "agg3-0>core0": false, "core2>agg3-1": false} {
-		s := &Stage{graph: g, history: &History{graph: g}}
+		s := &Stage{graph: g, history: remembersAt(g, history.Clock{})}
 		rc := &regionCase{fullest: roottest.Link(t, g, full), region: &schema.Region{}}
 		if got := s.takesOver(rc, lost); got != want {
 			t.Errorf("%s takes over %v, want %v", full, got, want)
@@ -64,14 +65,13 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	full, lost := roottest.Link(t, g, "spine1>leaf3"), roottest.Link(t, g, "spine0>leaf3")
 	p, _ := readings(t, g, nil, map[string]float64{"spine1>leaf3": 100, "spine0>leaf3": 0})
 	p.Before = func(schema.LinkID) float64 { return -1 }
-	use := newLevels(g.NumLinks(), 8)
+	s := &Stage{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9, Now: 6})}
+	use := s.history.Track(schema.BandwidthUsed)
 	for slot := range int64(5) {
-		use.row(slot)[full], use.row(slot)[lost] = 40*levelsPerPercent, 30*levelsPerPercent
+		use.Row(slot)[full], use.Row(slot)[lost] = 40*history.LevelsPerPercent, 30*history.LevelsPerPercent
 	}
-	s := &Stage{graph: g, router: routes.NewRouter(g), history: &History{clock: clock{duration: 60e9, now: 6}, graph: g, router: routes.NewRouter(g)}}
-	s.history.memory.metrics[schema.BandwidthUsed] = use
 	rc := &regionCase{fullest: full, carries: g.Capacity(full), onset: -1, again: -1, old: true, region: &schema.Region{Links: []schema.LinkID{full}}}
-	f := &failure{Failure: schema.Failure{Kind: schema.LinkFailed, Time: 5 * 60e9}, links: []schema.LinkID{lost}}
+	f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Time: 5 * 60e9}, Links: []schema.LinkID{lost}}
 	if got := s.moved(rc, f, p); math.Abs(got-.5) > 1e-9 {
 		t.Errorf("%.2f of the load moved, want half", got)
 	}
@@ -83,7 +83,7 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	if explained-doubted < failureMoved/2 {
 		t.Errorf("score %.1f, and %.1f where it is not sure that it failed", explained, doubted)
 	}
-	use.row(3)[full], use.row(4)[full] = 100*levelsPerPercent, 100*levelsPerPercent
+	use.Row(3)[full], use.Row(4)[full] = 100*history.LevelsPerPercent, 100*history.LevelsPerPercent
 	if other, _ := s.failureScore(rc, f, 0, 1, p); explained-other < failureOnset/2 {
 		t.Errorf("score %.1f, and %.1f where the full link carried all of it before the failure", explained, other)
 	}
@@ -127,9 +127,9 @@ func TestMovedRoundARing(t *testing.T) {
 			}
 			return 0
 		}
-		s := &Stage{graph: g, router: routes.NewRouter(g), history: &History{clock: clock{duration: 60e9}, graph: g, router: routes.NewRouter(g)}}
+		s := &Stage{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9})}
 		rc := &regionCase{fullest: region[0], region: &schema.Region{Links: region}}
-		f := &failure{Failure: schema.Failure{Kind: c.kind}, links: []schema.LinkID{lost}}
+		f := &history.PlacedFailure{Failure: schema.Failure{Kind: c.kind}, Links: []schema.LinkID{lost}}
 		if got := s.moved(rc, f, p); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.2f of the load moved, want %.2f", c.name, got, c.want)
 		}

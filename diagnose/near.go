@@ -4,15 +4,17 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // nearFailure is a failure within the hops of a region: a row of the F table. All are anomalous (Monet,
 // section 7).
 type nearFailure struct {
-	*failure
-	silent *silent // set if only counters show it, no log
+	*history.PlacedFailure
+	silent *history.SilentCable // set if only counters show it, no log
 	hops   int
 	// restored: it came back long enough ago for its traffic to be back, too. over: and no load readings show whether with
 	// fewer lanes.
@@ -28,22 +30,22 @@ func (f *nearFailure) report() schema.NearFailure {
 }
 
 // fell reports whether counters leave no doubt that the part is dead.
-func (f *nearFailure) fell() bool { return f.silent != nil && f.silent.doubt == 0 }
+func (f *nearFailure) fell() bool { return f.silent != nil && f.silent.Doubt == 0 }
 
 // nearFailures lists the failures near the region that reach searched last.
 func (s *Stage) nearFailures(rc *regionCase, p *root.Pressure) {
 	rc.failures = rc.failures[:0]
-	for i := range s.history.failures {
-		s.addNear(rc, &s.history.failures[i], nil, p)
+	for i := range s.history.Failures {
+		s.addNear(rc, &s.history.Failures[i], nil, p)
 	}
-	for i := range s.history.silent {
-		c := &s.history.silent[i]
+	for i := range s.history.Silent {
+		c := &s.history.Silent[i]
 		switch {
-		case c.logged:
-		case c.fedBy >= 0: // listed as the cable that fed it
-			s.addNear(rc, &c.failure, &s.history.silent[c.fedBy], p)
+		case c.Logged:
+		case c.FedBy >= 0: // listed as the cable that fed it
+			s.addNear(rc, &c.PlacedFailure, &s.history.Silent[c.FedBy], p)
 		default:
-			s.addNear(rc, &c.failure, c, p)
+			s.addNear(rc, &c.PlacedFailure, c, p)
 		}
 	}
 	s.findRestored(rc)
@@ -60,9 +62,9 @@ func (s *Stage) nearFailures(rc *regionCase, p *root.Pressure) {
 
 // addNear adds a failure to those near a region, if it is near. If only counters show it, c is the silent cable to
 // list: f itself, or the one that fed f.
-func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *root.Pressure) {
+func (s *Stage) addNear(rc *regionCase, f *history.PlacedFailure, c *history.SilentCable, p *root.Pressure) {
 	hops := -1
-	for _, d := range f.devices {
+	for _, d := range f.Devices {
 		if h := s.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
 			hops = h
 		}
@@ -72,17 +74,17 @@ func (s *Stage) addNear(rc *regionCase, f *failure, c *silent, p *root.Pressure)
 	}
 	sure := 1.
 	if c != nil {
-		sure -= c.doubt
+		sure -= c.Doubt
 	}
 	score, moved := s.failureScore(rc, f, hops, sure, p)
 	rc.moved = max(rc.moved, moved)
-	near := nearFailure{failure: f, silent: c, hops: hops, score: score, stall: s.stallAround(rc, f, p)}
+	near := nearFailure{PlacedFailure: f, silent: c, hops: hops, score: score, stall: s.stallAround(rc, f, p)}
 	if c == nil {
 		rc.failures = append(rc.failures, near)
 		return
 	}
-	near.failure = &c.failure
-	near.score -= silentDoubt * c.doubt
+	near.PlacedFailure = &c.PlacedFailure
+	near.score -= history.SilentDoubt * c.Doubt
 	if i := slices.IndexFunc(rc.failures, func(o nearFailure) bool { return o.silent == c }); i < 0 {
 		rc.failures = append(rc.failures, near)
 	} else if near.score > rc.failures[i].score {
@@ -98,7 +100,7 @@ func (s *Stage) fitFailures(rc *regionCase, p *root.Pressure) {
 	tried := rc.failures[:min(len(rc.failures), maxFitted)]
 	if !s.graph.Duplex() {
 		for i := range tried {
-			tried[i].share = p.EndsAt(tried[i].links)
+			tried[i].share = p.EndsAt(tried[i].Links)
 		}
 		return
 	}
@@ -108,12 +110,12 @@ func (s *Stage) fitFailures(rc *regionCase, p *root.Pressure) {
 	var failed, dead []schema.LinkID
 	for i := range tried {
 		f, first := &tried[i], schema.NoLink
-		if f.Port != "" && len(f.links) > 0 {
-			first = f.links[0]
+		if f.Port != "" && len(f.Links) > 0 {
+			first = f.Links[0]
 		}
 		failed = append(failed, first)
-		if f.Port != "" && f.broke() {
-			dead = append(dead, f.links...)
+		if f.Port != "" && f.Broke() {
+			dead = append(dead, f.Links...)
 		}
 	}
 	for i, share := range s.work.finder.Shares(p, failed, dead, s.work.senders) {
@@ -123,19 +125,68 @@ func (s *Stage) fitFailures(rc *regionCase, p *root.Pressure) {
 
 // stallAround is the stall of a failed part: of its own links where measured, with a small part of the stall
 // of others at its ends and of its load before.
-func (s *Stage) stallAround(rc *regionCase, f *failure, p *root.Pressure) float64 {
+func (s *Stage) stallAround(rc *regionCase, f *history.PlacedFailure, p *root.Pressure) float64 {
 	sum := 0.
-	for _, l := range f.links {
+	for _, l := range f.Links {
 		sum += .2 * max(0, p.Before(l))
 	}
 	for i, l := range rc.region.Links {
 		from, to := s.graph.Ends(l)
 		switch {
-		case slices.Contains(f.links, l):
+		case slices.Contains(f.Links, l):
 			sum += 3 * rc.weight[i]
-		case slices.Contains(f.devices, from), slices.Contains(f.devices, to):
+		case slices.Contains(f.Devices, from), slices.Contains(f.Devices, to):
 			sum += .1 * rc.weight[i]
 		}
 	}
 	return sum
+}
+
+// logged moves the failures that explain why a link carries less to the front: of the link itself, or of one next to it
+// that fed it, if that failed when the region began. It returns how many of them are listed.
+func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {
+	if lost == schema.NoLink {
+		return 0
+	}
+	from, to := s.graph.Ends(lost)
+	rank := func(f *nearFailure) int {
+		switch {
+		case !f.Broke() || f.restored || f.silent != nil:
+			return 3
+		case slices.Contains(f.Links, lost):
+			return 0
+		case s.history.PassesNothing(f.PlacedFailure) || s.history.WasIdle(f.PlacedFailure):
+			return 3
+		case slices.Contains(f.Devices, from) || slices.Contains(f.Devices, to):
+			return 1
+		case f.score > 0 && slices.ContainsFunc(f.Devices, func(d topology.DeviceID) bool { return s.history.Adjacent(d, from) || s.history.Adjacent(d, to) }):
+			return 2
+		}
+		return 3
+	}
+	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int { return cmp.Compare(rank(&a), rank(&b)) })
+	n := 0
+	for n < min(len(rc.failures), s.cfg.MaxListed) && rank(&rc.failures[n]) == rank(&rc.failures[0]) && rank(&rc.failures[n]) < 3 {
+		n++
+	}
+	return n
+}
+
+// findRestored finds the failures near a region whose part came back long enough ago for its traffic to be back, too.
+func (s *Stage) findRestored(rc *regionCase) {
+	back := map[history.Part]schema.Instant{} // when it came back last
+	for i := range rc.failures {
+		if f := &rc.failures[i]; !f.Broke() && s.history.Clock.Now-s.history.Clock.SlotOf(int64(f.Time)) > settle {
+			back[f.Part()] = max(back[f.Part()], f.Time)
+		}
+	}
+	if len(back) == 0 {
+		return
+	}
+	for i := range rc.failures {
+		f := &rc.failures[i]
+		at, came := back[f.Part()]
+		f.restored = f.Broke() && came && at >= f.Time
+		f.over = f.restored && s.graph.Duplex() && !s.work.loads
+	}
 }

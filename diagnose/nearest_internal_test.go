@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/giverny/giverny/diagnose/history"
 )
 
 // TestTheNearestJobs: of many jobs around a region only the maxSuspects nearest are listed, without those that cross it.
@@ -14,7 +16,7 @@ func TestTheNearestJobs(t *testing.T) {
 		w := work{round: 7}
 		var want []*job
 		for order := range n {
-			j := &job{Job: &Job{}, order: order, hops: int8(rng.IntN(3)), round: 7}
+			j := &job{Job: &history.Job{}, order: order, hops: int8(rng.IntN(3)), round: 7}
 			if w.around = append(w.around, j); order%5 == 1 {
 				j.round = 0 // crosses it
 				continue

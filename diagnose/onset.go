@@ -1,23 +1,24 @@
 package diagnose
 
 import (
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
 // began is the slot of an onset.
 func (s *Stage) began(rc *regionCase) int64 {
-	return s.history.clock.now - int64(len(rc.stall)-1-rc.onset)
+	return s.history.Clock.Now - int64(len(rc.stall)-1-rc.onset)
 }
 
 // beganAgain is the slot of an onset, or of the end of the last pause since.
 func (s *Stage) beganAgain(rc *regionCase) int64 {
-	return s.history.clock.now - int64(len(rc.stall)-1-rc.again)
+	return s.history.Clock.Now - int64(len(rc.stall)-1-rc.again)
 }
 
 // indexIn is the index of an instant in a region's stall, negative if before it.
 func (s *Stage) indexIn(rc *regionCase, at schema.Instant) int {
-	return int(s.history.clock.slotOf(int64(at))-s.history.clock.now) + len(rc.stall) - 1
+	return int(s.history.Clock.SlotOf(int64(at))-s.history.Clock.Now) + len(rc.stall) - 1
 }
 
 // startedAt reports whether something began just before the region's onset.
@@ -42,17 +43,11 @@ func (s *Stage) foundStalled(rc *regionCase, at schema.Instant) bool {
 	return meanOf(rc.stall[rc.onset+1:now]) >= alreadyStalled*meanOf(rc.stall[now:])
 }
 
-// slots holds up to baseline slots, latest first.
-type slots struct {
-	at [baseline]int64
-	n  int
-}
-
 // before returns the slots that define what was usual before an onset: those before the region first stalled as it does now,
 // ignoring pauses, since what a job that communicates in phases does between them is not usual. If too few are remembered, it is
 // those before the last pause ended.
-func (s *Stage) before(rc *regionCase) slots {
-	if calm := s.calmBefore(rc, rc.firstOnset()); calm.n >= leastBefore {
+func (s *Stage) before(rc *regionCase) history.Slots {
+	if calm := s.calmBefore(rc, rc.firstOnset()); calm.N >= leastBefore {
 		return calm
 	}
 	return s.calmBefore(rc, rc.onset)
@@ -64,17 +59,17 @@ func (rc *regionCase) firstOnset() int { return min(rc.onset, onsetOf(rc.stall, 
 // resumes reports whether a pause of a region ended, and too little from before its first onset is remembered.
 func (s *Stage) resumes(rc *regionCase) bool {
 	first := rc.firstOnset()
-	return first < rc.onset && s.calmBefore(rc, first).n < leastBefore
+	return first < rc.onset && s.calmBefore(rc, first).N < leastBefore
 }
 
 // calmBefore returns the last slots before an onset in which a region did not stall as it does now: its load while it was
 // congested before is no more usual than its load now.
-func (s *Stage) calmBefore(rc *regionCase, onset int) (calm slots) {
+func (s *Stage) calmBefore(rc *regionCase, onset int) (calm history.Slots) {
 	limit := risenStall(rc.stall)
-	for i := onset - settle - 1; i >= 0 && calm.n < baseline; i-- {
-		if slot := s.history.clock.now - int64(len(rc.stall)-1-i); slot >= s.history.clock.first && !(rc.stall[i] >= limit) {
-			calm.at[calm.n] = slot
-			calm.n++
+	for i := onset - settle - 1; i >= 0 && calm.N < baseline; i-- {
+		if slot := s.history.Clock.Now - int64(len(rc.stall)-1-i); slot >= s.history.Clock.First && !(rc.stall[i] >= limit) {
+			calm.At[calm.N] = slot
+			calm.N++
 		}
 	}
 	return calm
@@ -82,18 +77,18 @@ func (s *Stage) calmBefore(rc *regionCase, onset int) (calm slots) {
 
 // loadChange is the load of a region's links now relative to before its onset; 0 if either is unknown.
 func (s *Stage) loadChange(rc *regionCase) float64 {
-	use := s.history.memory.metrics[schema.BandwidthUsed]
+	use := s.history.LevelsOf(schema.BandwidthUsed)
 	if use == nil || rc.onset < 0 {
 		return 0
 	}
 	was, n, calm := 0., 0., s.before(rc)
-	for _, slot := range calm.at[:calm.n] {
-		if v := use.mean(slot, rc.region.Links); !isMissing(v) {
+	for _, slot := range calm.At[:calm.N] {
+		if v := use.Mean(slot, rc.region.Links); !history.IsMissing(v) {
 			was, n = was+float64(v), n+1
 		}
 	}
-	now := use.mean(s.history.clock.now, rc.region.Links)
-	if n == 0 || isMissing(now) {
+	now := use.Mean(s.history.Clock.Now, rc.region.Links)
+	if n == 0 || history.IsMissing(now) {
 		return 0
 	}
 	const idle = 1 // percent: below, ratios say nothing
@@ -104,7 +99,7 @@ func (s *Stage) loadChange(rc *regionCase) float64 {
 // valid until the next call of usedBefore.
 func (s *Stage) usedBefore(rc *regionCase) func(schema.LinkID) float64 {
 	if rc.onset < 0 {
-		return s.history.MeanUse(slots{})
+		return s.history.MeanUse(history.Slots{})
 	}
 	return s.history.MeanUse(s.before(rc))
 }
@@ -126,10 +121,10 @@ const flatIntervals, flatShare, flatSteps = 4, .02, .2
 
 // isFlat reports whether a link's load was constant in the last intervals since the onset of a region.
 func (s *Stage) isFlat(rc *regionCase, l schema.LinkID) bool {
-	use := s.history.memory.metrics[schema.BandwidthUsed]
+	use := s.history.LevelsOf(schema.BandwidthUsed)
 	if use == nil || rc.again < 0 {
 		return false
 	}
-	n, mean, deviation := use.moments(s.history.clock.now-int64(min(endIntervals, len(rc.stall)-rc.again-1))+1, s.history.clock.now, l)
+	n, mean, deviation := use.Moments(s.history.Clock.Now-int64(min(endIntervals, len(rc.stall)-rc.again-1))+1, s.history.Clock.Now, l)
 	return n >= flatIntervals && deviation <= max(flatShare*mean, flatSteps)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
@@ -18,7 +19,7 @@ func TestALoadIsFlat(t *testing.T) {
 		isFlat  bool
 	}{
 		{name: "the same", carries: steady, isFlat: true},
-		{name: "a reading is lost", carries: []uint8{31, 31, levelMissing, 31, 31, 31}, isFlat: true},
+		{name: "a reading is lost", carries: []uint8{31, 31, history.LevelMissing, 31, 31, 31}, isFlat: true},
 		{name: "varies", carries: []uint8{28, 31, 34, 31, 27, 31}},
 		{name: "not long enough", carries: steady[:3]},
 	} {
@@ -26,10 +27,10 @@ func TestALoadIsFlat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.history.clock = clock{duration: 60e9, now: 20}
-		use := s.history.memory.of(schema.BandwidthUsed)
+		s.history.Clock = history.Clock{Duration: 60e9, Now: 20}
+		use := s.history.Track(schema.BandwidthUsed)
 		for i, v := range c.carries {
-			use.row(20 - int64(len(c.carries)-1-i))[7] = v
+			use.Row(20 - int64(len(c.carries)-1-i))[7] = v
 		}
 		rc := &regionCase{stall: make([]float64, 20), onset: 20 - len(c.carries) - 1}
 		if got := s.isFlat(rc, 7); got != c.isFlat {
@@ -58,14 +59,14 @@ func TestWhatWasUsualIsCalm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.history.clock = clock{duration: 60e9, first: 1, now: 100}
+		s.history.Clock = history.Clock{Duration: 60e9, First: 1, Now: 100}
 		got, first := s.before(&regionCase{stall: c.stall, onset: onsetOf(c.stall, shortPause)}), 101-len(c.stall)
 		var want []int64
 		for _, i := range c.want {
 			want = append(want, int64(first+i))
 		}
-		if !slices.Equal(got.at[:got.n], want) {
-			t.Errorf("%s: %v, want %v", c.name, got.at[:got.n], want)
+		if !slices.Equal(got.At[:got.N], want) {
+			t.Errorf("%s: %v, want %v", c.name, got.At[:got.N], want)
 		}
 	}
 }
@@ -88,12 +89,12 @@ func TestNoBeginningWithoutABefore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.history.clock = clock{duration: 60e9, now: now}
-		levels := s.history.memory.of(schema.CreditStall)
+		s.history.Clock = history.Clock{Duration: 60e9, Now: now}
+		levels := s.history.Track(schema.CreditStall)
 		for slot := range int64(now + 1) {
-			levels.row(slot)[0] = levelOf(1)
+			levels.Row(slot)[0] = history.LevelOf(1)
 			if slot >= int64(c.rises) {
-				levels.row(slot)[0] = levelOf(40)
+				levels.Row(slot)[0] = history.LevelOf(40)
 			}
 		}
 		var rc regionCase

@@ -19,11 +19,11 @@ func (s *Stage) seenOnWay(rc *regionCase, c *suspect, p *root.Pressure) (share f
 	end := rc.drain.Device
 	w := &s.work.onWay
 	w.reset(s.graph.NumLinks())
-	for _, d := range c.job.devices {
+	for _, d := range c.job.Devices {
 		s.router.Grid.EachOnRoute(end, d, w.add)
 	}
 	p = s.averaged(rc, p)
-	unit, seen, all := seenPart*grew/float64(len(c.job.devices)), 0., 0.
+	unit, seen, all := seenPart*grew/float64(len(c.job.Devices)), 0., 0.
 	for _, l := range w.links {
 		if added, measured := p.Added(l); measured {
 			adds := unit * w.routes[l]
@@ -47,7 +47,7 @@ func (s *Stage) fetchGrew(rc *regionCase, c *suspect) float64 {
 	if all-was <= leastGrowth*was {
 		return 0
 	}
-	return (all - was) * 1e9 / float64(s.history.clock.duration)
+	return (all - was) * 1e9 / float64(s.history.Clock.Duration)
 }
 
 // onWay counts routes by link. It reuses its memory for the next job.

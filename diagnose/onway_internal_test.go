@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
@@ -35,14 +36,14 @@ func TestFetchesAreSeenOnTheirWay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.history.clock.duration = 60e9
-		j := &job{Job: &Job{Job: schema.Job{ID: "1", Nodes: []string{"1,1,2", "0,1,2"}}, traffic: &traffic{}}}
-		j.place(g)
+		s.history.Clock.Duration = 60e9
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"1,1,2", "0,1,2"}}, Traffic: &history.Traffic{}}}
+		j.Place(g)
 		j.now = moves{known: true, all: own * 60}
 		j.was = moves{known: true}
 		rc := &regionCase{region: &schema.Region{Links: region}, onset: 0, stall: []float64{30}, drain: root.Drain{Device: end, Fit: .9}}
 		j.was.slots = s.before(rc)
-		if seen, known := s.seenOnWay(rc, &suspect{job: j, known: true, file: true, fetches: true, feature: rdmaRead}, p); !known || seen > .5 != c.seen {
+		if seen, known := s.seenOnWay(rc, &suspect{job: j, known: true, file: true, fetches: true, feature: history.RDMARead}, p); !known || seen > .5 != c.seen {
 			t.Errorf("%s: %.2f of what the job fetches is seen (known: %v)", c.name, seen, known)
 		}
 	}

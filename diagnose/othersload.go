@@ -63,7 +63,7 @@ func (s *Stage) expectedLoads(rc *regionCase, c *suspect) (own, theirs []float64
 // addExpected adds what a job's exchange puts on each of some links, in ascending order, bytes/s. Of a job whose traffic is not known
 // it is as much by node as is usual.
 func (s *Stage) addExpected(load []float64, links []schema.LinkID, j *job, usual float64) {
-	rate, set, from := s.movedOr(j, usual)*1e9/float64(s.history.clock.duration), s.routesOf(j), 0
+	rate, set, from := s.movedOr(j, usual)*1e9/float64(s.history.Clock.Duration), s.routesOf(j), 0
 	for k, l := range links {
 		at, on := slices.BinarySearch(set.Links[from:], l)
 		if from += at; on {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -50,12 +51,12 @@ func TestOthersLoad(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.history.clock.duration, s.work.comparable = 1e9, c.comparable
+			s.history.Clock.Duration, s.work.comparable = 1e9, c.comparable
 			p, region := readings(t, g, c.stalls, map[string]float64{across: c.carries})
 			p.Before = func(schema.LinkID) float64 { return c.before }
 			percent := g.Capacity(roottest.Link(t, g, across)) / 100
 			jobOf := func(id string, moved float64, hosts ...string) *job {
-				return &job{Job: &Job{Job: schema.Job{ID: id}, devices: hostsOf(t, g, hosts...), traffic: &traffic{}}, now: moves{known: true, all: moved * percent}}
+				return &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: hostsOf(t, g, hosts...), Traffic: &history.Traffic{}}, now: moves{known: true, all: moved * percent}}
 			}
 			rc := &regionCase{region: &schema.Region{Links: region}, jobs: []suspect{
 				{job: jobOf("1", c.own, "host0", "host2"), cross: 1}, {job: jobOf("2", c.other, "host1", "host3"), cross: 1}}}

@@ -86,7 +86,7 @@ func (s *Stage) othersPart(rc *regionCase, c *suspect, p *root.Pressure) float64
 		if o.waits == 0 {
 			continue
 		}
-		wait := o.waits * math.Sqrt(o.job.nodes()*s.movedOr(o.job, usual))
+		wait := o.waits * math.Sqrt(o.job.Size()*s.movedOr(o.job, usual))
 		if all += wait; o.job.ID != c.job.ID {
 			others += wait
 		}
@@ -99,8 +99,8 @@ func (s *Stage) othersPart(rc *regionCase, c *suspect, p *root.Pressure) float64
 
 // movedOr is what a job moved lately, bytes; if that is not known, as much by node as is usual.
 func (s *Stage) movedOr(j *job, usual float64) float64 {
-	if j.traffic == nil {
-		return usual * j.nodes()
+	if j.Traffic == nil {
+		return usual * j.Size()
 	}
 	moved, _ := s.lately(j)
 	return moved
@@ -110,9 +110,9 @@ func (s *Stage) movedOr(j *job, usual float64) float64 {
 func (s *Stage) movedByNode(rc *regionCase) float64 {
 	moved, nodes := 0., 0.
 	for i := range rc.jobs {
-		if j := rc.jobs[i].job; j.traffic != nil {
+		if j := rc.jobs[i].job; j.Traffic != nil {
 			all, _ := s.lately(j)
-			moved, nodes = moved+all, nodes+j.nodes()
+			moved, nodes = moved+all, nodes+j.Size()
 		}
 	}
 	if moved == 0 {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -11,9 +12,9 @@ import (
 
 func TestOthersShareOfWhatWaits(t *testing.T) {
 	suspectOf := func(id string, nodes int, waits float64, moved float64) suspect {
-		j := &job{Job: &Job{Job: schema.Job{ID: id}, devices: make([]topology.DeviceID, nodes)}}
+		j := &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: make([]topology.DeviceID, nodes)}}
 		if moved > 0 {
-			j.traffic, j.now = &traffic{}, moves{known: true, all: moved}
+			j.Traffic, j.now = &history.Traffic{}, moves{known: true, all: moved}
 		}
 		return suspect{job: j, waits: waits}
 	}
@@ -51,22 +52,22 @@ func TestClassByTheOthersPart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.history.clock.duration = 60e9
+		s.history.Clock.Duration = 60e9
 		p, _ := readings(t, g, nil, nil)
-		own, other := &job{Job: &Job{Job: schema.Job{ID: "1"}, devices: make([]topology.DeviceID, 10)}}, &job{Job: &Job{Job: schema.Job{ID: "2"}, devices: make([]topology.DeviceID, 10)}}
+		own, other := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: make([]topology.DeviceID, 10)}}, &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Devices: make([]topology.DeviceID, 10)}}
 		region := &schema.Region{ID: 1, Links: []schema.LinkID{0}}
 		if s.router.Grid == nil { // as many nodes of both jobs send over the link
 			region.Links[0] = roottest.Link(t, g, "leaf0>spine0")
-			own.devices, other.devices = hostsOf(t, g, "host0", "host10"), hostsOf(t, g, "host1", "host11")
+			own.Devices, other.Devices = hostsOf(t, g, "host0", "host10"), hostsOf(t, g, "host1", "host11")
 		}
 		if s.work.loads = fabric == "torus:4x4x2"; s.work.loads { // both exchange over the link
-			own.devices, other.devices = hostsOf(t, g, "0,0,0", "1,0,0"), hostsOf(t, g, "0,0,0", "1,0,0")
+			own.Devices, other.Devices = hostsOf(t, g, "0,0,0", "1,0,0"), hostsOf(t, g, "0,0,0", "1,0,0")
 		}
 		classOf := func(part float64, onset int, accused int) (schema.CauseClass, float64) {
 			rc := &regionCase{region: region, waits: []float64{.5}, onset: onset, full: schema.NoLink, fullest: schema.NoLink}
 			rc.jobs = []suspect{{job: own, cross: 1, burden: 1 - part, waits: 1 - part}, {job: other, cross: 1, burden: part, waits: part}}
 			if s.router.Grid == nil || s.work.loads {
-				own.traffic, other.traffic = &traffic{}, &traffic{}
+				own.Traffic, other.Traffic = &history.Traffic{}, &history.Traffic{}
 				own.now, other.now = moves{known: true, all: 1 - part}, moves{known: true, all: part}
 			}
 			return s.classOf(rc, accused, p)
@@ -104,9 +105,9 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.history.clock.duration = 60e9
+	s.history.Clock.Duration = 60e9
 	p, region := readings(t, g, map[string]float64{"host1>leaf0": 50}, nil)
-	own := &job{Job: &Job{Job: schema.Job{ID: "1"}, devices: hostsOf(t, g, "host1", "host2")}}
+	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host1", "host2")}}
 	rc := &regionCase{region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, onset: -1, jobs: []suspect{{job: own, cross: 1, waits: .5}}}
 	rc.back.Link, rc.back.Kind = roottest.Link(t, g, "leaf0>host0"), schema.RootIncast
 	if class, right := s.classOf(rc, 1, p); class != schema.CauseSystem || right != 1 {

@@ -28,7 +28,7 @@ func (s *Stage) hostWaits(rc *regionCase, j *job) (own, all float64) {
 		if s.graph.IsSwitch(from) {
 			continue
 		}
-		if all += rc.waits[k]; j.has(from) {
+		if all += rc.waits[k]; j.Has(from) {
 			own += rc.waits[k]
 		}
 	}

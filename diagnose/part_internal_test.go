@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
@@ -33,8 +34,8 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.work.comparable = c.alike
-		j := &job{Job: &Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}
-		j.place(g)
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}
+		j.Place(g)
 		c.suspect.job = j
 		rc := &regionCase{region: &schema.Region{Links: region}}
 		for _, l := range region {
@@ -63,7 +64,7 @@ func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
 		"it has none":                {suspect{filesKnown: true}, -jobTooLittle * (1 + trifling)},
 		"its files are not measured": {suspect{}, 0},
 	} {
-		c.suspect.job, c.suspect.known = &job{Job: &Job{}}, true
+		c.suspect.job, c.suspect.known = &job{Job: &history.Job{}}, true
 		if got := s.endScore(rc, &c.suspect, nil); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -56,11 +57,11 @@ func (s *Stage) failedRoot(rc *regionCase, v *verdict, root *schema.Root) *nearF
 	}
 	var last *nearFailure
 	for i := range rc.failures {
-		if f := &rc.failures[i]; slices.Contains(f.links, root.Link) && f.Port != "" && (last == nil || f.Time > last.Time) {
+		if f := &rc.failures[i]; slices.Contains(f.Links, root.Link) && f.Port != "" && (last == nil || f.Time > last.Time) {
 			last = f
 		}
 	}
-	if last == nil || !last.broke() {
+	if last == nil || !last.Broke() {
 		return nil
 	}
 	return last
@@ -70,8 +71,8 @@ func (s *Stage) failedRoot(rc *regionCase, v *verdict, root *schema.Root) *nearF
 func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.Root {
 	if v.class == schema.CauseFailure && v.blamed > 0 {
 		f := &rc.failures[0]
-		if len(f.links) > 0 && f.Port != "" {
-			return s.portOf(f.links[0], f.Device, schema.RootLinkDown)
+		if len(f.Links) > 0 && f.Port != "" {
+			return s.portOf(f.Links[0], f.Device, schema.RootLinkDown)
 		}
 		return &schema.Root{Device: f.Device, Port: f.Port, Kind: schema.RootLinkDown, Link: schema.NoLink}
 	}
@@ -133,7 +134,7 @@ func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.Root {
 		return nil
 	}
 	only := schema.NoLink
-	for _, d := range rc.jobs[0].job.devices {
+	for _, d := range rc.jobs[0].job.Devices {
 		for _, l := range s.graph.LinksAt(d) {
 			if from, to := s.graph.Ends(l); to != d || from != rc.back.At {
 				continue
@@ -189,13 +190,13 @@ func (s *Stage) kindOf(rc *regionCase, l schema.LinkID) string {
 	if !s.graph.Link(l).Up {
 		return schema.RootLinkDown
 	}
-	var last *failure
+	var last *history.PlacedFailure
 	for i := range rc.failures {
-		if f := rc.failures[i].failure; slices.Contains(f.links, l) && (last == nil || f.Time > last.Time) {
+		if f := rc.failures[i].PlacedFailure; slices.Contains(f.Links, l) && (last == nil || f.Time > last.Time) {
 			last = f
 		}
 	}
-	if last != nil && last.broke() {
+	if last != nil && last.Broke() {
 		return schema.RootLinkDown
 	}
 	return schema.RootLinkCapacity
@@ -243,7 +244,7 @@ const ownShare = .6
 
 // loadsFiles reports whether a job is accused because of its traffic with storage nodes.
 func (c *suspect) loadsFiles() bool {
-	return c.file || c.known && c.feature == rdmaRead && c.cross < ownShare
+	return c.file || c.known && c.feature == history.RDMARead && c.cross < ownShare
 }
 
 // action is what Monet, section 5.4, recommends for a cause.
@@ -313,7 +314,7 @@ func (s *Stage) failureAction(rc *regionCase, v *verdict) string {
 			ports, also = ports+also+topology.PortName(rc.failures[i].Device, rc.failures[i].Port), ", "
 		}
 		return "Check the link state of " + ports + ", and replace or reseat the cable that is down; place no communication-intensive job near it until then."
-	case f.Port != "" && f.times > 1:
+	case f.Port != "" && f.Times > 1:
 		return "Take " + s.cableAt(f.Device, f.Port) + " out of service until its cable is replaced or reseated: each time it comes back, traffic is routed over it again."
 	case f.Port != "":
 		return "Replace or reseat the cable at " + s.cableAt(f.Device, f.Port) + "; place no communication-intensive job near it until then."
@@ -333,7 +334,7 @@ func (s *Stage) receiver(c *suspect, root *schema.Root) string {
 		name = root.Peer
 	}
 	d, known := s.graph.FindDevice(name)
-	if !known || !c.job.has(d) {
+	if !known || !c.job.Has(d) {
 		return ""
 	}
 	return topology.PlainName(name)
@@ -348,7 +349,7 @@ func (s *Stage) spreadOut(j *job) bool {
 	for dim, size := range s.graph.Grid().Dims {
 		seen := make([]bool, size)
 		n := 0
-		for _, d := range j.devices {
+		for _, d := range j.Devices {
 			if x := s.graph.Device(d).Coord[dim]; !seen[x] {
 				seen[x] = true
 				n++
@@ -356,17 +357,17 @@ func (s *Stage) spreadOut(j *job) bool {
 		}
 		volume *= n
 	}
-	return volume > len(j.devices)
+	return volume > len(j.Devices)
 }
 
 // fitsFewerLeaves reports whether another placement could help a job on other fabrics than grids: not if it has one leaf
 // switch, or does not fit into fewer than all.
 func (s *Stage) fitsFewerLeaves(j *job) bool {
 	own := map[topology.DeviceID]bool{}
-	for _, d := range j.devices {
+	for _, d := range j.Devices {
 		own[s.router.LeafOf(d)] = true
 	}
-	return len(own) > 1 && (s.smallestLeaf == 0 || len(j.devices) <= len(s.hosts)-s.smallestLeaf)
+	return len(own) > 1 && (s.smallestLeaf == 0 || len(j.Devices) <= len(s.hosts)-s.smallestLeaf)
 }
 
 // countHosts lists the hosts of the fabric, and counts those of its smallest leaf switch.
@@ -380,6 +381,21 @@ func (s *Stage) countHosts() {
 	for _, n := range leaves {
 		if s.smallestLeaf == 0 || n < s.smallestLeaf {
 			s.smallestLeaf = n
+		}
+	}
+}
+
+// repeated adds to a diagnosis the earlier failures of the part that it blames first.
+func (s *Stage) repeated(rc *regionCase, d *schema.Diagnosis) {
+	f := rc.failures[0].PlacedFailure
+	if f.Times < 2 {
+		return
+	}
+	for i := range rc.failures {
+		o := &rc.failures[i]
+		if o.silent == nil && o.Broke() && o.Part() == f.Part() && o.Time < f.Time && len(d.Failures) < s.cfg.MaxListed &&
+			!slices.ContainsFunc(d.Failures, func(n schema.NearFailure) bool { return n.Time == o.Time && n.Device == o.Device && n.Port == o.Port }) {
+			d.Failures = append(d.Failures, o.report())
 		}
 	}
 }

@@ -37,11 +37,11 @@ func (s *Stage) steadyRoot(rc *regionCase, v *verdict, now *schema.Root) *schema
 		return now
 	}
 	votes := s.roots[id]
-	if votes == nil || s.history.clock.now-votes.seen > meanIntervals {
+	if votes == nil || s.history.Clock.Now-votes.seen > meanIntervals {
 		votes = &rootVotes{}
 		s.roots[id] = votes
 	}
-	votes.seen = s.history.clock.now
+	votes.seen = s.history.Clock.Now
 	best := votes.add(now)
 	if best.root.Device == "" {
 		return nil
@@ -105,7 +105,7 @@ func (s *Stage) touches(rc *regionCase, device string) bool {
 
 // forgetRoots drops the votes of regions that are gone.
 func (s *Stage) forgetRoots() {
-	maps.DeleteFunc(s.roots, func(_ uint64, r *rootVotes) bool { return s.history.clock.now-r.seen > meanIntervals })
+	maps.DeleteFunc(s.roots, func(_ uint64, r *rootVotes) bool { return s.history.Clock.Now-r.seen > meanIntervals })
 }
 
 // code encodes or decodes the fields.

@@ -3,19 +3,20 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/topology"
 )
 
 // job is a running job, with what is measured of it in this interval. Each value is computed when it is first needed.
 type job struct {
-	*Job
+	*history.Job
 	order    int    // index among running jobs, by id and start
 	round    uint32 // scratch: of the region from which hops is measured
 	hops     int8
-	maxima   [numFeatures]float64 // of the window; -1 not measured
-	maximal  bool                 // maxima are computed
-	files    float64              // recent file system traffic, bytes
-	lagged   [numMeasured]*lagged
+	maxima   [history.NumFeatures]float64 // of the window; -1 not measured
+	maximal  bool                         // maxima are computed
+	files    float64                      // recent file system traffic, bytes
+	lagged   [history.NumMeasured]*lagged
 	was, now moves
 	lost     loss
 	loads    exchangeLoad
@@ -36,7 +37,7 @@ func (s *Stage) findRunning() {
 		w.tenants[d] = w.tenants[d][:0]
 	}
 	w.settled, w.running, w.laggedUsed, w.vacantKnown = w.settled[:0], w.running[:0], 0, false
-	w.usual = [numMeasured]usualSpread{}
+	w.usual = [history.NumMeasured]usualSpread{}
 	running := s.history.Running()
 	w.pool = slices.Grow(w.pool[:0], len(running))[:len(running)]
 	for i, of := range running {
@@ -49,7 +50,7 @@ func (s *Stage) findRunning() {
 
 // settle adds a job to the tenants of its devices.
 func (s *Stage) settle(j *job) {
-	for _, d := range j.devices {
+	for _, d := range j.Devices {
 		at := d
 		if !s.graph.IsSwitch(d) {
 			at = s.router.LeafOf(d)

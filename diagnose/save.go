@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/internal/codec"
 	"github.com/giverny/giverny/schema"
@@ -35,7 +36,7 @@ func (s *Stage) Load(saved schema.StageState) error {
 	}
 	loaded := &Stage{cfg: s.cfg, means: map[uint64]*meanScores{}, roots: map[uint64]*rootVotes{}}
 	loaded.setGraph(s.graph)
-	loaded.history = NewHistory(s.graph, loaded.router, s.history.limits)
+	loaded.history = history.New(s.graph, loaded.router, s.history.Limits)
 	if err := savedFormat.Open(saved.Bytes, loaded.code); err != nil {
 		return fmt.Errorf("diagnose: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
@@ -185,10 +186,10 @@ func (s *Stage) endsAtOwn(rc *regionCase, c *suspect) bool {
 		return false
 	}
 	if rc.endsAtNodes() {
-		return c.job.has(rc.endings.Any.Device)
+		return c.job.Has(rc.endings.Any.Device)
 	}
-	return sends && (c.job.has(d.Device) || d.Fit >= exactFit && s.hasBeside(c.job, d.Device)) ||
-		onOwn && d.Meeting.IsKnown() && d.Meeting.Grew && c.job.has(d.Meeting.Device)
+	return sends && (c.job.Has(d.Device) || d.Fit >= exactFit && s.hasBeside(c.job, d.Device)) ||
+		onOwn && d.Meeting.IsKnown() && d.Meeting.Grew && c.job.Has(d.Meeting.Device)
 }
 
 // Doublings of the load that arrives where a region of a grid ends: up to surelyNot it shows no added load, from surelyMore it
@@ -232,7 +233,7 @@ func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *root.Pressure) bool {
 // loadsExchange reports whether load was added since the onset on most of a job's exchange: a tree of its nodes to one of them
 // has a small part of that.
 func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
-	if j.loads.known && j.loads.round == s.history.Slots() {
+	if j.loads.known && j.loads.round == s.history.UseRound() {
 		return j.loads.most
 	}
 	r, loaded := s.routesOf(j), 0.
@@ -241,7 +242,7 @@ func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
 			loaded += float64(r.Load[i])
 		}
 	}
-	j.loads = exchangeLoad{true, s.history.Slots(), loaded >= loadedWays*r.Total}
+	j.loads = exchangeLoad{true, s.history.UseRound(), loaded >= loadedWays*r.Total}
 	return j.loads.most
 }
 
@@ -291,7 +292,7 @@ func (s *Stage) astray(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 
 // failureScore rates a failure by the time from it to the region's onset, and its distance. It also returns the share of the added
 // load that moved from it, as far as the failure is sure. A failure at a time when the region stalled as it does now did not cause it.
-func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64, p *root.Pressure) (score, moved float64) {
+func (s *Stage) failureScore(rc *regionCase, f *history.PlacedFailure, hops int, sure float64, p *root.Pressure) (score, moved float64) {
 	if s.foundStalled(rc, f.Time) {
 		return leastScore, 0
 	}
@@ -299,7 +300,7 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 	switch {
 	case rc.again >= 0:
 		onset := s.beganAgain(rc)
-		switch after := onset - s.history.clock.slotOf(int64(f.Time)); {
+		switch after := onset - s.history.Clock.SlotOf(int64(f.Time)); {
 		case after < -1:
 			coincidence = -.5 // the region was there before
 		case after <= 2:
@@ -310,10 +311,10 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 	case rc.old:
 		coincidence = -.5
 	}
-	if !f.broke() && coincidence > 0 {
+	if !f.Broke() && coincidence > 0 {
 		coincidence *= restoredShare
 	}
-	if coincidence > 0 && (s.history.passesNothing(f) || s.history.wasIdle(f)) {
+	if coincidence > 0 && (s.history.PassesNothing(f) || s.history.WasIdle(f)) {
 		coincidence *= hostShare
 	}
 	moved = sure * s.moved(rc, f, p)
@@ -322,7 +323,7 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 	if score += failureMoved*moved - (1-moved)*rc.rose(); !s.endsAtFailed(rc, f) {
 		score -= endsElsewhere(1 - rc.atNodes())
 	}
-	if rc.back.IsIncast() && !slices.Contains(f.links, rc.back.Link) {
+	if rc.back.IsIncast() && !slices.Contains(f.Links, rc.back.Link) {
 		score -= incastLoad
 	}
 	return score, moved
@@ -330,21 +331,8 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 
 // endsAtFailed reports whether the traffic of a region of a grid seems to end at a switch of a failed part, or beside it: what waits for a dead
 // link does.
-func (s *Stage) endsAtFailed(rc *regionCase, f *failure) bool {
-	return rc.endings.Nodes.Found && s.anyBeside(f.devices, rc.endings.Nodes.Device) || rc.drain.Fit > 0 && s.anyBeside(f.devices, rc.drain.Device)
-}
-
-// passesNothing reports whether the failed part carries no traffic of others.
-func (h *History) passesNothing(f *failure) bool {
-	if f.Kind == schema.NodeFailed || f.Kind == schema.NodeRestored {
-		return true
-	}
-	for _, d := range f.devices {
-		if !h.graph.IsSwitch(d) {
-			return f.Port != "" || len(f.devices) == 1
-		}
-	}
-	return false
+func (s *Stage) endsAtFailed(rc *regionCase, f *history.PlacedFailure) bool {
+	return rc.endings.Nodes.Found && s.anyBeside(f.Devices, rc.endings.Nodes.Device) || rc.drain.Fit > 0 && s.anyBeside(f.Devices, rc.drain.Device)
 }
 
 // grown is how far the load on a region of a grid confirms that jobs added to it, 0 to 1. With directed links

@@ -22,7 +22,7 @@ func (s *Stage) findSenders(rc *regionCase) {
 	}
 	var out []*suspect
 	for i := range rc.jobs {
-		if c := &rc.jobs[i]; max(c.cross, c.gate, c.way) >= mostExchange && len(c.job.devices) > 1 {
+		if c := &rc.jobs[i]; max(c.cross, c.gate, c.way) >= mostExchange && len(c.job.Devices) > 1 {
 			out = append(out, c)
 		}
 	}
@@ -30,7 +30,7 @@ func (s *Stage) findSenders(rc *regionCase) {
 	slices.SortStableFunc(out, func(a, b *suspect) int { return cmp.Compare(weight(b), weight(a)) })
 	for _, c := range out[:min(len(out), mostSenders)] {
 		w.sending = append(w.sending, c.job)
-		w.senders = append(w.senders, root.Sender{Devices: c.job.devices, Routes: s.routesOf(c.job)})
+		w.senders = append(w.senders, root.Sender{Devices: c.job.Devices, Routes: s.routesOf(c.job)})
 	}
 }
 
@@ -41,12 +41,12 @@ const fewSenders = .25
 // does not end at one. Jobs with file traffic are not excluded, as storage nodes send it.
 func (rc *regionCase) excludes(c *suspect) bool {
 	d := &rc.drain
-	if !d.IsCertain() || c.job == rc.sender || c.file || c.job.has(d.Device) {
+	if !d.IsCertain() || c.job == rc.sender || c.file || c.job.Has(d.Device) {
 		return false
 	}
 	n := 0
 	for _, s := range d.Senders {
-		if c.job.has(s) {
+		if c.job.Has(s) {
 			n++
 		}
 	}

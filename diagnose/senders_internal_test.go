@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -16,7 +17,7 @@ func TestWhoIsExcluded(t *testing.T) {
 		senders, others = append(senders, topology.DeviceID(31*i)), append(others, topology.DeviceID(17*i+5))
 	}
 	rc := &regionCase{region: &schema.Region{}, drain: root.Drain{Device: u.Device(t, "3,3,2"), Fit: .98, Senders: senders}, onset: -1}
-	if !rc.excludes(&suspect{job: &job{Job: &Job{devices: others}}}) || rc.excludes(&suspect{job: &job{Job: &Job{devices: senders}}}) {
+	if !rc.excludes(&suspect{job: &job{Job: &history.Job{Devices: others}}}) || rc.excludes(&suspect{job: &job{Job: &history.Job{Devices: senders}}}) {
 		t.Error("who is excluded is not who does not send")
 	}
 }

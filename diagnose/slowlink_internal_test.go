@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
@@ -48,7 +49,7 @@ func TestALinkThatLostRate(t *testing.T) {
 		}
 	}
 	u.p.Use.Values[slow] /= 4
-	rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall, Links: links}, jobs: []suspect{{job: &job{Job: &Job{devices: nodes}}, cross: 1}}}
+	rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall, Links: links}, jobs: []suspect{{job: &job{Job: &history.Job{Devices: nodes}}, cross: 1}}}
 	u.stage.converge(rc, u.p)
 	if n := rc.neck; n.Link != slow || n.Tail != tail || !n.Slower || math.Abs(n.Lost-.75) > .01 || !n.Before(&rc.drain) {
 		t.Errorf("neck %+v, want link %d from device %d; drain %+v", n, slow, tail, rc.drain)
@@ -70,7 +71,7 @@ func TestALinkThatLostRate(t *testing.T) {
 // TestScoreOfASlowPort: a port that cannot carry more is stronger evidence of a slow host than one that carries less, and a
 // failure near it weakens either.
 func TestScoreOfASlowPort(t *testing.T) {
-	s := &Stage{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history: &History{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")}}
+	s := &Stage{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history: remembersAt(roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history.Clock{})}
 	rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall}, back: root.BackPressure{Kind: schema.RootSlowReceiver, Slower: true}}
 	for cannot, want := range map[bool]float64{true: slowLinkMeasured, false: slowLinkFell} {
 		rc.back.Cannot = cannot
@@ -86,7 +87,7 @@ func TestScoreOfASlowPort(t *testing.T) {
 // TestLessThanBeforeIsSinceAnOnset: without a known onset, that a port of directed links carries less than it once did says
 // nothing; that it cannot carry more does.
 func TestLessThanBeforeIsSinceAnOnset(t *testing.T) {
-	s := &Stage{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history: &History{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")}}
+	s := &Stage{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history: remembersAt(roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history.Clock{})}
 	for _, c := range []struct {
 		onset  int
 		cannot bool

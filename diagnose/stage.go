@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/mitigation"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/routes"
@@ -15,7 +16,7 @@ type Stage struct {
 	cfg     Config
 	graph   *topology.Graph
 	router  *routes.Router
-	history *History
+	history *history.History
 	cme     mitigation.Tracker
 	kept    map[uint64]*kept       // verdicts, by region
 	means   map[uint64]*meanScores // of causes, by region
@@ -35,7 +36,7 @@ func New(g *topology.Graph, cfg Config) (*Stage, error) {
 	}
 	s := &Stage{cfg: cfg, means: map[uint64]*meanScores{}, roots: map[uint64]*rootVotes{}}
 	s.setGraph(g)
-	s.history = NewHistory(g, s.router, Limits{Window: cfg.Window, MaxLag: cfg.MaxLag, Jobs: cfg.MaxJobs})
+	s.history = history.New(g, s.router, history.Limits{Window: cfg.Window, MaxLag: cfg.MaxLag, Jobs: cfg.MaxJobs})
 	return s, nil
 }
 

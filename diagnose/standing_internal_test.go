@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
@@ -94,11 +95,11 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage
 	s.work.loads = true
-	own := &job{Job: &Job{Job: schema.Job{ID: "1"}}}
+	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}}}
 	measured := func(burden, cross float64) suspect {
 		return suspect{job: own, burden: burden, cross: cross, known: true}
 	}
-	other := &job{Job: &Job{Job: schema.Job{ID: "2"}}}
+	other := &job{Job: &history.Job{Job: schema.Job{ID: "2"}}}
 	for name, c := range map[string]struct {
 		jobs   []suspect
 		onset  int

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/correlation"
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -15,9 +16,9 @@ const leastStep, stepDeviations = .2, 4.
 // stepUp is the index into a region's stall of the first failure beside it since when it stalls clearly more; -1: there is none. The
 // same traffic has less room since then, and goes over the region's links instead.
 func (s *Stage) stepUp(rc *regionCase) int {
-	for i := range s.history.failures {
-		f := &s.history.failures[i]
-		if at := s.indexIn(rc, f.Time); f.broke() && s.stepsAt(rc.stall, at) && s.isBeside(rc, f) && !s.history.wasIdle(f) {
+	for i := range s.history.Failures {
+		f := &s.history.Failures[i]
+		if at := s.indexIn(rc, f.Time); f.Broke() && s.stepsAt(rc.stall, at) && s.isBeside(rc, f) && !s.history.WasIdle(f) {
 			return at
 		}
 	}
@@ -43,10 +44,10 @@ func (s *Stage) stepsAt(stall []float64, at int) bool {
 }
 
 // isBeside reports whether a link between switches failed at a switch of a region's links.
-func (s *Stage) isBeside(rc *regionCase, f *failure) bool {
+func (s *Stage) isBeside(rc *regionCase, f *history.PlacedFailure) bool {
 	s.reach.from(rc.region.Links, 0)
-	return slices.ContainsFunc(f.links, func(l schema.LinkID) bool {
+	return slices.ContainsFunc(f.Links, func(l schema.LinkID) bool {
 		from, to := s.graph.Ends(l)
-		return s.history.betweenSwitches(l) && (s.reach.hopsTo(from) == 0 || s.reach.hopsTo(to) == 0)
+		return s.history.BetweenSwitches(l) && (s.reach.hopsTo(from) == 0 || s.reach.hopsTo(to) == 0)
 	})
 }

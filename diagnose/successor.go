@@ -7,19 +7,9 @@ func (s *Stage) succeeds(rc *regionCase, j *job) bool {
 		return false
 	}
 	for _, was := range s.history.Jobs() {
-		if was.End != 0 && was.End <= j.Start && s.startedAt(rc, was.Start) && 2*was.shares(j.Job) >= j.nodes() {
+		if was.End != 0 && was.End <= j.Start && s.startedAt(rc, was.Start) && 2*was.Shares(j.Job) >= j.Size() {
 			return true
 		}
 	}
 	return false
-}
-
-// shares is the number of nodes that a job has in common with another.
-func (j *Job) shares(other *Job) (n float64) {
-	for _, d := range other.devices {
-		if j.has(d) {
-			n++
-		}
-	}
-	return n
 }

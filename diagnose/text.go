@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/diagnose/correlation"
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
@@ -77,7 +78,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 	switch v.class {
 	case schema.CauseUnknown:
 		why := s.whyUnknown(rc)
-		if root := rc.region.Root; root != nil && s.history.fellSilent(root.Device) {
+		if root := rc.region.Root; root != nil && s.history.FellSilent(root.Device) {
 			why += " " + topology.PlainName(root.Device) + ", to which its back pressure leads, reports no counters."
 		}
 		return why
@@ -94,10 +95,10 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 			where = plural.Count(f.hops, "hop", "hops") + " from the region"
 		}
 		what := "a failure"
-		if !f.broke() {
+		if !f.Broke() {
 			what = "an event"
 		}
-		return fmt.Sprintf("It follows %s at %s (%s, %s), %s%s.", what, topology.PortName(f.Device, f.Port), f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), where, f.flaps())
+		return fmt.Sprintf("It follows %s at %s (%s, %s), %s%s.", what, topology.PortName(f.Device, f.Port), f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), where, f.Flaps())
 	case schema.CauseSlowHost:
 		return "A host does not drain its incoming traffic."
 	}
@@ -110,7 +111,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 
 // failed says what failed and when.
 func (s *Stage) failed(f *nearFailure) string {
-	return fmt.Sprintf("%s failed (%s, %s%s)", topology.PortName(f.Device, f.Port), f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), f.flaps())
+	return fmt.Sprintf("%s failed (%s, %s%s)", topology.PortName(f.Device, f.Port), f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), f.Flaps())
 }
 
 // silence says since when the failed parts that only counters show carry nothing.
@@ -131,18 +132,18 @@ func (s *Stage) silence(rc *regionCase, blamed int) string {
 		what = strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 	}
 	why := ""
-	if c.waits {
+	if c.Waits {
 		why = " while traffic waits in front of " + it
 	}
 	carries += " nothing"
-	if c.unread {
+	if c.Unread {
 		carries = map[bool]string{true: "give no readings", false: "gives no readings"}[len(names) > 1]
 	}
 	kind := "probably down"
 	switch {
 	case len(names) > 1:
 		kind = "one of them is probably down, and the others lost the traffic that it fed them"
-	case c.doubt > 0:
+	case c.Doubt > 0:
 		kind = "possibly down"
 	}
 	return fmt.Sprintf("%s %s in either direction since %s%s: %s, although no log reports it.", what, carries, c.Time.Time().Format("15:04:05 UTC"), why, kind)
@@ -177,7 +178,7 @@ func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Roo
 		if c.Correlation > correlation.Least && c.P < .2 {
 			fmt.Fprintf(&b, "; correlation with the stall %.2f", c.Correlation)
 			if c.Lag > 0 {
-				fmt.Fprintf(&b, ", its traffic leading by %s", time.Duration(int64(c.Lag)*s.history.clock.duration))
+				fmt.Fprintf(&b, ", its traffic leading by %s", time.Duration(int64(c.Lag)*s.history.Clock.Duration))
 			}
 			fmt.Fprintf(&b, " (p %.2g)", c.P)
 		}
@@ -192,15 +193,15 @@ func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Roo
 // trafficText names the traffic that is the evidence against a job. Without values in the traffic table it is what the links of
 // the job's hosts carried, which is no measurement of RDMA reads or file traffic.
 func trafficText(c *suspect) string {
-	t := c.job.traffic
+	t := c.job.Traffic
 	switch name := strings.Replace(strings.ReplaceAll(strings.TrimSuffix(c.feature.String(), "_bytes"), "_", " "), "rdma", "RDMA", 1); {
-	case t == nil || c.feature >= numMeasured || t.listed[c.feature]:
+	case t == nil || c.feature >= history.NumMeasured || t.Listed[c.feature]:
 		return fmt.Sprintf(" Its %s reached %s per interval", name, bytesText(c.value))
-	case c.feature == rdmaRead:
+	case c.feature == history.RDMARead:
 		return fmt.Sprintf(" By the counters of their links, its hosts received up to %s per interval", bytesText(c.value))
-	case c.feature == rdmaWrite:
+	case c.feature == history.RDMAWrite:
 		return fmt.Sprintf(" By the counters of their links, its hosts sent up to %s per interval", bytesText(c.value))
-	case c.feature == read:
+	case c.feature == history.Read:
 		return fmt.Sprintf(" By the counters of its hosts' links, up to %s per interval came from outside the job", bytesText(c.value))
 	default:
 		return fmt.Sprintf(" By the counters of its hosts' links, up to %s per interval left the job", bytesText(c.value))

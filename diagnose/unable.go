@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
@@ -25,7 +26,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	if c.file && c.filesKnown {
 		all, was = files, filesWas
 	}
-	interval := float64(s.history.clock.duration) / 1e9
+	interval := float64(s.history.Clock.Duration) / 1e9
 	if end, known := rc.end(); known && s.graph.Duplex() {
 		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
 		switch {
@@ -61,7 +62,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 }
 
 // writes reports whether a suspect's file traffic leads from its nodes to others: what it reads arrives at its own.
-func (c *suspect) writes() bool { return c.file && !c.fetches && c.feature != read }
+func (c *suspect) writes() bool { return c.file && !c.fetches && c.feature != history.Read }
 
 // addedShare of the load added where the traffic of a region of a grid ends is the least growth of a culprit's traffic;
 // from addedEnough on a job has no penalty.
@@ -108,11 +109,11 @@ func (s *Stage) receives(rc *regionCase, c *suspect) bool {
 		return false
 	}
 	_, host := s.graph.Ends(rc.back.Link)
-	if !c.job.has(host) || s.strangers(host, c.job) {
+	if !c.job.Has(host) || s.strangers(host, c.job) {
 		return false
 	}
 	all, _ := s.lately(c.job)
-	return all*1e9/float64(s.history.clock.duration) >= enoughShare*rc.carries
+	return all*1e9/float64(s.history.Clock.Duration) >= enoughShare*rc.carries
 }
 
 // displaced is the traffic with files, bytes, of the jobs that lost traffic at the onset of a region: a culprit leaves them the rest

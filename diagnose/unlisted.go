@@ -49,7 +49,7 @@ func (s *Stage) mayHaveAdded(rc *regionCase, c *suspect, p *root.Pressure) float
 	}
 	_, files := s.lately(c.job)
 	_, was := s.earlier(rc, c.job)
-	return min(more, max(0, files-was)*1e9/float64(s.history.clock.duration))
+	return min(more, max(0, files-was)*1e9/float64(s.history.Clock.Duration))
 }
 
 // unlistedWaits is the time for which hosts of no listed job wait to send into a region, relative to that of the accused. Storage nodes
@@ -62,7 +62,7 @@ func (s *Stage) unlistedWaits(rc *regionCase, accused int) float64 {
 		case s.graph.IsSwitch(from):
 		case len(s.work.tenants[from]) == 0:
 			theirs += rc.waits[k]
-		case slices.ContainsFunc(rc.jobs[:accused], func(c suspect) bool { return c.job.has(from) }):
+		case slices.ContainsFunc(rc.jobs[:accused], func(c suspect) bool { return c.job.Has(from) }):
 			own += rc.waits[k]
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
@@ -34,10 +35,10 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.history.clock.duration, s.history.interval, s.work.loads = 60e9, 1, c.uses != nil
-		culprit, other := &job{Job: &Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}, &job{Job: &Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
+		s.history.Clock.Duration, s.work.loads = 60e9, c.uses != nil
+		culprit, other := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}, &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
 		for _, j := range []*job{culprit, other} {
-			j.place(g)
+			j.Place(g)
 			s.settle(j)
 		}
 		rc := &regionCase{region: &schema.Region{Links: region}, fullest: roottest.Link(t, g, "leaf0>spine0"), more: .8 * g.Capacity(roottest.Link(t, g, "leaf0>spine0")), jobs: []suspect{{job: culprit, known: true, file: c.file, filesKnown: true}}}
@@ -73,9 +74,9 @@ func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.history.clock.duration, s.history.interval, s.work.loads = 60e9, 1, true
-		j := &job{Job: &Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, traffic: &traffic{}}}
-		j.place(g)
+		s.history.Clock.Duration, s.work.loads = 60e9, true
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, Traffic: &history.Traffic{}}}
+		j.Place(g)
 		s.settle(j)
 		j.now = moves{known: true, files: c.writes * g.Capacity(port) * 60}
 		rc := &regionCase{region: &schema.Region{}, fullest: port, more: .8 * g.Capacity(port), jobs: []suspect{{job: j, known: true, file: c.writes > 0, filesKnown: c.writes > 0}}}

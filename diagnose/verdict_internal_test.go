@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
@@ -28,10 +29,10 @@ func TestALinkThatFailedAndLostRate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.history.clock = clock{duration: 60e9, now: 9}
+		s.history.Clock = history.Clock{Duration: 60e9, Now: 9}
 		rc := &regionCase{region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, onset: 5, again: 5, weight: []float64{40}, total: 40,
 			back:     root.BackPressure{Kind: schema.RootLinkCapacity, Link: link, Slower: c.slower},
-			failures: []nearFailure{{failure: &failure{Failure: schema.Failure{Kind: schema.SwitchFailed, Device: "spine0"}}, score: c.failed}}}
+			failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.SwitchFailed, Device: "spine0"}}, score: c.failed}}}
 		want := schema.CauseFailure
 		if c.least == 0 {
 			want = schema.CauseUnknown

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/giverny/giverny/diagnose/correlation"
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
@@ -28,8 +29,8 @@ type work struct {
 	before, after []float64
 	own, theirs   []float64 // by link of the region (expectedLoads)
 	values        []float64
-	usual         [numMeasured]usualSpread // over all running jobs
-	lagged        []*lagged                // of the jobs' features in this interval, the first laggedUsed
+	usual         [history.NumMeasured]usualSpread // over all running jobs
+	lagged        []*lagged                        // of the jobs' features in this interval, the first laggedUsed
 	laggedUsed    int
 	correlator    correlation.Correlator
 	finder        *root.Finder
@@ -122,12 +123,12 @@ func (w *work) touch(c int32) *sums {
 // begin sets up the case of a region, in memory reused from the previous interval.
 func (s *Stage) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Region) {
 	*rc = regionCase{region: region, onset: -1, again: -1, stall: rc.stall[:0], weight: rc.weight[:0], waits: rc.waits[:0], added: rc.added[:0], jobs: rc.jobs[:0], failures: rc.failures[:0]}
-	levels := s.history.memory.metrics[region.Metric]
-	seen := min(int64(s.cfg.Window), s.history.clock.now-s.history.clock.first+1)
-	for slot := s.history.clock.now - seen + 1; slot <= s.history.clock.now; slot++ {
+	levels := s.history.LevelsOf(region.Metric)
+	seen := min(int64(s.cfg.Window), s.history.Clock.Now-s.history.Clock.First+1)
+	for slot := s.history.Clock.Now - seen + 1; slot <= s.history.Clock.Now; slot++ {
 		v := math.NaN()
 		if levels != nil {
-			if m := levels.mean(slot, region.Links); !isMissing(m) {
+			if m := levels.Mean(slot, region.Links); !history.IsMissing(m) {
 				v = float64(m)
 			}
 		}
@@ -148,7 +149,7 @@ func (s *Stage) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Regi
 		if first := onsetOf(rc.stall, longPause); first >= 0 {
 			rc.onset = first
 		}
-		if rc.onset >= 0 && s.before(rc).n == 0 {
+		if rc.onset >= 0 && s.before(rc).N == 0 {
 			rc.onset = -1 // nothing is remembered to compare it with
 		}
 		if rc.onset < 0 {

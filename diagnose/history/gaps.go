@@ -1,4 +1,4 @@
-package diagnose
+package history
 
 import (
 	"math/bits"
@@ -30,7 +30,7 @@ func (g *gaps) fill(snap *schema.Snapshot, m *memory, now int64, capacity func(l
 			metric, percent = schema.BandwidthUsed, func(l int) float32 { return float32(capacity(l) / 100) }
 		}
 		if before := m.metrics[metric]; before != nil {
-			g.fillSeries(s, before.row(now-1), percent)
+			g.fillSeries(s, before.Row(now-1), percent)
 		}
 	}
 	return &g.filled
@@ -43,8 +43,8 @@ func (g *gaps) fillSeries(s *schema.Series, before []uint8, unit func(link int) 
 	for i, word := range valid {
 		for lost := ^word; lost != 0; lost &= lost - 1 {
 			l := i*64 + bits.TrailingZeros64(lost)
-			if l < len(before) && before[l] != levelMissing {
-				values[l] = float32(before[l]) / levelsPerPercent * unit(l)
+			if l < len(before) && before[l] != LevelMissing {
+				values[l] = float32(before[l]) / LevelsPerPercent * unit(l)
 				valid.Set(l)
 			}
 		}

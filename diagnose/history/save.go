@@ -1,4 +1,4 @@
-package diagnose
+package history
 
 import (
 	"math"
@@ -20,22 +20,22 @@ const usedLevel = uint8(1)
 
 // Code encodes or decodes the fields, but for what CodeSince does.
 func (h *History) Code(c *codec.Coder) {
-	window, links := uint64(h.limits.Window), uint64(h.graph.NumLinks())
+	window, links := uint64(h.Limits.Window), uint64(h.graph.NumLinks())
 	was := [2]uint64{window, links}
 	c.Uint(&was[0], math.MaxInt32)
 	c.Uint(&was[1], math.MaxUint32)
 	if was[1] != links {
 		c.Damaged("it is of a fabric of %d links, this one has %d", was[1], links)
 	}
-	c.Int(&h.clock.duration)
-	c.Int(&h.clock.first)
-	c.Int(&h.clock.now)
-	if h.clock.duration < 0 || h.clock.first > h.clock.now {
-		c.Damaged("intervals of %d ns from %d to %d", h.clock.duration, h.clock.first, h.clock.now)
+	c.Int(&h.Clock.Duration)
+	c.Int(&h.Clock.First)
+	c.Int(&h.Clock.Now)
+	if h.Clock.Duration < 0 || h.Clock.First > h.Clock.Now {
+		c.Damaged("intervals of %d ns from %d to %d", h.Clock.Duration, h.Clock.First, h.Clock.Now)
 	}
 	c.Bool(&h.measured)
 	h.codeJobs(c)
-	codec.Each(c, &h.failures, func(_ int, f *failure) { codeFailure(c, h.graph, f) })
+	codec.Each(c, &h.Failures, func(_ int, f *PlacedFailure) { codeFailure(c, h.graph, f) })
 	for m := range h.memory.metrics {
 		if metric := schema.Metric(m); metric.IsStall() || metric == schema.BandwidthUsed {
 			h.codeLevels(c, schema.Metric(m), was[0] == window)
@@ -62,11 +62,11 @@ func (h *History) codeJobs(c *codec.Coder) {
 
 // adopt adds a decoded job to the table.
 func (h *History) adopt(j *Job) {
-	traffic := j.traffic
+	traffic := j.Traffic
 	h.jobs.upsert(h.graph, j.Job)
 	for _, same := range h.jobs.byID[j.ID] {
 		if same.Start == j.Start {
-			same.traffic = traffic
+			same.Traffic = traffic
 		}
 	}
 }
@@ -85,30 +85,30 @@ const trafficSteps = 64
 
 // codeTraffic saves the rings on a logarithmic scale, latest slot first.
 func (h *History) codeTraffic(c *codec.Coder, j *Job) {
-	known := j.traffic != nil
+	known := j.Traffic != nil
 	c.Bool(&known)
 	if !known || c.Failed() {
 		return
 	}
 	if c.Reading() {
-		j.traffic = newTraffic(h.trafficLength(), h.clock.now)
+		j.Traffic = NewTraffic(h.TrafficLength(), h.Clock.Now)
 	}
 	listed := h.measured
 	if c.Version() == formOfListed {
 		c.Bool(&listed)
 	}
-	for f := range j.traffic.listed {
+	for f := range j.Traffic.Listed {
 		if c.Version() >= formOfColumns {
-			c.Bool(&j.traffic.listed[f])
+			c.Bool(&j.Traffic.Listed[f])
 		} else {
-			j.traffic.listed[f] = listed
+			j.Traffic.Listed[f] = listed
 		}
 	}
-	for f := range numFeatures {
-		values := make([]uint32, 0, h.trafficLength())
-		for back := range int64(h.trafficLength()) {
-			v, step := j.traffic.at(f, h.clock.now-back), uint32(0)
-			if !isMissing(v) {
+	for f := range NumFeatures {
+		values := make([]uint32, 0, h.TrafficLength())
+		for back := range int64(h.TrafficLength()) {
+			v, step := j.Traffic.At(f, h.Clock.Now-back), uint32(0)
+			if !IsMissing(v) {
 				step = 1 + uint32(math.Round(trafficSteps*math.Log2(1+float64(v))))
 			}
 			values = append(values, step)
@@ -119,25 +119,25 @@ func (h *History) codeTraffic(c *codec.Coder, j *Job) {
 		codec.Each(c, &values, func(back int, v *uint32) {
 			codec.Small(c, v, 200*trafficSteps)
 			if c.Reading() && *v > 0 {
-				j.traffic.set(f, h.clock.now-int64(back), math.Exp2(float64(*v-1)/trafficSteps)-1)
+				j.Traffic.Set(f, h.Clock.Now-int64(back), math.Exp2(float64(*v-1)/trafficSteps)-1)
 			}
 		})
 	}
 }
 
-func codeFailure(c *codec.Coder, g *topology.Graph, f *failure) {
+func codeFailure(c *codec.Coder, g *topology.Graph, f *PlacedFailure) {
 	kind := string(f.Kind)
 	for _, text := range [...]*string{&f.Fabric, &kind, &f.Device, &f.Port, &f.Detail} {
 		c.Text(text)
 	}
 	c.Int((*int64)(&f.Time))
 	if c.Version() >= formOfOutages {
-		codec.Small(c, &f.times, math.MaxInt32)
+		codec.Small(c, &f.Times, math.MaxInt32)
 		c.Int((*int64)(&f.since))
 	}
 	if c.Reading() {
 		f.Kind = schema.EventKind(kind)
-		f.place(g)
+		f.Place(g)
 	}
 }
 
@@ -157,7 +157,7 @@ func (h *History) codeLevels(c *codec.Coder, m schema.Metric, sameWindow bool) {
 		if m == schema.BandwidthUsed {
 			least = usedLevel
 		}
-		seen, hot = levels.summary(h.clock.now, least)
+		seen, hot = levels.summary(h.Clock.Now, least)
 	}
 	codec.Each(c, &seen, func(_ int, v *bool) { c.Bool(v) })
 	codec.Ascending(c, &hot, h.graph.NumLinks())
@@ -165,7 +165,7 @@ func (h *History) codeLevels(c *codec.Coder, m schema.Metric, sameWindow bool) {
 		levels = newLevels(h.graph.NumLinks(), max(1, len(seen))) // decoded, and discarded
 	}
 	for back := range min(len(seen), levels.length) {
-		row := levels.row(h.clock.now - int64(back))
+		row := levels.Row(h.Clock.Now - int64(back))
 		if c.Reading() && seen[back] {
 			clear(row)
 		}
@@ -178,12 +178,12 @@ func (h *History) codeLevels(c *codec.Coder, m schema.Metric, sameWindow bool) {
 // summary returns the slots, back from now, with any reading, and the links that reached a level in any.
 func (l *levels) summary(now int64, least uint8) (seen []bool, hot []schema.LinkID) {
 	for back := range int64(l.length) {
-		row := l.row(now - back)
-		seen = append(seen, slices.ContainsFunc(row, func(v uint8) bool { return v != levelMissing }))
+		row := l.Row(now - back)
+		seen = append(seen, slices.ContainsFunc(row, func(v uint8) bool { return v != LevelMissing }))
 	}
 	for link := range l.links {
 		for slot := range l.length {
-			if v := l.bytes[slot*l.links+link]; v >= least && v != levelMissing {
+			if v := l.bytes[slot*l.links+link]; v >= least && v != LevelMissing {
 				hot = append(hot, schema.LinkID(link))
 				break
 			}

@@ -1,4 +1,4 @@
-package diagnose
+package history
 
 import (
 	"math/rand/v2"

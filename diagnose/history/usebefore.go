@@ -1,4 +1,4 @@
-package diagnose
+package history
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ const mostSpans = 4
 // span is the links' mean load in some slots of use.
 type span struct {
 	interval uint32
-	slots    slots
+	slots    Slots
 	use      *levels
 	round    uint32    // in which it was begun
 	percent  []float64 // by link, as far as computed
@@ -32,7 +32,7 @@ type span struct {
 func newPast(links int) past { return past{links: links} }
 
 // turnTo selects the slots, whose levels use has.
-func (p *past) turnTo(interval uint32, of slots, use *levels) {
+func (p *past) turnTo(interval uint32, of Slots, use *levels) {
 	if n := p.now; n != nil && n.interval == interval && n.slots == of {
 		return
 	}
@@ -65,15 +65,15 @@ func (p *past) of(l schema.LinkID) float64 {
 func (s *span) findBlock(block int) {
 	first := block * blockLinks
 	s.found[block] = s.round
-	s.use.means(s.slots.at[:s.slots.n], first, s.percent[first:min(first+blockLinks, len(s.percent))])
+	s.use.means(s.slots.At[:s.slots.N], first, s.percent[first:min(first+blockLinks, len(s.percent))])
 }
 
 // MeanUse returns a function for the mean load of a link over some slots, percent of its capacity; -1 if it was never measured. It
 // is valid until the next call.
-func (h *History) MeanUse(of slots) func(schema.LinkID) float64 {
+func (h *History) MeanUse(of Slots) func(schema.LinkID) float64 {
 	use := h.memory.metrics[schema.BandwidthUsed]
 	if use == nil {
-		of = slots{}
+		of = Slots{}
 	}
 	h.past.turnTo(h.interval, of, use)
 	return h.past.of
@@ -81,4 +81,47 @@ func (h *History) MeanUse(of slots) func(schema.LinkID) float64 {
 
 // Slots returns the number of the slots that MeanUse was last asked for: values that were computed from its means hold while it is
 // the same.
-func (h *History) Slots() uint32 { return h.past.round }
+func (h *History) UseRound() uint32 { return h.past.round }
+
+// slots holds up to mostSlots slots, latest first.
+type Slots struct {
+	At [MostSlots]int64
+	N  int
+}
+
+const MostSlots = 12
+
+// averages caches means of readings over the last intervals, by metric and first slot.
+type averages struct {
+	interval uint32 // in which they were computed
+	used     int
+	all      []*meanSeries
+}
+
+type meanSeries struct {
+	metric schema.Metric
+	from   int64
+	series schema.Series
+}
+
+// average returns the mean of a metric from a slot to now, over the intervals in which a link was measured.
+func (h *History) Average(metric schema.Metric, from int64) *schema.Series {
+	w := &h.averages
+	if w.interval != h.interval {
+		w.interval, w.used = h.interval, 0
+	}
+	for _, a := range w.all[:w.used] {
+		if a.metric == metric && a.from == from {
+			return &a.series
+		}
+	}
+	if w.used == len(w.all) {
+		n := h.graph.NumLinks()
+		w.all = append(w.all, &meanSeries{series: schema.Series{Values: make([]float32, n), Valid: schema.NewBitmap(n)}})
+	}
+	a := w.all[w.used]
+	w.used++
+	a.metric, a.from, a.series.Metric = metric, from, metric
+	h.memory.metrics[metric].average(from, h.Clock.Now, &a.series)
+	return &a.series
+}

@@ -1,4 +1,4 @@
-package diagnose
+package history
 
 import (
 	"fmt"
@@ -19,56 +19,55 @@ func TestTrafficByHostsLinks(t *testing.T) {
 	h.tick(schema.Interval{DurationNanos: 60e9})
 	for _, j := range []schema.Job{{ID: "writes", Nodes: []string{"host0", "host1"}}, {ID: "exchanges", Nodes: []string{"host2", "host3"}}} {
 		j.Start = 1
-		h.jobs.upsert(g, j)
+		h.AddJobs([]schema.Job{j})
 	}
 	uses := map[string]float64{"host0>leaf0": 40, "host1>leaf0": 40, "leaf0>host0": 10, "leaf0>host1": 10, "host2>leaf1": 60, "host3>leaf1": 5, "leaf1>host3": 55, "leaf1>host2": 5}
 	snap, _ := roottest.Snapshot(t, g, nil, uses)
 	snap.Interval.DurationNanos = 60e9
 	h.deriveTraffic(snap.Interval, rates(snap, g))
-	is := func(id string, f feature, percent float64) {
+	is := func(id string, f Feature, percent float64) {
 		t.Helper()
 		want := percent / 100 * g.Capacity(0) * 60
-		if got := float64(h.jobs.byID[id][0].traffic.at(f, 0)); !(got > .999*want-1 && got < 1.001*want+1) {
+		if got := float64(h.jobs.byID[id][0].Traffic.At(f, 0)); !(got > .999*want-1 && got < 1.001*want+1) {
 			t.Errorf("%s of %s: %g bytes, want %g", f, id, got, want)
 		}
 	}
-	is("writes", write, 60)
-	is("writes", read, 0)
-	is("writes", rdmaWrite, 80)
-	is("exchanges", write, 0)
-	is("exchanges", read, 0)
-	is("exchanges", rdmaRead, 60)
+	is("writes", Write, 60)
+	is("writes", Read, 0)
+	is("writes", RDMAWrite, 80)
+	is("exchanges", Write, 0)
+	is("exchanges", Read, 0)
+	is("exchanges", RDMARead, 60)
 
 	snap.Series[1].Valid.Unset(int(roottest.Link(t, g, "leaf0>host1")))
-	h.jobs.byID["writes"][0].traffic = nil
+	h.jobs.byID["writes"][0].Traffic = nil
 	h.deriveTraffic(snap.Interval, rates(snap, g))
-	if got := h.jobs.byID["writes"][0].traffic.at(write, 0); !isMissing(got) {
+	if got := h.jobs.byID["writes"][0].Traffic.At(Write, 0); !IsMissing(got) {
 		t.Errorf("a reading is missing, and %g bytes were written", got)
 	}
 	bytes := 7.
 	h.takeTraffic([]schema.JobTraffic{{JobID: "writes", RDMAWrite: &bytes}})
 	h.deriveTraffic(snap.Interval, rates(snap, g))
-	if got := h.jobs.byID["writes"][0].traffic.at(rdmaWrite, 0); got != 7 {
+	if got := h.jobs.byID["writes"][0].Traffic.At(RDMAWrite, 0); got != 7 {
 		t.Errorf("the table says 7 bytes, not %g", got)
 	}
-	is("exchanges", rdmaRead, 60)
-	is("writes", rdmaRead, 10) // of which the table has nothing
+	is("exchanges", RDMARead, 60)
+	is("writes", RDMARead, 10) // of which the table has nothing
 
 	snap.Series[1].Valid.Set(int(roottest.Link(t, g, "leaf0>host1")))
 	all := 80. / 100 * g.Capacity(0) * 60
 	for rdma, percent := range map[*float64]float64{&bytes: 0, &all: 60} { // the table counts it as RDMA, or is not measured alike
-		h.jobs.byID["writes"][0].traffic = nil
+		h.jobs.byID["writes"][0].Traffic = nil
 		h.takeTraffic([]schema.JobTraffic{{JobID: "writes", Write: new(float64), RDMAWrite: rdma}})
 		h.deriveTraffic(snap.Interval, rates(snap, g))
-		is("writes", write, percent)
+		is("writes", Write, percent)
 	}
 
-	saved := codec.Format{Mark: "TEST", Version: formOfColumns, Oldest: formOfColumns}
 	again := remembers(g)
-	if err := saved.Open(saved.Seal(nil, h.Code), again.Code); err != nil {
+	if err := reload(h, again); err != nil {
 		t.Fatal(err)
 	}
-	if !again.jobs.byID["writes"][0].traffic.listed[rdmaWrite] || again.jobs.byID["writes"][0].traffic.listed[rdmaRead] || again.jobs.byID["exchanges"][0].traffic.listed[rdmaWrite] {
+	if !again.jobs.byID["writes"][0].Traffic.Listed[RDMAWrite] || again.jobs.byID["writes"][0].Traffic.Listed[RDMARead] || again.jobs.byID["exchanges"][0].Traffic.Listed[RDMAWrite] {
 		t.Error("after a restart other values are the table's")
 	}
 }
@@ -84,16 +83,16 @@ func TestTrafficOfAJobWithoutAReading(t *testing.T) {
 		j.Nodes = append(j.Nodes, host)
 		uses[host+">leaf0"], uses["leaf0>"+host] = 40, 10
 	}
-	h.jobs.upsert(g, j)
+	h.AddJobs([]schema.Job{j})
 	snap, _ := roottest.Snapshot(t, g, nil, uses)
 	snap.Interval.DurationNanos = 60e9
 	for missing, known := range []bool{true, true, false} { // all, 9 and 8 of 10 hosts
 		if missing > 0 {
 			snap.Series[1].Valid.Unset(int(roottest.Link(t, g, fmt.Sprintf("leaf0>host%d", missing))))
 		}
-		h.jobs.byID["writes"][0].traffic = nil
+		h.jobs.byID["writes"][0].Traffic = nil
 		h.deriveTraffic(snap.Interval, rates(snap, g))
-		want, got := .3*float64(10-missing)*g.Capacity(0)*60, float64(h.jobs.byID["writes"][0].traffic.at(write, 0))
+		want, got := .3*float64(10-missing)*g.Capacity(0)*60, float64(h.jobs.byID["writes"][0].Traffic.At(Write, 0))
 		if isKnown := got > .999*want && got < 1.001*want; isKnown != known {
 			t.Errorf("%d readings are missing: %g bytes written, want %g", missing, got, want)
 		}
@@ -102,7 +101,7 @@ func TestTrafficOfAJobWithoutAReading(t *testing.T) {
 
 // remembers is an empty history of a fabric.
 func remembers(g *topology.Graph) *History {
-	return NewHistory(g, routes.NewRouter(g), Limits{Window: 30, MaxLag: 25, Jobs: 1000})
+	return New(g, routes.NewRouter(g), Limits{Window: 30, MaxLag: 25, Jobs: 1000})
 }
 
 // rates is the load of each link in a snapshot of uses.
@@ -114,4 +113,10 @@ func rates(snap *schema.Snapshot, g *topology.Graph) func(schema.LinkID) float64
 		}
 		return float64(use.Values[l]) / 100 * g.Capacity(l)
 	}
+}
+
+// reload saves a history, and loads it into another.
+func reload(from, to *History) error {
+	saved := codec.Format{Mark: "TEST", Version: formOfColumns, Oldest: formOfColumns}
+	return saved.Open(saved.Seal(nil, from.Code), to.Code)
 }

@@ -1,4 +1,4 @@
-package diagnose
+package history
 
 import (
 	"encoding/binary"
@@ -23,9 +23,9 @@ type levelSum struct {
 func (s *levelSum) add(levels uint64) {
 	if full := ^levels; (full-lowBits)&^full&highBits != 0 { // some byte may be levelMissing
 		for lane := 0; lane < 64; lane += 8 {
-			if uint8(levels>>lane) == levelMissing {
+			if uint8(levels>>lane) == LevelMissing {
 				s.missing += 1 << lane
-				levels &^= levelMissing << lane
+				levels &^= LevelMissing << lane
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func (m *quotients) over(slots int) []float64 {
 		}
 		of = make([]float64, slots*levelMost+1)
 		for sum := range of {
-			of[sum] = float64(sum) / float64(slots) / levelsPerPercent
+			of[sum] = float64(sum) / float64(slots) / LevelsPerPercent
 		}
 		(*m)[slots] = of
 	}
@@ -75,7 +75,7 @@ func (l *levels) means(of []int64, first int, out []float64) {
 	}
 	var sums [blockLinks / perWord]levelSum
 	for _, slot := range of {
-		row := l.row(slot)[first:][:len(out)]
+		row := l.Row(slot)[first:][:len(out)]
 		for i := range sums[:(len(out)+perWord-1)/perWord] {
 			sums[i].add(levelsAt(row[perWord*i:]))
 		}
@@ -86,7 +86,7 @@ func (l *levels) means(of []int64, first int, out []float64) {
 		case missing == 0:
 			out[i] = quotients[sum]
 		case missing < slots:
-			out[i] = float64(sum) / float64(slots-missing) / levelsPerPercent
+			out[i] = float64(sum) / float64(slots-missing) / LevelsPerPercent
 		default:
 			out[i] = -1
 		}
@@ -128,11 +128,11 @@ func levelsAt(row []uint8) uint64 {
 
 // moments returns in how many slots from one to another a link was measured, and the mean and standard deviation of its values,
 // percent.
-func (l *levels) moments(from, to int64, link schema.LinkID) (n, mean, deviation float64) {
+func (l *levels) Moments(from, to int64, link schema.LinkID) (n, mean, deviation float64) {
 	sum, squares := 0., 0.
 	for slot := from; slot <= to; slot++ {
-		if v := l.row(slot)[link]; v != levelMissing {
-			v := float64(v) / levelsPerPercent
+		if v := l.Row(slot)[link]; v != LevelMissing {
+			v := float64(v) / LevelsPerPercent
 			n, sum, squares = n+1, sum+v, squares+v*v
 		}
 	}

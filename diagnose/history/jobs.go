@@ -1,4 +1,4 @@
-package diagnose
+package history
 
 import (
 	"cmp"
@@ -12,18 +12,28 @@ import (
 // Job is a job with its place in the fabric and its traffic.
 type Job struct {
 	schema.Job
-	devices []topology.DeviceID // its nodes that the fabric has, ascending, deduplicated
+	Devices []topology.DeviceID // its nodes that the fabric has, ascending, deduplicated
 	routes  *routes.Set         // of its traffic; nil until first used
-	traffic *traffic            // nil until some is known
+	Traffic *Traffic            // nil until some is known
 }
 
 // nodes is the number of the job's nodes that the fabric has.
-func (j *Job) nodes() float64 { return float64(len(j.devices)) }
+func (j *Job) Size() float64 { return float64(len(j.Devices)) }
 
 // has reports whether a device is one of the job's nodes.
-func (j *Job) has(d topology.DeviceID) bool {
-	_, own := slices.BinarySearch(j.devices, d)
+func (j *Job) Has(d topology.DeviceID) bool {
+	_, own := slices.BinarySearch(j.Devices, d)
 	return own
+}
+
+// shares is the number of nodes that a job has in common with another.
+func (j *Job) Shares(other *Job) (n float64) {
+	for _, d := range other.Devices {
+		if j.Has(d) {
+			n++
+		}
+	}
+	return n
 }
 
 // jobTable keeps running and recently ended jobs. A job's key is (id, start).
@@ -47,7 +57,7 @@ func (t *jobTable) upsert(g *topology.Graph, in schema.Job) {
 		return
 	}
 	j := &Job{Job: in}
-	j.place(g)
+	j.Place(g)
 	t.byID[in.ID] = slices.Insert(same, i, j)
 	t.count++
 	t.sorted = nil
@@ -61,19 +71,19 @@ func (j *Job) take(g *topology.Graph, in schema.Job) {
 		return
 	}
 	j.Job = in
-	j.place(g)
+	j.Place(g)
 }
 
 // place finds the job's nodes in the fabric; unknown nodes are left out.
-func (j *Job) place(g *topology.Graph) {
-	j.devices, j.routes = j.devices[:0], nil
+func (j *Job) Place(g *topology.Graph) {
+	j.Devices, j.routes = j.Devices[:0], nil
 	for _, name := range j.Nodes {
 		if d, ok := g.FindDevice(name); ok {
-			j.devices = append(j.devices, d)
+			j.Devices = append(j.Devices, d)
 		}
 	}
-	slices.Sort(j.devices)
-	j.devices = slices.Compact(j.devices)
+	slices.Sort(j.Devices)
+	j.Devices = slices.Compact(j.Devices)
 }
 
 // at returns the last job of an id that ran between two instants, nil if none did.

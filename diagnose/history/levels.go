@@ -1,86 +1,10 @@
-package diagnose
+package history
 
 import (
 	"math"
 
 	"github.com/giverny/giverny/schema"
 )
-
-// clock numbers intervals: slot s is the interval that begins at s times the interval's length.
-type clock struct {
-	duration int64 // of an interval, nanoseconds; 0: none seen yet
-	first    int64 // slot of the first interval
-	now      int64 // slot of the last
-}
-
-// slotOf is the slot that contains an instant.
-func (c *clock) slotOf(nanos int64) int64 {
-	return schema.IntervalAt(nanos, c.duration).StartNanos / c.duration
-}
-
-// missing is a value that was not measured.
-var missing = float32(math.NaN())
-
-func isMissing(v float32) bool { return v != v }
-
-// traffic holds a job's features in ring buffers over the last slots: slot s is at s modulo the length.
-type traffic struct {
-	length int
-	values []float32         // bytes; feature f begins at f*length
-	last   int64             // slot up to which the rings are valid
-	listed [numMeasured]bool // the traffic table has values of it
-}
-
-func newTraffic(length int, now int64) *traffic {
-	t := &traffic{length: length, values: make([]float32, int(numFeatures)*length), last: now}
-	for f := range numFeatures {
-		t.forget(f)
-	}
-	return t
-}
-
-// forget makes a feature missing in all slots.
-func (t *traffic) forget(f feature) {
-	values := t.values[int(f)*t.length:]
-	for i := range values[:t.length] {
-		values[i] = missing
-	}
-}
-
-// advance extends the rings to now; new slots are missing.
-func (t *traffic) advance(now int64) {
-	for s := max(t.last+1, now-int64(t.length)+1); s <= now; s++ {
-		for f := range int(numFeatures) {
-			t.values[f*t.length+ring(s, t.length)] = missing
-		}
-	}
-	t.last = max(t.last, now)
-}
-
-// at is a feature in a slot.
-func (t *traffic) at(f feature, slot int64) float32 {
-	if slot > t.last || slot <= t.last-int64(t.length) {
-		return missing
-	}
-	return t.values[int(f)*t.length+ring(slot, t.length)]
-}
-
-// set stores a feature in a slot, if it is within the ring.
-func (t *traffic) set(f feature, slot int64, bytes float64) {
-	if slot > t.last || slot <= t.last-int64(t.length) || math.IsNaN(bytes) || math.IsInf(bytes, 0) || bytes < 0 {
-		return
-	}
-	t.values[int(f)*t.length+ring(slot, t.length)] = float32(bytes)
-}
-
-// ring is the index of a slot in a ring buffer.
-func ring(slot int64, length int) int {
-	i := int(slot % int64(length))
-	if i < 0 {
-		i += length
-	}
-	return i
-}
 
 // levels hold a metric of every link over the last slots, quantised to a byte: 0.4 points are enough for
 // means over a region.
@@ -93,29 +17,29 @@ type levels struct {
 }
 
 const (
-	levelsPerPercent = 2.5
-	levelMissing     = math.MaxUint8
-	levelMost        = 100 * levelsPerPercent
+	LevelsPerPercent = 2.5
+	LevelMissing     = math.MaxUint8
+	levelMost        = 100 * LevelsPerPercent
 )
 
 func newLevels(links, length int) *levels {
 	l := &levels{links: links, length: length, bytes: make([]uint8, links*length)}
 	for i := range l.bytes {
-		l.bytes[i] = levelMissing
+		l.bytes[i] = LevelMissing
 	}
 	return l
 }
 
 // row is a slot's levels.
-func (l *levels) row(slot int64) []uint8 {
+func (l *levels) Row(slot int64) []uint8 {
 	at := ring(slot, l.length) * l.links
 	return l.bytes[at : at+l.links]
 }
 
 // at is a link's value in a slot, percent; 0 if it was not measured.
 func (l *levels) at(slot int64, link schema.LinkID) float64 {
-	if v := l.row(slot)[link]; v != levelMissing {
-		return float64(v) / levelsPerPercent
+	if v := l.Row(slot)[link]; v != LevelMissing {
+		return float64(v) / LevelsPerPercent
 	}
 	return 0
 }
@@ -128,7 +52,7 @@ func (l *levels) over(from, to int64, link schema.LinkID) float64 {
 	sum, n := 0, 0
 	at := ring(from, l.length)*l.links + int(link)
 	for range to - from + 1 {
-		if v := l.bytes[at]; v != levelMissing {
+		if v := l.bytes[at]; v != LevelMissing {
 			sum += int(v)
 			n++
 		}
@@ -139,39 +63,39 @@ func (l *levels) over(from, to int64, link schema.LinkID) float64 {
 	if n == 0 {
 		return -1
 	}
-	return float64(sum) / float64(n) / levelsPerPercent
+	return float64(sum) / float64(n) / LevelsPerPercent
 }
 
 // oldest is the first slot that levels still hold.
-func (h *History) oldest(l *levels) int64 { return max(h.clock.first, h.clock.now-int64(l.length)+1) }
+func (h *History) oldest(l *levels) int64 { return max(h.Clock.First, h.Clock.Now-int64(l.length)+1) }
 
 // clear makes a slot missing.
 func (l *levels) clear(slot int64) {
-	row := l.row(slot)
+	row := l.Row(slot)
 	for i := range row {
-		row[i] = levelMissing
+		row[i] = LevelMissing
 	}
 }
 
 // put fills a slot; percentOf converts the series' values to percent, by link; nil: they are.
 func (l *levels) put(slot int64, s *schema.Series, percentOf func(link int, v float32) float32) {
-	row := l.row(slot)
+	row := l.Row(slot)
 	for i := range row {
 		if !s.Valid.Has(i) {
-			row[i] = levelMissing
+			row[i] = LevelMissing
 			continue
 		}
 		v := s.Values[i]
 		if percentOf != nil {
 			v = percentOf(i, v)
 		}
-		row[i] = levelOf(v)
+		row[i] = LevelOf(v)
 	}
 }
 
 // levelOf is the level of a percentage.
-func levelOf(percent float32) uint8 {
-	switch v := percent*levelsPerPercent + .5; {
+func LevelOf(percent float32) uint8 {
+	switch v := percent*LevelsPerPercent + .5; {
 	case v >= levelMost:
 		return levelMost
 	case v > 0:
@@ -181,11 +105,11 @@ func levelOf(percent float32) uint8 {
 }
 
 // mean of links in a slot, percent; missing if fewer than half of them were measured.
-func (l *levels) mean(slot int64, links []schema.LinkID) float32 {
-	row := l.row(slot)
+func (l *levels) Mean(slot int64, links []schema.LinkID) float32 {
+	row := l.Row(slot)
 	sum, n := 0, 0
 	for _, link := range links {
-		if v := row[link]; v != levelMissing {
+		if v := row[link]; v != LevelMissing {
 			sum += int(v)
 			n++
 		}
@@ -193,7 +117,7 @@ func (l *levels) mean(slot int64, links []schema.LinkID) float32 {
 	if n == 0 || 2*n < len(links) {
 		return missing
 	}
-	return float32(sum) / float32(n) / levelsPerPercent
+	return float32(sum) / float32(n) / LevelsPerPercent
 }
 
 // memory holds the levels of each remembered metric: stalls, and the use of links.

@@ -1,4 +1,4 @@
-package diagnose
+package history
 
 import (
 	"math"
@@ -17,15 +17,15 @@ type Limits struct {
 
 // History is what is remembered of one fabric. It is not safe for concurrent use.
 type History struct {
-	limits Limits
+	Limits Limits
 	graph  *topology.Graph
 	router *routes.Router
 
-	clock    clock
+	Clock    Clock
 	jobs     *jobTable
-	failures []failure // of the last window, by time
-	memory   memory    // of links
-	measured bool      // job traffic was received, so it need not be derived from links
+	Failures []PlacedFailure // of the last window, by time
+	memory   memory          // of links
+	measured bool            // job traffic was received, so it need not be derived from links
 	// The first slot with a row in the traffic table; math.MaxInt64: none.
 	tableSince int64
 
@@ -34,14 +34,14 @@ type History struct {
 	gaps     gaps
 	averages averages
 	past     past
-	silent   []silent        // cables that are dead by their counters in this interval
+	Silent   []SilentCable   // cables that are dead by their counters in this interval
 	hushed   []schema.LinkID // scratch of findSilent
 	back     []schema.LinkID // by link: that of its cable in the other direction
 }
 
 // NewHistory returns an empty history of a fabric.
-func NewHistory(g *topology.Graph, router *routes.Router, limits Limits) *History {
-	h := &History{limits: limits, jobs: newJobTable(), tableSince: math.MaxInt64}
+func New(g *topology.Graph, router *routes.Router, limits Limits) *History {
+	h := &History{Limits: limits, jobs: newJobTable(), tableSince: math.MaxInt64}
 	h.setGraph(g, router)
 	return h
 }
@@ -52,7 +52,7 @@ func (h *History) setGraph(g *topology.Graph, router *routes.Router) {
 }
 
 func (h *History) newMemory() memory {
-	return memory{length: h.limits.Window, links: h.graph.NumLinks()}
+	return memory{length: h.Limits.Window, links: h.graph.NumLinks()}
 }
 
 // SetGraph switches to another version of the fabric: moved[l] is the number in g of link l of the old
@@ -66,7 +66,7 @@ func (h *History) SetGraph(g *topology.Graph, router *routes.Router, moved []sch
 		}
 		now := h.memory.of(schema.Metric(m))
 		for slot := range int64(was.length) {
-			from, to := old.row(slot), now.row(slot)
+			from, to := old.Row(slot), now.Row(slot)
 			for l, id := range moved {
 				if id != schema.NoLink && l < len(from) && int(id) < len(to) {
 					to[id] = from[l]
@@ -75,10 +75,10 @@ func (h *History) SetGraph(g *topology.Graph, router *routes.Router, moved []sch
 		}
 	}
 	for _, j := range h.jobs.all() {
-		j.place(g)
+		j.Place(g)
 	}
-	for i := range h.failures {
-		h.failures[i].place(g)
+	for i := range h.Failures {
+		h.Failures[i].Place(g)
 	}
 }
 
@@ -87,15 +87,20 @@ func (h *History) SetGraph(g *topology.Graph, router *routes.Router, moved []sch
 func (h *History) Learn(r *schema.IntervalResult, rateOf func(schema.LinkID) float64) {
 	h.interval++
 	last := h.tick(r.Snapshot.Interval)
-	h.memory.follow(last, h.clock.now, r.Snapshot, h.capacity)
-	for i := range r.Jobs {
-		h.jobs.upsert(h.graph, r.Jobs[i])
-	}
-	h.jobs.forget((h.clock.now-int64(h.trafficLength()))*h.clock.duration, h.limits.Jobs)
-	h.takeFailures(r.Failures)
+	h.memory.follow(last, h.Clock.Now, r.Snapshot, h.capacity)
+	h.AddJobs(r.Jobs)
+	h.jobs.forget((h.Clock.Now-int64(h.TrafficLength()))*h.Clock.Duration, h.Limits.Jobs)
+	h.AddFailures(r.Failures)
 	h.takeTraffic(r.Traffic)
 	if rateOf != nil && !h.graph.Duplex() {
 		h.deriveTraffic(r.Snapshot.Interval, rateOf)
+	}
+}
+
+// AddJobs adds or updates jobs. Pending jobs are ignored.
+func (h *History) AddJobs(jobs []schema.Job) {
+	for i := range jobs {
+		h.jobs.upsert(h.graph, jobs[i])
 	}
 }
 
@@ -104,27 +109,27 @@ func (h *History) capacity(link int) float64 { return h.graph.Capacity(schema.Li
 // tick advances the clock to an interval and returns the previous slot. If the length of intervals changes,
 // everything remembered by slot is dropped.
 func (h *History) tick(in schema.Interval) (last int64) {
-	if h.clock.duration != in.DurationNanos {
-		h.clock = clock{duration: in.DurationNanos}
-		h.clock.now = h.clock.slotOf(in.StartNanos)
-		h.clock.first = h.clock.now
+	if h.Clock.Duration != in.DurationNanos {
+		h.Clock = Clock{Duration: in.DurationNanos}
+		h.Clock.Now = h.Clock.SlotOf(in.StartNanos)
+		h.Clock.First = h.Clock.Now
 		h.memory = h.newMemory()
 		for _, j := range h.jobs.all() {
-			j.traffic = nil
+			j.Traffic = nil
 		}
-		return h.clock.now - 1
+		return h.Clock.Now - 1
 	}
-	last = h.clock.now
-	h.clock.now = max(last, h.clock.slotOf(in.StartNanos))
+	last = h.Clock.Now
+	h.Clock.Now = max(last, h.Clock.SlotOf(in.StartNanos))
 	return last
 }
 
 // Running lists the jobs with nodes in the fabric that run in the interval, by id and start. The list is valid until the next call.
 func (h *History) Running() []*Job {
-	from, to := h.clock.now*h.clock.duration, (h.clock.now+1)*h.clock.duration
+	from, to := h.Clock.Now*h.Clock.Duration, (h.Clock.Now+1)*h.Clock.Duration
 	h.running = h.running[:0]
 	for _, j := range h.jobs.all() {
-		if int64(j.Start) < to && (j.End == 0 || int64(j.End) > from) && len(j.devices) > 0 {
+		if int64(j.Start) < to && (j.End == 0 || int64(j.End) > from) && len(j.Devices) > 0 {
 			h.running = append(h.running, j)
 		}
 	}
@@ -137,12 +142,18 @@ func (h *History) Jobs() []*Job { return h.jobs.all() }
 // RoutesOf returns the routes of a job's traffic.
 func (h *History) RoutesOf(j *Job) *routes.Set {
 	if j.routes == nil {
-		j.routes = h.router.Of(j.devices)
+		j.routes = h.router.Of(j.Devices)
 	}
 	return j.routes
 }
 
 // Fill returns a snapshot whose lost readings are filled.
 func (h *History) Fill(snap *schema.Snapshot) *schema.Snapshot {
-	return h.gaps.fill(snap, &h.memory, h.clock.now, h.capacity)
+	return h.gaps.fill(snap, &h.memory, h.Clock.Now, h.capacity)
 }
+
+// levelsOf returns what is remembered of a metric by link: a stall, or BandwidthUsed; nil if it was never measured.
+func (h *History) LevelsOf(metric schema.Metric) *levels { return h.memory.metrics[metric] }
+
+// track returns what is remembered of a metric by link, from now on if it is not yet.
+func (h *History) Track(metric schema.Metric) *levels { return h.memory.of(metric) }

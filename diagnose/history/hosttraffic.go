@@ -1,4 +1,4 @@
-package diagnose
+package history
 
 import (
 	"github.com/giverny/giverny/schema"
@@ -14,7 +14,7 @@ func (h *History) deriveTraffic(interval schema.Interval, rateOf func(schema.Lin
 	for _, j := range h.Running() {
 		in, out = in[:0], out[:0]
 		whole, inWhole, outWhole := 0, 0., 0. // hosts of which all links were read
-		for _, d := range j.devices {
+		for _, d := range j.Devices {
 			a, b, read := h.hostRates(rateOf, d)
 			if read > 0 {
 				in, out = append(in, a*seconds), append(out, b*seconds)
@@ -23,29 +23,32 @@ func (h *History) deriveTraffic(interval schema.Interval, rateOf func(schema.Lin
 				whole, inWhole, outWhole = whole+1, inWhole+a*seconds, outWhole+b*seconds
 			}
 		}
-		if 2*len(in) <= len(j.devices) {
+		if 2*len(in) <= len(j.Devices) {
 			continue // most hosts did not report
 		}
-		t := h.trafficOf(j)
-		t.derive(rdmaRead, h.clock.now, sumOf(in))
-		t.derive(rdmaWrite, h.clock.now, sumOf(out))
-		if float64(whole) >= mostHosts*float64(len(j.devices)) { // of a large job some reading is always missing
+		t := h.TrafficOf(j)
+		t.derive(RDMARead, h.Clock.Now, SumOf(in))
+		t.derive(RDMAWrite, h.Clock.Now, SumOf(out))
+		if float64(whole) >= mostHosts*float64(len(j.Devices)) { // of a large job some reading is always missing
 			came, left := crossed(inWhole, outWhole)
-			t.exceed(read, h.clock.now, came, rdmaRead)
-			t.exceed(write, h.clock.now, left, rdmaWrite)
+			t.exceed(Read, h.Clock.Now, came, RDMARead)
+			t.exceed(Write, h.Clock.Now, left, RDMAWrite)
 		}
 		if len(in) > 1 {
-			exchange, sink := cuts(in, out)
-			t.set(allToAll, h.clock.now, exchange)
-			t.set(manyToOne, h.clock.now, sink)
+			exchange, sink := Cuts(in, out)
+			t.Set(allToAll, h.Clock.Now, exchange)
+			t.Set(manyToOne, h.Clock.Now, sink)
 		}
 	}
 }
 
+// mostHosts is the share of a job's hosts of which all links must be read to derive what left and entered the job.
+const mostHosts = .9
+
 // derive sets a feature of which the traffic table has no values.
-func (t *traffic) derive(f feature, slot int64, bytes float64) {
-	if !t.listed[f] {
-		t.set(f, slot, bytes)
+func (t *Traffic) derive(f Feature, slot int64, bytes float64) {
+	if !t.Listed[f] {
+		t.Set(f, slot, bytes)
 	}
 }
 
@@ -54,10 +57,10 @@ const alike = .5
 
 // exceed is derive for what is with others than the job's nodes. The table may count it as RDMA: a file system on the same fabric is
 // read so.
-func (t *traffic) exceed(f feature, slot int64, bytes float64, as feature) {
-	files, counted := t.at(f, slot), t.at(as, slot)
-	if !t.listed[f] || !isMissing(files) && bytes > float64(files) && !isMissing(counted) && float64(counted) >= alike*bytes {
-		t.set(f, slot, bytes)
+func (t *Traffic) exceed(f Feature, slot int64, bytes float64, as Feature) {
+	files, counted := t.At(f, slot), t.At(as, slot)
+	if !t.Listed[f] || !IsMissing(files) && bytes > float64(files) && !IsMissing(counted) && float64(counted) >= alike*bytes {
+		t.Set(f, slot, bytes)
 	}
 }
 
@@ -102,9 +105,9 @@ func (h *History) hostRates(rateOf func(schema.LinkID) float64, d topology.Devic
 // sends (Monet, section 7, compares the two parts of bisection cuts). The exchange is the least that both
 // parts can have sent each other, over cuts into halves, evens and odds, and alternate quarters. The sink is
 // the most that one node receives beyond what it sends, limited to what the others send beyond what they receive.
-func cuts(in, out []float64) (exchange, sink float64) {
+func Cuts(in, out []float64) (exchange, sink float64) {
 	n := len(in)
-	allIn, allOut := sumOf(in), sumOf(out)
+	allIn, allOut := SumOf(in), SumOf(out)
 	exchange = min(allIn, allOut)
 	for _, isLeft := range [...]func(i int) bool{
 		func(i int) bool { return i < n/2 },
@@ -130,7 +133,7 @@ func cuts(in, out []float64) (exchange, sink float64) {
 	return max(0, exchange), max(0, sink)
 }
 
-func sumOf(values []float64) (sum float64) {
+func SumOf(values []float64) (sum float64) {
 	for _, v := range values {
 		sum += v
 	}
