@@ -145,7 +145,7 @@ func TestPortToAStorageNode(t *testing.T) {
 		t.Error("no job runs at the root's host")
 	}
 	_, host := g.Ends(port)
-	if s.work.tenants[host] = []*job{{Job: &history.Job{}}}; s.endsAtNoJob(rc) {
+	if s.tenants[host] = []*job{{Job: &history.Job{}}}; s.endsAtNoJob(rc) {
 		t.Error("a job runs there")
 	}
 	if rc.back.Link = roottest.Link(t, g, "leaf0>spine0"); s.endsAtNoJob(rc) {
@@ -156,7 +156,7 @@ func TestPortToAStorageNode(t *testing.T) {
 // TestBeforeAJobBegan: a job's traffic before an onset is a mean over the slots in which it ran, given with the share of these
 // slots.
 func TestBeforeAJobBegan(t *testing.T) {
-	s := &Stage{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 10, Now: 9})}
+	s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 10, Now: 9})}}
 	j := &job{Job: &history.Job{Job: schema.Job{Start: 50}, Traffic: history.NewTraffic(20, 9)}}
 	for slot := int64(5); slot < 9; slot++ {
 		j.Traffic.Set(history.RDMAWrite, slot, 8)

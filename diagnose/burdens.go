@@ -22,7 +22,7 @@ func (s *Stage) burdens(rc *regionCase, p *root.Pressure) {
 		sum, grown, before = sum+c.burden, grown+c.growth, before+past
 	}
 	carried, added := s.carriedOn(p, rc.region.Links)
-	if !s.work.comparable {
+	if !s.comparable {
 		carried, added = 0, 0
 	}
 	interval := float64(s.history.Clock.Duration) / 1e9
@@ -53,15 +53,15 @@ const leastCompared = .2
 // compare checks that the running jobs' traffic explains enough of the fabric's load.
 func (s *Stage) compare(p *root.Pressure) {
 	explained, carried := 0., 0.
-	for _, j := range s.work.running {
+	for _, j := range s.running {
 		all, _ := s.lately(j)
 		explained += all * s.routesOf(j).Total
 	}
 	for l := range schema.LinkID(s.graph.NumLinks()) {
 		carried += p.Carries(l)
 	}
-	s.work.loads = carried > 0
-	s.work.comparable = explained >= leastCompared*carried*float64(s.history.Clock.Duration)/1e9
+	s.loads = carried > 0
+	s.comparable = explained >= leastCompared*carried*float64(s.history.Clock.Duration)/1e9
 }
 
 // carriedOn sums the load of links and its increase since the onset, bytes/s; 0 if unknown.
@@ -142,7 +142,7 @@ const newJobs = .25
 // newJobsLoad reports whether jobs that began with a region of a grid carry much of its load. Total load does not show that: a link
 // that was already full carries no more than before, whatever they displace.
 func (s *Stage) newJobsLoad(rc *regionCase) bool {
-	if !s.graph.Duplex() || !s.work.comparable {
+	if !s.graph.Duplex() || !s.comparable {
 		return false
 	}
 	share := 0.

@@ -72,9 +72,9 @@ type suspect struct {
 // crossing finds the regions that the traffic of each running job can cross: one pass over the routes of a
 // job for all regions together.
 func (s *Stage) crossing(cases []regionCase) {
-	w := &s.work
+	w := &s.memberships
 	w.index(cases)
-	for _, j := range w.running {
+	for _, j := range s.running {
 		if len(j.Devices) == 0 {
 			continue
 		}
@@ -105,13 +105,13 @@ func (s *Stage) crossing(cases []regionCase) {
 // near adds the jobs within cfg.Hops that do not cross the region, and the distance of those that do.
 func (s *Stage) near(rc *regionCase) {
 	s.reach.from(rc.region.Links, s.cfg.Hops)
-	s.work.round++
-	s.work.around = s.work.around[:0]
+	s.scratch.round++
+	s.scratch.around = s.scratch.around[:0]
 	for _, d := range s.reach.queue { // nearest first
-		for _, j := range s.work.tenants[d] {
-			if j.round != s.work.round {
-				j.round, j.hops = s.work.round, s.reach.at[d].hops
-				s.work.around = append(s.work.around, j)
+		for _, j := range s.tenants[d] {
+			if j.round != s.scratch.round {
+				j.round, j.hops = s.scratch.round, s.reach.at[d].hops
+				s.scratch.around = append(s.scratch.around, j)
 			}
 		}
 	}
@@ -119,23 +119,23 @@ func (s *Stage) near(rc *regionCase) {
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
 		c.root = rc.back.Kind != "" && s.isAt(c.job, rc.back.Link)
-		if c.job.round == s.work.round {
+		if c.job.round == s.scratch.round {
 			c.hops = int(c.job.hops)
 			c.job.round = 0
 		}
 	}
-	for _, j := range s.work.nearest() {
+	for _, j := range s.nearest() {
 		rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.Kind != "" && s.isAt(j, rc.back.Link)})
 	}
-	for _, j := range s.work.readers {
-		if j.round != s.work.round && !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == j }) {
+	for _, j := range s.readers {
+		if j.round != s.scratch.round && !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == j }) {
 			rc.jobs = append(rc.jobs, suspect{job: j, hops: -1})
 		}
 	}
 	slices.SortFunc(rc.jobs[crossing:], func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.job.order, b.job.order))
 	})
-	s.work.dropFarthest(rc)
+	s.dropFarthest(rc)
 }
 
 // maxReaders bounds the jobs that are candidates wherever they run, because of their file traffic.
@@ -144,14 +144,14 @@ const maxReaders = 3
 // findReaders lists the jobs whose file traffic is an outlier in the whole fabric: the path to the storage
 // nodes may exceed any number of hops.
 func (s *Stage) findReaders() {
-	w := &s.work
-	w.readers, w.values = w.readers[:0], w.values[:0]
+	w := &s.interval
+	w.readers, w.scratch.values = w.readers[:0], w.scratch.values[:0]
 	for _, j := range w.running {
 		_, files := s.lately(j)
-		w.values = append(w.values, files)
+		w.scratch.values = append(w.scratch.values, files)
 		j.files = files
 	}
-	usual := spreadOf(w.values, leastScale)
+	usual := spreadOf(w.scratch.values, leastScale)
 	for _, j := range w.running {
 		if j.files > 0 && usual.deviations(j.files) > s.cfg.Deviations {
 			w.readers = append(w.readers, j)
@@ -174,10 +174,10 @@ func (s *Stage) isAt(j *job, l schema.LinkID) bool {
 const maxSuspects = 32
 
 // nearest returns the maxSuspects nearest jobs around a region that do not cross it, nearest first.
-func (w *work) nearest() []*job {
-	near := w.near[:0]
-	for _, j := range w.around {
-		if j.round != w.round {
+func (w *interval) nearest() []*job {
+	near := w.scratch.nearby[:0]
+	for _, j := range w.scratch.around {
+		if j.round != w.scratch.round {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(near, j, func(a, b *job) int { return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.order, b.order)) })
@@ -186,11 +186,11 @@ func (w *work) nearest() []*job {
 		}
 		near = slices.Insert(near[:min(len(near), maxSuspects-1)], at, j)
 	}
-	w.near = near
+	w.scratch.nearby = near
 	return near
 }
 
-func (w *work) dropFarthest(rc *regionCase) {
+func (w *interval) dropFarthest(rc *regionCase) {
 	if len(rc.jobs) <= maxSuspects {
 		return
 	}
@@ -202,9 +202,9 @@ func (w *work) dropFarthest(rc *regionCase) {
 
 // measure fills in the A table's numbers: maxima, outliers and evidence.
 func (s *Stage) measure(rc *regionCase, p *root.Pressure) {
-	w := &s.work
-	w.correlator.SetLags(s.cfg.MaxLag)
-	w.correlator.SetStall(rc.stall)
+	w := &s.interval
+	w.scratch.correlator.SetLags(s.cfg.MaxLag)
+	w.scratch.correlator.SetStall(rc.stall)
 	var usual [history.NumMeasured]spread
 	for f := range history.NumMeasured {
 		usual[f] = s.usual(rc, f)
@@ -223,13 +223,13 @@ func (s *Stage) measure(rc *regionCase, p *root.Pressure) {
 // usual returns the spread of a feature's maxima over the jobs of the A table or, if these are few, over all
 // running jobs.
 func (s *Stage) usual(rc *regionCase, f history.Feature) spread {
-	values := s.work.values[:0]
+	values := s.scratch.values[:0]
 	for i := range rc.jobs {
 		if v, known := s.maximum(rc.jobs[i].job, f); known {
 			values = append(values, v)
 		}
 	}
-	s.work.values = values
+	s.scratch.values = values
 	if len(values) < fewJobs {
 		return s.usualOfAll(f)
 	}
@@ -238,15 +238,15 @@ func (s *Stage) usual(rc *regionCase, f history.Feature) spread {
 
 // usualOfAll is the same over all running jobs, computed once per interval.
 func (s *Stage) usualOfAll(f history.Feature) spread {
-	w := &s.work
+	w := &s.interval
 	if of := &w.usual[f]; !of.known {
-		values := w.values[:0]
+		values := w.scratch.values[:0]
 		for _, j := range w.running {
 			if v, known := s.maximum(j, f); known {
 				values = append(values, v)
 			}
 		}
-		w.values, *of = values, usualSpread{true, spreadOf(values, leastScale)}
+		w.scratch.values, *of = values, usualSpread{true, spreadOf(values, leastScale)}
 	}
 	return w.usual[f].spread
 }
@@ -304,12 +304,12 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[history.NumMeasured]
 		}
 		c.known = true
 		x := s.laggedOf(c.job, f)
-		e := evidence{Result: s.work.correlator.Correlate(&x.Series), started: c.started}
+		e := evidence{Result: s.scratch.correlator.Correlate(&x.Series), started: c.started}
 		onset := -1
 		if rc.onset >= 0 {
 			onset = len(x.Raw) - len(rc.stall) + rc.onset
 		}
-		e.rise = s.work.riseAt(x, onset, .02*usual[f].median)
+		e.rise = s.riseAt(x, onset, .02*usual[f].median)
 		devs := usual[f].deviations(value)
 		strength := e.strength() + outlying(devs)
 		if f >= history.RDMARead {
@@ -321,7 +321,7 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[history.NumMeasured]
 		}
 	}
 	if best > 0 {
-		s.work.correlator.Assess(&s.laggedOf(c.job, c.feature).Series, &c.Result)
+		s.scratch.correlator.Assess(&s.laggedOf(c.job, c.feature).Series, &c.Result)
 	}
 	_, reads := s.maximum(c.job, history.Read)
 	_, writes := s.maximum(c.job, history.Write)
@@ -353,15 +353,15 @@ func outlying(devs float64) float64 {
 // laggedOf returns a job's feature by slot, computed once per interval. Slots before the job began count as 0, not as
 // missing.
 func (s *Stage) laggedOf(j *job, f history.Feature) *lagged {
-	w := &s.work
+	w := &s.interval
 	if j.lagged[f] != nil {
 		return j.lagged[f]
 	}
-	if w.laggedUsed == len(w.lagged) {
-		w.lagged = append(w.lagged, new(lagged))
+	if w.scratch.laggedUsed == len(w.scratch.lagged) {
+		w.scratch.lagged = append(w.scratch.lagged, new(lagged))
 	}
-	x := w.lagged[w.laggedUsed]
-	w.laggedUsed++
+	x := w.scratch.lagged[w.scratch.laggedUsed]
+	w.scratch.laggedUsed++
 	j.lagged[f] = x
 	x.Raw = x.Raw[:0]
 	length := min(int64(s.history.TrafficLength()), s.history.Clock.Now-s.history.Clock.First+1)

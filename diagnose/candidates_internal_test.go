@@ -14,7 +14,7 @@ import (
 // TestWhatFoundARegionDidNotCauseIt: a job that began or a link that failed after a region did not cause it, unless the region
 // stalls far more since, or the clocks may be off. A region older than what is remembered was there before either.
 func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
-	s := &Stage{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: 100})}
+	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: 100})}}
 	rc := &regionCase{stall: make([]float64, 30), onset: 19} // began in slot 90
 	level := func(from int, stall float64) {
 		for i := from; i < len(rc.stall); i++ {

@@ -12,8 +12,8 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	if len(r.Regions) == 0 {
 		return nil
 	}
-	cases := s.work.cases[:0]
-	defer func() { s.work.cases = cases }()
+	cases := s.scratch.cases[:0]
+	defer func() { s.scratch.cases = cases }()
 	snap := s.history.Fill(r.Snapshot)
 	for i := range r.Regions {
 		if region := &r.Regions[i]; region.Severity >= schema.Low && len(region.Links) > 0 && int(region.Links[len(region.Links)-1]) < s.graph.NumLinks() {
@@ -28,7 +28,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.findReaders()
 	s.crossing(cases)
 	out := make([]schema.Diagnosis, len(cases))
-	p := s.work.finder.On(snap)
+	p := s.finder.On(snap)
 	p.Remember(&s.floor)
 	s.compare(p)
 	s.history.FindSilent()
@@ -58,7 +58,7 @@ func (s *Stage) examine(rc *regionCase, p *root.Pressure, snap *schema.Snapshot)
 	p.Flat = func(l schema.LinkID) bool { return s.isFlat(rc, l) }
 	p.Before = s.usedBefore(rc)
 	rc.back = p.Follow(rc.region, rc.weight)
-	if rc.fullest, rc.carries, rc.more = p.LoadAt(&rc.back, rc.region.Links); !s.work.loads {
+	if rc.fullest, rc.carries, rc.more = p.LoadAt(&rc.back, rc.region.Links); !s.loads {
 		rc.carries = s.assumedLoad(rc)
 	}
 	s.near(rc)
@@ -77,9 +77,9 @@ func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 	s.findSenders(rc)
 	s.drain(rc, q)
 	isSteady := rc.load < root.SteadyLoad
-	rc.neck = s.work.finder.Neck(p, rc.region.Links, s.work.senders, &rc.drain, isSteady)
+	rc.neck = s.finder.Neck(p, rc.region.Links, s.senders, &rc.drain, isSteady)
 	rc.full = q.FullLink(rc.region.Links, &rc.neck, &rc.drain)
-	rc.endings = s.work.finder.Endings(q, &rc.drain)
+	rc.endings = s.finder.Endings(q, &rc.drain)
 	if s.findArriving(rc, q); isSteady && rc.endsAtSlowLink() {
 		rc.neck = rc.endings.Neck()
 	}
@@ -91,9 +91,9 @@ func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
 // drain finds the switch that a region's traffic converges on, and whose nodes send it.
 func (s *Stage) drain(rc *regionCase, p *root.Pressure) {
 	from := -1
-	rc.drain, from = s.work.finder.Drain(p, rc.region.Links, s.work.senders, s.history.UseRound())
+	rc.drain, from = s.finder.Drain(p, rc.region.Links, s.senders, s.history.UseRound())
 	if rc.sender = nil; from >= 0 {
-		rc.sender = s.work.sending[from]
+		rc.sender = s.sending[from]
 	}
 }
 

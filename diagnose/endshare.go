@@ -26,7 +26,7 @@ func (s *Stage) endsBeside(rc *regionCase, j *job) bool {
 	if !known || s.router.Grid == nil {
 		return false
 	}
-	return len(s.work.tenants[end]) == 0 || !s.hasBeside(j, end)
+	return len(s.tenants[end]) == 0 || !s.hasBeside(j, end)
 }
 
 const (
@@ -51,7 +51,7 @@ func (s *Stage) starves(rc *regionCase, p *root.Pressure) (most float64) {
 		return 0
 	}
 	little := max(0, min(1, (grownMuch-doublings(rc.arrives))/(grownMuch-grownLittle)))
-	for _, j := range s.work.tenants[end] {
+	for _, j := range s.tenants[end] {
 		all, _ := s.lately(j)
 		was, _ := s.earlier(rc, j)
 		share := s.brings(rc, j, (all-was*j.was.ran)*1e9/float64(s.history.Clock.Duration))

@@ -39,8 +39,8 @@ type lagged struct {
 }
 
 // changeAt returns the change of a series at an onset.
-func (w *work) changeAt(x []float64, onset int) change {
-	before, after := w.before[:0], w.after[:0]
+func (w *interval) changeAt(x []float64, onset int) change {
+	before, after := w.scratch.before[:0], w.scratch.after[:0]
 	for i := max(0, onset-settle-baseline); i < onset-settle; i++ {
 		if !math.IsNaN(x[i]) {
 			before = append(before, x[i])
@@ -51,7 +51,7 @@ func (w *work) changeAt(x []float64, onset int) change {
 			after = append(after, x[i])
 		}
 	}
-	w.before, w.after = before, after
+	w.scratch.before, w.scratch.after = before, after
 	if len(before) == 0 || len(after) == 0 {
 		return change{onset: onset}
 	}
@@ -60,7 +60,7 @@ func (w *work) changeAt(x []float64, onset int) change {
 
 // riseAt is how far a series rises at an onset (an index) above its usual values, on a log scale: 0 up to 2
 // deviations, 1 from 20. floor is added to the deviation.
-func (w *work) riseAt(x *lagged, onset int, floor float64) float64 {
+func (w *interval) riseAt(x *lagged, onset int, floor float64) float64 {
 	if onset < 0 || onset >= len(x.Raw) {
 		return 0
 	}

@@ -64,7 +64,7 @@ func TestOnset(t *testing.T) {
 }
 
 func TestRise(t *testing.T) {
-	var w work
+	var w interval
 	level := func(n int, v float64) []float64 { return slices.Repeat([]float64{v}, n) }
 	calm := func(n int) []float64 { return level(n, 1) }
 	if r := w.riseAt(laggedOf(append(calm(20), 50, 50, 50)), 20, 0); r != 1 {

@@ -37,7 +37,7 @@ func TestInsideTakesTheVerdictAround(t *testing.T) {
 			{region: &schema.Region{Metric: schema.CreditStall, Severity: c.severity, Links: c.around}, total: 1, weight: make([]float64, len(c.around)), waits: make([]float64, len(c.around)),
 				verdict: verdict{class: c.class}, drain: root.Drain{Device: drained, Fit: 1}},
 		}
-		s.work.index(cases)
+		s.memberships.index(cases)
 		got := s.inside(&cases[0], verdict{class: schema.CauseIntraApplication, accused: 1}, cases)
 		if got.class != c.want {
 			t.Errorf("%s: %v, want %v", name, got.class, c.want)
@@ -52,7 +52,7 @@ func TestInsideTakesTheVerdictAround(t *testing.T) {
 // stall inside switches and one of stalled links on the same ground, each of six switches.
 func BenchmarkInside(b *testing.B) {
 	s, cases := manyRegions(b)
-	s.work.index(cases)
+	s.memberships.index(cases)
 	b.ReportAllocs()
 	for b.Loop() {
 		for i := range cases {
@@ -123,7 +123,7 @@ func TestAroundAgreesWithPairs(t *testing.T) {
 			n := len(region.Links)
 			cases = append(cases, regionCase{region: region, weight: make([]float64, n), waits: make([]float64, n), total: rng.Float64()})
 		}
-		s.work.index(cases)
+		s.memberships.index(cases)
 		for i := range cases {
 			var want *regionCase
 			for j := range cases {

@@ -54,7 +54,7 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 		return because
 	}
 	if !s.stands(h) {
-		delete(s.kept, d.Region)
+		delete(s.given.kept, d.Region)
 		return because
 	}
 	s.restore(d, h)
@@ -66,10 +66,10 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 
 // keep remembers the verdict on a region, and the slot of its onset.
 func (s *Stage) keep(rc *regionCase, because string, d *schema.Diagnosis, began int64) {
-	if s.kept == nil {
-		s.kept = map[uint64]*kept{}
+	if s.given.kept == nil {
+		s.given.kept = map[uint64]*kept{}
 	}
-	s.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because,
+	s.given.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because,
 		seen: s.history.Clock.Now, began: began, slower: rc.partSlower()}
 }
 
@@ -100,11 +100,11 @@ func (s *Stage) outlasts(rc *regionCase, h *kept) bool {
 // keptFor is the kept verdict on a region; on one without, that on the last other region, if it was there within a pause, whose root is
 // a link of this one, or is this one's: a region whose links change much has a new number.
 func (s *Stage) keptFor(d *schema.Diagnosis) *kept {
-	h := s.kept[d.Region]
+	h := s.given.kept[d.Region]
 	if h != nil {
 		return h
 	}
-	for _, o := range s.kept {
+	for _, o := range s.given.kept {
 		if o.root == nil || s.history.Clock.Now-o.seen > longPause {
 			continue
 		}
@@ -117,7 +117,7 @@ func (s *Stage) keptFor(d *schema.Diagnosis) *kept {
 		return nil
 	}
 	same := *h
-	s.kept[d.Region] = &same
+	s.given.kept[d.Region] = &same
 	return &same
 }
 
@@ -185,7 +185,7 @@ func (h *kept) agrees(d *schema.Diagnosis) bool {
 // stands reports whether what a verdict blames is still there: its jobs run, and no failed part came back.
 func (s *Stage) stands(h *kept) bool {
 	for _, a := range h.jobs {
-		if !slices.ContainsFunc(s.work.running, func(j *job) bool {
+		if !slices.ContainsFunc(s.running, func(j *job) bool {
 			return j.ID == a.JobID && j.Start <= h.time+schema.Instant(s.history.Clock.Duration)
 		}) {
 			return false
@@ -211,5 +211,5 @@ func (s *Stage) cameBack(was schema.NearFailure, h *kept) bool {
 
 // forgetKept drops the verdicts on regions that have been gone for a window.
 func (s *Stage) forgetKept() {
-	maps.DeleteFunc(s.kept, func(_ uint64, h *kept) bool { return s.history.Clock.Now-h.seen > int64(s.cfg.Window) })
+	maps.DeleteFunc(s.given.kept, func(_ uint64, h *kept) bool { return s.history.Clock.Now-h.seen > int64(s.cfg.Window) })
 }

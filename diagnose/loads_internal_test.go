@@ -44,9 +44,9 @@ func TestAJobLoadsItsGround(t *testing.T) {
 			}
 			slices.Sort(links)
 			for i, d := range own.Devices {
-				u.stage.work.tenants[d] = []*job{own}
+				u.stage.tenants[d] = []*job{own}
 				if c.tenant && i%2 == 1 {
-					u.stage.work.tenants[d] = []*job{own, other}
+					u.stage.tenants[d] = []*job{own, other}
 				}
 			}
 			rc := &regionCase{region: &schema.Region{Links: links}, load: c.load}

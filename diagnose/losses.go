@@ -33,11 +33,11 @@ func (s *Stage) lostBy(rc *regionCase, j *job) float64 {
 
 // lossSince is the same since a slot. The interval of the onset itself is mixed, and is used only if it is the last.
 func (s *Stage) lossSince(j *job, onset int64) float64 {
-	w, from, to := &s.work, max(s.history.Clock.First, s.history.Clock.Now-int64(s.history.TrafficLength())+1), onset-settle
+	w, from, to := &s.interval, max(s.history.Clock.First, s.history.Clock.Now-int64(s.history.TrafficLength())+1), onset-settle
 	main := j.Traffic.Main(from, to)
-	w.before = j.Traffic.MovedIn(w.before[:0], main, from, to)
-	w.after = j.Traffic.MovedIn(w.after[:0], main, min(onset+1, s.history.Clock.Now), s.history.Clock.Now)
-	before, after := w.before, w.after
+	w.scratch.before = j.Traffic.MovedIn(w.scratch.before[:0], main, from, to)
+	w.scratch.after = j.Traffic.MovedIn(w.scratch.after[:0], main, min(onset+1, s.history.Clock.Now), s.history.Clock.Now)
+	before, after := w.scratch.before, w.scratch.after
 	if len(before) < leastUsual || len(after) == 0 {
 		return 0
 	}

@@ -35,7 +35,7 @@ func TestLossSinceAnOnset(t *testing.T) {
 		{"rows that lack what it moves most", append(steady, math.NaN(), 10, math.NaN()), 0},
 		{"it moved nothing before", append(repeat(onset+1, 0), repeat(9, 0)...), 0},
 	} {
-		s := &Stage{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: int64(len(c.moved)) - 1})}
+		s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: int64(len(c.moved)) - 1})}}
 		j := &job{Job: &history.Job{}}
 		ring := s.history.TrafficOf(j.Job)
 		for slot, bytes := range c.moved {
@@ -46,7 +46,7 @@ func TestLossSinceAnOnset(t *testing.T) {
 			t.Errorf("%s: %.2f, want %.2f", c.name, got, c.want)
 		}
 	}
-	s := &Stage{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: 6})}
+	s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: 6})}}
 	j := &job{Job: &history.Job{}}
 	ring := s.history.TrafficOf(j.Job)
 	for slot, bytes := range []float64{10, 10, 10, 10, 2, 2, 2} {

@@ -44,10 +44,10 @@ func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink f
 	if rc.onset < 0 {
 		return host, link
 	}
-	m := s.means[rc.region.ID]
+	m := s.given.means[rc.region.ID]
 	if m == nil || s.history.Clock.Now-m.seen > meanIntervals {
 		m = &meanScores{jobs: map[string]float64{}}
-		s.means[rc.region.ID] = m
+		s.given.means[rc.region.ID] = m
 	}
 	m.intervals, m.seen = min(meanIntervals, m.intervals+1), s.history.Clock.Now
 	m.smoothJobs(rc)
@@ -66,7 +66,7 @@ func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink f
 
 // meanPart returns the mean part of jobs other than an accused one in a region, updated with an interval's.
 func (s *Stage) meanPart(rc *regionCase, accused *job, part float64) float64 {
-	m := s.means[rc.region.ID]
+	m := s.given.means[rc.region.ID]
 	if m == nil || rc.onset < 0 {
 		return part
 	}
@@ -81,7 +81,7 @@ func (s *Stage) meanPart(rc *regionCase, accused *job, part float64) float64 {
 // recallSlowLink restores the last link that had lost rate as the neck of a region that shows none in this interval, but is
 // blamed on one by the mean.
 func (s *Stage) recallSlowLink(rc *regionCase) {
-	if m := s.means[rc.region.ID]; m != nil && m.neck.Slower && math.IsInf(s.slowLinkScore(rc), -1) {
+	if m := s.given.means[rc.region.ID]; m != nil && m.neck.Slower && math.IsInf(s.slowLinkScore(rc), -1) {
 		rc.neck = m.neck
 	}
 }
@@ -120,5 +120,5 @@ func (m *meanScores) smoothFailures(rc *regionCase) {
 
 // forgetMeans drops the means of regions that are gone.
 func (s *Stage) forgetMeans() {
-	maps.DeleteFunc(s.means, func(_ uint64, m *meanScores) bool { return s.history.Clock.Now-m.seen > meanIntervals })
+	maps.DeleteFunc(s.given.means, func(_ uint64, m *meanScores) bool { return s.history.Clock.Now-m.seen > meanIntervals })
 }

@@ -22,7 +22,7 @@ func TestMovedLoad(t *testing.T) {
 		}
 		return 20
 	}
-	s := &Stage{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9})}
+	s := &Stage{interval: interval{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9})}}
 	s.history.Track(schema.BandwidthUsed)
 	for _, c := range []struct {
 		full, waits string // a link that waits for the full one
@@ -50,7 +50,7 @@ func TestMovedLoadFromAHopAway(t *testing.T) {
 	g := roottest.Graph(t, "fattree:k=4")
 	lost := roottest.Link(t, g, "agg3-1>leaf3-0")
 	for full, want := range map[string]bool{"core0>agg3-0": true, "core0>agg1-0": false, "agg3-0>core0": false, "core2>agg3-1": false} {
-		s := &Stage{graph: g, history: remembersAt(g, history.Clock{})}
+		s := &Stage{interval: interval{graph: g, history: remembersAt(g, history.Clock{})}}
 		rc := &regionCase{fullest: roottest.Link(t, g, full), region: &schema.Region{}}
 		if got := s.takesOver(rc, lost); got != want {
 			t.Errorf("%s takes over %v, want %v", full, got, want)
@@ -65,7 +65,7 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	full, lost := roottest.Link(t, g, "spine1>leaf3"), roottest.Link(t, g, "spine0>leaf3")
 	p, _ := readings(t, g, nil, map[string]float64{"spine1>leaf3": 100, "spine0>leaf3": 0})
 	p.Before = func(schema.LinkID) float64 { return -1 }
-	s := &Stage{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9, Now: 6})}
+	s := &Stage{interval: interval{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9, Now: 6})}}
 	use := s.history.Track(schema.BandwidthUsed)
 	for slot := range int64(5) {
 		use.Row(slot)[full], use.Row(slot)[lost] = 40*history.LevelsPerPercent, 30*history.LevelsPerPercent
@@ -127,7 +127,7 @@ func TestMovedRoundARing(t *testing.T) {
 			}
 			return 0
 		}
-		s := &Stage{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9})}
+		s := &Stage{interval: interval{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9})}}
 		rc := &regionCase{fullest: region[0], region: &schema.Region{Links: region}}
 		f := &history.PlacedFailure{Failure: schema.Failure{Kind: c.kind}, Links: []schema.LinkID{lost}}
 		if got := s.moved(rc, f, p); math.Abs(got-c.want) > 1e-9 {

@@ -118,7 +118,7 @@ func (s *Stage) fitFailures(rc *regionCase, p *root.Pressure) {
 			dead = append(dead, f.Links...)
 		}
 	}
-	for i, share := range s.work.finder.Shares(p, failed, dead, s.work.senders) {
+	for i, share := range s.finder.Shares(p, failed, dead, s.senders) {
 		tried[i].share = share
 	}
 }
@@ -187,6 +187,6 @@ func (s *Stage) findRestored(rc *regionCase) {
 		f := &rc.failures[i]
 		at, came := back[f.Part()]
 		f.restored = f.Broke() && came && at >= f.Time
-		f.over = f.restored && s.graph.Duplex() && !s.work.loads
+		f.over = f.restored && s.graph.Duplex() && !s.loads
 	}
 }

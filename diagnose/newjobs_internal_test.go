@@ -12,7 +12,7 @@ import (
 func TestJobsThatBeganAreLoad(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage
-	s.work.comparable = true
+	s.comparable = true
 	for name, c := range map[string]struct {
 		jobs []suspect
 		load bool
@@ -30,7 +30,7 @@ func TestJobsThatBeganAreLoad(t *testing.T) {
 			t.Errorf("%s: a slow host has a score of %.1f", name, got)
 		}
 	}
-	s.work.comparable = false
+	s.comparable = false
 	if s.newJobsLoad(&regionCase{jobs: []suspect{{evidence: evidence{started: true}, known: true, burden: 1}}}) {
 		t.Error("shares count where traffic of jobs and of links is not measured alike")
 	}

@@ -11,7 +11,7 @@ func (s *Stage) nodesEnd(rc *regionCase, v *verdict) *topology.Device {
 	if !rc.endings.Nodes.Found {
 		return nil
 	}
-	return s.graph.Device(s.work.finder.NodesEnd(func(at topology.DeviceID) bool {
+	return s.graph.Device(s.finder.NodesEnd(func(at topology.DeviceID) bool {
 		for i := range v.accused {
 			if s.receivesAt(&rc.jobs[i], at) {
 				return true
@@ -25,7 +25,7 @@ func (s *Stage) nodesEnd(rc *regionCase, v *verdict) *topology.Device {
 func (s *Stage) receivesAt(c *suspect, at topology.DeviceID) bool {
 	reads, _ := s.maximum(c.job, history.Read)
 	if writes, _ := s.maximum(c.job, history.Write); c.file && writes > reads {
-		return len(s.work.tenants[at]) == 0
+		return len(s.tenants[at]) == 0
 	}
 	return c.job.Has(at)
 }

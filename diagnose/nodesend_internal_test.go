@@ -26,8 +26,8 @@ func TestWhereAJobsTrafficGoes(t *testing.T) {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: []topology.DeviceID{own}, Traffic: history.NewTraffic(20, 9)}}
 		j.Traffic.Set(history.Read, 9, c.reads)
 		j.Traffic.Set(history.Write, 9, c.writes)
-		s := &Stage{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: 9})}
-		s.work.tenants = [][]*job{own: {j}, other: {{Job: &history.Job{Job: schema.Job{ID: "2"}}}}, free: nil}
+		s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: 9})}}
+		s.tenants = [][]*job{own: {j}, other: {{Job: &history.Job{Job: schema.Job{ID: "2"}}}}, free: nil}
 		for _, at := range []topology.DeviceID{own, other, free} {
 			if got := s.receivesAt(&suspect{job: j, file: c.file}, at); got != (at == c.want) {
 				t.Errorf("%s: device %d receives it: %v", c.name, at, got)

@@ -17,7 +17,7 @@ func (s *Stage) seenOnWay(rc *regionCase, c *suspect, p *root.Pressure) (share f
 		return 0, false
 	}
 	end := rc.drain.Device
-	w := &s.work.onWay
+	w := &s.scratch.onWay
 	w.reset(s.graph.NumLinks())
 	for _, d := range c.job.Devices {
 		s.router.Grid.EachOnRoute(end, d, w.add)

@@ -23,7 +23,7 @@ func (s *Stage) othersLoad(rc *regionCase, c *suspect, p *root.Pressure) float64
 		}
 		expected, carries := theirs[k], p.Carries(l)
 		switch was := p.Before(l); {
-		case carries == 0 || !s.work.comparable:
+		case carries == 0 || !s.comparable:
 			carries = own[k] + expected
 		case was >= 0:
 			expected = min(expected, was/100*s.graph.Capacity(l))
@@ -41,23 +41,23 @@ func (s *Stage) othersLoad(rc *regionCase, c *suspect, p *root.Pressure) float64
 // expectedLoads is what the exchanges of a job and of all others put on each link of a region, bytes/s. They are valid until the next
 // call.
 func (s *Stage) expectedLoads(rc *regionCase, c *suspect) (own, theirs []float64) {
-	w, links := &s.work, rc.region.Links
-	w.own, w.theirs = slices.Grow(w.own[:0], len(links))[:len(links)], slices.Grow(w.theirs[:0], len(links))[:len(links)]
-	clear(w.own)
-	clear(w.theirs)
+	w, links := &s.interval, rc.region.Links
+	w.scratch.own, w.scratch.theirs = slices.Grow(w.scratch.own[:0], len(links))[:len(links)], slices.Grow(w.scratch.theirs[:0], len(links))[:len(links)]
+	clear(w.scratch.own)
+	clear(w.scratch.theirs)
 	usual := s.movedByNode(rc)
 	for i := range rc.jobs {
 		o := &rc.jobs[i]
 		if o.cross == 0 {
 			continue
 		}
-		load := w.theirs
+		load := w.scratch.theirs
 		if o.job.ID == c.job.ID {
-			load = w.own
+			load = w.scratch.own
 		}
 		s.addExpected(load, links, o.job, usual)
 	}
-	return w.own, w.theirs
+	return w.scratch.own, w.scratch.theirs
 }
 
 // addExpected adds what a job's exchange puts on each of some links, in ascending order, bytes/s. Of a job whose traffic is not known

@@ -51,7 +51,7 @@ func TestOthersLoad(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.history.Clock.Duration, s.work.comparable = 1e9, c.comparable
+			s.history.Clock.Duration, s.comparable = 1e9, c.comparable
 			p, region := readings(t, g, c.stalls, map[string]float64{across: c.carries})
 			p.Before = func(schema.LinkID) float64 { return c.before }
 			percent := g.Capacity(roottest.Link(t, g, across)) / 100

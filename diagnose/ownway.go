@@ -23,7 +23,7 @@ func (rc *regionCase) ground(s *Stage, own *job) float64 {
 
 // strangers reports whether a device is a node of another job, or its switch. A requeued job is the same job.
 func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
-	return slices.ContainsFunc(s.work.tenants[d], func(j *job) bool { return j.ID != own.ID })
+	return slices.ContainsFunc(s.tenants[d], func(j *job) bool { return j.ID != own.ID })
 }
 
 // classOf distinguishes system congestion from intra-application congestion: one job without file traffic, in whose region
@@ -36,7 +36,7 @@ func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) (class sc
 	}
 	shape := othersOnTrees
 	switch {
-	case s.router.Grid != nil && s.work.loads:
+	case s.router.Grid != nil && s.loads:
 		shape = othersOnLoadedGrids
 	case s.router.Grid != nil:
 		shape = othersOnGrids
@@ -77,7 +77,7 @@ func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 // exchange that waits times the geometric mean of its nodes and its traffic, as nodes that send little wait with little, but are no
 // less held up.
 func (s *Stage) othersPart(rc *regionCase, c *suspect, p *root.Pressure) float64 {
-	if s.router.Grid == nil || s.work.loads {
+	if s.router.Grid == nil || s.loads {
 		return s.othersLoad(rc, c, p)
 	}
 	others, all, usual := 0., 0., s.movedByNode(rc)

@@ -60,13 +60,13 @@ func TestClassByTheOthersPart(t *testing.T) {
 			region.Links[0] = roottest.Link(t, g, "leaf0>spine0")
 			own.Devices, other.Devices = hostsOf(t, g, "host0", "host10"), hostsOf(t, g, "host1", "host11")
 		}
-		if s.work.loads = fabric == "torus:4x4x2"; s.work.loads { // both exchange over the link
+		if s.loads = fabric == "torus:4x4x2"; s.loads { // both exchange over the link
 			own.Devices, other.Devices = hostsOf(t, g, "0,0,0", "1,0,0"), hostsOf(t, g, "0,0,0", "1,0,0")
 		}
 		classOf := func(part float64, onset int, accused int) (schema.CauseClass, float64) {
 			rc := &regionCase{region: region, waits: []float64{.5}, onset: onset, full: schema.NoLink, fullest: schema.NoLink}
 			rc.jobs = []suspect{{job: own, cross: 1, burden: 1 - part, waits: 1 - part}, {job: other, cross: 1, burden: part, waits: part}}
-			if s.router.Grid == nil || s.work.loads {
+			if s.router.Grid == nil || s.loads {
 				own.Traffic, other.Traffic = &history.Traffic{}, &history.Traffic{}
 				own.now, other.now = moves{known: true, all: 1 - part}, moves{known: true, all: part}
 			}
@@ -86,13 +86,13 @@ func TestClassByTheOthersPart(t *testing.T) {
 		if class, right := classOf(0, -1, 2); class != schema.CauseSystem || right != 1 {
 			t.Errorf("%s: two accused: %s %.2f", fabric, class, right)
 		}
-		s.means[1] = &meanScores{}
+		s.given.means[1] = &meanScores{}
 		for i, part := range []float64{.1, .1, .1, .7} {
-			if class, _ := classOf(part, 20, 1); class != schema.CauseIntraApplication && part < .5 || i == 3 && s.means[1].parts != meanIntervals {
+			if class, _ := classOf(part, 20, 1); class != schema.CauseIntraApplication && part < .5 || i == 3 && s.given.means[1].parts != meanIntervals {
 				t.Errorf("%s: interval %d: %s", fabric, i, class)
 			}
 		}
-		if m := s.means[1]; math.Abs(m.others-.25) > 1e-9 {
+		if m := s.given.means[1]; math.Abs(m.others-.25) > 1e-9 {
 			t.Errorf("%s: a mean of %.3f", fabric, m.others)
 		}
 	}
@@ -114,7 +114,7 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 		t.Errorf("%s %.2f", class, right)
 	}
 	_, host := g.Ends(rc.back.Link)
-	s.work.tenants[host] = []*job{own}
+	s.tenants[host] = []*job{own}
 	if class, _ := s.classOf(rc, 1, p); class != schema.CauseIntraApplication {
 		t.Errorf("at its own host: %s", class)
 	}

@@ -7,7 +7,7 @@ const partShare, noPart = .05, .02
 // absent is the penalty of a suspect that has next to no part in a region of directed links: whatever its traffic did in time, others'
 // traffic waits there. Of a job without traffic data only who waits shows that.
 func (s *Stage) absent(rc *regionCase, c *suspect) float64 {
-	if s.graph.Duplex() || !s.work.comparable || c.burden >= partShare {
+	if s.graph.Duplex() || !s.comparable || c.burden >= partShare {
 		return 0
 	}
 	part := c.burden

@@ -33,7 +33,7 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.work.comparable = c.alike
+		s.comparable = c.alike
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}
 		j.Place(g)
 		c.suspect.job = j

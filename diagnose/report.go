@@ -370,21 +370,6 @@ func (s *Stage) fitsFewerLeaves(j *job) bool {
 	return len(own) > 1 && (s.smallestLeaf == 0 || len(j.Devices) <= len(s.hosts)-s.smallestLeaf)
 }
 
-// countHosts lists the hosts of the fabric, and counts those of its smallest leaf switch.
-func (s *Stage) countHosts() {
-	leaves := map[topology.DeviceID]int{}
-	s.hosts = s.graph.Hosts()
-	for _, d := range s.hosts {
-		leaves[s.router.LeafOf(d)]++
-	}
-	s.smallestLeaf = 0
-	for _, n := range leaves {
-		if s.smallestLeaf == 0 || n < s.smallestLeaf {
-			s.smallestLeaf = n
-		}
-	}
-}
-
 // repeated adds to a diagnosis the earlier failures of the part that it blames first.
 func (s *Stage) repeated(rc *regionCase, d *schema.Diagnosis) {
 	f := rc.failures[0].PlacedFailure

@@ -33,13 +33,13 @@ const voteDecay, clearlyMore = 1 - 1./meanIntervals, 1.3
 func (s *Stage) steadyRoot(rc *regionCase, v *verdict, now *schema.Root) *schema.Root {
 	id := rc.region.ID
 	if v.blamed > 0 || rc.back.Kind == schema.RootDeadlock {
-		delete(s.roots, id)
+		delete(s.given.roots, id)
 		return now
 	}
-	votes := s.roots[id]
+	votes := s.given.roots[id]
 	if votes == nil || s.history.Clock.Now-votes.seen > meanIntervals {
 		votes = &rootVotes{}
-		s.roots[id] = votes
+		s.given.roots[id] = votes
 	}
 	votes.seen = s.history.Clock.Now
 	best := votes.add(now)
@@ -105,7 +105,7 @@ func (s *Stage) touches(rc *regionCase, device string) bool {
 
 // forgetRoots drops the votes of regions that are gone.
 func (s *Stage) forgetRoots() {
-	maps.DeleteFunc(s.roots, func(_ uint64, r *rootVotes) bool { return s.history.Clock.Now-r.seen > meanIntervals })
+	maps.DeleteFunc(s.given.roots, func(_ uint64, r *rootVotes) bool { return s.history.Clock.Now-r.seen > meanIntervals })
 }
 
 // code encodes or decodes the fields.

@@ -32,16 +32,16 @@ type exchangeLoad struct {
 
 // findRunning lists the jobs that run in the interval.
 func (s *Stage) findRunning() {
-	w := &s.work
-	for _, d := range w.settled {
+	w := &s.interval
+	for _, d := range w.scratch.settled {
 		w.tenants[d] = w.tenants[d][:0]
 	}
-	w.settled, w.running, w.laggedUsed, w.vacantKnown = w.settled[:0], w.running[:0], 0, false
+	w.scratch.settled, w.running, w.scratch.laggedUsed, w.vacantKnown = w.scratch.settled[:0], w.running[:0], 0, false
 	w.usual = [history.NumMeasured]usualSpread{}
 	running := s.history.Running()
-	w.pool = slices.Grow(w.pool[:0], len(running))[:len(running)]
+	w.scratch.pool = slices.Grow(w.scratch.pool[:0], len(running))[:len(running)]
 	for i, of := range running {
-		j := &w.pool[i]
+		j := &w.scratch.pool[i]
 		*j = job{Job: of, order: i}
 		w.running = append(w.running, j)
 		s.settle(j)
@@ -56,12 +56,12 @@ func (s *Stage) settle(j *job) {
 			at = s.router.LeafOf(d)
 		}
 		for _, d := range [2]topology.DeviceID{d, at} {
-			t := s.work.tenants[d]
+			t := s.tenants[d]
 			if len(t) == 0 {
-				s.work.settled = append(s.work.settled, d)
+				s.scratch.settled = append(s.scratch.settled, d)
 			}
 			if len(t) == 0 || t[len(t)-1] != j {
-				s.work.tenants[d] = append(t, j)
+				s.tenants[d] = append(t, j)
 			}
 		}
 	}

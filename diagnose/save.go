@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/internal/codec"
 	"github.com/giverny/giverny/schema"
@@ -34,9 +33,7 @@ func (s *Stage) Load(saved schema.StageState) error {
 	if saved.Version < oldestForm || saved.Version > form {
 		return fmt.Errorf("diagnose: state of form %d, this build reads %d to %d: %w", saved.Version, oldestForm, form, codec.ErrVersion)
 	}
-	loaded := &Stage{cfg: s.cfg, means: map[uint64]*meanScores{}, roots: map[uint64]*rootVotes{}}
-	loaded.setGraph(s.graph)
-	loaded.history = history.New(s.graph, loaded.router, s.history.Limits)
+	loaded := newStage(s.graph, s.cfg)
 	if err := savedFormat.Open(saved.Bytes, loaded.code); err != nil {
 		return fmt.Errorf("diagnose: %w", err)
 	}
@@ -57,19 +54,19 @@ func (s *Stage) Restore(r *schema.IntervalResult) {
 // code lists the fields, both ways.
 func (s *Stage) code(c *codec.Coder) {
 	s.history.Code(c)
-	s.cme.Code(c)
+	s.mitigation.Code(c)
 	if c.Version() >= formOfKept {
 		s.history.CodeSince(c)
-		codeByRegion(c, &s.kept, (*kept).code)
+		codeByRegion(c, &s.given.kept, (*kept).code)
 	}
 	if c.Version() >= formOfMeans {
-		codeByRegion(c, &s.means, func(m *meanScores, c *codec.Coder) {
+		codeByRegion(c, &s.given.means, func(m *meanScores, c *codec.Coder) {
 			m.code(c)
 			s.codeNeck(c, &m.neck)
 		})
 	}
 	if c.Version() >= formOfRoots {
-		codeByRegion(c, &s.roots, (*rootVotes).code)
+		codeByRegion(c, &s.given.roots, (*rootVotes).code)
 	}
 	if c.Version() >= formOfFloor {
 		for _, v := range [...]*float64{&s.floor.Below, &s.floor.At, &s.floor.Above} {

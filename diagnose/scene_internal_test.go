@@ -34,7 +34,7 @@ func newTiedUp(t *testing.T) *tiedUp {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.stage, u.p = s, s.work.finder.On(u.Snap)
+	u.stage, u.p = s, s.finder.On(u.Snap)
 	u.p.Stall, u.p.Before = u.Stall, u.Torus.Before
 	return u
 }

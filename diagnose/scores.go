@@ -251,7 +251,7 @@ func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
 // its traffic is unknown, its start is all there is against it, and an unlisted job may have begun, too, unless the added load is a
 // tree of its nodes, or on most of its exchange.
 func (s *Stage) unseen(rc *regionCase, c *suspect, p *root.Pressure, space float64) (against float64) {
-	if !s.work.loads {
+	if !s.loads {
 		against = jobUnplaced * (1 - space)
 	}
 	if c.started && !c.known && c.job != rc.sender && !s.loadsExchange(c.job, p) {

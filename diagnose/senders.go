@@ -15,7 +15,7 @@ const mostExchange = .5
 
 // findSenders lists the jobs on whose links most of a grid region's stall is, likeliest first.
 func (s *Stage) findSenders(rc *regionCase) {
-	w := &s.work
+	w := &s.interval
 	w.senders, w.sending = w.senders[:0], w.sending[:0]
 	if s.router.Grid == nil || !s.graph.Duplex() {
 		return

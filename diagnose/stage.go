@@ -13,20 +13,9 @@ import (
 
 // Stage diagnoses the regions of one fabric, interval by interval. It is not safe for concurrent use.
 type Stage struct {
-	cfg     Config
-	graph   *topology.Graph
-	router  *routes.Router
-	history *history.History
-	cme     mitigation.Tracker
-	kept    map[uint64]*kept       // verdicts, by region
-	means   map[uint64]*meanScores // of causes, by region
-	roots   map[uint64]*rootVotes  // by region
-	floor   root.Floor             // of the fabric's readings, if it is a grid
-
-	hosts        []topology.DeviceID
-	smallestLeaf int // the number of hosts of the smallest leaf switch
-	reach        reach
-	work         work
+	interval
+	mitigation mitigation.Tracker
+	floor      root.Floor // of the fabric's readings, if it is a grid
 }
 
 // New returns a stage for one version of a fabric.
@@ -34,16 +23,13 @@ func New(g *topology.Graph, cfg Config) (*Stage, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("diagnose: %w", err)
 	}
-	s := &Stage{cfg: cfg, means: map[uint64]*meanScores{}, roots: map[uint64]*rootVotes{}}
-	s.setGraph(g)
-	s.history = history.New(g, s.router, history.Limits{Window: cfg.Window, MaxLag: cfg.MaxLag, Jobs: cfg.MaxJobs})
-	return s, nil
+	return newStage(g, cfg), nil
 }
 
-func (s *Stage) setGraph(g *topology.Graph) {
-	s.graph, s.router, s.reach = g, routes.NewRouter(g), newReach(g)
-	s.countHosts()
-	s.work = newWork(g, s.router.Grid)
+func newStage(g *topology.Graph, cfg Config) *Stage {
+	s := &Stage{interval: newInterval(g, cfg)}
+	s.given, s.history = newGiven(), history.New(g, s.router, history.Limits{Window: cfg.Window, MaxLag: cfg.MaxLag, Jobs: cfg.MaxJobs})
+	return s
 }
 
 // Name is the key of the stage's saved state.
@@ -55,7 +41,7 @@ func (s *Stage) Step(r *schema.IntervalResult) {
 		return
 	}
 	s.history.Learn(r, s.rates(r.Snapshot))
-	s.cme.Step(r)
+	s.mitigation.Step(r)
 	r.Diagnoses = s.diagnose(r)
 }
 
@@ -64,7 +50,7 @@ func (s *Stage) rates(snap *schema.Snapshot) func(schema.LinkID) float64 {
 	if s.graph.Duplex() {
 		return nil
 	}
-	p := s.work.finder.On(snap)
+	p := s.finder.On(snap)
 	if p.Use == nil && p.Rate == nil {
 		return nil
 	}
@@ -74,9 +60,11 @@ func (s *Stage) rates(snap *schema.Snapshot) func(schema.LinkID) float64 {
 // SetGraph switches to another version of the fabric: moved[l] is the number in g of link l of the old
 // version, or schema.NoLink.
 func (s *Stage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
-	s.setGraph(g)
+	was := s.interval
+	s.interval = newInterval(g, was.cfg)
+	s.given, s.history = was.given, was.history
 	s.history.SetGraph(g, s.router, moved)
-	for _, m := range s.means {
+	for _, m := range s.given.means {
 		m.neck, m.link = root.Neck{}, leastScore // its link numbers are of the old version
 	}
 	return nil

@@ -19,10 +19,10 @@ const explainedStall, explainedLoad = .9, .8
 // account for it.
 func (s *Stage) explains(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 	isHeldUp := rc.back.Cannot || rc.back.Kind == schema.RootSlowReceiver || rc.drain.IsCertain() && !s.overloads(rc, c, p)
-	if !s.work.loads || isHeldUp {
+	if !s.loads || isHeldUp {
 		return 0
 	}
-	if h := s.kept[rc.region.ID]; rc.onset >= 0 && !s.asBefore(rc) || rc.onset < 0 && h != nil && h.cause.Class != schema.CauseUnknown {
+	if h := s.given.kept[rc.region.ID]; rc.onset >= 0 && !s.asBefore(rc) || rc.onset < 0 && h != nil && h.cause.Class != schema.CauseUnknown {
 		return 0
 	}
 	burden, cross, unmeasured := 0., 0., 0
@@ -34,12 +34,12 @@ func (s *Stage) explains(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 		}
 	}
 	if c.known {
-		if s.work.comparable && c.burden >= culpritShare && burden >= explainedLoad && cross >= explainedStall {
+		if s.comparable && c.burden >= culpritShare && burden >= explainedLoad && cross >= explainedStall {
 			return jobExplains
 		}
 		return 0
 	}
-	isOwn := s.work.comparable && unmeasured == 1
+	isOwn := s.comparable && unmeasured == 1
 	if s.graph.Duplex() {
 		isOwn = rc.ground(s, c.job) >= ownGround
 	}

@@ -42,9 +42,9 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.work.loads, s.work.comparable = true, true
+		s.loads, s.comparable = true, true
 		if c.kept != "" {
-			s.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
+			s.given.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
 		}
 		rc := &regionCase{region: &schema.Region{ID: 7}, onset: c.onset, back: c.back, jobs: c.jobs}
 		if got := s.explains(rc, &rc.jobs[0], nil); got != c.want {
@@ -80,7 +80,7 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.work.loads, s.work.comparable = true, true
+		s.loads, s.comparable = true, true
 		rc := &regionCase{region: &schema.Region{ID: 7}, onset: 4, load: c.load, carries: 100, more: c.more, back: c.back, failures: c.failures,
 			jobs: []suspect{{burden: .9, cross: 1, known: true}}}
 		if got := s.explains(rc, &rc.jobs[0], nil); got != c.want {
@@ -94,7 +94,7 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage
-	s.work.loads = true
+	s.loads = true
 	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}}}
 	measured := func(burden, cross float64) suspect {
 		return suspect{job: own, burden: burden, cross: cross, known: true}
@@ -124,13 +124,13 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		"not measured, a slow host's tree?": {jobs: []suspect{{job: own, cross: 1}}, onset: -1, fit: .9},
 	} {
 		rc := &regionCase{region: &schema.Region{ID: 7, Links: []schema.LinkID{0}}, onset: c.onset, drain: root.Drain{Fit: c.fit}, jobs: c.jobs}
-		s.work.comparable, s.kept = true, nil
+		s.comparable, s.given.kept = true, nil
 		if c.kept != "" {
-			s.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
+			s.given.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
 		}
 		from, _ := s.graph.Ends(0)
-		if s.work.tenants[from] = nil; c.theirs {
-			s.work.tenants[from] = []*job{other}
+		if s.tenants[from] = nil; c.theirs {
+			s.tenants[from] = []*job{other}
 		}
 		if got := s.explains(rc, &rc.jobs[0], u.p); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)

@@ -31,13 +31,13 @@ func (s *Stage) stepsAt(stall []float64, at int) bool {
 	if at < leastBefore || at >= n {
 		return false
 	}
-	before := s.work.before[:0]
+	before := s.scratch.before[:0]
 	for _, v := range stall[max(0, at-baseline):at] {
 		if !math.IsNaN(v) {
 			before = append(before, v)
 		}
 	}
-	s.work.before = before
+	s.scratch.before = before
 	usual := spreadOf(before, leastChange)
 	now := meanOf(stall[min(n-1, max(at+1, n-correlation.Average)):]) // what failed within an interval shows in full from the next on
 	return usual.count >= leastBefore && now-usual.median >= max(leastOnset, leastStep*now, stepDeviations*usual.scale)

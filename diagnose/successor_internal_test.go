@@ -26,7 +26,7 @@ func TestSuccessor(t *testing.T) {
 		"with the region":                {2, 9, 10, 1, false},
 	} {
 		g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
-		s := &Stage{cfg: DefaultConfig(), history: remembersAt(g, history.Clock{Duration: minute, Now: 29})}
+		s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(g, history.Clock{Duration: minute, Now: 29})}}
 		rc := &regionCase{onset: 10, again: 10}
 		for i := range 30 {
 			stall := 0.

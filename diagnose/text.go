@@ -229,7 +229,7 @@ func (s *Stage) whyUnknown(rc *regionCase) string {
 		return "No job and no failure is known near the region."
 	case rc.unlisted > 1 && rc.unlisted > math.Exp(rc.jobs[0].score):
 		what := "have added more to its root than those"
-		if !s.work.loads {
+		if !s.loads {
 			what = "wait to send into it, too, beside those"
 		}
 		return fmt.Sprintf("Hosts of no listed job %s of %s, which fits best among the jobs.", what, jobName(rc.jobs[0].job))

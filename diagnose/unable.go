@@ -134,5 +134,5 @@ func (s *Stage) endsAtNoJob(rc *regionCase) bool {
 		return false
 	}
 	_, host := s.graph.Ends(rc.back.Link)
-	return !s.graph.IsSwitch(host) && len(s.work.tenants[host]) == 0
+	return !s.graph.IsSwitch(host) && len(s.tenants[host]) == 0
 }

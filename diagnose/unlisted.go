@@ -22,7 +22,7 @@ func (s *Stage) unlisted(rc *regionCase, accused int, p *root.Pressure) float64 
 	switch {
 	case s.graph.Duplex() || accused == 0:
 		return 0
-	case !s.work.loads:
+	case !s.loads:
 		return s.unlistedWaits(rc, accused)
 	case rc.fullest == schema.NoLink || rc.onset < 0:
 		return 0
@@ -60,7 +60,7 @@ func (s *Stage) unlistedWaits(rc *regionCase, accused int) float64 {
 		from, _ := s.graph.Ends(l)
 		switch {
 		case s.graph.IsSwitch(from):
-		case len(s.work.tenants[from]) == 0:
+		case len(s.tenants[from]) == 0:
 			theirs += rc.waits[k]
 		case slices.ContainsFunc(rc.jobs[:accused], func(c suspect) bool { return c.job.Has(from) }):
 			own += rc.waits[k]
@@ -75,7 +75,7 @@ func (s *Stage) unlistedWaits(rc *regionCase, accused int) float64 {
 // vacant lists the hosts without a listed job. It is computed once per interval. Traffic between them is at most the lesser of what they
 // send and take in, so a storage node that only sends or only takes in more counts for the job that it serves.
 func (s *Stage) vacant() []topology.DeviceID {
-	w := &s.work
+	w := &s.interval
 	if !w.vacantKnown {
 		w.vacantKnown, w.vacant = true, w.vacant[:0]
 		for _, h := range s.hosts {

@@ -35,7 +35,7 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.history.Clock.Duration, s.work.loads = 60e9, c.uses != nil
+		s.history.Clock.Duration, s.loads = 60e9, c.uses != nil
 		culprit, other := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}, &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
 		for _, j := range []*job{culprit, other} {
 			j.Place(g)
@@ -74,7 +74,7 @@ func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.history.Clock.Duration, s.work.loads = 60e9, true
+		s.history.Clock.Duration, s.loads = 60e9, true
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, Traffic: &history.Traffic{}}}
 		j.Place(g)
 		s.settle(j)
