@@ -11,20 +11,20 @@ import (
 const endIntervals = 8
 
 // averaged returns the readings of a grid's links, averaged over the last intervals since a region's onset.
-func (s *Stage) averaged(rc *regionCase, p *root.Pressure) *root.Pressure {
+func (s *Stage) averaged(rc *regionCase) *root.Pressure {
 	n := min(endIntervals, len(rc.stall)-rc.onset)
 	if !s.graph.Duplex() || rc.onset < 0 || n < 2 {
-		return p
+		return s.p
 	}
-	from, q := s.history.Clock.Now-int64(n)+1, *p
+	from, q := s.history.Clock.Now-int64(n)+1, *s.p
 	of := func(now *schema.Series) *schema.Series {
 		if now == nil || s.history.LevelsOf(now.Metric) == nil {
 			return now
 		}
 		return s.history.Average(now.Metric, from)
 	}
-	q.Stall, q.Credit, q.Inq, q.Use = of(p.Stall), of(p.Credit), of(p.Inq), of(p.Use)
-	if p.Use == nil && p.Rate != nil && s.history.LevelsOf(schema.BandwidthUsed) != nil { // remembered as shares of capacity
+	q.Stall, q.Credit, q.Inq, q.Use = of(s.p.Stall), of(s.p.Credit), of(s.p.Inq), of(s.p.Use)
+	if s.p.Use == nil && s.p.Rate != nil && s.history.LevelsOf(schema.BandwidthUsed) != nil { // remembered as shares of capacity
 		q.Use = s.history.Average(schema.BandwidthUsed, from)
 	}
 	return &q

@@ -17,15 +17,15 @@ type bound struct {
 }
 
 // boundOn bounds a job's load on a link. A job has no traffic of its own on a link to another's host.
-func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *root.Pressure) bound {
-	b := s.boundOf(j.Devices, l, withFiles, p)
-	b.known = b.known && s.measuresHosts(j, p)
+func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool) bound {
+	b := s.boundOf(j.Devices, l, withFiles)
+	b.known = b.known && s.measuresHosts(j)
 	return b
 }
 
 // boundOf sums what hosts send from which shortest paths lead over a link, and what hosts take in to which they lead. Traffic
 // between them is at most the lesser of the two; file traffic has one of its ends elsewhere.
-func (s *Stage) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFiles bool, p *root.Pressure) bound {
+func (s *Stage) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFiles bool) bound {
 	paths := s.router.Paths
 	if paths == nil || s.graph.Duplex() || l == schema.NoLink {
 		return bound{}
@@ -44,9 +44,9 @@ func (s *Stage) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFiles bo
 		}
 		for _, own := range s.graph.LinksAt(d) {
 			if a, _ := s.graph.Ends(own); a == d && sends {
-				sent.add(p, own, s.graph.Capacity(own))
+				sent.add(s.p, own, s.graph.Capacity(own))
 			} else if a != d && takes {
-				taken.add(p, own, s.graph.Capacity(own))
+				taken.add(s.p, own, s.graph.Capacity(own))
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func (b *bound) add(p *root.Pressure, l schema.LinkID, capacity float64) {
 
 // measuresHosts reports whether most links of a job's hosts have load readings, which account for what the job is
 // reported to have moved: each byte is sent or received by one of them. It is computed once per interval.
-func (s *Stage) measuresHosts(j *job, p *root.Pressure) bool {
+func (s *Stage) measuresHosts(j *job) bool {
 	if j.measured.known {
 		return j.measured.hosts
 	}
@@ -88,7 +88,7 @@ func (s *Stage) measuresHosts(j *job, p *root.Pressure) bool {
 	for _, d := range j.Devices {
 		for _, l := range s.graph.LinksAt(d) {
 			all++
-			if use := p.UseOf(l); use >= 0 {
+			if use := s.p.UseOf(l); use >= 0 {
 				measured++
 				carried += use / 100 * s.graph.Capacity(l)
 			}

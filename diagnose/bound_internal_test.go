@@ -18,10 +18,11 @@ func TestWhatAHostSendsMayBeItsJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.p = p
 	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host2"}}}}
 	j.Place(g)
 	l := roottest.Link(t, g, "host0>leaf0")
-	if b := s.boundOn(j, l, false, p); b.now != .5*g.Capacity(l) {
+	if b := s.boundOn(j, l, false); b.now != .5*g.Capacity(l) {
 		t.Errorf("host0 sends at %g of its link's %g bytes/s, want half", b.now, g.Capacity(l))
 	}
 }
@@ -44,6 +45,7 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.p = p
 		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, c.root)
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Traffic: &history.Traffic{}}}
@@ -55,7 +57,7 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		moved := 2 * c.percent / 100 * g.Capacity(port) * 60
 		j.now = moves{known: true, all: moved, files: moved}
 		rc := &regionCase{fullest: port, carries: g.Capacity(port), onset: -1}
-		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}, p); got > 0 != c.against {
+		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
 		}
 	}
@@ -86,6 +88,7 @@ func TestWhoFillsAPort(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.p = p
 		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, "leaf0>host0")
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, Traffic: &history.Traffic{}}}
@@ -96,7 +99,7 @@ func TestWhoFillsAPort(t *testing.T) {
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
 		j.was = moves{known: true, slots: s.before(rc), all: c.was * unit}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
-		if got := s.unable(rc, suspect, p); (got == 0) != c.able {
+		if got := s.unable(rc, suspect); (got == 0) != c.able {
 			t.Errorf("%g%% before: %.1f against a job that moves %g%% and moved %g%%", c.before, got, c.moves, c.was)
 		}
 		if got := s.receives(rc, suspect); got != c.ownReceives {
@@ -115,6 +118,7 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.p = p
 		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, "leaf0>host0")
 		rc := &regionCase{fullest: port, carries: g.Capacity(port), stall: make([]float64, 4), onset: 2}
@@ -126,7 +130,7 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 			j.lost = loss{true, s.began(rc), lost * float64(i)}
 			rc.jobs = append(rc.jobs, suspect{job: j, known: true, file: true, filesKnown: true})
 		}
-		if got := s.unable(rc, &rc.jobs[0], p); (got == 0) != (lost > 0) {
+		if got := s.unable(rc, &rc.jobs[0]); (got == 0) != (lost > 0) {
 			t.Errorf("%.1f against a job while the other lost %g", got, lost)
 		}
 	}
@@ -187,12 +191,13 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 			s.settle(other)
 		}
 		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host4>leaf1": 50, "host5>leaf1": 50})
+		s.p = p
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host4", "host5"}}, Traffic: &history.Traffic{}}}
 		j.Place(g)
 		moved := c.share * g.Capacity(port) * 60
 		j.now = moves{known: true, all: moved, files: moved}
 		rc := &regionCase{fullest: port, carries: g.Capacity(port), onset: -1, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
-		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}, p); got > 0 != c.against {
+		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
 		}
 	}

@@ -2,14 +2,13 @@ package diagnose
 
 import (
 	"github.com/giverny/giverny/diagnose/history"
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
 // burdens divides the region's traffic among the jobs, by each one's recent traffic times the share that its routes put
 // on the region, and likewise the load added since the onset. The links' measured load bounds the shares: traffic that
 // no known job explains belongs to none.
-func (s *Stage) burdens(rc *regionCase, p *root.Pressure) {
+func (s *Stage) burdens(rc *regionCase) {
 	sum, grown, before := 0., 0., 0.
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
@@ -21,7 +20,7 @@ func (s *Stage) burdens(rc *regionCase, p *root.Pressure) {
 		c.growth = max(0, c.burden-past)
 		sum, grown, before = sum+c.burden, grown+c.growth, before+past
 	}
-	carried, added := s.carriedOn(p, rc.region.Links)
+	carried, added := s.carriedOn(rc.region.Links)
 	if !s.comparable {
 		carried, added = 0, 0
 	}
@@ -51,29 +50,29 @@ const leastExplained = .5
 const leastCompared = .2
 
 // compare checks that the running jobs' traffic explains enough of the fabric's load.
-func (s *Stage) compare(p *root.Pressure) {
+func (s *Stage) compare() {
 	explained, carried := 0., 0.
 	for _, j := range s.running {
 		all, _ := s.lately(j)
 		explained += all * s.routesOf(j).Total
 	}
 	for l := range schema.LinkID(s.graph.NumLinks()) {
-		carried += p.Carries(l)
+		carried += s.p.Carries(l)
 	}
 	s.loads = carried > 0
 	s.comparable = explained >= leastCompared*carried*float64(s.history.Clock.Duration)/1e9
 }
 
 // carriedOn sums the load of links and its increase since the onset, bytes/s; 0 if unknown.
-func (s *Stage) carriedOn(p *root.Pressure, links []schema.LinkID) (carried, added float64) {
+func (s *Stage) carriedOn(links []schema.LinkID) (carried, added float64) {
 	for _, l := range links {
-		use := p.UseOf(l)
+		use := s.p.UseOf(l)
 		if use <= 0 {
 			continue
 		}
 		c := s.graph.Capacity(l) / 100
 		carried += use * c
-		if was := p.Before(l); was >= 0 {
+		if was := s.p.Before(l); was >= 0 {
 			added += max(0, use-was) * c
 		}
 	}

@@ -201,7 +201,7 @@ func (w *interval) dropFarthest(rc *regionCase) {
 }
 
 // measure fills in the A table's numbers: maxima, outliers and evidence.
-func (s *Stage) measure(rc *regionCase, p *root.Pressure) {
+func (s *Stage) measure(rc *regionCase) {
 	w := &s.interval
 	w.scratch.correlator.SetLags(s.cfg.MaxLag)
 	w.scratch.correlator.SetStall(rc.stall)
@@ -214,7 +214,7 @@ func (s *Stage) measure(rc *regionCase, p *root.Pressure) {
 			c.way = s.onTheWay(rc, c.job)
 		}
 	}
-	s.burdens(rc, p)
+	s.burdens(rc)
 	for i := range rc.jobs {
 		s.testify(rc, &rc.jobs[i], &usual)
 	}

@@ -32,7 +32,7 @@ func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 		}
 	}
 	started(map[int64]bool{80: false, 90: false, 91: false, 92: true, 93: true, 100: true, 101: false})
-	if score, _ := s.failureScore(rc, &history.PlacedFailure{Failure: schema.Failure{Time: 95 * 60e9}}, 0, 1, nil); score != leastScore {
+	if score, _ := s.failureScore(rc, &history.PlacedFailure{Failure: schema.Failure{Time: 95 * 60e9}}, 0, 1); score != leastScore {
 		t.Errorf("a link that failed when the region stalled as it does now has the score %v, want %v", score, leastScore)
 	}
 	level(22, 90)
@@ -129,6 +129,7 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.p = p
 	for before, grows := range map[float64]bool{5: true, 60: false} {
 		want := 0.
 		for name, use := range uses {

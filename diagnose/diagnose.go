@@ -29,14 +29,15 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.crossing(cases)
 	out := make([]schema.Diagnosis, len(cases))
 	p := s.finder.On(snap)
+	s.p = p
 	p.Remember(&s.floor)
-	s.compare(p)
+	s.compare()
 	s.history.FindSilent()
 	for _, within := range [2]bool{false, true} { // stall inside switches after the stalled links around it
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
-				s.examine(rc, p, snap)
-				rc.verdict = s.inside(rc, s.decide(rc, p), cases)
+				s.examine(rc, snap)
+				rc.verdict = s.inside(rc, s.decide(rc), cases)
 				rc.nodes = s.nodesEnd(rc, &rc.verdict)
 			}
 		}
@@ -51,41 +52,41 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 }
 
 // examine gathers the evidence on each cause of a region.
-func (s *Stage) examine(rc *regionCase, p *root.Pressure, snap *schema.Snapshot) {
-	p.Stall = snap.Find(rc.region.Metric)
+func (s *Stage) examine(rc *regionCase, snap *schema.Snapshot) {
+	s.p.Stall = snap.Find(rc.region.Metric)
 	rc.load = s.loadChange(rc)
 	s.cutToFirstStep(rc)
-	p.Flat = func(l schema.LinkID) bool { return s.isFlat(rc, l) }
-	p.Before = s.usedBefore(rc)
-	rc.back = p.Follow(rc.region, rc.weight)
-	if rc.fullest, rc.carries, rc.more = p.LoadAt(&rc.back, rc.region.Links); !s.loads {
+	s.p.Flat = func(l schema.LinkID) bool { return s.isFlat(rc, l) }
+	s.p.Before = s.usedBefore(rc)
+	rc.back = s.p.Follow(rc.region, rc.weight)
+	if rc.fullest, rc.carries, rc.more = s.p.LoadAt(&rc.back, rc.region.Links); !s.loads {
 		rc.carries = s.assumedLoad(rc)
 	}
 	s.near(rc)
-	s.measure(rc, p)
-	s.converge(rc, p)
+	s.measure(rc)
+	s.converge(rc)
 }
 
 // converge finds where the traffic of a region on a grid converges, averaged over several intervals. Stall inside switches
 // lies beside the tree; the links that stall for credits are the tree.
-func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
-	if stall := p.Stall; rc.region.Metric == schema.InqStall && p.Credit != nil {
-		p.Stall = p.Credit
-		defer func() { p.Stall = stall }()
+func (s *Stage) converge(rc *regionCase) {
+	if stall := s.p.Stall; rc.region.Metric == schema.InqStall && s.p.Credit != nil {
+		s.p.Stall = s.p.Credit
+		defer func() { s.p.Stall = stall }()
 	}
-	q := s.averaged(rc, p)
+	q := s.averaged(rc)
 	s.findSenders(rc)
 	s.drain(rc, q)
 	isSteady := rc.load < root.SteadyLoad
-	rc.neck = s.finder.Neck(p, rc.region.Links, s.senders, &rc.drain, isSteady)
+	rc.neck = s.finder.Neck(s.p, rc.region.Links, s.senders, &rc.drain, isSteady)
 	rc.full = q.FullLink(rc.region.Links, &rc.neck, &rc.drain)
 	rc.endings = s.finder.Endings(q, &rc.drain)
 	if s.findArriving(rc, q); isSteady && rc.endsAtSlowLink() {
 		rc.neck = rc.endings.Neck()
 	}
 	rc.starved = s.starves(rc, q)
-	s.nearFailures(rc, p)
-	s.fitFailures(rc, p)
+	s.nearFailures(rc)
+	s.fitFailures(rc)
 }
 
 // drain finds the switch that a region's traffic converges on, and whose nodes send it.

@@ -62,7 +62,7 @@ func (s *Stage) starves(rc *regionCase, p *root.Pressure) (most float64) {
 
 // overloads reports whether the traffic of a region of a grid ends at a suspect's node that gets clearly more than its share of the
 // suspect's exchange: many of its nodes send to one. A slow host gets less.
-func (s *Stage) overloads(rc *regionCase, c *suspect, p *root.Pressure) bool {
+func (s *Stage) overloads(rc *regionCase, c *suspect) bool {
 	end, known := rc.end()
 	if !known || !c.known || !c.job.Has(end) {
 		return false
@@ -71,7 +71,7 @@ func (s *Stage) overloads(rc *regionCase, c *suspect, p *root.Pressure) bool {
 	share := s.brings(rc, c.job, all*1e9/float64(s.history.Clock.Duration))
 	arrives := 0.
 	for _, l := range s.graph.LinksAt(end) {
-		arrives += p.Carries(l)
+		arrives += s.p.Carries(l)
 	}
 	return share <= leastStarved*arrives
 }

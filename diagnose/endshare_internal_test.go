@@ -28,6 +28,7 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 		uses[g.Device(from).Name+">"+g.Device(to).Name] = 8
 	}
 	p, _ := readings(t, g, nil, uses)
+	s.p = p
 	p.Before = func(schema.LinkID) float64 { return 4 }
 	s.history.Clock.Duration = 60e9
 	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: nodes}, Traffic: history.NewTraffic(1, 0)}}
@@ -85,8 +86,8 @@ func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {
 		{"its share arrives", 1, nodes, false},
 		{"another's node", .3, []string{"3,3,3", "3,3,2"}, false},
 	} {
-		s, rc, j, p := endScene(t, 1, c.shares*arrives/share, c.nodes...)
-		if got := s.overloads(rc, &suspect{job: j, known: true}, p); got != c.want {
+		s, rc, j, _ := endScene(t, 1, c.shares*arrives/share, c.nodes...)
+		if got := s.overloads(rc, &suspect{job: j, known: true}); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -102,9 +103,9 @@ func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
 		{"its routes do not come near", []string{"3,3,3", "3,3,2", "3,2,3", "3,2,2"}, true},
 		{"it ends there", []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}, false},
 	} {
-		s, rc, j, p := endScene(t, 1.5, 1e12, c.nodes...)
+		s, rc, j, _ := endScene(t, 1.5, 1e12, c.nodes...)
 		rc.carries = 1
-		if got := s.unable(rc, &suspect{job: j, known: true}, p); got > 0 != c.against {
+		if got := s.unable(rc, &suspect{job: j, known: true}); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", c.name, got)
 		}
 	}
@@ -131,7 +132,7 @@ func TestWhoFillsALinkGrewByWhatWasAddedToIt(t *testing.T) {
 			rc.full = roottest.Link(t, s.graph, c.full)
 		}
 		rc.carries = 1
-		if got := s.unable(rc, &suspect{job: j, known: true}, p); got > 0 != c.against {
+		if got := s.unable(rc, &suspect{job: j, known: true}); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", name, got)
 		}
 	}
@@ -157,7 +158,7 @@ func TestJobsFillAStorageNodeTogether(t *testing.T) {
 		}
 		other := *j
 		rc.carries, rc.jobs = 1, []suspect{writer(j, c.own, 1), writer(&other, c.others, c.rise)}
-		if got := s.unable(rc, &rc.jobs[0], p); got > 0 != c.against {
+		if got := s.unable(rc, &rc.jobs[0]); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", name, got)
 		}
 	}
@@ -173,12 +174,12 @@ func TestAStartAloneIsHalfAReason(t *testing.T) {
 		{true, false, false, false, .8, jobUnseen}, {true, false, true, false, .8, 0}, {true, false, false, true, .8, 0}, {true, true, false, false, .8, 0},
 		{false, false, false, false, 1, jobUnseen}, {false, true, false, false, 1, 0}, {false, true, false, false, .5, jobUnplaced / 2},
 	} {
-		s, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
+		s, rc, j, _ := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
 		s.loads, j.loads = c.loads, exchangeLoad{true, s.history.UseRound(), c.most}
 		if rc.sender = nil; c.sends {
 			rc.sender = j
 		}
-		if got := s.unseen(rc, &suspect{job: j, known: c.known, evidence: evidence{started: true}}, p, c.space); got != c.want {
+		if got := s.unseen(rc, &suspect{job: j, known: c.known, evidence: evidence{started: true}}, c.space); got != c.want {
 			t.Errorf("%+v: %v against it", c, got)
 		}
 	}

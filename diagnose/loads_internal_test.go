@@ -50,11 +50,11 @@ func TestAJobLoadsItsGround(t *testing.T) {
 				}
 			}
 			rc := &regionCase{region: &schema.Region{Links: links}, load: c.load}
-			if got := u.stage.loadsAll(rc, &suspect{job: own, cross: 1}, u.p); got != c.want {
+			if got := u.stage.loadsAll(rc, &suspect{job: own, cross: 1}); got != c.want {
 				t.Errorf("loads its ground: %t, want %t", got, c.want)
 			}
 			last := own.Devices[len(own.Devices)-1]
-			at := u.stage.receiver(&suspect{job: own, exchanges: u.stage.loadsExchange(own, u.p)}, &schema.Root{Kind: schema.RootIncast, Device: u.stage.graph.Device(last).Name})
+			at := u.stage.receiver(&suspect{job: own, exchanges: u.stage.loadsExchange(own)}, &schema.Root{Kind: schema.RootIncast, Device: u.stage.graph.Device(last).Name})
 			if named := at != ""; named == c.all {
 				t.Errorf("the one receiver is named: %t", named)
 			}
@@ -84,7 +84,7 @@ func TestWhatWasAddedAstray(t *testing.T) {
 		{"not measured", suspect{job: other}, 2, 0},
 	} {
 		rc := &regionCase{region: &schema.Region{Links: links}, load: c.load}
-		if got := u.stage.astray(rc, &c.c, u.p); got != c.want {
+		if got := u.stage.astray(rc, &c.c); got != c.want {
 			t.Errorf("%s: %.1f speaks against it, want %.1f", c.name, got, c.want)
 		}
 	}

@@ -15,12 +15,12 @@ const leastMoved = .1
 // moved is the share of the load added to a full link, since the onset or since a failure, that the failed links carried
 // before: it was rerouted. On a tree the failed link is beside the full one or a hop away, or beside one that waits for it. 0 if no
 // load was added.
-func (s *Stage) moved(rc *regionCase, f *history.PlacedFailure, p *root.Pressure) float64 {
+func (s *Stage) moved(rc *regionCase, f *history.PlacedFailure) float64 {
 	if !f.Broke() || rc.fullest == schema.NoLink {
 		return 0
 	}
 	if s.router.Grid != nil && s.graph.Duplex() {
-		return s.movedRound(rc, f, p)
+		return s.movedRound(rc, f)
 	}
 	more := rc.more
 	if was := s.history.LastUse(f, rc.fullest); was >= 0 {
@@ -31,8 +31,8 @@ func (s *Stage) moved(rc *regionCase, f *history.PlacedFailure, p *root.Pressure
 	}
 	carried := 0.
 	for _, l := range f.Links {
-		if l != rc.fullest && s.takesOver(rc, l) && p.UseOf(l) < root.LeastUse {
-			carried += max(0, p.Before(l), s.history.LastUse(f, l)) / 100 * s.graph.Capacity(l)
+		if l != rc.fullest && s.takesOver(rc, l) && s.p.UseOf(l) < root.LeastUse {
+			carried += max(0, s.p.Before(l), s.history.LastUse(f, l)) / 100 * s.graph.Capacity(l)
 		}
 	}
 	return min(1, carried/more)
@@ -41,7 +41,7 @@ func (s *Stage) moved(rc *regionCase, f *history.PlacedFailure, p *root.Pressure
 // movedRound is the same on a torus: traffic of a failed link goes the other way round its ring, or takes the dimensions in
 // another order, over the links beside it; if the link comes back within the interval, a part of it. It is the share of the highest
 // load that was added to a link at the region.
-func (s *Stage) movedRound(rc *regionCase, f *history.PlacedFailure, p *root.Pressure) (share float64) {
+func (s *Stage) movedRound(rc *regionCase, f *history.PlacedFailure) (share float64) {
 	if s.history.PassesNothing(f) {
 		return 0
 	}
@@ -49,8 +49,8 @@ func (s *Stage) movedRound(rc *regionCase, f *history.PlacedFailure, p *root.Pre
 		if s.router.Grid.Dim(failed) < 0 {
 			continue
 		}
-		if most, instead := s.addedAround(rc, failed, p); instead > 0 {
-			lost := max(p.Before(failed), s.history.LastUse(f, failed)) - max(0, p.UseOf(failed))
+		if most, instead := s.addedAround(rc, failed); instead > 0 {
+			lost := max(s.p.Before(failed), s.history.LastUse(f, failed)) - max(0, s.p.UseOf(failed))
 			share = max(share, min(instead, max(0, lost)/100*s.graph.Capacity(failed))/most)
 		}
 	}
@@ -58,11 +58,11 @@ func (s *Stage) movedRound(rc *regionCase, f *history.PlacedFailure, p *root.Pre
 }
 
 // addedAround is the highest load added, bytes/s, to a link at a region, and to one that replaces a failed link.
-func (s *Stage) addedAround(rc *regionCase, failed schema.LinkID, p *root.Pressure) (most, instead float64) {
+func (s *Stage) addedAround(rc *regionCase, failed schema.LinkID) (most, instead float64) {
 	add := func(at topology.DeviceID) {
 		for _, l := range s.graph.LinksAt(at) {
-			added := p.Carries(l) - p.Before(l)/100*s.graph.Capacity(l)
-			if l == failed || p.Before(l) < 0 || added < leastMoved*p.Carries(l) {
+			added := s.p.Carries(l) - s.p.Before(l)/100*s.graph.Capacity(l)
+			if l == failed || s.p.Before(l) < 0 || added < leastMoved*s.p.Carries(l) {
 				continue
 			}
 			if most = max(most, added); s.router.Grid.TakesOver(l, failed) {

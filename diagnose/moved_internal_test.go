@@ -23,6 +23,7 @@ func TestMovedLoad(t *testing.T) {
 		return 20
 	}
 	s := &Stage{interval: interval{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9})}}
+	s.p = p
 	s.history.Track(schema.BandwidthUsed)
 	for _, c := range []struct {
 		full, waits string // a link that waits for the full one
@@ -38,7 +39,7 @@ func TestMovedLoad(t *testing.T) {
 		capacity := g.Capacity(rc.fullest)
 		rc.carries, rc.more = capacity, .8*capacity
 		f := &history.PlacedFailure{Failure: schema.Failure{Kind: c.kind}, Links: []schema.LinkID{lost}}
-		if got := s.moved(rc, f, p); math.Abs(got-c.want) > 1e-9 {
+		if got := s.moved(rc, f); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s, %s: %.2f of the load moved, want %.2f", c.full, c.kind, got, c.want)
 		}
 	}
@@ -66,25 +67,26 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	p, _ := readings(t, g, nil, map[string]float64{"spine1>leaf3": 100, "spine0>leaf3": 0})
 	p.Before = func(schema.LinkID) float64 { return -1 }
 	s := &Stage{interval: interval{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9, Now: 6})}}
+	s.p = p
 	use := s.history.Track(schema.BandwidthUsed)
 	for slot := range int64(5) {
 		use.Row(slot)[full], use.Row(slot)[lost] = 40*history.LevelsPerPercent, 30*history.LevelsPerPercent
 	}
 	rc := &regionCase{fullest: full, carries: g.Capacity(full), onset: -1, again: -1, old: true, region: &schema.Region{Links: []schema.LinkID{full}}}
 	f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Time: 5 * 60e9}, Links: []schema.LinkID{lost}}
-	if got := s.moved(rc, f, p); math.Abs(got-.5) > 1e-9 {
+	if got := s.moved(rc, f); math.Abs(got-.5) > 1e-9 {
 		t.Errorf("%.2f of the load moved, want half", got)
 	}
-	doubted, moved := s.failureScore(rc, f, 0, 0, p)
+	doubted, moved := s.failureScore(rc, f, 0, 0)
 	if moved != 0 {
 		t.Errorf("%.2f of the load moved from what did not fail", moved)
 	}
-	explained, _ := s.failureScore(rc, f, 0, 1, p)
+	explained, _ := s.failureScore(rc, f, 0, 1)
 	if explained-doubted < failureMoved/2 {
 		t.Errorf("score %.1f, and %.1f where it is not sure that it failed", explained, doubted)
 	}
 	use.Row(3)[full], use.Row(4)[full] = 100*history.LevelsPerPercent, 100*history.LevelsPerPercent
-	if other, _ := s.failureScore(rc, f, 0, 1, p); explained-other < failureOnset/2 {
+	if other, _ := s.failureScore(rc, f, 0, 1); explained-other < failureOnset/2 {
 		t.Errorf("score %.1f, and %.1f where the full link carried all of it before the failure", explained, other)
 	}
 }
@@ -128,9 +130,10 @@ func TestMovedRoundARing(t *testing.T) {
 			return 0
 		}
 		s := &Stage{interval: interval{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9})}}
+		s.p = p
 		rc := &regionCase{fullest: region[0], region: &schema.Region{Links: region}}
 		f := &history.PlacedFailure{Failure: schema.Failure{Kind: c.kind}, Links: []schema.LinkID{lost}}
-		if got := s.moved(rc, f, p); math.Abs(got-c.want) > 1e-9 {
+		if got := s.moved(rc, f); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.2f of the load moved, want %.2f", c.name, got, c.want)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/history"
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -33,19 +32,19 @@ func (f *nearFailure) report() schema.NearFailure {
 func (f *nearFailure) fell() bool { return f.silent != nil && f.silent.Doubt == 0 }
 
 // nearFailures lists the failures near the region that reach searched last.
-func (s *Stage) nearFailures(rc *regionCase, p *root.Pressure) {
+func (s *Stage) nearFailures(rc *regionCase) {
 	rc.failures = rc.failures[:0]
 	for i := range s.history.Failures {
-		s.addNear(rc, &s.history.Failures[i], nil, p)
+		s.addNear(rc, &s.history.Failures[i], nil)
 	}
 	for i := range s.history.Silent {
 		c := &s.history.Silent[i]
 		switch {
 		case c.Logged:
 		case c.FedBy >= 0: // listed as the cable that fed it
-			s.addNear(rc, &c.PlacedFailure, &s.history.Silent[c.FedBy], p)
+			s.addNear(rc, &c.PlacedFailure, &s.history.Silent[c.FedBy])
 		default:
-			s.addNear(rc, &c.PlacedFailure, c, p)
+			s.addNear(rc, &c.PlacedFailure, c)
 		}
 	}
 	s.findRestored(rc)
@@ -62,7 +61,7 @@ func (s *Stage) nearFailures(rc *regionCase, p *root.Pressure) {
 
 // addNear adds a failure to those near a region, if it is near. If only counters show it, c is the silent cable to
 // list: f itself, or the one that fed f.
-func (s *Stage) addNear(rc *regionCase, f *history.PlacedFailure, c *history.SilentCable, p *root.Pressure) {
+func (s *Stage) addNear(rc *regionCase, f *history.PlacedFailure, c *history.SilentCable) {
 	hops := -1
 	for _, d := range f.Devices {
 		if h := s.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
@@ -76,9 +75,9 @@ func (s *Stage) addNear(rc *regionCase, f *history.PlacedFailure, c *history.Sil
 	if c != nil {
 		sure -= c.Doubt
 	}
-	score, moved := s.failureScore(rc, f, hops, sure, p)
+	score, moved := s.failureScore(rc, f, hops, sure)
 	rc.moved = max(rc.moved, moved)
-	near := nearFailure{PlacedFailure: f, silent: c, hops: hops, score: score, stall: s.stallAround(rc, f, p)}
+	near := nearFailure{PlacedFailure: f, silent: c, hops: hops, score: score, stall: s.stallAround(rc, f)}
 	if c == nil {
 		rc.failures = append(rc.failures, near)
 		return
@@ -96,11 +95,11 @@ func (s *Stage) addNear(rc *regionCase, f *history.PlacedFailure, c *history.Sil
 const maxFitted = 8
 
 // fitFailures finds how much of the region leads to each of the failed links.
-func (s *Stage) fitFailures(rc *regionCase, p *root.Pressure) {
+func (s *Stage) fitFailures(rc *regionCase) {
 	tried := rc.failures[:min(len(rc.failures), maxFitted)]
 	if !s.graph.Duplex() {
 		for i := range tried {
-			tried[i].share = p.EndsAt(tried[i].Links)
+			tried[i].share = s.p.EndsAt(tried[i].Links)
 		}
 		return
 	}
@@ -118,17 +117,17 @@ func (s *Stage) fitFailures(rc *regionCase, p *root.Pressure) {
 			dead = append(dead, f.Links...)
 		}
 	}
-	for i, share := range s.finder.Shares(p, failed, dead, s.senders) {
+	for i, share := range s.finder.Shares(s.p, failed, dead, s.senders) {
 		tried[i].share = share
 	}
 }
 
 // stallAround is the stall of a failed part: of its own links where measured, with a small part of the stall
 // of others at its ends and of its load before.
-func (s *Stage) stallAround(rc *regionCase, f *history.PlacedFailure, p *root.Pressure) float64 {
+func (s *Stage) stallAround(rc *regionCase, f *history.PlacedFailure) float64 {
 	sum := 0.
 	for _, l := range f.Links {
-		sum += .2 * max(0, p.Before(l))
+		sum += .2 * max(0, s.p.Before(l))
 	}
 	for i, l := range rc.region.Links {
 		from, to := s.graph.Ends(l)

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"github.com/giverny/giverny/diagnose/history"
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -105,11 +104,11 @@ func (s *Stage) usedBefore(rc *regionCase) func(schema.LinkID) float64 {
 }
 
 // findAdded finds the load added to a region's links.
-func (s *Stage) findAdded(rc *regionCase, p *root.Pressure) {
+func (s *Stage) findAdded(rc *regionCase) {
 	for _, l := range rc.region.Links {
 		added := 0.
-		if was := p.Before(l); was >= 0 {
-			added = max(0, p.UseOf(l)-was) * s.graph.Capacity(l)
+		if was := s.p.Before(l); was >= 0 {
+			added = max(0, s.p.UseOf(l)-was) * s.graph.Capacity(l)
 		}
 		rc.added = append(rc.added, added)
 	}

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -11,7 +10,7 @@ const seenPart = 1. / 3
 
 // seenOnWay is the share of the expected load that shows on the links from the switch of a grid where a region's traffic ends to the
 // nodes of a suspect that fetches. It is known if its traffic grew and the region is one tree to that switch.
-func (s *Stage) seenOnWay(rc *regionCase, c *suspect, p *root.Pressure) (share float64, known bool) {
+func (s *Stage) seenOnWay(rc *regionCase, c *suspect) (share float64, known bool) {
 	grew := s.fetchGrew(rc, c)
 	if !s.graph.Duplex() || rc.drain.Fit == 0 || grew <= 0 {
 		return 0, false
@@ -22,10 +21,10 @@ func (s *Stage) seenOnWay(rc *regionCase, c *suspect, p *root.Pressure) (share f
 	for _, d := range c.job.Devices {
 		s.router.Grid.EachOnRoute(end, d, w.add)
 	}
-	p = s.averaged(rc, p)
+	mean := s.averaged(rc)
 	unit, seen, all := seenPart*grew/float64(len(c.job.Devices)), 0., 0.
 	for _, l := range w.links {
-		if added, measured := p.Added(l); measured {
+		if added, measured := mean.Added(l); measured {
 			adds := unit * w.routes[l]
 			all += adds
 			seen += max(-adds, min(adds, added))

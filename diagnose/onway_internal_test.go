@@ -36,6 +36,7 @@ func TestFetchesAreSeenOnTheirWay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.p = p
 		s.history.Clock.Duration = 60e9
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"1,1,2", "0,1,2"}}, Traffic: &history.Traffic{}}}
 		j.Place(g)
@@ -43,7 +44,7 @@ func TestFetchesAreSeenOnTheirWay(t *testing.T) {
 		j.was = moves{known: true}
 		rc := &regionCase{region: &schema.Region{Links: region}, onset: 0, stall: []float64{30}, drain: root.Drain{Device: end, Fit: .9}}
 		j.was.slots = s.before(rc)
-		if seen, known := s.seenOnWay(rc, &suspect{job: j, known: true, file: true, fetches: true, feature: history.RDMARead}, p); !known || seen > .5 != c.seen {
+		if seen, known := s.seenOnWay(rc, &suspect{job: j, known: true, file: true, fetches: true, feature: history.RDMARead}); !known || seen > .5 != c.seen {
 			t.Errorf("%s: %.2f of what the job fetches is seen (known: %v)", c.name, seen, known)
 		}
 	}

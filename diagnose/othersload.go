@@ -3,7 +3,6 @@ package diagnose
 import (
 	"slices"
 
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -12,7 +11,7 @@ import (
 // job is there. On the others it is the less of two numbers: what their exchanges put on the link, and what the link carried before
 // the onset. The rest is the job's, which is accused of the load that was added: what it sends to a few of its nodes is more there
 // than a uniform exchange would be.
-func (s *Stage) othersLoad(rc *regionCase, c *suspect, p *root.Pressure) float64 {
+func (s *Stage) othersLoad(rc *regionCase, c *suspect) float64 {
 	own, theirs := s.expectedLoads(rc, c)
 	routes, part, waits := s.routesOf(c.job), 0., 0.
 	for k, l := range rc.region.Links {
@@ -21,8 +20,8 @@ func (s *Stage) othersLoad(rc *regionCase, c *suspect, p *root.Pressure) float64
 			part += rc.waits[k]
 			continue
 		}
-		expected, carries := theirs[k], p.Carries(l)
-		switch was := p.Before(l); {
+		expected, carries := theirs[k], s.p.Carries(l)
+		switch was := s.p.Before(l); {
 		case carries == 0 || !s.comparable:
 			carries = own[k] + expected
 		case was >= 0:

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -29,7 +28,7 @@ func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
 // classOf distinguishes system congestion from intra-application congestion: one job without file traffic, in whose region
 // others have little part, and none loses much. It also returns the probability that the class is right if the accused are. In
 // the middle either class is right, so the two probabilities may sum to more than 1.
-func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) (class schema.CauseClass, right float64) {
+func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, right float64) {
 	c := &rc.jobs[0]
 	if accused > 1 || c.file || s.endsAtNoJob(rc) {
 		return schema.CauseSystem, 1
@@ -41,7 +40,7 @@ func (s *Stage) classOf(rc *regionCase, accused int, p *root.Pressure) (class sc
 	case s.router.Grid != nil:
 		shape = othersOnGrids
 	}
-	part := s.meanPart(rc, c.job, s.othersPart(rc, c, p))
+	part := s.meanPart(rc, c.job, s.othersPart(rc, c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
 	odds += shape.lost * max(0, min(1, (s.mostLost(rc, c.job)-smallLoss)/(clearLoss-smallLoss)))
 	if odds < 0 {
@@ -76,9 +75,9 @@ func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 // On a grid without load readings it is the others' share of what waits: a job's weight is the share of its
 // exchange that waits times the geometric mean of its nodes and its traffic, as nodes that send little wait with little, but are no
 // less held up.
-func (s *Stage) othersPart(rc *regionCase, c *suspect, p *root.Pressure) float64 {
+func (s *Stage) othersPart(rc *regionCase, c *suspect) float64 {
 	if s.router.Grid == nil || s.loads {
-		return s.othersLoad(rc, c, p)
+		return s.othersLoad(rc, c)
 	}
 	others, all, usual := 0., 0., s.movedByNode(rc)
 	for i := range rc.jobs {

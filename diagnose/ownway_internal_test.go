@@ -37,7 +37,7 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		rc := &regionCase{jobs: c.jobs}
-		if got := s.othersPart(rc, &rc.jobs[0], nil); math.Abs(got-c.want) > 1e-9 {
+		if got := s.othersPart(rc, &rc.jobs[0]); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.3f, want %.3f", c.name, got, c.want)
 		}
 	}
@@ -54,6 +54,7 @@ func TestClassByTheOthersPart(t *testing.T) {
 		}
 		s.history.Clock.Duration = 60e9
 		p, _ := readings(t, g, nil, nil)
+		s.p = p
 		own, other := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: make([]topology.DeviceID, 10)}}, &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Devices: make([]topology.DeviceID, 10)}}
 		region := &schema.Region{ID: 1, Links: []schema.LinkID{0}}
 		if s.router.Grid == nil { // as many nodes of both jobs send over the link
@@ -70,7 +71,7 @@ func TestClassByTheOthersPart(t *testing.T) {
 				own.Traffic, other.Traffic = &history.Traffic{}, &history.Traffic{}
 				own.now, other.now = moves{known: true, all: 1 - part}, moves{known: true, all: part}
 			}
-			return s.classOf(rc, accused, p)
+			return s.classOf(rc, accused)
 		}
 		last, least := 1., 1.
 		for part := 0.; part < .9; part += .01 {
@@ -107,15 +108,16 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 	}
 	s.history.Clock.Duration = 60e9
 	p, region := readings(t, g, map[string]float64{"host1>leaf0": 50}, nil)
+	s.p = p
 	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host1", "host2")}}
 	rc := &regionCase{region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, onset: -1, jobs: []suspect{{job: own, cross: 1, waits: .5}}}
 	rc.back.Link, rc.back.Kind = roottest.Link(t, g, "leaf0>host0"), schema.RootIncast
-	if class, right := s.classOf(rc, 1, p); class != schema.CauseSystem || right != 1 {
+	if class, right := s.classOf(rc, 1); class != schema.CauseSystem || right != 1 {
 		t.Errorf("%s %.2f", class, right)
 	}
 	_, host := g.Ends(rc.back.Link)
 	s.tenants[host] = []*job{own}
-	if class, _ := s.classOf(rc, 1, p); class != schema.CauseIntraApplication {
+	if class, _ := s.classOf(rc, 1); class != schema.CauseIntraApplication {
 		t.Errorf("at its own host: %s", class)
 	}
 }

@@ -33,6 +33,7 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.p = p
 		s.comparable = c.alike
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}
 		j.Place(g)
@@ -65,7 +66,7 @@ func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
 		"its files are not measured": {suspect{}, 0},
 	} {
 		c.suspect.job, c.suspect.known = &job{Job: &history.Job{}}, true
-		if got := s.endScore(rc, &c.suspect, nil); got != c.want {
+		if got := s.endScore(rc, &c.suspect); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

@@ -35,6 +35,7 @@ func newTiedUp(t *testing.T) *tiedUp {
 		t.Fatal(err)
 	}
 	u.stage, u.p = s, s.finder.On(u.Snap)
+	s.p = u.p
 	u.p.Stall, u.p.Before = u.Stall, u.Torus.Before
 	return u
 }

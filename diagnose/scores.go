@@ -70,16 +70,16 @@ func (c *suspect) mostScore() float64 {
 }
 
 // rate scores a suspect. Its traffic counts as far as it has a path to the region.
-func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
+func (s *Stage) rate(rc *regionCase, c *suspect) {
 	succeeds := s.succeeds(rc, c.job)
 	if !succeeds && s.foundStalled(rc, c.job.Start) {
 		c.score = math.Inf(-1)
 		return
 	}
-	space := s.spaceScore(rc, c, p)
+	space := s.spaceScore(rc, c)
 	c.score = jobBias + jobSpace*space + c.timeScore(succeeds)*timeWeight(space)
 	c.score += jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())*(1-rc.moved)
-	switch explains := s.explains(rc, c, p); {
+	switch explains := s.explains(rc, c); {
 	case explains > 0:
 		c.score += explains
 	case rc.load > 0 && rc.load < fallen && !rc.flooded && !rc.fuller() && !s.receives(rc, c):
@@ -91,16 +91,16 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	case c.surelyReads():
 		c.score += jobReads
 	}
-	c.score += s.endScore(rc, c, p)
+	c.score += s.endScore(rc, c)
 	if s.graph.Duplex() {
-		c.score -= s.unseen(rc, c, p, space)
+		c.score -= s.unseen(rc, c, space)
 	}
-	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p) + s.absent(rc, c)
+	c.score -= s.unable(rc, c) + s.astray(rc, c) + s.absent(rc, c)
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
 }
 
 // spaceScore is the share of a region's stall, 0 to 1, where a suspect's traffic can be.
-func (s *Stage) spaceScore(rc *regionCase, c *suspect, p *root.Pressure) float64 {
+func (s *Stage) spaceScore(rc *regionCase, c *suspect) float64 {
 	way := c.way
 	switch {
 	case c.file:
@@ -109,7 +109,7 @@ func (s *Stage) spaceScore(rc *regionCase, c *suspect, p *root.Pressure) float64
 	default:
 		way *= wayUnknown
 	}
-	if seen, known := s.seenOnWay(rc, c, p); known {
+	if seen, known := s.seenOnWay(rc, c); known {
 		way = seen
 	}
 	space := max(c.cross, .9*min(1, c.gate), way)
@@ -135,7 +135,7 @@ func (c *suspect) timeScore(succeeds bool) float64 {
 }
 
 // endScore is the evidence by where back pressure begins, or where the traffic of a region of a grid ends.
-func (s *Stage) endScore(rc *regionCase, c *suspect, p *root.Pressure) (score float64) {
+func (s *Stage) endScore(rc *regionCase, c *suspect) (score float64) {
 	if rc.back.Kind != "" && rc.back.Kind != schema.RootDeadlock && !c.root && !c.file {
 		switch {
 		case !s.endsAtNoJob(rc):
@@ -149,7 +149,7 @@ func (s *Stage) endScore(rc *regionCase, c *suspect, p *root.Pressure) (score fl
 		score -= jobElsewhere
 	case c.job == rc.sender && rc.drain.Grew && rc.drain.IsCertain() && !c.known:
 		score += jobConverges
-	case !c.known && s.loadsAll(rc, c, p):
+	case !c.known && s.loadsAll(rc, c):
 		score += jobConverges
 	case s.endsAtOwn(rc, c):
 		score += rc.holdsItselfUp(c)
@@ -223,22 +223,22 @@ const ownRegion, loadedWays, ownGround = .9, .5, .7
 // loadsAll reports whether the load added since the onset is all over the links of a job's exchange, and the region lies
 // on these alone and not among the nodes of others: traffic that crosses a job's ground, or converges within it, loads few
 // of its links.
-func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *root.Pressure) bool {
+func (s *Stage) loadsAll(rc *regionCase, c *suspect) bool {
 	if !s.graph.Duplex() || c.cross < ownRegion || rc.load <= risen || rc.ground(s, c.job) < ownGround {
 		return false
 	}
-	return s.loadsExchange(c.job, p)
+	return s.loadsExchange(c.job)
 }
 
 // loadsExchange reports whether load was added since the onset on most of a job's exchange: a tree of its nodes to one of them
 // has a small part of that.
-func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
+func (s *Stage) loadsExchange(j *job) bool {
 	if j.loads.known && j.loads.round == s.history.UseRound() {
 		return j.loads.most
 	}
 	r, loaded := s.routesOf(j), 0.
 	for i, l := range r.Links {
-		if p.UseOf(l)-max(0, p.Before(l)) >= root.LeastUse {
+		if s.p.UseOf(l)-max(0, s.p.Before(l)) >= root.LeastUse {
 			loaded += float64(r.Load[i])
 		}
 	}
@@ -250,11 +250,11 @@ func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
 // it, so that the more of the region's stall lies where its traffic cannot be, the less it is likely. If it began with the region and
 // its traffic is unknown, its start is all there is against it, and an unlisted job may have begun, too, unless the added load is a
 // tree of its nodes, or on most of its exchange.
-func (s *Stage) unseen(rc *regionCase, c *suspect, p *root.Pressure, space float64) (against float64) {
+func (s *Stage) unseen(rc *regionCase, c *suspect, space float64) (against float64) {
 	if !s.loads {
 		against = jobUnplaced * (1 - space)
 	}
-	if c.started && !c.known && c.job != rc.sender && !s.loadsExchange(c.job, p) {
+	if c.started && !c.known && c.job != rc.sender && !s.loadsExchange(c.job) {
 		against += jobUnseen * timeWeight(space)
 	}
 	return against
@@ -266,12 +266,12 @@ const ownAdded, strayAdded = .9, .7
 
 // astray is the penalty of a job if load was added to a region of a grid on links outside its exchange: back pressure
 // reaches such links too, but then they carry less, not more. File traffic goes elsewhere.
-func (s *Stage) astray(rc *regionCase, c *suspect, p *root.Pressure) float64 {
+func (s *Stage) astray(rc *regionCase, c *suspect) float64 {
 	if !s.graph.Duplex() || c.file || !c.known || rc.load <= risen {
 		return 0
 	}
 	if len(rc.added) == 0 {
-		s.findAdded(rc, p)
+		s.findAdded(rc)
 	}
 	routes, own, all := s.routesOf(c.job).Links, 0., 0.
 	for i, l := range rc.region.Links {
@@ -292,7 +292,7 @@ func (s *Stage) astray(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 
 // failureScore rates a failure by the time from it to the region's onset, and its distance. It also returns the share of the added
 // load that moved from it, as far as the failure is sure. A failure at a time when the region stalled as it does now did not cause it.
-func (s *Stage) failureScore(rc *regionCase, f *history.PlacedFailure, hops int, sure float64, p *root.Pressure) (score, moved float64) {
+func (s *Stage) failureScore(rc *regionCase, f *history.PlacedFailure, hops int, sure float64) (score, moved float64) {
 	if s.foundStalled(rc, f.Time) {
 		return leastScore, 0
 	}
@@ -317,7 +317,7 @@ func (s *Stage) failureScore(rc *regionCase, f *history.PlacedFailure, hops int,
 	if coincidence > 0 && (s.history.PassesNothing(f) || s.history.WasIdle(f)) {
 		coincidence *= hostShare
 	}
-	moved = sure * s.moved(rc, f, p)
+	moved = sure * s.moved(rc, f)
 	coincidence = max(coincidence, moved)
 	score = failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
 	if score += failureMoved*moved - (1-moved)*rc.rose(); !s.endsAtFailed(rc, f) {

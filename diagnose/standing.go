@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -17,8 +16,8 @@ const explainedStall, explainedLoad = .9, .8
 // ground the region lies. What a slow link or host holds up is no job's, and a tree of held-back traffic on a grid may be a slow
 // host's unless it ends at the job's node and brings it much; a kept verdict from when the onset was known knows more. 0: it does not
 // account for it.
-func (s *Stage) explains(rc *regionCase, c *suspect, p *root.Pressure) float64 {
-	isHeldUp := rc.back.Cannot || rc.back.Kind == schema.RootSlowReceiver || rc.drain.IsCertain() && !s.overloads(rc, c, p)
+func (s *Stage) explains(rc *regionCase, c *suspect) float64 {
+	isHeldUp := rc.back.Cannot || rc.back.Kind == schema.RootSlowReceiver || rc.drain.IsCertain() && !s.overloads(rc, c)
 	if !s.loads || isHeldUp {
 		return 0
 	}

@@ -47,7 +47,7 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 			s.given.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
 		}
 		rc := &regionCase{region: &schema.Region{ID: 7}, onset: c.onset, back: c.back, jobs: c.jobs}
-		if got := s.explains(rc, &rc.jobs[0], nil); got != c.want {
+		if got := s.explains(rc, &rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}
@@ -83,7 +83,7 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 		s.loads, s.comparable = true, true
 		rc := &regionCase{region: &schema.Region{ID: 7}, onset: 4, load: c.load, carries: 100, more: c.more, back: c.back, failures: c.failures,
 			jobs: []suspect{{burden: .9, cross: 1, known: true}}}
-		if got := s.explains(rc, &rc.jobs[0], nil); got != c.want {
+		if got := s.explains(rc, &rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}
@@ -132,7 +132,7 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		if s.tenants[from] = nil; c.theirs {
 			s.tenants[from] = []*job{other}
 		}
-		if got := s.explains(rc, &rc.jobs[0], u.p); got != c.want {
+		if got := s.explains(rc, &rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"github.com/giverny/giverny/diagnose/history"
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -17,7 +16,7 @@ const trifling = .5
 
 // unable is the penalty of a suspect whose traffic, or its growth, is too little for the root's load: a
 // coincidence in time does not make a cause. What arrives at a host of the job alone is the job's, wherever it comes from.
-func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
+func (s *Stage) unable(rc *regionCase, c *suspect) float64 {
 	if !c.known || rc.carries <= 0 || s.receives(rc, c) {
 		return 0
 	}
@@ -31,19 +30,19 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
 		switch {
 		case rc.full != schema.NoLink && (c.file || s.routesOf(c.job).On(rc.full) > 0): // the region does not end at the switch
-			more, _ := s.averaged(rc, p).Added(rc.full)
+			more, _ := s.averaged(rc).Added(rc.full)
 			return addsTooLittle(s.withOthers(rc, c, grew)/interval, more)
 		case s.endsAtOwn(rc, c): // what it sends there may hold up its other traffic, so its total need not grow
 			grew = all
 		case (!c.file || !c.writes() && rc.drain.IsCertain()) && s.endsBeside(rc, c.job):
 			grew = min(grew, s.brings(rc, c.job, grew))
 		}
-		if more := s.averaged(rc, p).ArrivesMore(end); more > 0 {
+		if more := s.averaged(rc).ArrivesMore(end); more > 0 {
 			return addsTooLittle(s.withOthers(rc, c, grew)/interval, more)
 		}
 	}
 	least, enough, carries := culpritShare, enoughShare, rc.carries
-	if most := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown, p); most.known {
+	if most := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown); most.known {
 		enough = enoughBound
 		all, was = min(all, most.now*interval), min(was, most.before*interval)
 	}
@@ -55,7 +54,7 @@ func (s *Stage) unable(rc *regionCase, c *suspect, p *root.Pressure) float64 {
 		return min(1, max(0, (enough-share)/(enough-least))) + trifling*max(0, 1-2*share/least)
 	}
 	against := jobTooLittle * short(all, carries)
-	if rc.more > grownShare*rc.carries && s.explains(rc, c, p) == 0 {
+	if rc.more > grownShare*rc.carries && s.explains(rc, c) == 0 {
 		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
 	}
 	return against

@@ -3,7 +3,6 @@ package diagnose
 import (
 	"slices"
 
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -18,7 +17,7 @@ const unlistedWeight = 3.
 // unlisted is the part that hosts of no listed job have in a region of directed links, as a multiple of that of the accused: the blame
 // of a job that no table lists. All that speaks in time for the accused speaks for these hosts, too. The part is what they may have
 // added to the region's root since its onset or, if no load is measured, how long they wait to send.
-func (s *Stage) unlisted(rc *regionCase, accused int, p *root.Pressure) float64 {
+func (s *Stage) unlisted(rc *regionCase, accused int) float64 {
 	switch {
 	case s.graph.Duplex() || accused == 0:
 		return 0
@@ -27,9 +26,9 @@ func (s *Stage) unlisted(rc *regionCase, accused int, p *root.Pressure) float64 
 	case rc.fullest == schema.NoLink || rc.onset < 0:
 		return 0
 	}
-	theirs, own := s.boundOf(s.vacant(), rc.fullest, false, p).more, 0.
+	theirs, own := s.boundOf(s.vacant(), rc.fullest, false).more, 0.
 	for i := range accused {
-		own += s.mayHaveAdded(rc, &rc.jobs[i], p)
+		own += s.mayHaveAdded(rc, &rc.jobs[i])
 	}
 	theirs, own = min(theirs, rc.more), min(own, rc.more)
 	if rc.jobs[0].file { // one end of file traffic is at hosts of no job
@@ -42,8 +41,8 @@ func (s *Stage) unlisted(rc *regionCase, accused int, p *root.Pressure) float64 
 
 // mayHaveAdded bounds what a suspect added to the region's root since its onset, bytes/s, by the links of its hosts and by its file
 // traffic.
-func (s *Stage) mayHaveAdded(rc *regionCase, c *suspect, p *root.Pressure) float64 {
-	more := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown, p).more
+func (s *Stage) mayHaveAdded(rc *regionCase, c *suspect) float64 {
+	more := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown).more
 	if !c.file || !c.filesKnown {
 		return more
 	}

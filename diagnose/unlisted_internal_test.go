@@ -35,6 +35,7 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.p = p
 		s.history.Clock.Duration, s.loads = 60e9, c.uses != nil
 		culprit, other := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}, &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
 		for _, j := range []*job{culprit, other} {
@@ -45,7 +46,7 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
-		if got := s.unlisted(rc, 1, p); math.Abs(got-c.want) > 1e-6 {
+		if got := s.unlisted(rc, 1); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
 		}
 	}
@@ -74,13 +75,14 @@ func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.p = p
 		s.history.Clock.Duration, s.loads = 60e9, true
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, Traffic: &history.Traffic{}}}
 		j.Place(g)
 		s.settle(j)
 		j.now = moves{known: true, files: c.writes * g.Capacity(port) * 60}
 		rc := &regionCase{region: &schema.Region{}, fullest: port, more: .8 * g.Capacity(port), jobs: []suspect{{job: j, known: true, file: c.writes > 0, filesKnown: c.writes > 0}}}
-		if got := s.unlisted(rc, 1, p); math.Abs(got-c.want) > 1e-6 {
+		if got := s.unlisted(rc, 1); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
 		}
 	}

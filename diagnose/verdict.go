@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -18,9 +17,9 @@ type verdict struct {
 }
 
 // decide weighs the causes against each other, and against none of them being right.
-func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
+func (s *Stage) decide(rc *regionCase) verdict {
 	for i := range rc.jobs {
-		s.rate(rc, &rc.jobs[i], p)
+		s.rate(rc, &rc.jobs[i])
 	}
 	slow, lost := s.smooth(rc, s.slowHostScore(rc), s.slowLinkScore(rc))
 	slices.SortFunc(rc.jobs, func(a, b suspect) int {
@@ -35,7 +34,7 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	for i := range accused {
 		jobs += rc.jobs[i].blame
 	}
-	rc.unlisted = jobs * s.unlisted(rc, accused, p)
+	rc.unlisted = jobs * s.unlisted(rc, accused)
 	failures, over := 0., 0. // one event often has several lines
 	for i := range rc.failures {
 		if f := &rc.failures[i]; f.over { // what still stalls does not wait for it, unless it left something that is not measured
@@ -61,9 +60,9 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 		}
 	case most == jobs:
 		v.accused = accused
-		rc.jobs[0].exchanges = s.graph.Duplex() && s.loadsExchange(rc.jobs[0].job, p)
+		rc.jobs[0].exchanges = s.graph.Duplex() && s.loadsExchange(rc.jobs[0].job)
 		v.confidence = jobs / sum
-		v.class, right = s.classOf(rc, accused, p)
+		v.class, right = s.classOf(rc, accused)
 	case most == broken && link >= failures:
 		s.recallSlowLink(rc)
 		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, s.logged(rc, rc.slowLink())

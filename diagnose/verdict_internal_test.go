@@ -29,6 +29,7 @@ func TestALinkThatFailedAndLostRate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.p = p
 		s.history.Clock = history.Clock{Duration: 60e9, Now: 9}
 		rc := &regionCase{region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, onset: 5, again: 5, weight: []float64{40}, total: 40,
 			back:     root.BackPressure{Kind: schema.RootLinkCapacity, Link: link, Slower: c.slower},
@@ -37,7 +38,7 @@ func TestALinkThatFailedAndLostRate(t *testing.T) {
 		if c.least == 0 {
 			want = schema.CauseUnknown
 		}
-		if got := s.decide(rc, p); got.class != want || got.confidence < c.least {
+		if got := s.decide(rc); got.class != want || got.confidence < c.least {
 			t.Errorf("%s: %s with %.2f, want %s with %.2f at least", name, got.class, got.confidence, want, c.least)
 		}
 	}
