@@ -56,8 +56,8 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		j.Place(g)
 		moved := 2 * c.percent / 100 * g.Capacity(port) * 60
 		j.now = moves{known: true, all: moved, files: moved}
-		rc := &regionCase{fullest: port, carries: g.Capacity(port), onset: -1}
-		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
+		rc := &regionCase{interval: &s.interval, fullest: port, carries: g.Capacity(port), onset: -1}
+		if got := rc.unable(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
 		}
 	}
@@ -95,14 +95,14 @@ func TestWhoFillsAPort(t *testing.T) {
 		j.Place(g)
 		unit := g.Capacity(port) / 100 * 60
 		j.now = moves{known: true, all: c.moves * unit}
-		rc := &regionCase{fullest: port, carries: g.Capacity(port), more: (100 - c.before) / 100 * g.Capacity(port), stall: make([]float64, 4), onset: 2}
+		rc := &regionCase{interval: &s.interval, fullest: port, carries: g.Capacity(port), more: (100 - c.before) / 100 * g.Capacity(port), stall: make([]float64, 4), onset: 2}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
-		j.was = moves{known: true, slots: s.before(rc), all: c.was * unit}
+		j.was = moves{known: true, slots: rc.before(), all: c.was * unit}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
-		if got := s.unable(rc, suspect); (got == 0) != c.able {
+		if got := rc.unable(suspect); (got == 0) != c.able {
 			t.Errorf("%g%% before: %.1f against a job that moves %g%% and moved %g%%", c.before, got, c.moves, c.was)
 		}
-		if got := s.receives(rc, suspect); got != c.ownReceives {
+		if got := rc.receives(suspect); got != c.ownReceives {
 			t.Errorf("%g%% before, %g%% moved: what arrives is the job's: %v", c.before, c.moves, got)
 		}
 	}
@@ -121,16 +121,16 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 		s.p = p
 		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, "leaf0>host0")
-		rc := &regionCase{fullest: port, carries: g.Capacity(port), stall: make([]float64, 4), onset: 2}
+		rc := &regionCase{interval: &s.interval, fullest: port, carries: g.Capacity(port), stall: make([]float64, 4), onset: 2}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
 		half := g.Capacity(port) / 2 * 60
 		for i, host := range []string{"host1", "host2"} {
 			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: &history.Traffic{}}, now: moves{known: true, all: half, files: half}}
 			j.Place(g)
-			j.lost = loss{true, s.began(rc), lost * float64(i)}
+			j.lost = loss{true, rc.began(), lost * float64(i)}
 			rc.jobs = append(rc.jobs, suspect{job: j, known: true, file: true, filesKnown: true})
 		}
-		if got := s.unable(rc, &rc.jobs[0]); (got == 0) != (lost > 0) {
+		if got := rc.unable(&rc.jobs[0]); (got == 0) != (lost > 0) {
 			t.Errorf("%.1f against a job while the other lost %g", got, lost)
 		}
 	}
@@ -144,15 +144,15 @@ func TestPortToAStorageNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := roottest.Link(t, g, "leaf0>host0")
-	rc := &regionCase{back: root.BackPressure{Link: port, Kind: schema.RootIncast}}
-	if !s.endsAtNoJob(rc) {
+	rc := &regionCase{interval: &s.interval, back: root.BackPressure{Link: port, Kind: schema.RootIncast}}
+	if !rc.endsAtNoJob() {
 		t.Error("no job runs at the root's host")
 	}
 	_, host := g.Ends(port)
-	if s.tenants[host] = []*job{{Job: &history.Job{}}}; s.endsAtNoJob(rc) {
+	if s.tenants[host] = []*job{{Job: &history.Job{}}}; rc.endsAtNoJob() {
 		t.Error("a job runs there")
 	}
-	if rc.back.Link = roottest.Link(t, g, "leaf0>spine0"); s.endsAtNoJob(rc) {
+	if rc.back.Link = roottest.Link(t, g, "leaf0>spine0"); rc.endsAtNoJob() {
 		t.Error("the root leads to a switch")
 	}
 }
@@ -196,8 +196,8 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 		j.Place(g)
 		moved := c.share * g.Capacity(port) * 60
 		j.now = moves{known: true, all: moved, files: moved}
-		rc := &regionCase{fullest: port, carries: g.Capacity(port), onset: -1, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
-		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
+		rc := &regionCase{interval: &s.interval, fullest: port, carries: g.Capacity(port), onset: -1, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
+		if got := rc.unable(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
 		}
 	}

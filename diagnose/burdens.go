@@ -8,23 +8,23 @@ import (
 // burdens divides the region's traffic among the jobs, by each one's recent traffic times the share that its routes put
 // on the region, and likewise the load added since the onset. The links' measured load bounds the shares: traffic that
 // no known job explains belongs to none.
-func (s *Stage) burdens(rc *regionCase) {
+func (rc *regionCase) burdens() {
 	sum, grown, before := 0., 0., 0.
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
-		now, files := s.lately(c.job)
-		was, filesWas := s.earlier(rc, c.job)
+		now, files := rc.lately(c.job)
+		was, filesWas := rc.earlier(c.job)
 		weigh := func(all, files float64) float64 { return (c.load+.5*c.gate)*all + .5*c.way*files }
 		c.burden = weigh(now, files)
 		past := weigh(was, filesWas)
 		c.growth = max(0, c.burden-past)
 		sum, grown, before = sum+c.burden, grown+c.growth, before+past
 	}
-	carried, added := s.carriedOn(rc.region.Links)
-	if !s.comparable {
+	carried, added := rc.carriedOn(rc.region.Links)
+	if !rc.comparable {
 		carried, added = 0, 0
 	}
-	interval := float64(s.history.Clock.Duration) / 1e9
+	interval := float64(rc.history.Clock.Duration) / 1e9
 	sum, grown = max(sum, leastExplained*carried*interval), max(grown, leastExplained*added*interval)
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
@@ -50,29 +50,29 @@ const leastExplained = .5
 const leastCompared = .2
 
 // compare checks that the running jobs' traffic explains enough of the fabric's load.
-func (s *Stage) compare() {
+func (in *interval) compare() {
 	explained, carried := 0., 0.
-	for _, j := range s.running {
-		all, _ := s.lately(j)
-		explained += all * s.routesOf(j).Total
+	for _, j := range in.running {
+		all, _ := in.lately(j)
+		explained += all * in.routesOf(j).Total
 	}
-	for l := range schema.LinkID(s.graph.NumLinks()) {
-		carried += s.p.Carries(l)
+	for l := range schema.LinkID(in.graph.NumLinks()) {
+		carried += in.p.Carries(l)
 	}
-	s.loads = carried > 0
-	s.comparable = explained >= leastCompared*carried*float64(s.history.Clock.Duration)/1e9
+	in.loads = carried > 0
+	in.comparable = explained >= leastCompared*carried*float64(in.history.Clock.Duration)/1e9
 }
 
 // carriedOn sums the load of links and its increase since the onset, bytes/s; 0 if unknown.
-func (s *Stage) carriedOn(links []schema.LinkID) (carried, added float64) {
+func (in *interval) carriedOn(links []schema.LinkID) (carried, added float64) {
 	for _, l := range links {
-		use := s.p.UseOf(l)
+		use := in.p.UseOf(l)
 		if use <= 0 {
 			continue
 		}
-		c := s.graph.Capacity(l) / 100
+		c := in.graph.Capacity(l) / 100
 		carried += use * c
-		if was := s.p.Before(l); was >= 0 {
+		if was := in.p.Before(l); was >= 0 {
 			added += max(0, use-was) * c
 		}
 	}
@@ -84,14 +84,14 @@ const leastGrowth = .15
 
 // earlier is a job's mean traffic over the slots before the onset, bytes: the largest measured feature of
 // each slot, and its file traffic.
-func (s *Stage) earlier(rc *regionCase, j *job) (all, files float64) {
+func (rc *regionCase) earlier(j *job) (all, files float64) {
 	if j.Traffic == nil || rc.onset < 0 {
 		return 0, 0
 	}
-	calm := s.before(rc)
+	calm := rc.before()
 	if m := &j.was; !m.known || m.slots != calm {
 		*m = moves{known: true, slots: calm}
-		m.all, m.files, m.ran = s.movedBefore(j, calm.At[:calm.N])
+		m.all, m.files, m.ran = rc.movedBefore(j, calm.At[:calm.N])
 	}
 	return j.was.all, j.was.files
 }
@@ -104,30 +104,30 @@ type moves struct {
 	ran        float64 // share of the slots since its start; before, it moved nothing
 }
 
-func (s *Stage) movedBefore(j *job, slots []int64) (all, files, ran float64) {
+func (in *interval) movedBefore(j *job, slots []int64) (all, files, ran float64) {
 	n, yet := 0., 0.
 	for _, slot := range slots {
 		if a, f, known := j.Traffic.Moved(slot); known {
 			all, files, n = all+a, files+f, n+1
-		} else if (slot+1)*s.history.Clock.Duration <= int64(j.Start) {
+		} else if (slot+1)*in.history.Clock.Duration <= int64(j.Start) {
 			yet++
 		}
 	}
-	if n == 0 && len(slots) > 0 && s.history.Clock.SlotOf(int64(j.Start)) <= slots[0] {
-		all, files = s.lately(j) // it ran, but its traffic is unknown
+	if n == 0 && len(slots) > 0 && in.history.Clock.SlotOf(int64(j.Start)) <= slots[0] {
+		all, files = in.lately(j) // it ran, but its traffic is unknown
 		return all, files, 1
 	}
 	return all / max(1, n), files / max(1, n), n / max(1, n+yet)
 }
 
 // lately is the same for the last intervals, but their maximum.
-func (s *Stage) lately(j *job) (all, files float64) {
+func (in *interval) lately(j *job) (all, files float64) {
 	if j.Traffic == nil {
 		return 0, 0
 	}
 	if m := &j.now; !m.known {
 		*m = moves{known: true}
-		for slot := s.history.Clock.Now - settle; slot <= s.history.Clock.Now; slot++ {
+		for slot := in.history.Clock.Now - settle; slot <= in.history.Clock.Now; slot++ {
 			all, files, _ := j.Traffic.Moved(slot)
 			m.all, m.files = max(m.all, all), max(m.files, files)
 		}
@@ -140,8 +140,8 @@ const newJobs = .25
 
 // newJobsLoad reports whether jobs that began with a region of a grid carry much of its load. Total load does not show that: a link
 // that was already full carries no more than before, whatever they displace.
-func (s *Stage) newJobsLoad(rc *regionCase) bool {
-	if !s.graph.Duplex() || !s.comparable {
+func (rc *regionCase) newJobsLoad() bool {
+	if !rc.graph.Duplex() || !rc.comparable {
 		return false
 	}
 	share := 0.

@@ -13,6 +13,7 @@ import (
 
 // regionCase is a region under diagnosis, with what is known of it before any job is accused.
 type regionCase struct {
+	*interval
 	region   *schema.Region
 	stall    []float64 // mean over its links by slot, the last one now
 	weight   []float64 // by link of the region: its stall now, or 1e-3 if unknown
@@ -71,14 +72,14 @@ type suspect struct {
 
 // crossing finds the regions that the traffic of each running job can cross: one pass over the routes of a
 // job for all regions together.
-func (s *Stage) crossing(cases []regionCase) {
-	w := &s.memberships
+func (in *interval) crossing(cases []regionCase) {
+	w := &in.memberships
 	w.index(cases)
-	for _, j := range s.running {
+	for _, j := range in.running {
 		if len(j.Devices) == 0 {
 			continue
 		}
-		set := s.routesOf(j)
+		set := in.routesOf(j)
 		w.begin(len(cases))
 		for i, l := range set.Links {
 			for _, at := range w.of(l) {
@@ -103,39 +104,39 @@ func (s *Stage) crossing(cases []regionCase) {
 }
 
 // near adds the jobs within cfg.Hops that do not cross the region, and the distance of those that do.
-func (s *Stage) near(rc *regionCase) {
-	s.reach.from(rc.region.Links, s.cfg.Hops)
-	s.scratch.round++
-	s.scratch.around = s.scratch.around[:0]
-	for _, d := range s.reach.queue { // nearest first
-		for _, j := range s.tenants[d] {
-			if j.round != s.scratch.round {
-				j.round, j.hops = s.scratch.round, s.reach.at[d].hops
-				s.scratch.around = append(s.scratch.around, j)
+func (rc *regionCase) near() {
+	rc.reach.from(rc.region.Links, rc.cfg.Hops)
+	rc.scratch.round++
+	rc.scratch.around = rc.scratch.around[:0]
+	for _, d := range rc.reach.queue { // nearest first
+		for _, j := range rc.tenants[d] {
+			if j.round != rc.scratch.round {
+				j.round, j.hops = rc.scratch.round, rc.reach.at[d].hops
+				rc.scratch.around = append(rc.scratch.around, j)
 			}
 		}
 	}
 	crossing := len(rc.jobs)
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
-		c.root = rc.back.Kind != "" && s.isAt(c.job, rc.back.Link)
-		if c.job.round == s.scratch.round {
+		c.root = rc.back.Kind != "" && rc.isAt(c.job, rc.back.Link)
+		if c.job.round == rc.scratch.round {
 			c.hops = int(c.job.hops)
 			c.job.round = 0
 		}
 	}
-	for _, j := range s.nearest() {
-		rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.Kind != "" && s.isAt(j, rc.back.Link)})
+	for _, j := range rc.nearest() {
+		rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.Kind != "" && rc.isAt(j, rc.back.Link)})
 	}
-	for _, j := range s.readers {
-		if j.round != s.scratch.round && !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == j }) {
+	for _, j := range rc.readers {
+		if j.round != rc.scratch.round && !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == j }) {
 			rc.jobs = append(rc.jobs, suspect{job: j, hops: -1})
 		}
 	}
 	slices.SortFunc(rc.jobs[crossing:], func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.job.order, b.job.order))
 	})
-	s.dropFarthest(rc)
+	rc.dropFarthest(rc)
 }
 
 // maxReaders bounds the jobs that are candidates wherever they run, because of their file traffic.
@@ -143,27 +144,26 @@ const maxReaders = 3
 
 // findReaders lists the jobs whose file traffic is an outlier in the whole fabric: the path to the storage
 // nodes may exceed any number of hops.
-func (s *Stage) findReaders() {
-	w := &s.interval
-	w.readers, w.scratch.values = w.readers[:0], w.scratch.values[:0]
-	for _, j := range w.running {
-		_, files := s.lately(j)
-		w.scratch.values = append(w.scratch.values, files)
+func (in *interval) findReaders() {
+	in.readers, in.scratch.values = in.readers[:0], in.scratch.values[:0]
+	for _, j := range in.running {
+		_, files := in.lately(j)
+		in.scratch.values = append(in.scratch.values, files)
 		j.files = files
 	}
-	usual := spreadOf(w.scratch.values, leastScale)
-	for _, j := range w.running {
-		if j.files > 0 && usual.deviations(j.files) > s.cfg.Deviations {
-			w.readers = append(w.readers, j)
+	usual := spreadOf(in.scratch.values, leastScale)
+	for _, j := range in.running {
+		if j.files > 0 && usual.deviations(j.files) > in.cfg.Deviations {
+			in.readers = append(in.readers, j)
 		}
 	}
-	slices.SortFunc(w.readers, func(a, b *job) int { return cmp.Or(cmp.Compare(b.files, a.files), cmp.Compare(a.ID, b.ID)) })
-	w.readers = w.readers[:min(maxReaders, len(w.readers))]
+	slices.SortFunc(in.readers, func(a, b *job) int { return cmp.Or(cmp.Compare(b.files, a.files), cmp.Compare(a.ID, b.ID)) })
+	in.readers = in.readers[:min(maxReaders, len(in.readers))]
 }
 
 // isAt reports whether a job's traffic uses a link, within the job or at its border.
-func (s *Stage) isAt(j *job, l schema.LinkID) bool {
-	r := s.routesOf(j)
+func (in *interval) isAt(j *job, l schema.LinkID) bool {
+	r := in.routesOf(j)
 	if _, found := slices.BinarySearch(r.Gates, l); found {
 		return true
 	}
@@ -174,10 +174,10 @@ func (s *Stage) isAt(j *job, l schema.LinkID) bool {
 const maxSuspects = 32
 
 // nearest returns the maxSuspects nearest jobs around a region that do not cross it, nearest first.
-func (w *interval) nearest() []*job {
-	near := w.scratch.nearby[:0]
-	for _, j := range w.scratch.around {
-		if j.round != w.scratch.round {
+func (in *interval) nearest() []*job {
+	near := in.scratch.nearby[:0]
+	for _, j := range in.scratch.around {
+		if j.round != in.scratch.round {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(near, j, func(a, b *job) int { return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.order, b.order)) })
@@ -186,11 +186,11 @@ func (w *interval) nearest() []*job {
 		}
 		near = slices.Insert(near[:min(len(near), maxSuspects-1)], at, j)
 	}
-	w.scratch.nearby = near
+	in.scratch.nearby = near
 	return near
 }
 
-func (w *interval) dropFarthest(rc *regionCase) {
+func (in *interval) dropFarthest(rc *regionCase) {
 	if len(rc.jobs) <= maxSuspects {
 		return
 	}
@@ -201,54 +201,52 @@ func (w *interval) dropFarthest(rc *regionCase) {
 }
 
 // measure fills in the A table's numbers: maxima, outliers and evidence.
-func (s *Stage) measure(rc *regionCase) {
-	w := &s.interval
-	w.scratch.correlator.SetLags(s.cfg.MaxLag)
-	w.scratch.correlator.SetStall(rc.stall)
+func (rc *regionCase) measure() {
+	rc.scratch.correlator.SetLags(rc.cfg.MaxLag)
+	rc.scratch.correlator.SetStall(rc.stall)
 	var usual [history.NumMeasured]spread
 	for f := range history.NumMeasured {
-		usual[f] = s.usual(rc, f)
+		usual[f] = rc.usual(f)
 	}
 	for i := range rc.jobs {
 		if c := &rc.jobs[i]; max(c.cross, c.gate) < clearWay {
-			c.way = s.onTheWay(rc, c.job)
+			c.way = rc.onTheWay(c.job)
 		}
 	}
-	s.burdens(rc)
+	rc.burdens()
 	for i := range rc.jobs {
-		s.testify(rc, &rc.jobs[i], &usual)
+		rc.testify(&rc.jobs[i], &usual)
 	}
 }
 
 // usual returns the spread of a feature's maxima over the jobs of the A table or, if these are few, over all
 // running jobs.
-func (s *Stage) usual(rc *regionCase, f history.Feature) spread {
-	values := s.scratch.values[:0]
+func (rc *regionCase) usual(f history.Feature) spread {
+	values := rc.scratch.values[:0]
 	for i := range rc.jobs {
-		if v, known := s.maximum(rc.jobs[i].job, f); known {
+		if v, known := rc.maximum(rc.jobs[i].job, f); known {
 			values = append(values, v)
 		}
 	}
-	s.scratch.values = values
+	rc.scratch.values = values
 	if len(values) < fewJobs {
-		return s.usualOfAll(f)
+		return rc.usualOfAll(f)
 	}
 	return spreadOf(values, leastScale)
 }
 
 // usualOfAll is the same over all running jobs, computed once per interval.
-func (s *Stage) usualOfAll(f history.Feature) spread {
-	w := &s.interval
-	if of := &w.usual[f]; !of.known {
-		values := w.scratch.values[:0]
-		for _, j := range w.running {
-			if v, known := s.maximum(j, f); known {
+func (in *interval) usualOfAll(f history.Feature) spread {
+	if of := &in.usualOf[f]; !of.known {
+		values := in.scratch.values[:0]
+		for _, j := range in.running {
+			if v, known := in.maximum(j, f); known {
 				values = append(values, v)
 			}
 		}
-		w.scratch.values, *of = values, usualSpread{true, spreadOf(values, leastScale)}
+		in.scratch.values, *of = values, usualSpread{true, spreadOf(values, leastScale)}
 	}
-	return w.usual[f].spread
+	return in.usualOf[f].spread
 }
 
 // usualSpread is the spread of a feature in an interval.
@@ -258,7 +256,7 @@ type usualSpread struct {
 }
 
 // maximum returns the maximum of a feature over the window.
-func (s *Stage) maximum(j *job, f history.Feature) (most float64, known bool) {
+func (in *interval) maximum(j *job, f history.Feature) (most float64, known bool) {
 	if j.Traffic == nil {
 		return 0, false
 	}
@@ -269,7 +267,7 @@ func (s *Stage) maximum(j *job, f history.Feature) (most float64, known bool) {
 	j.maximal = true
 	for f := range history.NumFeatures {
 		m[f] = -1
-		for slot := s.history.Clock.Now - int64(s.cfg.Window) + 1; slot <= s.history.Clock.Now; slot++ {
+		for slot := in.history.Clock.Now - int64(in.cfg.Window) + 1; slot <= in.history.Clock.Now; slot++ {
 			if v := j.Traffic.At(f, slot); !history.IsMissing(v) {
 				m[f] = max(m[f], float64(v))
 			}
@@ -285,31 +283,31 @@ const clearWay = .6
 const preferred = .05
 
 // testify finds the feature of a suspect with the strongest evidence.
-func (s *Stage) testify(rc *regionCase, c *suspect, usual *[history.NumMeasured]spread) {
+func (rc *regionCase) testify(c *suspect, usual *[history.NumMeasured]spread) {
 	c.P = 1
-	c.started = s.startedAt(rc, c.job.Start)
-	if most := c.mostScore(); most < -jobReads || most < 0 && !s.mayFetch(rc, c) {
-		_, c.known = s.maximum(c.job, history.RDMARead)
+	c.started = rc.startedAt(c.job.Start)
+	if most := c.mostScore(); most < -jobReads || most < 0 && !rc.mayFetch(c) {
+		_, c.known = rc.maximum(c.job, history.RDMARead)
 		return
 	}
 	best, first := math.Inf(-1), history.Read
-	if s.filesAreTrifles(rc, c.job) {
+	if rc.filesAreTrifles(c.job) {
 		first = history.RDMARead
 	}
 	var strengths [history.NumFeatures]float64
 	for f := first; f <= history.RDMAWrite; f++ { // later features are estimates, and congestion itself changes them
-		value, known := s.maximum(c.job, f)
+		value, known := rc.maximum(c.job, f)
 		if !known {
 			continue
 		}
 		c.known = true
-		x := s.laggedOf(c.job, f)
-		e := evidence{Result: s.scratch.correlator.Correlate(&x.Series), started: c.started}
+		x := rc.laggedOf(c.job, f)
+		e := evidence{Result: rc.scratch.correlator.Correlate(&x.Series), started: c.started}
 		onset := -1
 		if rc.onset >= 0 {
 			onset = len(x.Raw) - len(rc.stall) + rc.onset
 		}
-		e.rise = s.riseAt(x, onset, .02*usual[f].median)
+		e.rise = rc.riseAt(x, onset, .02*usual[f].median)
 		devs := usual[f].deviations(value)
 		strength := e.strength() + outlying(devs)
 		if f >= history.RDMARead {
@@ -321,16 +319,16 @@ func (s *Stage) testify(rc *regionCase, c *suspect, usual *[history.NumMeasured]
 		}
 	}
 	if best > 0 {
-		s.scratch.correlator.Assess(&s.laggedOf(c.job, c.feature).Series, &c.Result)
+		rc.scratch.correlator.Assess(&rc.laggedOf(c.job, c.feature).Series, &c.Result)
 	}
-	_, reads := s.maximum(c.job, history.Read)
-	_, writes := s.maximum(c.job, history.Write)
+	_, reads := rc.maximum(c.job, history.Read)
+	_, writes := rc.maximum(c.job, history.Write)
 	c.filesKnown = reads && writes
 	for f := first; f <= history.Write && c.known; f++ {
-		value, _ := s.maximum(c.job, f)
+		value, _ := rc.maximum(c.job, f)
 		c.file = c.file || strengths[f] >= max(fileShare*strengths[c.feature], fileLeast) && value >= fileBytes*c.value
 	}
-	if s.fetches(rc, c) {
+	if rc.fetches(c) {
 		c.fetches, c.file, c.filesKnown = true, true, false
 	}
 }
@@ -352,25 +350,24 @@ func outlying(devs float64) float64 {
 
 // laggedOf returns a job's feature by slot, computed once per interval. Slots before the job began count as 0, not as
 // missing.
-func (s *Stage) laggedOf(j *job, f history.Feature) *lagged {
-	w := &s.interval
+func (in *interval) laggedOf(j *job, f history.Feature) *lagged {
 	if j.lagged[f] != nil {
 		return j.lagged[f]
 	}
-	if w.scratch.laggedUsed == len(w.scratch.lagged) {
-		w.scratch.lagged = append(w.scratch.lagged, new(lagged))
+	if in.scratch.laggedUsed == len(in.scratch.lagged) {
+		in.scratch.lagged = append(in.scratch.lagged, new(lagged))
 	}
-	x := w.scratch.lagged[w.scratch.laggedUsed]
-	w.scratch.laggedUsed++
+	x := in.scratch.lagged[in.scratch.laggedUsed]
+	in.scratch.laggedUsed++
 	j.lagged[f] = x
 	x.Raw = x.Raw[:0]
-	length := min(int64(s.history.TrafficLength()), s.history.Clock.Now-s.history.Clock.First+1)
-	for slot := s.history.Clock.Now - length + 1; slot <= s.history.Clock.Now; slot++ {
+	length := min(int64(in.history.TrafficLength()), in.history.Clock.Now-in.history.Clock.First+1)
+	for slot := in.history.Clock.Now - length + 1; slot <= in.history.Clock.Now; slot++ {
 		v := j.Traffic.At(f, slot)
 		switch {
 		case !history.IsMissing(v):
 			x.Raw = append(x.Raw, float64(v))
-		case (slot+1)*s.history.Clock.Duration <= int64(j.Start):
+		case (slot+1)*in.history.Clock.Duration <= int64(j.Start):
 			x.Raw = append(x.Raw, 0)
 		default:
 			x.Raw = append(x.Raw, math.NaN())
@@ -382,6 +379,6 @@ func (s *Stage) laggedOf(j *job, f history.Feature) *lagged {
 }
 
 // onTheWay is the share of a region's stall on links that file system traffic of a job can take.
-func (s *Stage) onTheWay(rc *regionCase, j *job) float64 {
-	return s.router.OnTheWay(s.routesOf(j), rc.region.Links, rc.weight) / rc.total
+func (rc *regionCase) onTheWay(j *job) float64 {
+	return rc.router.OnTheWay(rc.routesOf(j), rc.region.Links, rc.weight) / rc.total
 }

@@ -15,7 +15,7 @@ import (
 // stalls far more since, or the clocks may be off. A region older than what is remembered was there before either.
 func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: 100})}}
-	rc := &regionCase{stall: make([]float64, 30), onset: 19} // began in slot 90
+	rc := &regionCase{interval: &s.interval, stall: make([]float64, 30), onset: 19} // began in slot 90
 	level := func(from int, stall float64) {
 		for i := from; i < len(rc.stall); i++ {
 			rc.stall[i] = stall
@@ -26,13 +26,13 @@ func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 	started := func(want map[int64]bool) {
 		t.Helper()
 		for start, want := range want {
-			if got := s.foundStalled(rc, schema.Instant(start*60e9)); got != want {
+			if got := rc.foundStalled(schema.Instant(start * 60e9)); got != want {
 				t.Errorf("began in slot %d: found it stalled %v, want %v", start, got, want)
 			}
 		}
 	}
 	started(map[int64]bool{80: false, 90: false, 91: false, 92: true, 93: true, 100: true, 101: false})
-	if score, _ := s.failureScore(rc, &history.PlacedFailure{Failure: schema.Failure{Time: 95 * 60e9}}, 0, 1); score != leastScore {
+	if score, _ := rc.failureScore(&history.PlacedFailure{Failure: schema.Failure{Time: 95 * 60e9}}, 0, 1); score != leastScore {
 		t.Errorf("a link that failed when the region stalled as it does now has the score %v, want %v", score, leastScore)
 	}
 	level(22, 90)
@@ -63,7 +63,7 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 			rc.drain, rc.sender = root.Drain{Device: 4, Fit: .4, Grew: true, Meeting: root.Meeting{Device: d, Agree: agree, Grew: true}}, other
 		}
 	}
-	full := regionCase{flooded: true, drain: root.Drain{Device: 5, Fit: .7, Grew: true}, sender: own}
+	full := regionCase{interval: &s.interval, flooded: true, drain: root.Drain{Device: 5, Fit: .7, Grew: true}, sender: own}
 	for _, c := range []struct {
 		name   string
 		change func(rc *regionCase, c *suspect)
@@ -93,7 +93,7 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 	} {
 		rc, suspected := full, suspect{job: own, cross: .95}
 		c.change(&rc, &suspected)
-		if got := s.endsAtOwn(&rc, &suspected); got != c.want {
+		if got := rc.endsAtOwn(&suspected); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -138,7 +138,7 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 			}
 		}
 		p.Before = func(l schema.LinkID) float64 { return min(before, max(before-5, p.UseOf(l))) }
-		rc := &regionCase{onset: 3, region: &schema.Region{Links: region}, drain: root.Drain{Device: end, Fit: .6}}
+		rc := &regionCase{interval: &s.interval, onset: 3, region: &schema.Region{Links: region}, drain: root.Drain{Device: end, Fit: .6}}
 		rc.flooded = p.IsFlooded(&rc.drain, end)
 		arrives := func() float64 {
 			if !rc.flooded {
@@ -149,8 +149,8 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 		if got := arrives(); got < want-1 || !grows && got > 0 {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, want %.3g", before, got, want)
 		}
-		s.drain(rc, p)
-		s.findArriving(rc, p)
+		rc.findDrain(p)
+		rc.findArriving(p)
 		if got := arrives(); got == 0 == grows || rc.arrives > 1 != grows {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, %.2f times what did", before, got, rc.arrives)
 		}

@@ -10,11 +10,11 @@ import (
 )
 
 // begin sets up the case of a region, in memory reused from the previous interval.
-func (s *Stage) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Region) {
-	*rc = regionCase{region: region, onset: -1, again: -1, stall: rc.stall[:0], weight: rc.weight[:0], waits: rc.waits[:0], added: rc.added[:0], jobs: rc.jobs[:0], failures: rc.failures[:0]}
-	levels := s.history.LevelsOf(region.Metric)
-	seen := min(int64(s.cfg.Window), s.history.Clock.Now-s.history.Clock.First+1)
-	for slot := s.history.Clock.Now - seen + 1; slot <= s.history.Clock.Now; slot++ {
+func (in *interval) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Region) {
+	*rc = regionCase{interval: in, region: region, onset: -1, again: -1, stall: rc.stall[:0], weight: rc.weight[:0], waits: rc.waits[:0], added: rc.added[:0], jobs: rc.jobs[:0], failures: rc.failures[:0]}
+	levels := in.history.LevelsOf(region.Metric)
+	seen := min(int64(in.cfg.Window), in.history.Clock.Now-in.history.Clock.First+1)
+	for slot := in.history.Clock.Now - seen + 1; slot <= in.history.Clock.Now; slot++ {
 		v := math.NaN()
 		if levels != nil {
 			if m := levels.Mean(slot, region.Links); !history.IsMissing(m) {
@@ -34,15 +34,15 @@ func (s *Stage) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Regi
 	}
 	rc.again = onsetOf(rc.stall, shortPause)
 	rc.onset = rc.again
-	if !s.graph.Duplex() {
+	if !in.graph.Duplex() {
 		if first := onsetOf(rc.stall, longPause); first >= 0 {
 			rc.onset = first
 		}
-		if rc.onset >= 0 && s.before(rc).N == 0 {
+		if rc.onset >= 0 && rc.before().N == 0 {
 			rc.onset = -1 // nothing is remembered to compare it with
 		}
 		if rc.onset < 0 {
-			if at := s.stepUp(rc); at >= 0 { // its beginning moves to the failure
+			if at := rc.stepUp(); at >= 0 { // its beginning moves to the failure
 				rc.onset, rc.again = at, at
 			}
 		}

@@ -36,14 +36,14 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	for _, within := range [2]bool{false, true} { // stall inside switches after the stalled links around it
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
-				s.examine(rc, snap)
-				rc.verdict = s.inside(rc, s.decide(rc), cases)
-				rc.nodes = s.nodesEnd(rc, &rc.verdict)
+				rc.examine(snap)
+				rc.verdict = rc.inside(rc.decide(), cases)
+				rc.nodes = rc.nodesEnd(&rc.verdict)
 			}
 		}
 	}
 	for i := range cases {
-		out[i] = s.report(snap, &cases[i], &cases[i].verdict)
+		out[i] = cases[i].report(snap, &cases[i].verdict)
 	}
 	s.forgetKept()
 	s.forgetMeans()
@@ -52,59 +52,59 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 }
 
 // examine gathers the evidence on each cause of a region.
-func (s *Stage) examine(rc *regionCase, snap *schema.Snapshot) {
-	s.p.Stall = snap.Find(rc.region.Metric)
-	rc.load = s.loadChange(rc)
-	s.cutToFirstStep(rc)
-	s.p.Flat = func(l schema.LinkID) bool { return s.isFlat(rc, l) }
-	s.p.Before = s.usedBefore(rc)
-	rc.back = s.p.Follow(rc.region, rc.weight)
-	if rc.fullest, rc.carries, rc.more = s.p.LoadAt(&rc.back, rc.region.Links); !s.loads {
-		rc.carries = s.assumedLoad(rc)
+func (rc *regionCase) examine(snap *schema.Snapshot) {
+	rc.p.Stall = snap.Find(rc.region.Metric)
+	rc.load = rc.loadChange()
+	rc.cutToFirstStep()
+	rc.p.Flat = func(l schema.LinkID) bool { return rc.isFlat(l) }
+	rc.p.Before = rc.usedBefore()
+	rc.back = rc.p.Follow(rc.region, rc.weight)
+	if rc.fullest, rc.carries, rc.more = rc.p.LoadAt(&rc.back, rc.region.Links); !rc.loads {
+		rc.carries = rc.assumedLoad()
 	}
-	s.near(rc)
-	s.measure(rc)
-	s.converge(rc)
+	rc.near()
+	rc.measure()
+	rc.converge()
 }
 
 // converge finds where the traffic of a region on a grid converges, averaged over several intervals. Stall inside switches
 // lies beside the tree; the links that stall for credits are the tree.
-func (s *Stage) converge(rc *regionCase) {
-	if stall := s.p.Stall; rc.region.Metric == schema.InqStall && s.p.Credit != nil {
-		s.p.Stall = s.p.Credit
-		defer func() { s.p.Stall = stall }()
+func (rc *regionCase) converge() {
+	if stall := rc.p.Stall; rc.region.Metric == schema.InqStall && rc.p.Credit != nil {
+		rc.p.Stall = rc.p.Credit
+		defer func() { rc.p.Stall = stall }()
 	}
-	q := s.averaged(rc)
-	s.findSenders(rc)
-	s.drain(rc, q)
+	q := rc.averaged()
+	rc.findSenders()
+	rc.findDrain(q)
 	isSteady := rc.load < root.SteadyLoad
-	rc.neck = s.finder.Neck(s.p, rc.region.Links, s.senders, &rc.drain, isSteady)
+	rc.neck = rc.finder.Neck(rc.p, rc.region.Links, rc.senders, &rc.drain, isSteady)
 	rc.full = q.FullLink(rc.region.Links, &rc.neck, &rc.drain)
-	rc.endings = s.finder.Endings(q, &rc.drain)
-	if s.findArriving(rc, q); isSteady && rc.endsAtSlowLink() {
+	rc.endings = rc.finder.Endings(q, &rc.drain)
+	if rc.findArriving(q); isSteady && rc.endsAtSlowLink() {
 		rc.neck = rc.endings.Neck()
 	}
-	rc.starved = s.starves(rc, q)
-	s.nearFailures(rc)
-	s.fitFailures(rc)
+	rc.starved = rc.starves(q)
+	rc.nearFailures()
+	rc.fitFailures()
 }
 
 // drain finds the switch that a region's traffic converges on, and whose nodes send it.
-func (s *Stage) drain(rc *regionCase, p *root.Pressure) {
+func (rc *regionCase) findDrain(p *root.Pressure) {
 	from := -1
-	rc.drain, from = s.finder.Drain(p, rc.region.Links, s.senders, s.history.UseRound())
+	rc.drain, from = rc.finder.Drain(p, rc.region.Links, rc.senders, rc.history.UseRound())
 	if rc.sender = nil; from >= 0 {
-		rc.sender = s.sending[from]
+		rc.sender = rc.sending[from]
 	}
 }
 
 // findArriving finds whether the load where the traffic of a region on a grid ends rose since its onset.
-func (s *Stage) findArriving(rc *regionCase, p *root.Pressure) {
+func (rc *regionCase) findArriving(p *root.Pressure) {
 	rc.flooded, rc.arrives = false, 0
-	if end, known := rc.end(); known && s.graph.Duplex() && rc.onset >= 0 {
-		rc.flooded, rc.arrives = p.IsFlooded(&rc.drain, end), s.arrives(rc, end, p)
+	if end, known := rc.end(); known && rc.graph.Duplex() && rc.onset >= 0 {
+		rc.flooded, rc.arrives = p.IsFlooded(&rc.drain, end), rc.arrivesNow(end, p)
 	}
-	rc.flooded = rc.flooded || s.newJobsLoad(rc)
+	rc.flooded = rc.flooded || rc.newJobsLoad()
 }
 
 // assumedUse is the load assumed of a root whose load is not measured, as a share of its capacity: it sends while traffic waits for
@@ -113,10 +113,10 @@ const assumedUse = .5
 
 // assumedLoad is what the root of a region carries if no load is measured, bytes/s. Where its port is not known, it has the capacity
 // of the link that stalls most.
-func (s *Stage) assumedLoad(rc *regionCase) float64 {
+func (rc *regionCase) assumedLoad() float64 {
 	l := rc.back.Link
 	if rc.back.Kind == "" {
 		l = rc.region.Links[slices.Index(rc.weight, slices.Max(rc.weight))]
 	}
-	return assumedUse * s.graph.Capacity(l)
+	return assumedUse * rc.graph.Capacity(l)
 }

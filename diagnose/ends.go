@@ -36,11 +36,11 @@ func (rc *regionCase) endsAtSlowLink() bool {
 
 // hasBeside reports whether a job has a node at a switch of a grid or one step away along the last dimension: neighbours
 // on a line show nearly the same.
-func (s *Stage) hasBeside(j *job, at topology.DeviceID) bool { return s.anyBeside(j.Devices, at) }
+func (in *interval) hasBeside(j *job, at topology.DeviceID) bool { return in.anyBeside(j.Devices, at) }
 
 // anyBeside reports the same of a list of devices in ascending order.
-func (s *Stage) anyBeside(devices []topology.DeviceID, at topology.DeviceID) bool {
-	grid := s.router.Grid
+func (in *interval) anyBeside(devices []topology.DeviceID, at topology.DeviceID) bool {
+	grid := in.router.Grid
 	last := len(grid.Dims()) - 1
 	line := grid.Line(at, last)
 	for steps := -1; steps <= 1; steps++ {

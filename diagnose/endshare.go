@@ -7,13 +7,13 @@ import (
 
 // brings is the load, bytes/s, that a job adds to the links of the switch where the traffic of a region of a grid ends if it moves
 // this much more, exchanged among all its nodes; 0 if that switch is not known.
-func (s *Stage) brings(rc *regionCase, j *job, more float64) (bytes float64) {
+func (rc *regionCase) brings(j *job, more float64) (bytes float64) {
 	end, known := rc.end()
-	if !known || !s.graph.Duplex() {
+	if !known || !rc.graph.Duplex() {
 		return 0
 	}
-	routes := s.routesOf(j)
-	for _, l := range s.graph.LinksAt(end) {
+	routes := rc.routesOf(j)
+	for _, l := range rc.graph.LinksAt(end) {
 		bytes += more * routes.On(l)
 	}
 	return bytes
@@ -21,12 +21,12 @@ func (s *Stage) brings(rc *regionCase, j *job, more float64) (bytes float64) {
 
 // endsBeside reports whether a region's traffic ends at a switch that a job's exchange only passes: no known job has nodes there,
 // or the job's own are more than a step away along the line, as neighbours on a line show nearly the same.
-func (s *Stage) endsBeside(rc *regionCase, j *job) bool {
+func (rc *regionCase) endsBeside(j *job) bool {
 	end, known := rc.end()
-	if !known || s.router.Grid == nil {
+	if !known || rc.router.Grid == nil {
 		return false
 	}
-	return len(s.tenants[end]) == 0 || !s.hasBeside(j, end)
+	return len(rc.tenants[end]) == 0 || !rc.hasBeside(j, end)
 }
 
 const (
@@ -41,7 +41,7 @@ const (
 
 // starves is how far, 0 to 1, a job's node at the end of a tree of held-back traffic gets less than its share of the job's
 // exchange. It gets more if many send to one, and less if it does not take what arrives.
-func (s *Stage) starves(rc *regionCase, p *root.Pressure) (most float64) {
+func (rc *regionCase) starves(p *root.Pressure) (most float64) {
 	end, known := rc.end()
 	if !known || rc.drain.Fit < starvedFit || rc.full != schema.NoLink || rc.onset < 0 {
 		return 0
@@ -51,10 +51,10 @@ func (s *Stage) starves(rc *regionCase, p *root.Pressure) (most float64) {
 		return 0
 	}
 	little := max(0, min(1, (grownMuch-doublings(rc.arrives))/(grownMuch-grownLittle)))
-	for _, j := range s.tenants[end] {
-		all, _ := s.lately(j)
-		was, _ := s.earlier(rc, j)
-		share := s.brings(rc, j, (all-was*j.was.ran)*1e9/float64(s.history.Clock.Duration))
+	for _, j := range rc.tenants[end] {
+		all, _ := rc.lately(j)
+		was, _ := rc.earlier(j)
+		share := rc.brings(j, (all-was*j.was.ran)*1e9/float64(rc.history.Clock.Duration))
 		most = max(most, little*min(1, (share/more-leastStarved)/(surelyStarved-leastStarved)))
 	}
 	return most
@@ -62,16 +62,16 @@ func (s *Stage) starves(rc *regionCase, p *root.Pressure) (most float64) {
 
 // overloads reports whether the traffic of a region of a grid ends at a suspect's node that gets clearly more than its share of the
 // suspect's exchange: many of its nodes send to one. A slow host gets less.
-func (s *Stage) overloads(rc *regionCase, c *suspect) bool {
+func (rc *regionCase) overloads(c *suspect) bool {
 	end, known := rc.end()
 	if !known || !c.known || !c.job.Has(end) {
 		return false
 	}
-	all, _ := s.lately(c.job)
-	share := s.brings(rc, c.job, all*1e9/float64(s.history.Clock.Duration))
+	all, _ := rc.lately(c.job)
+	share := rc.brings(c.job, all*1e9/float64(rc.history.Clock.Duration))
 	arrives := 0.
-	for _, l := range s.graph.LinksAt(end) {
-		arrives += s.p.Carries(l)
+	for _, l := range rc.graph.LinksAt(end) {
+		arrives += rc.p.Carries(l)
 	}
 	return share <= leastStarved*arrives
 }

@@ -34,9 +34,9 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: nodes}, Traffic: history.NewTraffic(1, 0)}}
 	j.Place(g)
 	s.settle(j)
-	rc := &regionCase{region: &schema.Region{}, stall: make([]float64, 4), onset: 3, full: schema.NoLink, fullest: schema.NoLink, arrives: arrives}
+	rc := &regionCase{interval: &s.interval, region: &schema.Region{}, stall: make([]float64, 4), onset: 3, full: schema.NoLink, fullest: schema.NoLink, arrives: arrives}
 	rc.drain.Device, rc.drain.Fit = end, .9
-	j.now, j.was = moves{known: true, all: 60 * more}, moves{known: true, slots: s.before(rc), ran: 1}
+	j.now, j.was = moves{known: true, all: 60 * more}, moves{known: true, slots: rc.before(), ran: 1}
 	return s, rc, j, p
 }
 
@@ -44,10 +44,10 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 // much, as is one where the load rose many times.
 func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
-	s, rc, j, p := endScene(t, 1, 0, nodes...)
+	_, rc, j, p := endScene(t, 1, 0, nodes...)
 	end, _ := rc.end()
 	arrives := p.ArrivesMore(end)
-	share := s.brings(rc, j, 1)
+	share := rc.brings(j, 1)
 	for _, c := range []struct {
 		name    string
 		shares  float64 // that its exchange would bring there, relative to the load added there
@@ -58,13 +58,13 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 		{"half of its share arrives", 2, 1.2, 1},
 		{"half of its share, but many times what it was", 2, 4, 0},
 	} {
-		s, rc, _, p := endScene(t, c.arrives, c.shares*arrives/share, nodes...)
-		if got := s.starves(rc, p); got != c.want {
+		_, rc, _, p := endScene(t, c.arrives, c.shares*arrives/share, nodes...)
+		if got := rc.starves(p); got != c.want {
 			t.Errorf("%s: %.2f, want %.2f", c.name, got, c.want)
 		}
 	}
-	s, rc, _, p = endScene(t, 1.2, 2*arrives/share, "3,3,3", "3,3,2")
-	if got := s.starves(rc, p); got != 0 {
+	_, rc, _, p = endScene(t, 1.2, 2*arrives/share, "3,3,3", "3,3,2")
+	if got := rc.starves(p); got != 0 {
 		t.Errorf("a node of no job starves by %.2f", got)
 	}
 }
@@ -73,8 +73,8 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 // much arrives as the job's exchange brings, or at a node of another, a host may be slow.
 func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
-	s, rc, j, p := endScene(t, 1, 0, nodes...)
-	share := s.brings(rc, j, 1)
+	_, rc, j, p := endScene(t, 1, 0, nodes...)
+	share := rc.brings(j, 1)
 	arrives := 2 * p.ArrivesMore(rc.drain.Device) // half of it did before
 	for _, c := range []struct {
 		name   string
@@ -86,8 +86,8 @@ func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {
 		{"its share arrives", 1, nodes, false},
 		{"another's node", .3, []string{"3,3,3", "3,3,2"}, false},
 	} {
-		s, rc, j, _ := endScene(t, 1, c.shares*arrives/share, c.nodes...)
-		if got := s.overloads(rc, &suspect{job: j, known: true}); got != c.want {
+		_, rc, j, _ := endScene(t, 1, c.shares*arrives/share, c.nodes...)
+		if got := rc.overloads(&suspect{job: j, known: true}); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -103,9 +103,9 @@ func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
 		{"its routes do not come near", []string{"3,3,3", "3,3,2", "3,2,3", "3,2,2"}, true},
 		{"it ends there", []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}, false},
 	} {
-		s, rc, j, _ := endScene(t, 1.5, 1e12, c.nodes...)
+		_, rc, j, _ := endScene(t, 1.5, 1e12, c.nodes...)
 		rc.carries = 1
-		if got := s.unable(rc, &suspect{job: j, known: true}); got > 0 != c.against {
+		if got := rc.unable(&suspect{job: j, known: true}); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", c.name, got)
 		}
 	}
@@ -132,7 +132,7 @@ func TestWhoFillsALinkGrewByWhatWasAddedToIt(t *testing.T) {
 			rc.full = roottest.Link(t, s.graph, c.full)
 		}
 		rc.carries = 1
-		if got := s.unable(rc, &suspect{job: j, known: true}); got > 0 != c.against {
+		if got := rc.unable(&suspect{job: j, known: true}); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", name, got)
 		}
 	}
@@ -150,7 +150,7 @@ func TestJobsFillAStorageNodeTogether(t *testing.T) {
 		"it is alone":           {.33, 0, 1, true},
 		"a small part":          {.1, .9, 1, true},
 	} {
-		s, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
+		_, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
 		more := 60 * p.ArrivesMore(rc.drain.Device)
 		writer := func(j *job, part, rise float64) suspect {
 			j.now.all, j.now.files = part*more, part*more
@@ -158,7 +158,7 @@ func TestJobsFillAStorageNodeTogether(t *testing.T) {
 		}
 		other := *j
 		rc.carries, rc.jobs = 1, []suspect{writer(j, c.own, 1), writer(&other, c.others, c.rise)}
-		if got := s.unable(rc, &rc.jobs[0]); got > 0 != c.against {
+		if got := rc.unable(&rc.jobs[0]); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", name, got)
 		}
 	}
@@ -179,7 +179,7 @@ func TestAStartAloneIsHalfAReason(t *testing.T) {
 		if rc.sender = nil; c.sends {
 			rc.sender = j
 		}
-		if got := s.unseen(rc, &suspect{job: j, known: c.known, evidence: evidence{started: true}}, c.space); got != c.want {
+		if got := rc.unseen(&suspect{job: j, known: c.known, evidence: evidence{started: true}}, c.space); got != c.want {
 			t.Errorf("%+v: %v against it", c, got)
 		}
 	}

@@ -39,8 +39,8 @@ type lagged struct {
 }
 
 // changeAt returns the change of a series at an onset.
-func (w *interval) changeAt(x []float64, onset int) change {
-	before, after := w.scratch.before[:0], w.scratch.after[:0]
+func (in *interval) changeAt(x []float64, onset int) change {
+	before, after := in.scratch.before[:0], in.scratch.after[:0]
 	for i := max(0, onset-settle-baseline); i < onset-settle; i++ {
 		if !math.IsNaN(x[i]) {
 			before = append(before, x[i])
@@ -51,7 +51,7 @@ func (w *interval) changeAt(x []float64, onset int) change {
 			after = append(after, x[i])
 		}
 	}
-	w.scratch.before, w.scratch.after = before, after
+	in.scratch.before, in.scratch.after = before, after
 	if len(before) == 0 || len(after) == 0 {
 		return change{onset: onset}
 	}
@@ -60,12 +60,12 @@ func (w *interval) changeAt(x []float64, onset int) change {
 
 // riseAt is how far a series rises at an onset (an index) above its usual values, on a log scale: 0 up to 2
 // deviations, 1 from 20. floor is added to the deviation.
-func (w *interval) riseAt(x *lagged, onset int, floor float64) float64 {
+func (in *interval) riseAt(x *lagged, onset int, floor float64) float64 {
 	if onset < 0 || onset >= len(x.Raw) {
 		return 0
 	}
 	if x.last.onset != onset {
-		x.last = w.changeAt(x.Raw, onset)
+		x.last = in.changeAt(x.Raw, onset)
 	}
 	if !x.last.known {
 		return 0

@@ -12,11 +12,11 @@ const sameGround = .5
 // inside gives a region of stall inside switches the verdict of the credit-stalled region around it, if a host or a
 // failure holds that back: packets wait inside the switches before such links too, and a job whose traffic is among
 // them is held back, whatever its load was before.
-func (s *Stage) inside(rc *regionCase, v verdict, cases []regionCase) verdict {
-	if rc.region.Metric != schema.InqStall || !s.graph.Duplex() {
+func (rc *regionCase) inside(v verdict, cases []regionCase) verdict {
+	if rc.region.Metric != schema.InqStall || !rc.graph.Duplex() {
 		return v
 	}
-	of := s.around(rc, cases)
+	of := rc.around(cases)
 	if of == nil || of.verdict.class != schema.CauseSlowHost && of.verdict.class != schema.CauseFailure {
 		return v
 	}
@@ -34,9 +34,9 @@ type shared struct {
 
 // around returns the credit-stalled region with the most stall among those on the same ground as a region and at least as
 // severe; nil: none.
-func (s *Stage) around(rc *regionCase, cases []regionCase) (of *regionCase) {
-	w := &s.ground
-	for _, i := range s.beside(rc, cases) {
+func (rc *regionCase) around(cases []regionCase) (of *regionCase) {
+	w := &rc.common
+	for _, i := range rc.beside(cases) {
 		c, with := &cases[i], &w.shared[i]
 		n, all := with.mine, len(rc.region.Links)
 		if len(c.region.Links) < all {
@@ -51,16 +51,16 @@ func (s *Stage) around(rc *regionCase, cases []regionCase) (of *regionCase) {
 
 // beside lists the cases whose regions have a switch in common with a region, and counts what they share. It visits only links
 // beside the region's own, however many regions there are.
-func (s *Stage) beside(rc *regionCase, cases []regionCase) []int32 {
-	w := &s.ground
+func (rc *regionCase) beside(cases []regionCase) []int32 {
+	w := &rc.common
 	w.next(len(cases))
 	for _, own := range rc.region.Links {
-		from, to := s.graph.Ends(own)
+		from, to := rc.graph.Ends(own)
 		for _, d := range [2]topology.DeviceID{from, to} {
-			for _, l := range s.graph.LinksAt(d) {
+			for _, l := range rc.graph.LinksAt(d) {
 				first := w.links[l] != w.round
 				w.links[l] = w.round
-				for _, at := range s.memberships.of(l) {
+				for _, at := range rc.memberships.of(l) {
 					w.share(at.cas, own, first)
 				}
 			}

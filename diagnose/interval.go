@@ -25,15 +25,15 @@ type interval struct {
 
 	running     []*job              // by id and start
 	tenants     [][]*job            // by device: the jobs with nodes there or, for a switch, at its hosts
-	vacant      []topology.DeviceID // hosts without a job, if vacantKnown
+	vacantHosts []topology.DeviceID // hosts without a job, if vacantKnown
 	vacantKnown bool
 	readers     []*job                           // whose file traffic is an outlier, the most first
 	comparable  bool                             // traffic of jobs and of links is measured alike
 	loads       bool                             // the load of links is measured
-	usual       [history.NumMeasured]usualSpread // over all running jobs
+	usualOf     [history.NumMeasured]usualSpread // over all running jobs
 
 	memberships memberships
-	ground      ground
+	common      ground
 	senders     []root.Sender // of the current region (findSenders)
 	sending     []*job        // whose these are
 	scratch     scratch
@@ -60,7 +60,7 @@ type scratch struct {
 func newInterval(g *topology.Graph, cfg Config) interval {
 	in := interval{cfg: cfg, graph: g, router: routes.NewRouter(g), reach: newReach(g), tenants: make([][]*job, g.NumDevices())}
 	in.finder = root.NewFinder(g, in.router.Grid)
-	in.memberships.first, in.ground.links = make([]int32, g.NumLinks()), make([]uint32, g.NumLinks())
+	in.memberships.first, in.common.links = make([]int32, g.NumLinks()), make([]uint32, g.NumLinks())
 	in.countHosts()
 	return in
 }

@@ -29,35 +29,35 @@ const leastBefore = 3
 // hold replaces the verdict on a region by the kept one if the onset or the failures left the window, the region resumes or swells
 // again for no visible reason, or its root gives no more readings, as long as what the kept one blames is there and nothing new
 // speaks against it. It returns the reason.
-func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string {
-	seesOnset := s.before(rc).N >= leastBefore
-	h := s.keptFor(d)
+func (rc *regionCase) hold(because string, d *schema.Diagnosis) string {
+	seesOnset := rc.before().N >= leastBefore
+	h := rc.keptFor(d)
 	if h == nil {
 		if seesOnset {
-			s.keep(rc, because, d, s.began(rc))
+			rc.keep(because, d, rc.began())
 		}
 		return because
 	}
-	fellSilent := h.root != nil && s.history.FellSilent(h.root.Device)
-	knowsLess := fellSilent || s.resumes(rc) || s.outlasts(rc, h)
+	fellSilent := h.root != nil && rc.history.FellSilent(h.root.Device)
+	knowsLess := fellSilent || rc.resumes() || rc.outlasts(h)
 	agrees, isUnknown := h.agrees(d), d.Cause.Class == schema.CauseUnknown
-	if seesOnset && !knowsLess && !(isUnknown && s.swells(rc, h)) {
-		began := s.began(rc)
+	if seesOnset && !knowsLess && !(isUnknown && rc.swells(h)) {
+		began := rc.began()
 		if agrees {
 			began = min(began, h.began) // it only stalls more
 		}
-		s.keep(rc, because, d, began)
+		rc.keep(because, d, began)
 		return because
 	}
-	h.seen = s.history.Clock.Now
+	h.seen = rc.history.Clock.Now
 	if !isUnknown && !agrees && !knowsLess || h.cause.Class == schema.CauseUnknown || rc.back.Kind == schema.RootDeadlock {
 		return because
 	}
-	if !s.stands(h) {
-		delete(s.given.kept, d.Region)
+	if !rc.stands(h) {
+		delete(rc.given.kept, d.Region)
 		return because
 	}
-	s.restore(d, h)
+	rc.restore(d, h)
 	if fellSilent {
 		return "Found while " + topology.PlainName(h.root.Device) + " still reported counters, which it no longer does: " + h.because
 	}
@@ -65,17 +65,17 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 }
 
 // keep remembers the verdict on a region, and the slot of its onset.
-func (s *Stage) keep(rc *regionCase, because string, d *schema.Diagnosis, began int64) {
-	if s.given.kept == nil {
-		s.given.kept = map[uint64]*kept{}
+func (rc *regionCase) keep(because string, d *schema.Diagnosis, began int64) {
+	if rc.given.kept == nil {
+		rc.given.kept = map[uint64]*kept{}
 	}
-	s.given.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because,
-		seen: s.history.Clock.Now, began: began, slower: rc.partSlower()}
+	rc.given.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because,
+		seen: rc.history.Clock.Now, began: began, slower: rc.partSlower()}
 }
 
 // restore replaces a verdict by a kept one: the jobs that it accuses are no victims.
-func (s *Stage) restore(d *schema.Diagnosis, h *kept) {
-	d.Cause, d.Root, d.Action = h.cause, s.numbered(h.root), h.action
+func (in *interval) restore(d *schema.Diagnosis, h *kept) {
+	d.Cause, d.Root, d.Action = h.cause, in.numbered(h.root), h.action
 	d.Jobs, d.Failures = append([]schema.AccusedJob{}, h.jobs...), append([]schema.NearFailure{}, h.failures...) // empty, not null
 	d.Victims = slices.DeleteFunc(d.Victims, func(v schema.VictimJob) bool {
 		return slices.ContainsFunc(d.Jobs, func(a schema.AccusedJob) bool { return a.JobID == v.JobID })
@@ -83,33 +83,33 @@ func (s *Stage) restore(d *schema.Diagnosis, h *kept) {
 }
 
 // rises reports whether a region has an onset after that of its kept verdict.
-func (s *Stage) rises(rc *regionCase, h *kept) bool {
-	return rc.onset >= 0 && s.began(rc) > h.began+settle
+func (rc *regionCase) rises(h *kept) bool {
+	return rc.onset >= 0 && rc.began() > h.began+settle
 }
 
 // swells reports whether a region stalls more than when its kept verdict was given.
-func (s *Stage) swells(rc *regionCase, h *kept) bool {
-	return rc.onset >= 0 && (rc.cut || s.rises(rc, h) || s.swelled(rc, h))
+func (rc *regionCase) swells(h *kept) bool {
+	return rc.onset >= 0 && (rc.cut || rc.rises(h) || rc.swelled(h))
 }
 
 // outlasts reports whether a kept cause is still the best known: what shows it left the window, and the region never stalled more.
-func (s *Stage) outlasts(rc *regionCase, h *kept) bool {
-	return h.cause.Class != schema.CauseUnknown && s.forgot(h) && !(s.rises(rc, h) && rc.peaks())
+func (rc *regionCase) outlasts(h *kept) bool {
+	return h.cause.Class != schema.CauseUnknown && rc.forgot(h) && !(rc.rises(h) && rc.peaks())
 }
 
 // keptFor is the kept verdict on a region; on one without, that on the last other region, if it was there within a pause, whose root is
 // a link of this one, or is this one's: a region whose links change much has a new number.
-func (s *Stage) keptFor(d *schema.Diagnosis) *kept {
-	h := s.given.kept[d.Region]
+func (in *interval) keptFor(d *schema.Diagnosis) *kept {
+	h := in.given.kept[d.Region]
 	if h != nil {
 		return h
 	}
-	for _, o := range s.given.kept {
-		if o.root == nil || s.history.Clock.Now-o.seen > longPause {
+	for _, o := range in.given.kept {
+		if o.root == nil || in.history.Clock.Now-o.seen > longPause {
 			continue
 		}
 		isRoot := d.Root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port
-		if (isRoot || slices.Contains(d.Links, s.numbered(o.root).Link)) && (h == nil || o.isAfter(h)) {
+		if (isRoot || slices.Contains(d.Links, in.numbered(o.root).Link)) && (h == nil || o.isAfter(h)) {
 			h = o
 		}
 	}
@@ -117,7 +117,7 @@ func (s *Stage) keptFor(d *schema.Diagnosis) *kept {
 		return nil
 	}
 	same := *h
-	s.given.kept[d.Region] = &same
+	in.given.kept[d.Region] = &same
 	return &same
 }
 
@@ -128,9 +128,9 @@ func (h *kept) isAfter(o *kept) bool {
 
 // swelled reports whether a region stalls clearly more, since a kept verdict was given, than at any time before: its stall has two
 // steps, and what caused the first follows it no more. In its first intervals a region still rises.
-func (s *Stage) swelled(rc *regionCase, h *kept) bool {
-	at := s.indexIn(rc, h.time)
-	if at < 0 || s.history.Clock.SlotOf(int64(h.time)) <= h.began+settle {
+func (rc *regionCase) swelled(h *kept) bool {
+	at := rc.indexIn(h.time)
+	if at < 0 || rc.history.Clock.SlotOf(int64(h.time)) <= h.began+settle {
 		return false
 	}
 	most := 0.
@@ -146,13 +146,13 @@ func (s *Stage) swelled(rc *regionCase, h *kept) bool {
 const moreStall = 1.3
 
 // forgot reports whether what shows the cause of a verdict left the window: the onset, with enough before it, or the failures.
-func (s *Stage) forgot(h *kept) bool {
+func (in *interval) forgot(h *kept) bool {
 	shown := h.began
 	if len(h.failures) > 0 {
 		last := slices.MaxFunc(h.failures, func(a, b schema.NearFailure) int { return cmp.Compare(a.Time, b.Time) })
-		shown = min(shown, s.history.Clock.SlotOf(int64(last.Time)))
+		shown = min(shown, in.history.Clock.SlotOf(int64(last.Time)))
 	}
-	return shown-leastBefore < s.history.Clock.Now-int64(s.cfg.Window)
+	return shown-leastBefore < in.history.Clock.Now-int64(in.cfg.Window)
 }
 
 // peaks reports whether a region stalls more since its onset than at any time remembered before.
@@ -167,12 +167,12 @@ func (rc *regionCase) peaks() bool {
 }
 
 // numbered is a kept root with the current link of its port: link numbers change with the version of the fabric.
-func (s *Stage) numbered(kept *schema.Root) *schema.Root {
+func (in *interval) numbered(kept *schema.Root) *schema.Root {
 	if kept == nil {
 		return nil
 	}
 	root := *kept
-	port, _ := s.graph.FindPort(root.Device, root.Port)
+	port, _ := in.graph.FindPort(root.Device, root.Port)
 	root.Link = port.Egress
 	return &root
 }
@@ -183,15 +183,15 @@ func (h *kept) agrees(d *schema.Diagnosis) bool {
 }
 
 // stands reports whether what a verdict blames is still there: its jobs run, and no failed part came back.
-func (s *Stage) stands(h *kept) bool {
+func (in *interval) stands(h *kept) bool {
 	for _, a := range h.jobs {
-		if !slices.ContainsFunc(s.running, func(j *job) bool {
-			return j.ID == a.JobID && j.Start <= h.time+schema.Instant(s.history.Clock.Duration)
+		if !slices.ContainsFunc(in.running, func(j *job) bool {
+			return j.ID == a.JobID && j.Start <= h.time+schema.Instant(in.history.Clock.Duration)
 		}) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(h.failures, func(f schema.NearFailure) bool { return s.cameBack(f, h) })
+	return !slices.ContainsFunc(h.failures, func(f schema.NearFailure) bool { return in.cameBack(f, h) })
 }
 
 // partSlower reports whether the link that a region waits for carries less than before its onset, and is or was a failed part.
@@ -201,15 +201,15 @@ func (rc *regionCase) partSlower() bool {
 
 // cameBack reports whether a part that a verdict blames came back. A verdict given after that, on a link that carries less since,
 // blames what is left, such as a lost lane.
-func (s *Stage) cameBack(was schema.NearFailure, h *kept) bool {
+func (in *interval) cameBack(was schema.NearFailure, h *kept) bool {
 	since := was.Time
 	if h.slower {
 		since = max(since, h.time)
 	}
-	return s.history.CameBack(was.Device, was.Port, since, longPause)
+	return in.history.CameBack(was.Device, was.Port, since, longPause)
 }
 
 // forgetKept drops the verdicts on regions that have been gone for a window.
-func (s *Stage) forgetKept() {
-	maps.DeleteFunc(s.given.kept, func(_ uint64, h *kept) bool { return s.history.Clock.Now-h.seen > int64(s.cfg.Window) })
+func (in *interval) forgetKept() {
+	maps.DeleteFunc(in.given.kept, func(_ uint64, h *kept) bool { return in.history.Clock.Now-h.seen > int64(in.cfg.Window) })
 }

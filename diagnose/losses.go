@@ -20,24 +20,24 @@ const (
 // lostBy is the share of its traffic that a job lost since the onset of a region, 0 to 1; 0 also if unknown. Jobs that
 // communicate in phases move in some intervals what they do not in others, so the mean over the intervals since the onset is
 // compared with the least mean over as many consecutive intervals before.
-func (s *Stage) lostBy(rc *regionCase, j *job) float64 {
+func (rc *regionCase) lostBy(j *job) float64 {
 	if rc.onset < 0 || j.Traffic == nil {
 		return 0
 	}
-	onset := s.began(rc)
+	onset := rc.began()
 	if m := &j.lost; !m.known || m.onset != onset {
-		*m = loss{true, onset, s.lossSince(j, onset)}
+		*m = loss{true, onset, rc.lossSince(j, onset)}
 	}
 	return j.lost.share
 }
 
 // lossSince is the same since a slot. The interval of the onset itself is mixed, and is used only if it is the last.
-func (s *Stage) lossSince(j *job, onset int64) float64 {
-	w, from, to := &s.interval, max(s.history.Clock.First, s.history.Clock.Now-int64(s.history.TrafficLength())+1), onset-settle
+func (in *interval) lossSince(j *job, onset int64) float64 {
+	w, from, to := &in.scratch, max(in.history.Clock.First, in.history.Clock.Now-int64(in.history.TrafficLength())+1), onset-settle
 	main := j.Traffic.Main(from, to)
-	w.scratch.before = j.Traffic.MovedIn(w.scratch.before[:0], main, from, to)
-	w.scratch.after = j.Traffic.MovedIn(w.scratch.after[:0], main, min(onset+1, s.history.Clock.Now), s.history.Clock.Now)
-	before, after := w.scratch.before, w.scratch.after
+	w.before = j.Traffic.MovedIn(w.before[:0], main, from, to)
+	w.after = j.Traffic.MovedIn(w.after[:0], main, min(onset+1, in.history.Clock.Now), in.history.Clock.Now)
+	before, after := w.before, w.after
 	if len(before) < leastUsual || len(after) == 0 {
 		return 0
 	}
@@ -62,11 +62,11 @@ func below(others, values []float64) float64 {
 }
 
 // mostLost is the largest loss, at the onset of a region, of a job other than own that the region can hold up.
-func (s *Stage) mostLost(rc *regionCase, own *job) float64 {
+func (rc *regionCase) mostLost(own *job) float64 {
 	most := 0.
 	for i := range rc.jobs {
-		if c := &rc.jobs[i]; c.job.ID != own.ID && s.canHoldUp(c) {
-			most = max(most, s.lostBy(rc, c.job))
+		if c := &rc.jobs[i]; c.job.ID != own.ID && rc.canHoldUp(c) {
+			most = max(most, rc.lostBy(c.job))
 		}
 	}
 	return most
@@ -75,8 +75,8 @@ func (s *Stage) mostLost(rc *regionCase, own *job) float64 {
 // canHoldUp reports whether a region can hold up a job: with directed links, if the job's exchange crosses a link of the region or
 // its root. On a torus back pressure also reaches links around a region that stall too little to belong to it, and so jobs within
 // cfg.Hops.
-func (s *Stage) canHoldUp(c *suspect) bool {
-	if s.graph.Duplex() {
+func (in *interval) canHoldUp(c *suspect) bool {
+	if in.graph.Duplex() {
 		return c.cross > 0 || c.hops >= 0
 	}
 	return c.cross > 0 || c.root

@@ -40,16 +40,16 @@ func (m *meanScores) with(mean, now float64) float64 {
 
 // smooth replaces the scores of a region's causes by their means, and returns those of a slow host and of a link
 // that lost rate. Without an onset, scores are too uncertain to count.
-func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink float64) {
+func (rc *regionCase) smooth(host, link float64) (meanHost, meanLink float64) {
 	if rc.onset < 0 {
 		return host, link
 	}
-	m := s.given.means[rc.region.ID]
-	if m == nil || s.history.Clock.Now-m.seen > meanIntervals {
+	m := rc.given.means[rc.region.ID]
+	if m == nil || rc.history.Clock.Now-m.seen > meanIntervals {
 		m = &meanScores{jobs: map[string]float64{}}
-		s.given.means[rc.region.ID] = m
+		rc.given.means[rc.region.ID] = m
 	}
-	m.intervals, m.seen = min(meanIntervals, m.intervals+1), s.history.Clock.Now
+	m.intervals, m.seen = min(meanIntervals, m.intervals+1), rc.history.Clock.Now
 	m.smoothJobs(rc)
 	m.smoothFailures(rc)
 	switch {
@@ -65,8 +65,8 @@ func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink f
 }
 
 // meanPart returns the mean part of jobs other than an accused one in a region, updated with an interval's.
-func (s *Stage) meanPart(rc *regionCase, accused *job, part float64) float64 {
-	m := s.given.means[rc.region.ID]
+func (rc *regionCase) meanPart(accused *job, part float64) float64 {
+	m := rc.given.means[rc.region.ID]
 	if m == nil || rc.onset < 0 {
 		return part
 	}
@@ -80,8 +80,8 @@ func (s *Stage) meanPart(rc *regionCase, accused *job, part float64) float64 {
 
 // recallSlowLink restores the last link that had lost rate as the neck of a region that shows none in this interval, but is
 // blamed on one by the mean.
-func (s *Stage) recallSlowLink(rc *regionCase) {
-	if m := s.given.means[rc.region.ID]; m != nil && m.neck.Slower && math.IsInf(s.slowLinkScore(rc), -1) {
+func (rc *regionCase) recallSlowLink() {
+	if m := rc.given.means[rc.region.ID]; m != nil && m.neck.Slower && math.IsInf(rc.slowLinkScore(), -1) {
 		rc.neck = m.neck
 	}
 }
@@ -119,6 +119,6 @@ func (m *meanScores) smoothFailures(rc *regionCase) {
 }
 
 // forgetMeans drops the means of regions that are gone.
-func (s *Stage) forgetMeans() {
-	maps.DeleteFunc(s.given.means, func(_ uint64, m *meanScores) bool { return s.history.Clock.Now-m.seen > meanIntervals })
+func (in *interval) forgetMeans() {
+	maps.DeleteFunc(in.given.means, func(_ uint64, m *meanScores) bool { return in.history.Clock.Now-m.seen > meanIntervals })
 }

@@ -22,8 +22,8 @@ func TestMeanScores(t *testing.T) {
 	a, b := &job{Job: &history.Job{Job: schema.Job{ID: "a"}}}, &job{Job: &history.Job{Job: schema.Job{ID: "b"}}}
 	for i, noise := range [...]float64{0, -.5, .5, -1.5, .4, -1.2} {
 		s.history.Clock.Now = int64(i)
-		rc := &regionCase{region: &schema.Region{ID: 1}, jobs: []suspect{{job: a, score: 3}, {job: b, score: 2 - noise}}}
-		host, link := s.smooth(rc, 1, math.Inf(-1))
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}, jobs: []suspect{{job: a, score: 3}, {job: b, score: 2 - noise}}}
+		host, link := rc.smooth(1, math.Inf(-1))
 		if rc.jobs[0].score <= rc.jobs[1].score {
 			t.Errorf("interval %d: a has %.2f, b %.2f", i, rc.jobs[0].score, rc.jobs[1].score)
 		}
@@ -32,8 +32,8 @@ func TestMeanScores(t *testing.T) {
 		}
 	}
 	s.history.Clock.Now += 2 * meanIntervals // the region was gone
-	rc := &regionCase{region: &schema.Region{ID: 1}, jobs: []suspect{{job: a, score: -2}}}
-	if s.smooth(rc, math.Inf(-1), 4); rc.jobs[0].score != -2 {
+	rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}, jobs: []suspect{{job: a, score: -2}}}
+	if rc.smooth(math.Inf(-1), 4); rc.jobs[0].score != -2 {
 		t.Errorf("a region that came back has %v, want -2", rc.jobs[0].score)
 	}
 	s.history.Clock.Now += 2 * meanIntervals
@@ -48,15 +48,15 @@ func TestAnIntervalRulesNothingOut(t *testing.T) {
 	s := &Stage{interval: interval{graph: roottest.Graph(t, "torus:4x4x4"), history: remembersAt(roottest.Graph(t, "torus:4x4x4"), history.Clock{}), given: &given{means: map[uint64]*meanScores{}}}}
 	for i, now := range [...]float64{4, 4, 4, math.Inf(-1), 4, 4, math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1)} {
 		s.history.Clock.Now = int64(i)
-		rc := &regionCase{region: &schema.Region{ID: 1}, neck: root.Neck{Link: schema.NoLink}}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}, neck: root.Neck{Link: schema.NoLink}}
 		if now > 0 {
 			rc.neck = root.Neck{Link: 5, Slower: true, Lost: .5}
 		}
-		_, link := s.smooth(rc, 0, now)
+		_, link := rc.smooth(0, now)
 		if likely := i < 7; link > 0 != likely {
 			t.Errorf("interval %d: %.2f", i, link)
 		}
-		if s.recallSlowLink(rc); rc.neck.Link != 5 {
+		if rc.recallSlowLink(); rc.neck.Link != 5 {
 			t.Errorf("interval %d: link %d", i, rc.neck.Link)
 		}
 	}
@@ -70,8 +70,8 @@ func TestMeanOfANewFailure(t *testing.T) {
 		score, want float64
 	}{{1, 2, 2}, {1, 0, 1}, {2, 4, 4}} {
 		s.history.Clock.Now = int64(i)
-		rc := &regionCase{region: &schema.Region{ID: 1}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Time: c.time}}, score: c.score}}}
-		if s.smooth(rc, 0, 0); rc.failures[0].score != c.want {
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Time: c.time}}, score: c.score}}}
+		if rc.smooth(0, 0); rc.failures[0].score != c.want {
 			t.Errorf("interval %d: %v, want %v", i, rc.failures[0].score, c.want)
 		}
 	}
@@ -82,11 +82,11 @@ func TestMeansAreOfSuspects(t *testing.T) {
 	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{}), given: &given{means: map[uint64]*meanScores{}}}}
 	for i := range 100 {
 		s.history.Clock.Now = int64(i)
-		rc := &regionCase{region: &schema.Region{ID: 1}}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}}
 		for _, id := range [...]string{"stays", fmt.Sprint(i), fmt.Sprint(i + 1)} {
 			rc.jobs = append(rc.jobs, suspect{job: &job{Job: &history.Job{Job: schema.Job{ID: id}}}, score: 1})
 		}
-		s.smooth(rc, 0, 0)
+		rc.smooth(0, 0)
 		if got, want := slices.Sorted(maps.Keys(s.given.means[1].jobs)), slices.Sorted(slices.Values([]string{"stays", fmt.Sprint(i), fmt.Sprint(i + 1)})); !slices.Equal(got, want) {
 			t.Fatalf("interval %d: means of %v, want of %v", i, got, want)
 		}
@@ -105,12 +105,12 @@ func TestMeansAreSaved(t *testing.T) {
 	}
 	s.history.Clock = history.Clock{Duration: 60e9, First: 1, Now: 9}
 	for region := range uint64(3) {
-		rc := &regionCase{region: &schema.Region{ID: region}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Time: 7}}, score: 1.5}}}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: region}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Time: 7}}, score: 1.5}}}
 		for i := range region {
 			rc.jobs = append(rc.jobs, suspect{job: &job{Job: &history.Job{Job: schema.Job{ID: fmt.Sprint(i)}}}, score: float64(i) - .5})
 		}
-		s.smooth(rc, math.Inf(-1), 2.25)
-		s.meanPart(rc, &job{Job: &history.Job{Job: schema.Job{ID: "7"}}}, .25)
+		rc.smooth(math.Inf(-1), 2.25)
+		rc.meanPart(&job{Job: &history.Job{Job: schema.Job{ID: "7"}}}, .25)
 	}
 	fresh, err := New(g, DefaultConfig())
 	if err != nil {

@@ -35,11 +35,11 @@ func TestMovedLoad(t *testing.T) {
 		{"leaf0>spine1", "spine1>leaf3", schema.LinkFailed, .75}, // to the same switch, over links upstream
 		{"spine1>leaf3", "leaf0>spine1", schema.LinkRestored, 0},
 	} {
-		rc := &regionCase{fullest: roottest.Link(t, g, c.full), region: &schema.Region{Links: []schema.LinkID{roottest.Link(t, g, c.waits)}}}
+		rc := &regionCase{interval: &s.interval, fullest: roottest.Link(t, g, c.full), region: &schema.Region{Links: []schema.LinkID{roottest.Link(t, g, c.waits)}}}
 		capacity := g.Capacity(rc.fullest)
 		rc.carries, rc.more = capacity, .8*capacity
 		f := &history.PlacedFailure{Failure: schema.Failure{Kind: c.kind}, Links: []schema.LinkID{lost}}
-		if got := s.moved(rc, f); math.Abs(got-c.want) > 1e-9 {
+		if got := rc.movedFrom(f); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s, %s: %.2f of the load moved, want %.2f", c.full, c.kind, got, c.want)
 		}
 	}
@@ -52,8 +52,8 @@ func TestMovedLoadFromAHopAway(t *testing.T) {
 	lost := roottest.Link(t, g, "agg3-1>leaf3-0")
 	for full, want := range map[string]bool{"core0>agg3-0": true, "core0>agg1-0": false, "agg3-0>core0": false, "core2>agg3-1": false} {
 		s := &Stage{interval: interval{graph: g, history: remembersAt(g, history.Clock{})}}
-		rc := &regionCase{fullest: roottest.Link(t, g, full), region: &schema.Region{}}
-		if got := s.takesOver(rc, lost); got != want {
+		rc := &regionCase{interval: &s.interval, fullest: roottest.Link(t, g, full), region: &schema.Region{}}
+		if got := rc.takesOver(lost); got != want {
 			t.Errorf("%s takes over %v, want %v", full, got, want)
 		}
 	}
@@ -72,21 +72,21 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	for slot := range int64(5) {
 		use.Row(slot)[full], use.Row(slot)[lost] = 40*history.LevelsPerPercent, 30*history.LevelsPerPercent
 	}
-	rc := &regionCase{fullest: full, carries: g.Capacity(full), onset: -1, again: -1, old: true, region: &schema.Region{Links: []schema.LinkID{full}}}
+	rc := &regionCase{interval: &s.interval, fullest: full, carries: g.Capacity(full), onset: -1, again: -1, old: true, region: &schema.Region{Links: []schema.LinkID{full}}}
 	f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Time: 5 * 60e9}, Links: []schema.LinkID{lost}}
-	if got := s.moved(rc, f); math.Abs(got-.5) > 1e-9 {
+	if got := rc.movedFrom(f); math.Abs(got-.5) > 1e-9 {
 		t.Errorf("%.2f of the load moved, want half", got)
 	}
-	doubted, moved := s.failureScore(rc, f, 0, 0)
+	doubted, moved := rc.failureScore(f, 0, 0)
 	if moved != 0 {
 		t.Errorf("%.2f of the load moved from what did not fail", moved)
 	}
-	explained, _ := s.failureScore(rc, f, 0, 1)
+	explained, _ := rc.failureScore(f, 0, 1)
 	if explained-doubted < failureMoved/2 {
 		t.Errorf("score %.1f, and %.1f where it is not sure that it failed", explained, doubted)
 	}
 	use.Row(3)[full], use.Row(4)[full] = 100*history.LevelsPerPercent, 100*history.LevelsPerPercent
-	if other, _ := s.failureScore(rc, f, 0, 1); explained-other < failureOnset/2 {
+	if other, _ := rc.failureScore(f, 0, 1); explained-other < failureOnset/2 {
 		t.Errorf("score %.1f, and %.1f where the full link carried all of it before the failure", explained, other)
 	}
 }
@@ -131,9 +131,9 @@ func TestMovedRoundARing(t *testing.T) {
 		}
 		s := &Stage{interval: interval{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9})}}
 		s.p = p
-		rc := &regionCase{fullest: region[0], region: &schema.Region{Links: region}}
+		rc := &regionCase{interval: &s.interval, fullest: region[0], region: &schema.Region{Links: region}}
 		f := &history.PlacedFailure{Failure: schema.Failure{Kind: c.kind}, Links: []schema.LinkID{lost}}
-		if got := s.moved(rc, f); math.Abs(got-c.want) > 1e-9 {
+		if got := rc.movedFrom(f); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.2f of the load moved, want %.2f", c.name, got, c.want)
 		}
 	}

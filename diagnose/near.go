@@ -32,22 +32,22 @@ func (f *nearFailure) report() schema.NearFailure {
 func (f *nearFailure) fell() bool { return f.silent != nil && f.silent.Doubt == 0 }
 
 // nearFailures lists the failures near the region that reach searched last.
-func (s *Stage) nearFailures(rc *regionCase) {
+func (rc *regionCase) nearFailures() {
 	rc.failures = rc.failures[:0]
-	for i := range s.history.Failures {
-		s.addNear(rc, &s.history.Failures[i], nil)
+	for i := range rc.history.Failures {
+		rc.addNear(&rc.history.Failures[i], nil)
 	}
-	for i := range s.history.Silent {
-		c := &s.history.Silent[i]
+	for i := range rc.history.Silent {
+		c := &rc.history.Silent[i]
 		switch {
 		case c.Logged:
 		case c.FedBy >= 0: // listed as the cable that fed it
-			s.addNear(rc, &c.PlacedFailure, &s.history.Silent[c.FedBy])
+			rc.addNear(&c.PlacedFailure, &rc.history.Silent[c.FedBy])
 		default:
-			s.addNear(rc, &c.PlacedFailure, c)
+			rc.addNear(&c.PlacedFailure, c)
 		}
 	}
-	s.findRestored(rc)
+	rc.findRestored()
 	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int {
 		switch {
 		case b.over && !a.over:
@@ -61,10 +61,10 @@ func (s *Stage) nearFailures(rc *regionCase) {
 
 // addNear adds a failure to those near a region, if it is near. If only counters show it, c is the silent cable to
 // list: f itself, or the one that fed f.
-func (s *Stage) addNear(rc *regionCase, f *history.PlacedFailure, c *history.SilentCable) {
+func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) {
 	hops := -1
 	for _, d := range f.Devices {
-		if h := s.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
+		if h := rc.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
 			hops = h
 		}
 	}
@@ -75,9 +75,9 @@ func (s *Stage) addNear(rc *regionCase, f *history.PlacedFailure, c *history.Sil
 	if c != nil {
 		sure -= c.Doubt
 	}
-	score, moved := s.failureScore(rc, f, hops, sure)
+	score, moved := rc.failureScore(f, hops, sure)
 	rc.moved = max(rc.moved, moved)
-	near := nearFailure{PlacedFailure: f, silent: c, hops: hops, score: score, stall: s.stallAround(rc, f)}
+	near := nearFailure{PlacedFailure: f, silent: c, hops: hops, score: score, stall: rc.stallAround(f)}
 	if c == nil {
 		rc.failures = append(rc.failures, near)
 		return
@@ -95,15 +95,15 @@ func (s *Stage) addNear(rc *regionCase, f *history.PlacedFailure, c *history.Sil
 const maxFitted = 8
 
 // fitFailures finds how much of the region leads to each of the failed links.
-func (s *Stage) fitFailures(rc *regionCase) {
+func (rc *regionCase) fitFailures() {
 	tried := rc.failures[:min(len(rc.failures), maxFitted)]
-	if !s.graph.Duplex() {
+	if !rc.graph.Duplex() {
 		for i := range tried {
-			tried[i].share = s.p.EndsAt(tried[i].Links)
+			tried[i].share = rc.p.EndsAt(tried[i].Links)
 		}
 		return
 	}
-	if s.router.Grid == nil || len(tried) == 0 {
+	if rc.router.Grid == nil || len(tried) == 0 {
 		return
 	}
 	var failed, dead []schema.LinkID
@@ -117,20 +117,20 @@ func (s *Stage) fitFailures(rc *regionCase) {
 			dead = append(dead, f.Links...)
 		}
 	}
-	for i, share := range s.finder.Shares(s.p, failed, dead, s.senders) {
+	for i, share := range rc.finder.Shares(rc.p, failed, dead, rc.senders) {
 		tried[i].share = share
 	}
 }
 
 // stallAround is the stall of a failed part: of its own links where measured, with a small part of the stall
 // of others at its ends and of its load before.
-func (s *Stage) stallAround(rc *regionCase, f *history.PlacedFailure) float64 {
+func (rc *regionCase) stallAround(f *history.PlacedFailure) float64 {
 	sum := 0.
 	for _, l := range f.Links {
-		sum += .2 * max(0, s.p.Before(l))
+		sum += .2 * max(0, rc.p.Before(l))
 	}
 	for i, l := range rc.region.Links {
-		from, to := s.graph.Ends(l)
+		from, to := rc.graph.Ends(l)
 		switch {
 		case slices.Contains(f.Links, l):
 			sum += 3 * rc.weight[i]
@@ -143,39 +143,39 @@ func (s *Stage) stallAround(rc *regionCase, f *history.PlacedFailure) float64 {
 
 // logged moves the failures that explain why a link carries less to the front: of the link itself, or of one next to it
 // that fed it, if that failed when the region began. It returns how many of them are listed.
-func (s *Stage) logged(rc *regionCase, lost schema.LinkID) int {
+func (rc *regionCase) logged(lost schema.LinkID) int {
 	if lost == schema.NoLink {
 		return 0
 	}
-	from, to := s.graph.Ends(lost)
+	from, to := rc.graph.Ends(lost)
 	rank := func(f *nearFailure) int {
 		switch {
 		case !f.Broke() || f.restored || f.silent != nil:
 			return 3
 		case slices.Contains(f.Links, lost):
 			return 0
-		case s.history.PassesNothing(f.PlacedFailure) || s.history.WasIdle(f.PlacedFailure):
+		case rc.history.PassesNothing(f.PlacedFailure) || rc.history.WasIdle(f.PlacedFailure):
 			return 3
 		case slices.Contains(f.Devices, from) || slices.Contains(f.Devices, to):
 			return 1
-		case f.score > 0 && slices.ContainsFunc(f.Devices, func(d topology.DeviceID) bool { return s.history.Adjacent(d, from) || s.history.Adjacent(d, to) }):
+		case f.score > 0 && slices.ContainsFunc(f.Devices, func(d topology.DeviceID) bool { return rc.history.Adjacent(d, from) || rc.history.Adjacent(d, to) }):
 			return 2
 		}
 		return 3
 	}
 	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int { return cmp.Compare(rank(&a), rank(&b)) })
 	n := 0
-	for n < min(len(rc.failures), s.cfg.MaxListed) && rank(&rc.failures[n]) == rank(&rc.failures[0]) && rank(&rc.failures[n]) < 3 {
+	for n < min(len(rc.failures), rc.cfg.MaxListed) && rank(&rc.failures[n]) == rank(&rc.failures[0]) && rank(&rc.failures[n]) < 3 {
 		n++
 	}
 	return n
 }
 
 // findRestored finds the failures near a region whose part came back long enough ago for its traffic to be back, too.
-func (s *Stage) findRestored(rc *regionCase) {
+func (rc *regionCase) findRestored() {
 	back := map[history.Part]schema.Instant{} // when it came back last
 	for i := range rc.failures {
-		if f := &rc.failures[i]; !f.Broke() && s.history.Clock.Now-s.history.Clock.SlotOf(int64(f.Time)) > settle {
+		if f := &rc.failures[i]; !f.Broke() && rc.history.Clock.Now-rc.history.Clock.SlotOf(int64(f.Time)) > settle {
 			back[f.Part()] = max(back[f.Part()], f.Time)
 		}
 	}
@@ -186,6 +186,6 @@ func (s *Stage) findRestored(rc *regionCase) {
 		f := &rc.failures[i]
 		at, came := back[f.Part()]
 		f.restored = f.Broke() && came && at >= f.Time
-		f.over = f.restored && s.graph.Duplex() && !s.loads
+		f.over = f.restored && rc.graph.Duplex() && !rc.loads
 	}
 }

@@ -6,23 +6,23 @@ import (
 )
 
 // began is the slot of an onset.
-func (s *Stage) began(rc *regionCase) int64 {
-	return s.history.Clock.Now - int64(len(rc.stall)-1-rc.onset)
+func (rc *regionCase) began() int64 {
+	return rc.history.Clock.Now - int64(len(rc.stall)-1-rc.onset)
 }
 
 // beganAgain is the slot of an onset, or of the end of the last pause since.
-func (s *Stage) beganAgain(rc *regionCase) int64 {
-	return s.history.Clock.Now - int64(len(rc.stall)-1-rc.again)
+func (rc *regionCase) beganAgain() int64 {
+	return rc.history.Clock.Now - int64(len(rc.stall)-1-rc.again)
 }
 
 // indexIn is the index of an instant in a region's stall, negative if before it.
-func (s *Stage) indexIn(rc *regionCase, at schema.Instant) int {
-	return int(s.history.Clock.SlotOf(int64(at))-s.history.Clock.Now) + len(rc.stall) - 1
+func (rc *regionCase) indexIn(at schema.Instant) int {
+	return int(rc.history.Clock.SlotOf(int64(at))-rc.history.Clock.Now) + len(rc.stall) - 1
 }
 
 // startedAt reports whether something began just before the region's onset.
-func (s *Stage) startedAt(rc *regionCase, at schema.Instant) bool {
-	start := s.indexIn(rc, at)
+func (rc *regionCase) startedAt(at schema.Instant) bool {
+	start := rc.indexIn(at)
 	return rc.onset >= 0 && start >= rc.onset-settle-1 && start <= rc.onset
 }
 
@@ -30,12 +30,12 @@ func (s *Stage) startedAt(rc *regionCase, at schema.Instant) bool {
 const alreadyStalled = .7
 
 // foundStalled reports whether an event came later than one interval after the onset, when the region stalled as it does now.
-func (s *Stage) foundStalled(rc *regionCase, at schema.Instant) bool {
+func (rc *regionCase) foundStalled(at schema.Instant) bool {
 	first := rc.onset + 2
 	if rc.onset < 0 && !rc.old || first >= len(rc.stall) {
 		return false
 	}
-	now := s.indexIn(rc, at)
+	now := rc.indexIn(at)
 	if now < first || now >= len(rc.stall) {
 		return false
 	}
@@ -45,28 +45,28 @@ func (s *Stage) foundStalled(rc *regionCase, at schema.Instant) bool {
 // before returns the slots that define what was usual before an onset: those before the region first stalled as it does now,
 // ignoring pauses, since what a job that communicates in phases does between them is not usual. If too few are remembered, it is
 // those before the last pause ended.
-func (s *Stage) before(rc *regionCase) history.Slots {
-	if calm := s.calmBefore(rc, rc.firstOnset()); calm.N >= leastBefore {
+func (rc *regionCase) before() history.Slots {
+	if calm := rc.calmBefore(rc.firstOnset()); calm.N >= leastBefore {
 		return calm
 	}
-	return s.calmBefore(rc, rc.onset)
+	return rc.calmBefore(rc.onset)
 }
 
 // firstOnset is the index into a region's stall at which it first stalled as it does now, ignoring pauses; -1: unknown.
 func (rc *regionCase) firstOnset() int { return min(rc.onset, onsetOf(rc.stall, longPause)) }
 
 // resumes reports whether a pause of a region ended, and too little from before its first onset is remembered.
-func (s *Stage) resumes(rc *regionCase) bool {
+func (rc *regionCase) resumes() bool {
 	first := rc.firstOnset()
-	return first < rc.onset && s.calmBefore(rc, first).N < leastBefore
+	return first < rc.onset && rc.calmBefore(first).N < leastBefore
 }
 
 // calmBefore returns the last slots before an onset in which a region did not stall as it does now: its load while it was
 // congested before is no more usual than its load now.
-func (s *Stage) calmBefore(rc *regionCase, onset int) (calm history.Slots) {
+func (rc *regionCase) calmBefore(onset int) (calm history.Slots) {
 	limit := risenStall(rc.stall)
 	for i := onset - settle - 1; i >= 0 && calm.N < baseline; i-- {
-		if slot := s.history.Clock.Now - int64(len(rc.stall)-1-i); slot >= s.history.Clock.First && !(rc.stall[i] >= limit) {
+		if slot := rc.history.Clock.Now - int64(len(rc.stall)-1-i); slot >= rc.history.Clock.First && !(rc.stall[i] >= limit) {
 			calm.At[calm.N] = slot
 			calm.N++
 		}
@@ -75,18 +75,18 @@ func (s *Stage) calmBefore(rc *regionCase, onset int) (calm history.Slots) {
 }
 
 // loadChange is the load of a region's links now relative to before its onset; 0 if either is unknown.
-func (s *Stage) loadChange(rc *regionCase) float64 {
-	use := s.history.LevelsOf(schema.BandwidthUsed)
+func (rc *regionCase) loadChange() float64 {
+	use := rc.history.LevelsOf(schema.BandwidthUsed)
 	if use == nil || rc.onset < 0 {
 		return 0
 	}
-	was, n, calm := 0., 0., s.before(rc)
+	was, n, calm := 0., 0., rc.before()
 	for _, slot := range calm.At[:calm.N] {
 		if v := use.Mean(slot, rc.region.Links); !history.IsMissing(v) {
 			was, n = was+float64(v), n+1
 		}
 	}
-	now := use.Mean(s.history.Clock.Now, rc.region.Links)
+	now := use.Mean(rc.history.Clock.Now, rc.region.Links)
 	if n == 0 || history.IsMissing(now) {
 		return 0
 	}
@@ -96,19 +96,19 @@ func (s *Stage) loadChange(rc *regionCase) float64 {
 
 // usedBefore returns a function for a link's load before the onset, percent of its capacity; -1 if unknown. It is
 // valid until the next call of usedBefore.
-func (s *Stage) usedBefore(rc *regionCase) func(schema.LinkID) float64 {
+func (rc *regionCase) usedBefore() func(schema.LinkID) float64 {
 	if rc.onset < 0 {
-		return s.history.MeanUse(history.Slots{})
+		return rc.history.MeanUse(history.Slots{})
 	}
-	return s.history.MeanUse(s.before(rc))
+	return rc.history.MeanUse(rc.before())
 }
 
 // findAdded finds the load added to a region's links.
-func (s *Stage) findAdded(rc *regionCase) {
+func (rc *regionCase) findAdded() {
 	for _, l := range rc.region.Links {
 		added := 0.
-		if was := s.p.Before(l); was >= 0 {
-			added = max(0, s.p.UseOf(l)-was) * s.graph.Capacity(l)
+		if was := rc.p.Before(l); was >= 0 {
+			added = max(0, rc.p.UseOf(l)-was) * rc.graph.Capacity(l)
 		}
 		rc.added = append(rc.added, added)
 	}
@@ -119,11 +119,11 @@ func (s *Stage) findAdded(rc *regionCase) {
 const flatIntervals, flatShare, flatSteps = 4, .02, .2
 
 // isFlat reports whether a link's load was constant in the last intervals since the onset of a region.
-func (s *Stage) isFlat(rc *regionCase, l schema.LinkID) bool {
-	use := s.history.LevelsOf(schema.BandwidthUsed)
+func (rc *regionCase) isFlat(l schema.LinkID) bool {
+	use := rc.history.LevelsOf(schema.BandwidthUsed)
 	if use == nil || rc.again < 0 {
 		return false
 	}
-	n, mean, deviation := use.Moments(s.history.Clock.Now-int64(min(endIntervals, len(rc.stall)-rc.again-1))+1, s.history.Clock.Now, l)
+	n, mean, deviation := use.Moments(rc.history.Clock.Now-int64(min(endIntervals, len(rc.stall)-rc.again-1))+1, rc.history.Clock.Now, l)
 	return n >= flatIntervals && deviation <= max(flatShare*mean, flatSteps)
 }

@@ -10,18 +10,18 @@ const seenPart = 1. / 3
 
 // seenOnWay is the share of the expected load that shows on the links from the switch of a grid where a region's traffic ends to the
 // nodes of a suspect that fetches. It is known if its traffic grew and the region is one tree to that switch.
-func (s *Stage) seenOnWay(rc *regionCase, c *suspect) (share float64, known bool) {
-	grew := s.fetchGrew(rc, c)
-	if !s.graph.Duplex() || rc.drain.Fit == 0 || grew <= 0 {
+func (rc *regionCase) seenOnWay(c *suspect) (share float64, known bool) {
+	grew := rc.fetchGrew(c)
+	if !rc.graph.Duplex() || rc.drain.Fit == 0 || grew <= 0 {
 		return 0, false
 	}
 	end := rc.drain.Device
-	w := &s.scratch.onWay
-	w.reset(s.graph.NumLinks())
+	w := &rc.scratch.onWay
+	w.reset(rc.graph.NumLinks())
 	for _, d := range c.job.Devices {
-		s.router.Grid.EachOnRoute(end, d, w.add)
+		rc.router.Grid.EachOnRoute(end, d, w.add)
 	}
-	mean := s.averaged(rc)
+	mean := rc.averaged()
 	unit, seen, all := seenPart*grew/float64(len(c.job.Devices)), 0., 0.
 	for _, l := range w.links {
 		if added, measured := mean.Added(l); measured {
@@ -37,16 +37,16 @@ func (s *Stage) seenOnWay(rc *regionCase, c *suspect) (share float64, known bool
 }
 
 // fetchGrew is the growth of the traffic of a suspect that fetches since the onset, bytes/s; 0 if it does not, or within noise.
-func (s *Stage) fetchGrew(rc *regionCase, c *suspect) float64 {
+func (rc *regionCase) fetchGrew(c *suspect) float64 {
 	if !c.fetches || rc.onset < 0 {
 		return 0
 	}
-	all, _ := s.lately(c.job)
-	was, _ := s.earlier(rc, c.job)
+	all, _ := rc.lately(c.job)
+	was, _ := rc.earlier(c.job)
 	if all-was <= leastGrowth*was {
 		return 0
 	}
-	return (all - was) * 1e9 / float64(s.history.Clock.Duration)
+	return (all - was) * 1e9 / float64(rc.history.Clock.Duration)
 }
 
 // onWay counts routes by link. It reuses its memory for the next job.

@@ -42,9 +42,9 @@ func TestFetchesAreSeenOnTheirWay(t *testing.T) {
 		j.Place(g)
 		j.now = moves{known: true, all: own * 60}
 		j.was = moves{known: true}
-		rc := &regionCase{region: &schema.Region{Links: region}, onset: 0, stall: []float64{30}, drain: root.Drain{Device: end, Fit: .9}}
-		j.was.slots = s.before(rc)
-		if seen, known := s.seenOnWay(rc, &suspect{job: j, known: true, file: true, fetches: true, feature: history.RDMARead}); !known || seen > .5 != c.seen {
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, onset: 0, stall: []float64{30}, drain: root.Drain{Device: end, Fit: .9}}
+		j.was.slots = rc.before()
+		if seen, known := rc.seenOnWay(&suspect{job: j, known: true, file: true, fetches: true, feature: history.RDMARead}); !known || seen > .5 != c.seen {
 			t.Errorf("%s: %.2f of what the job fetches is seen (known: %v)", c.name, seen, known)
 		}
 	}

@@ -11,21 +11,21 @@ import (
 // job is there. On the others it is the less of two numbers: what their exchanges put on the link, and what the link carried before
 // the onset. The rest is the job's, which is accused of the load that was added: what it sends to a few of its nodes is more there
 // than a uniform exchange would be.
-func (s *Stage) othersLoad(rc *regionCase, c *suspect) float64 {
-	own, theirs := s.expectedLoads(rc, c)
-	routes, part, waits := s.routesOf(c.job), 0., 0.
+func (rc *regionCase) othersLoad(c *suspect) float64 {
+	own, theirs := rc.expectedLoads(c)
+	routes, part, waits := rc.routesOf(c.job), 0., 0.
 	for k, l := range rc.region.Links {
 		waits += rc.waits[k]
 		if routes.On(l) == 0 {
 			part += rc.waits[k]
 			continue
 		}
-		expected, carries := theirs[k], s.p.Carries(l)
-		switch was := s.p.Before(l); {
-		case carries == 0 || !s.comparable:
+		expected, carries := theirs[k], rc.p.Carries(l)
+		switch was := rc.p.Before(l); {
+		case carries == 0 || !rc.comparable:
 			carries = own[k] + expected
 		case was >= 0:
-			expected = min(expected, was/100*s.graph.Capacity(l))
+			expected = min(expected, was/100*rc.graph.Capacity(l))
 		}
 		if expected > 0 {
 			part += rc.waits[k] * min(1, expected/carries)
@@ -39,30 +39,30 @@ func (s *Stage) othersLoad(rc *regionCase, c *suspect) float64 {
 
 // expectedLoads is what the exchanges of a job and of all others put on each link of a region, bytes/s. They are valid until the next
 // call.
-func (s *Stage) expectedLoads(rc *regionCase, c *suspect) (own, theirs []float64) {
-	w, links := &s.interval, rc.region.Links
-	w.scratch.own, w.scratch.theirs = slices.Grow(w.scratch.own[:0], len(links))[:len(links)], slices.Grow(w.scratch.theirs[:0], len(links))[:len(links)]
-	clear(w.scratch.own)
-	clear(w.scratch.theirs)
-	usual := s.movedByNode(rc)
+func (rc *regionCase) expectedLoads(c *suspect) (own, theirs []float64) {
+	w, links := &rc.scratch, rc.region.Links
+	w.own, w.theirs = slices.Grow(w.own[:0], len(links))[:len(links)], slices.Grow(w.theirs[:0], len(links))[:len(links)]
+	clear(w.own)
+	clear(w.theirs)
+	usual := rc.movedByNode()
 	for i := range rc.jobs {
 		o := &rc.jobs[i]
 		if o.cross == 0 {
 			continue
 		}
-		load := w.scratch.theirs
+		load := w.theirs
 		if o.job.ID == c.job.ID {
-			load = w.scratch.own
+			load = w.own
 		}
-		s.addExpected(load, links, o.job, usual)
+		rc.addExpected(load, links, o.job, usual)
 	}
-	return w.scratch.own, w.scratch.theirs
+	return w.own, w.theirs
 }
 
 // addExpected adds what a job's exchange puts on each of some links, in ascending order, bytes/s. Of a job whose traffic is not known
 // it is as much by node as is usual.
-func (s *Stage) addExpected(load []float64, links []schema.LinkID, j *job, usual float64) {
-	rate, set, from := s.movedOr(j, usual)*1e9/float64(s.history.Clock.Duration), s.routesOf(j), 0
+func (in *interval) addExpected(load []float64, links []schema.LinkID, j *job, usual float64) {
+	rate, set, from := in.movedOr(j, usual)*1e9/float64(in.history.Clock.Duration), in.routesOf(j), 0
 	for k, l := range links {
 		at, on := slices.BinarySearch(set.Links[from:], l)
 		if from += at; on {

@@ -9,11 +9,11 @@ import (
 )
 
 // ground is the share of a region's links without a node of another job at either end.
-func (rc *regionCase) ground(s *Stage, own *job) float64 {
+func (rc *regionCase) ground(own *job) float64 {
 	mine := 0
 	for _, l := range rc.region.Links {
-		from, to := s.graph.Ends(l)
-		if !s.strangers(from, own) && !s.strangers(to, own) {
+		from, to := rc.graph.Ends(l)
+		if !rc.strangers(from, own) && !rc.strangers(to, own) {
 			mine++
 		}
 	}
@@ -21,28 +21,28 @@ func (rc *regionCase) ground(s *Stage, own *job) float64 {
 }
 
 // strangers reports whether a device is a node of another job, or its switch. A requeued job is the same job.
-func (s *Stage) strangers(d topology.DeviceID, own *job) bool {
-	return slices.ContainsFunc(s.tenants[d], func(j *job) bool { return j.ID != own.ID })
+func (in *interval) strangers(d topology.DeviceID, own *job) bool {
+	return slices.ContainsFunc(in.tenants[d], func(j *job) bool { return j.ID != own.ID })
 }
 
 // classOf distinguishes system congestion from intra-application congestion: one job without file traffic, in whose region
 // others have little part, and none loses much. It also returns the probability that the class is right if the accused are. In
 // the middle either class is right, so the two probabilities may sum to more than 1.
-func (s *Stage) classOf(rc *regionCase, accused int) (class schema.CauseClass, right float64) {
+func (rc *regionCase) classOf(accused int) (class schema.CauseClass, right float64) {
 	c := &rc.jobs[0]
-	if accused > 1 || c.file || s.endsAtNoJob(rc) {
+	if accused > 1 || c.file || rc.endsAtNoJob() {
 		return schema.CauseSystem, 1
 	}
 	shape := othersOnTrees
 	switch {
-	case s.router.Grid != nil && s.loads:
+	case rc.router.Grid != nil && rc.loads:
 		shape = othersOnLoadedGrids
-	case s.router.Grid != nil:
+	case rc.router.Grid != nil:
 		shape = othersOnGrids
 	}
-	part := s.meanPart(rc, c.job, s.othersPart(rc, c))
+	part := rc.meanPart(c.job, rc.othersPart(c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
-	odds += shape.lost * max(0, min(1, (s.mostLost(rc, c.job)-smallLoss)/(clearLoss-smallLoss)))
+	odds += shape.lost * max(0, min(1, (rc.mostLost(c.job)-smallLoss)/(clearLoss-smallLoss)))
 	if odds < 0 {
 		return schema.CauseIntraApplication, logistic(shape.either - odds)
 	}
@@ -75,17 +75,17 @@ func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 // On a grid without load readings it is the others' share of what waits: a job's weight is the share of its
 // exchange that waits times the geometric mean of its nodes and its traffic, as nodes that send little wait with little, but are no
 // less held up.
-func (s *Stage) othersPart(rc *regionCase, c *suspect) float64 {
-	if s.router.Grid == nil || s.loads {
-		return s.othersLoad(rc, c)
+func (rc *regionCase) othersPart(c *suspect) float64 {
+	if rc.router.Grid == nil || rc.loads {
+		return rc.othersLoad(c)
 	}
-	others, all, usual := 0., 0., s.movedByNode(rc)
+	others, all, usual := 0., 0., rc.movedByNode()
 	for i := range rc.jobs {
 		o := &rc.jobs[i]
 		if o.waits == 0 {
 			continue
 		}
-		wait := o.waits * math.Sqrt(o.job.Size()*s.movedOr(o.job, usual))
+		wait := o.waits * math.Sqrt(o.job.Size()*rc.movedOr(o.job, usual))
 		if all += wait; o.job.ID != c.job.ID {
 			others += wait
 		}
@@ -97,20 +97,20 @@ func (s *Stage) othersPart(rc *regionCase, c *suspect) float64 {
 }
 
 // movedOr is what a job moved lately, bytes; if that is not known, as much by node as is usual.
-func (s *Stage) movedOr(j *job, usual float64) float64 {
+func (in *interval) movedOr(j *job, usual float64) float64 {
 	if j.Traffic == nil {
 		return usual * j.Size()
 	}
-	moved, _ := s.lately(j)
+	moved, _ := in.lately(j)
 	return moved
 }
 
 // movedByNode is the mean traffic per node of the suspects with known traffic, bytes; 1 if there are none.
-func (s *Stage) movedByNode(rc *regionCase) float64 {
+func (rc *regionCase) movedByNode() float64 {
 	moved, nodes := 0., 0.
 	for i := range rc.jobs {
 		if j := rc.jobs[i].job; j.Traffic != nil {
-			all, _ := s.lately(j)
+			all, _ := rc.lately(j)
 			moved, nodes = moved+all, nodes+j.Size()
 		}
 	}

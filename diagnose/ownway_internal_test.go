@@ -36,8 +36,8 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rc := &regionCase{jobs: c.jobs}
-		if got := s.othersPart(rc, &rc.jobs[0]); math.Abs(got-c.want) > 1e-9 {
+		rc := &regionCase{interval: &s.interval, jobs: c.jobs}
+		if got := rc.othersPart(&rc.jobs[0]); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.3f, want %.3f", c.name, got, c.want)
 		}
 	}
@@ -65,13 +65,13 @@ func TestClassByTheOthersPart(t *testing.T) {
 			own.Devices, other.Devices = hostsOf(t, g, "0,0,0", "1,0,0"), hostsOf(t, g, "0,0,0", "1,0,0")
 		}
 		classOf := func(part float64, onset int, accused int) (schema.CauseClass, float64) {
-			rc := &regionCase{region: region, waits: []float64{.5}, onset: onset, full: schema.NoLink, fullest: schema.NoLink}
+			rc := &regionCase{interval: &s.interval, region: region, waits: []float64{.5}, onset: onset, full: schema.NoLink, fullest: schema.NoLink}
 			rc.jobs = []suspect{{job: own, cross: 1, burden: 1 - part, waits: 1 - part}, {job: other, cross: 1, burden: part, waits: part}}
 			if s.router.Grid == nil || s.loads {
 				own.Traffic, other.Traffic = &history.Traffic{}, &history.Traffic{}
 				own.now, other.now = moves{known: true, all: 1 - part}, moves{known: true, all: part}
 			}
-			return s.classOf(rc, accused)
+			return rc.classOf(accused)
 		}
 		last, least := 1., 1.
 		for part := 0.; part < .9; part += .01 {
@@ -110,14 +110,14 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 	p, region := readings(t, g, map[string]float64{"host1>leaf0": 50}, nil)
 	s.p = p
 	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host1", "host2")}}
-	rc := &regionCase{region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, onset: -1, jobs: []suspect{{job: own, cross: 1, waits: .5}}}
+	rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, onset: -1, jobs: []suspect{{job: own, cross: 1, waits: .5}}}
 	rc.back.Link, rc.back.Kind = roottest.Link(t, g, "leaf0>host0"), schema.RootIncast
-	if class, right := s.classOf(rc, 1); class != schema.CauseSystem || right != 1 {
+	if class, right := rc.classOf(1); class != schema.CauseSystem || right != 1 {
 		t.Errorf("%s %.2f", class, right)
 	}
 	_, host := g.Ends(rc.back.Link)
 	s.tenants[host] = []*job{own}
-	if class, _ := s.classOf(rc, 1); class != schema.CauseIntraApplication {
+	if class, _ := rc.classOf(1); class != schema.CauseIntraApplication {
 		t.Errorf("at its own host: %s", class)
 	}
 }

@@ -6,12 +6,12 @@ const partShare, noPart = .05, .02
 
 // absent is the penalty of a suspect that has next to no part in a region of directed links: whatever its traffic did in time, others'
 // traffic waits there. Of a job without traffic data only who waits shows that.
-func (s *Stage) absent(rc *regionCase, c *suspect) float64 {
-	if s.graph.Duplex() || !s.comparable || c.burden >= partShare {
+func (rc *regionCase) absent(c *suspect) float64 {
+	if rc.graph.Duplex() || !rc.comparable || c.burden >= partShare {
 		return 0
 	}
 	part := c.burden
-	own, all := s.hostWaits(rc, c.job)
+	own, all := rc.hostWaits(c.job)
 	if all > 0 {
 		part = max(part, own/all)
 	}
@@ -22,10 +22,10 @@ func (s *Stage) absent(rc *regionCase, c *suspect) float64 {
 }
 
 // hostWaits is the time for which the hosts of a job, and all hosts, wait to send into a region of directed links.
-func (s *Stage) hostWaits(rc *regionCase, j *job) (own, all float64) {
+func (rc *regionCase) hostWaits(j *job) (own, all float64) {
 	for k, l := range rc.region.Links {
-		from, _ := s.graph.Ends(l)
-		if s.graph.IsSwitch(from) {
+		from, _ := rc.graph.Ends(l)
+		if rc.graph.IsSwitch(from) {
 			continue
 		}
 		if all += rc.waits[k]; j.Has(from) {

@@ -38,11 +38,11 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}
 		j.Place(g)
 		c.suspect.job = j
-		rc := &regionCase{region: &schema.Region{Links: region}}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}}
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
-		if got := s.absent(rc, &c.suspect); math.Abs(got-c.want) > 1e-6 {
+		if got := rc.absent(&c.suspect); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: penalty %v, want %v", name, got, c.want)
 		}
 	}
@@ -55,7 +55,7 @@ func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rc := &regionCase{region: &schema.Region{}}
+	rc := &regionCase{interval: &s.interval, region: &schema.Region{}}
 	rc.back.Kind, rc.back.Link = schema.RootIncast, roottest.Link(t, g, "leaf1>host3")
 	for name, c := range map[string]struct {
 		suspect suspect
@@ -66,7 +66,7 @@ func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
 		"its files are not measured": {suspect{}, 0},
 	} {
 		c.suspect.job, c.suspect.known = &job{Job: &history.Job{}}, true
-		if got := s.endScore(rc, &c.suspect); got != c.want {
+		if got := rc.endScore(&c.suspect); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // report converts a verdict to its stored and published form (docs/reference/diagnosis.md).
-func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema.Diagnosis {
+func (rc *regionCase) report(snap *schema.Snapshot, v *verdict) schema.Diagnosis {
 	region := rc.region
 	d := schema.Diagnosis{Fabric: snap.Fabric, Time: schema.Instant(snap.Interval.StartNanos), Region: region.ID,
 		Metric: region.Metric, Severity: region.Severity, Links: slices.Clone(region.Links), Mean: region.Mean,
@@ -30,28 +30,28 @@ func (s *Stage) report(snap *schema.Snapshot, rc *regionCase, v *verdict) schema
 		d.Failures = append(d.Failures, rc.failures[i].report())
 	}
 	if v.blamed > 0 {
-		s.repeated(rc, &d)
+		rc.repeated(&d)
 	}
-	d.Root = s.steadyRoot(rc, v, s.rootPort(rc, v))
-	also := s.failedRoot(rc, v, d.Root)
+	d.Root = rc.steadyRoot(v, rc.rootPort(v))
+	also := rc.failedRoot(v, d.Root)
 	if also != nil {
 		d.Failures = append(d.Failures, also.report())
 	}
-	d.Cycle = s.cycleOf(rc, v)
-	d.Victims = s.victims(rc, v)
-	d.Action = schema.OneLine(s.action(rc, v, d.Root))
-	because := s.because(rc, v, d.Root)
+	d.Cycle = rc.cycleOf(v)
+	d.Victims = rc.victims(v)
+	d.Action = schema.OneLine(rc.action(v, d.Root))
+	because := rc.because(v, d.Root)
 	if also != nil {
-		d.Action = "First replace or reseat the cable at " + s.cableAt(also.Device, also.Port) + ". " + d.Action
-		because += " " + s.failed(also) + ", and the back pressure leads to it: without that link the job's traffic has less capacity."
+		d.Action = "First replace or reseat the cable at " + rc.cableAt(also.Device, also.Port) + ". " + d.Action
+		because += " " + rc.failed(also) + ", and the back pressure leads to it: without that link the job's traffic has less capacity."
 	}
-	because = s.hold(rc, because, &d)
-	d.Text = schema.OneLine(s.text(rc, because, &d))
+	because = rc.hold(because, &d)
+	d.Text = schema.OneLine(rc.text(because, &d))
 	return d
 }
 
 // failedRoot is the failure of the link where the back pressure of a region begins, if a job is accused; else nil.
-func (s *Stage) failedRoot(rc *regionCase, v *verdict, root *schema.Root) *nearFailure {
+func (rc *regionCase) failedRoot(v *verdict, root *schema.Root) *nearFailure {
 	if v.accused == 0 || root == nil || root.Kind != schema.RootLinkDown || root.Link == schema.NoLink {
 		return nil
 	}
@@ -68,27 +68,27 @@ func (s *Stage) failedRoot(rc *regionCase, v *verdict, root *schema.Root) *nearF
 }
 
 // rootPort names the root: the failed port if a failure is blamed, else where back pressure begins.
-func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.Root {
+func (rc *regionCase) rootPort(v *verdict) *schema.Root {
 	if v.class == schema.CauseFailure && v.blamed > 0 {
 		f := &rc.failures[0]
 		if len(f.Links) > 0 && f.Port != "" {
-			return s.portOf(f.Links[0], f.Device, schema.RootLinkDown)
+			return rc.portOf(f.Links[0], f.Device, schema.RootLinkDown)
 		}
 		return &schema.Root{Device: f.Device, Port: f.Port, Kind: schema.RootLinkDown, Link: schema.NoLink}
 	}
 	if rc.back.Kind == "" && rc.back.Waits {
-		if port := s.onlyReceiver(rc, v); port != nil {
+		if port := rc.onlyReceiver(v); port != nil {
 			return port
 		}
 	}
 	if rc.back.Kind == "" && rc.back.As != "" {
-		return s.portOf(rc.back.Leading, "", rc.back.As)
+		return rc.portOf(rc.back.Leading, "", rc.back.As)
 	}
 	if rc.back.Kind == "" && rc.back.KindAt != "" {
-		return &schema.Root{Device: s.graph.Device(rc.back.At).Name, Kind: rc.back.KindAt, Link: schema.NoLink}
+		return &schema.Root{Device: rc.graph.Device(rc.back.At).Name, Kind: rc.back.KindAt, Link: schema.NoLink}
 	}
 	if rc.back.Kind == "" {
-		return s.centreRoot(rc, v)
+		return rc.centreRoot(v)
 	}
 	kind := rc.back.Kind
 	if kind == schema.RootSlowReceiver && rc.back.Use < 0 && v.accused > 0 {
@@ -98,19 +98,19 @@ func (s *Stage) rootPort(rc *regionCase, v *verdict) *schema.Root {
 		kind = schema.RootSlowReceiver // the counters inside the host show that it does not take what arrives
 	}
 	if kind == schema.RootDeadlock {
-		return s.portOf(s.cycleFromFirst(rc)[0], "", kind)
+		return rc.portOf(rc.cycleFromFirst()[0], "", kind)
 	}
-	return s.portOf(rc.back.Link, "", kind)
+	return rc.portOf(rc.back.Link, "", kind)
 }
 
 // cycleOf is the ports of a deadlock, unless a failure is the cause.
-func (s *Stage) cycleOf(rc *regionCase, v *verdict) []schema.PortName {
+func (rc *regionCase) cycleOf(v *verdict) []schema.PortName {
 	if rc.back.Kind != schema.RootDeadlock || v.class == schema.CauseFailure {
 		return nil
 	}
 	var ports []schema.PortName
-	for _, l := range s.cycleFromFirst(rc) {
-		key := s.graph.PortKey(l)
+	for _, l := range rc.cycleFromFirst() {
+		key := rc.graph.PortKey(l)
 		ports = append(ports, schema.PortName{Device: key.Device, Port: key.Port})
 	}
 	return ports
@@ -118,10 +118,10 @@ func (s *Stage) cycleOf(rc *regionCase, v *verdict) []schema.PortName {
 
 // cycleFromFirst is a deadlock's cycle, rotated to its first port by name, so that all regions of one deadlock have the
 // same root wherever their search entered it.
-func (s *Stage) cycleFromFirst(rc *regionCase) []schema.LinkID {
+func (rc *regionCase) cycleFromFirst() []schema.LinkID {
 	cycle := rc.back.Cycle
 	first := slices.Index(cycle, slices.MinFunc(cycle, func(a, b schema.LinkID) int {
-		x, y := s.graph.PortKey(a), s.graph.PortKey(b)
+		x, y := rc.graph.PortKey(a), rc.graph.PortKey(b)
 		return cmp.Or(cmp.Compare(x.Device, y.Device), cmp.Compare(x.Port, y.Port))
 	}))
 	return slices.Concat(cycle[first:], cycle[:first])
@@ -129,14 +129,14 @@ func (s *Stage) cycleFromFirst(rc *regionCase) []schema.LinkID {
 
 // onlyReceiver is the port to the only host of the accused job at the switch where the stall ends, if nothing
 // else says which port is full; nil: none.
-func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.Root {
+func (rc *regionCase) onlyReceiver(v *verdict) *schema.Root {
 	if v.accused == 0 {
 		return nil
 	}
 	only := schema.NoLink
 	for _, d := range rc.jobs[0].job.Devices {
-		for _, l := range s.graph.LinksAt(d) {
-			if from, to := s.graph.Ends(l); to != d || from != rc.back.At {
+		for _, l := range rc.graph.LinksAt(d) {
+			if from, to := rc.graph.Ends(l); to != d || from != rc.back.At {
 				continue
 			}
 			if only != schema.NoLink {
@@ -148,21 +148,21 @@ func (s *Stage) onlyReceiver(rc *regionCase, v *verdict) *schema.Root {
 	if only == schema.NoLink {
 		return nil
 	}
-	return s.portOf(only, "", schema.RootIncast)
+	return rc.portOf(only, "", schema.RootIncast)
 }
 
 // centreRoot is the root on a grid, whose links have no direction: where its back pressure ends; of a slow host the switch whose
 // nodes take too little.
-func (s *Stage) centreRoot(rc *regionCase, v *verdict) *schema.Root {
-	end := s.endingFor(rc, v)
+func (rc *regionCase) centreRoot(v *verdict) *schema.Root {
+	end := rc.endingFor(v)
 	if !end.Found || !rc.showsEnd() {
 		return nil
 	}
 	if v.class == schema.CauseSlowHost {
-		return &schema.Root{Device: s.graph.Device(rc.endings.Slow).Name, Kind: schema.RootSlowReceiver, Link: schema.NoLink}
+		return &schema.Root{Device: rc.graph.Device(rc.endings.Slow).Name, Kind: schema.RootSlowReceiver, Link: schema.NoLink}
 	}
 	if end.Link != schema.NoLink {
-		return s.portOf(end.Link, s.graph.Device(end.Device).Name, s.kindOf(rc, end.Link))
+		return rc.portOf(end.Link, rc.graph.Device(end.Device).Name, rc.kindOf(end.Link))
 	}
 	return &schema.Root{Device: rc.nodes.Name, Kind: schema.RootIncast, Link: schema.NoLink}
 }
@@ -175,7 +175,7 @@ func (rc *regionCase) showsEnd() bool {
 }
 
 // endingFor is where the back pressure of a region ends, given what it is blamed on: a slow host, a link that lost rate, or load.
-func (s *Stage) endingFor(rc *regionCase, v *verdict) root.Ending {
+func (rc *regionCase) endingFor(v *verdict) root.Ending {
 	switch v.class {
 	case schema.CauseSlowHost:
 		return rc.endings.Nodes
@@ -186,8 +186,8 @@ func (s *Stage) endingFor(rc *regionCase, v *verdict) root.Ending {
 }
 
 // kindOf is the kind of a root between switches: down if the link is, or if a failure of it is near that nothing restored.
-func (s *Stage) kindOf(rc *regionCase, l schema.LinkID) string {
-	if !s.graph.Link(l).Up {
+func (rc *regionCase) kindOf(l schema.LinkID) string {
+	if !rc.graph.Link(l).Up {
 		return schema.RootLinkDown
 	}
 	var last *history.PlacedFailure
@@ -203,9 +203,9 @@ func (s *Stage) kindOf(rc *regionCase, l schema.LinkID) string {
 }
 
 // portOf is the port that a link leaves; of a duplex link the end at a device.
-func (s *Stage) portOf(id schema.LinkID, device, kind string) *schema.Root {
-	l := s.graph.Link(id)
-	from, to := s.graph.Device(l.From), s.graph.Device(l.To)
+func (in *interval) portOf(id schema.LinkID, device, kind string) *schema.Root {
+	l := in.graph.Link(id)
+	from, to := in.graph.Device(l.From), in.graph.Device(l.To)
 	if device != "" && to.Name == device {
 		return &schema.Root{Device: to.Name, Port: l.ToPort, Peer: from.Name, Kind: kind, Link: id}
 	}
@@ -216,13 +216,13 @@ func (s *Stage) portOf(id schema.LinkID, device, kind string) *schema.Root {
 // of the time is spent waiting, what crosses takes 1/(1-s) as long. The lower bound takes the mean stall of the region's links
 // that the job uses, weighted by the share of its traffic there; the upper bound the worst of them, as if all messages waited for
 // it, or what the job lost if that is more.
-func (s *Stage) victims(rc *regionCase, v *verdict) []schema.VictimJob {
+func (rc *regionCase) victims(v *verdict) []schema.VictimJob {
 	out := []schema.VictimJob{}
 	for i := v.accused; i < len(rc.jobs); i++ {
 		c := &rc.jobs[i]
 		lost := 0.
-		if s.canHoldUp(c) {
-			lost = s.lostBy(rc, c.job)
+		if rc.canHoldUp(c) {
+			lost = rc.lostBy(c.job)
 		}
 		if lost < smallLoss {
 			lost = 0
@@ -236,7 +236,7 @@ func (s *Stage) victims(rc *regionCase, v *verdict) []schema.VictimJob {
 	slices.SortStableFunc(out, func(a, b schema.VictimJob) int { // measured losses come before bounds
 		return cmp.Or(cmp.Compare(b.LostPercent, a.LostPercent), cmp.Compare(b.Slowdown[1], a.Slowdown[1]), cmp.Compare(a.JobID, b.JobID))
 	})
-	return out[:min(len(out), s.cfg.MaxListed)]
+	return out[:min(len(out), rc.cfg.MaxListed)]
 }
 
 // ownShare of a region's stall on links of its exchange is enough for a job to cause it without reading files.
@@ -248,25 +248,25 @@ func (c *suspect) loadsFiles() bool {
 }
 
 // action is what Monet, section 5.4, recommends for a cause.
-func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
+func (rc *regionCase) action(v *verdict, root *schema.Root) string {
 	switch v.class {
 	case schema.CauseIntraApplication:
 		name := jobName(rc.jobs[0].job)
-		if at := s.receiver(&rc.jobs[0], root); at != "" {
+		if at := rc.receiver(&rc.jobs[0], root); at != "" {
 			return "Ask the owner of " + name + " to spread the traffic to " + at + " over several receivers (a tree of aggregators), or to let the senders take turns; another placement does not help."
 		}
-		if s.spreadOut(rc.jobs[0].job) {
+		if rc.spreadOut(rc.jobs[0].job) {
 			return "Place " + name + " in a compact block at its next start, or remap its ranks (TopoMapping) now; if it happens often, change its communication pattern."
 		}
 		return "Remap the ranks of " + name + " so that ranks that communicate are neighbours in the network (TopoMapping); if it happens often, change its communication pattern."
 	case schema.CauseSystem:
-		return s.systemAction(rc, v, root)
+		return rc.systemAction(v, root)
 	case schema.CauseFailure:
-		return s.failureAction(rc, v)
+		return rc.failureAction(v)
 	case schema.CauseSlowHost:
 		if rc.back.Kind != "" {
-			_, to := s.graph.Ends(rc.back.Link)
-			return "Probe " + topology.PlainName(s.graph.Device(to).Name) + " (giverny hostping), and drain it if its NIC or PCIe cannot keep up with the incoming traffic."
+			_, to := rc.graph.Ends(rc.back.Link)
+			return "Probe " + topology.PlainName(rc.graph.Device(to).Name) + " (giverny hostping), and drain it if its NIC or PCIe cannot keep up with the incoming traffic."
 		}
 		if root != nil && root.Port == "" {
 			return "Probe the host at " + topology.PlainName(root.Device) + " (giverny hostping), then its neighbours on the same line of the grid; drain the one whose NIC or PCIe cannot keep up with the incoming traffic."
@@ -287,7 +287,7 @@ func (s *Stage) action(rc *regionCase, v *verdict, root *schema.Root) string {
 }
 
 // systemAction is action for jobs that disturb each other.
-func (s *Stage) systemAction(rc *regionCase, v *verdict, root *schema.Root) string {
+func (rc *regionCase) systemAction(v *verdict, root *schema.Root) string {
 	if v.accused > 1 {
 		return "Place " + jobNames(rc, v) + " apart from each other at their next start; hold back new jobs near the region until it has dissolved."
 	}
@@ -295,17 +295,17 @@ func (s *Stage) systemAction(rc *regionCase, v *verdict, root *schema.Root) stri
 	if c.loadsFiles() {
 		return "Ask the owner of " + jobName(c.job) + " to spread or limit its file traffic (more stripes, fewer nodes at once); place jobs away from its routes to the storage nodes until then."
 	}
-	if at := s.receiver(c, root); at != "" {
+	if at := rc.receiver(c, root); at != "" {
 		return "Ask the owner of " + jobName(c.job) + " to spread the traffic to " + at + " over several receivers (a tree of aggregators), or to let the senders take turns; place other jobs away from it until then."
 	}
 	return "Place " + jobName(c.job) + " away from the jobs that it disturbs at its next start; if it happens often, change its communication pattern."
 }
 
 // failureAction is action for failed hardware.
-func (s *Stage) failureAction(rc *regionCase, v *verdict) string {
+func (rc *regionCase) failureAction(v *verdict) string {
 	if v.blamed == 0 {
-		l := s.graph.Link(rc.slowLink())
-		return "Check the cable at " + s.cableAt(s.graph.Device(l.From).Name, l.FromPort) + " (width, speed, symbol errors), and replace it; place no communication-intensive job near it until then."
+		l := rc.graph.Link(rc.slowLink())
+		return "Check the cable at " + rc.cableAt(rc.graph.Device(l.From).Name, l.FromPort) + " (width, speed, symbol errors), and replace it; place no communication-intensive job near it until then."
 	}
 	switch f := &rc.failures[0]; {
 	case f.silent != nil && f.Port != "":
@@ -315,9 +315,9 @@ func (s *Stage) failureAction(rc *regionCase, v *verdict) string {
 		}
 		return "Check the link state of " + ports + ", and replace or reseat the cable that is down; place no communication-intensive job near it until then."
 	case f.Port != "" && f.Times > 1:
-		return "Take " + s.cableAt(f.Device, f.Port) + " out of service until its cable is replaced or reseated: each time it comes back, traffic is routed over it again."
+		return "Take " + rc.cableAt(f.Device, f.Port) + " out of service until its cable is replaced or reseated: each time it comes back, traffic is routed over it again."
 	case f.Port != "":
-		return "Replace or reseat the cable at " + s.cableAt(f.Device, f.Port) + "; place no communication-intensive job near it until then."
+		return "Replace or reseat the cable at " + rc.cableAt(f.Device, f.Port) + "; place no communication-intensive job near it until then."
 	default:
 		return "Repair " + topology.PlainName(f.Device) + "; place no communication-intensive job near it until then."
 	}
@@ -325,7 +325,7 @@ func (s *Stage) failureAction(rc *regionCase, v *verdict) string {
 
 // receiver is the node of a job at which more arrives than it takes, if that is the root; else empty. In an exchange on a torus
 // many such nodes are full, and another receiver would not help.
-func (s *Stage) receiver(c *suspect, root *schema.Root) string {
+func (in *interval) receiver(c *suspect, root *schema.Root) string {
 	if root == nil || root.Kind != schema.RootIncast || c.exchanges && root.Port == "" {
 		return ""
 	}
@@ -333,7 +333,7 @@ func (s *Stage) receiver(c *suspect, root *schema.Root) string {
 	if root.Port != "" {
 		name = root.Peer
 	}
-	d, known := s.graph.FindDevice(name)
+	d, known := in.graph.FindDevice(name)
 	if !known || !c.job.Has(d) {
 		return ""
 	}
@@ -341,16 +341,16 @@ func (s *Stage) receiver(c *suspect, root *schema.Root) string {
 }
 
 // spreadOut reports whether a job's nodes are not one block.
-func (s *Stage) spreadOut(j *job) bool {
-	if s.graph.Grid() == nil || s.router.Grid == nil {
-		return s.fitsFewerLeaves(j)
+func (in *interval) spreadOut(j *job) bool {
+	if in.graph.Grid() == nil || in.router.Grid == nil {
+		return in.fitsFewerLeaves(j)
 	}
 	volume := 1
-	for dim, size := range s.graph.Grid().Dims {
+	for dim, size := range in.graph.Grid().Dims {
 		seen := make([]bool, size)
 		n := 0
 		for _, d := range j.Devices {
-			if x := s.graph.Device(d).Coord[dim]; !seen[x] {
+			if x := in.graph.Device(d).Coord[dim]; !seen[x] {
 				seen[x] = true
 				n++
 			}
@@ -362,23 +362,23 @@ func (s *Stage) spreadOut(j *job) bool {
 
 // fitsFewerLeaves reports whether another placement could help a job on other fabrics than grids: not if it has one leaf
 // switch, or does not fit into fewer than all.
-func (s *Stage) fitsFewerLeaves(j *job) bool {
+func (in *interval) fitsFewerLeaves(j *job) bool {
 	own := map[topology.DeviceID]bool{}
 	for _, d := range j.Devices {
-		own[s.router.LeafOf(d)] = true
+		own[in.router.LeafOf(d)] = true
 	}
-	return len(own) > 1 && (s.smallestLeaf == 0 || len(j.Devices) <= len(s.hosts)-s.smallestLeaf)
+	return len(own) > 1 && (in.smallestLeaf == 0 || len(j.Devices) <= len(in.hosts)-in.smallestLeaf)
 }
 
 // repeated adds to a diagnosis the earlier failures of the part that it blames first.
-func (s *Stage) repeated(rc *regionCase, d *schema.Diagnosis) {
+func (rc *regionCase) repeated(d *schema.Diagnosis) {
 	f := rc.failures[0].PlacedFailure
 	if f.Times < 2 {
 		return
 	}
 	for i := range rc.failures {
 		o := &rc.failures[i]
-		if o.silent == nil && o.Broke() && o.Part() == f.Part() && o.Time < f.Time && len(d.Failures) < s.cfg.MaxListed &&
+		if o.silent == nil && o.Broke() && o.Part() == f.Part() && o.Time < f.Time && len(d.Failures) < rc.cfg.MaxListed &&
 			!slices.ContainsFunc(d.Failures, func(n schema.NearFailure) bool { return n.Time == o.Time && n.Device == o.Device && n.Port == o.Port }) {
 			d.Failures = append(d.Failures, o.report())
 		}

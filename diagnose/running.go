@@ -31,37 +31,36 @@ type exchangeLoad struct {
 }
 
 // findRunning lists the jobs that run in the interval.
-func (s *Stage) findRunning() {
-	w := &s.interval
-	for _, d := range w.scratch.settled {
-		w.tenants[d] = w.tenants[d][:0]
+func (in *interval) findRunning() {
+	for _, d := range in.scratch.settled {
+		in.tenants[d] = in.tenants[d][:0]
 	}
-	w.scratch.settled, w.running, w.scratch.laggedUsed, w.vacantKnown = w.scratch.settled[:0], w.running[:0], 0, false
-	w.usual = [history.NumMeasured]usualSpread{}
-	running := s.history.Running()
-	w.scratch.pool = slices.Grow(w.scratch.pool[:0], len(running))[:len(running)]
+	in.scratch.settled, in.running, in.scratch.laggedUsed, in.vacantKnown = in.scratch.settled[:0], in.running[:0], 0, false
+	in.usualOf = [history.NumMeasured]usualSpread{}
+	running := in.history.Running()
+	in.scratch.pool = slices.Grow(in.scratch.pool[:0], len(running))[:len(running)]
 	for i, of := range running {
-		j := &w.scratch.pool[i]
+		j := &in.scratch.pool[i]
 		*j = job{Job: of, order: i}
-		w.running = append(w.running, j)
-		s.settle(j)
+		in.running = append(in.running, j)
+		in.settle(j)
 	}
 }
 
 // settle adds a job to the tenants of its devices.
-func (s *Stage) settle(j *job) {
+func (in *interval) settle(j *job) {
 	for _, d := range j.Devices {
 		at := d
-		if !s.graph.IsSwitch(d) {
-			at = s.router.LeafOf(d)
+		if !in.graph.IsSwitch(d) {
+			at = in.router.LeafOf(d)
 		}
 		for _, d := range [2]topology.DeviceID{d, at} {
-			t := s.tenants[d]
+			t := in.tenants[d]
 			if len(t) == 0 {
-				s.scratch.settled = append(s.scratch.settled, d)
+				in.scratch.settled = append(in.scratch.settled, d)
 			}
 			if len(t) == 0 || t[len(t)-1] != j {
-				s.tenants[d] = append(t, j)
+				in.tenants[d] = append(t, j)
 			}
 		}
 	}

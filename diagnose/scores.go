@@ -70,19 +70,19 @@ func (c *suspect) mostScore() float64 {
 }
 
 // rate scores a suspect. Its traffic counts as far as it has a path to the region.
-func (s *Stage) rate(rc *regionCase, c *suspect) {
-	succeeds := s.succeeds(rc, c.job)
-	if !succeeds && s.foundStalled(rc, c.job.Start) {
+func (rc *regionCase) rate(c *suspect) {
+	succeeds := rc.succeeds(c.job)
+	if !succeeds && rc.foundStalled(c.job.Start) {
 		c.score = math.Inf(-1)
 		return
 	}
-	space := s.spaceScore(rc, c)
+	space := rc.spaceScore(c)
 	c.score = jobBias + jobSpace*space + c.timeScore(succeeds)*timeWeight(space)
-	c.score += jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())*(1-rc.moved)
-	switch explains := s.explains(rc, c); {
+	c.score += jobBurden*c.burden + jobGrowth*c.growth*rc.grown(rc.graph.Duplex())*(1-rc.moved)
+	switch explains := rc.explains(c); {
 	case explains > 0:
 		c.score += explains
-	case rc.load > 0 && rc.load < fallen && !rc.flooded && !rc.fuller() && !s.receives(rc, c):
+	case rc.load > 0 && rc.load < fallen && !rc.flooded && !rc.fuller() && !rc.receives(c):
 		c.score -= loadFell
 	}
 	switch {
@@ -91,16 +91,16 @@ func (s *Stage) rate(rc *regionCase, c *suspect) {
 	case c.surelyReads():
 		c.score += jobReads
 	}
-	c.score += s.endScore(rc, c)
-	if s.graph.Duplex() {
-		c.score -= s.unseen(rc, c, space)
+	c.score += rc.endScore(c)
+	if rc.graph.Duplex() {
+		c.score -= rc.unseen(c, space)
 	}
-	c.score -= s.unable(rc, c) + s.astray(rc, c) + s.absent(rc, c)
+	c.score -= rc.unable(c) + rc.astray(c) + rc.absent(c)
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
 }
 
 // spaceScore is the share of a region's stall, 0 to 1, where a suspect's traffic can be.
-func (s *Stage) spaceScore(rc *regionCase, c *suspect) float64 {
+func (rc *regionCase) spaceScore(c *suspect) float64 {
 	way := c.way
 	switch {
 	case c.file:
@@ -109,11 +109,11 @@ func (s *Stage) spaceScore(rc *regionCase, c *suspect) float64 {
 	default:
 		way *= wayUnknown
 	}
-	if seen, known := s.seenOnWay(rc, c); known {
+	if seen, known := rc.seenOnWay(c); known {
 		way = seen
 	}
 	space := max(c.cross, .9*min(1, c.gate), way)
-	if c.root || c.file && c.filesKnown && s.endsAtNoJob(rc) {
+	if c.root || c.file && c.filesKnown && rc.endsAtNoJob() {
 		space = max(space, .9)
 	}
 	return space
@@ -135,10 +135,10 @@ func (c *suspect) timeScore(succeeds bool) float64 {
 }
 
 // endScore is the evidence by where back pressure begins, or where the traffic of a region of a grid ends.
-func (s *Stage) endScore(rc *regionCase, c *suspect) (score float64) {
+func (rc *regionCase) endScore(c *suspect) (score float64) {
 	if rc.back.Kind != "" && rc.back.Kind != schema.RootDeadlock && !c.root && !c.file {
 		switch {
-		case !s.endsAtNoJob(rc):
+		case !rc.endsAtNoJob():
 			score = -jobElsewhere
 		case c.filesKnown: // its exchange does not lead there, and it has no traffic with files
 			score = -jobTooLittle * (1 + trifling)
@@ -149,11 +149,11 @@ func (s *Stage) endScore(rc *regionCase, c *suspect) (score float64) {
 		score -= jobElsewhere
 	case c.job == rc.sender && rc.drain.Grew && rc.drain.IsCertain() && !c.known:
 		score += jobConverges
-	case !c.known && s.loadsAll(rc, c):
+	case !c.known && rc.loadsAll(c):
 		score += jobConverges
-	case s.endsAtOwn(rc, c):
+	case rc.endsAtOwn(c):
 		score += rc.holdsItselfUp(c)
-	case s.receives(rc, c):
+	case rc.receives(c):
 		score += jobReceives
 	}
 	return score
@@ -179,7 +179,7 @@ func (rc *regionCase) fuller() bool {
 // endsAtOwn reports whether the load added to a region of a grid is a tree of a job's nodes that ends at one of them. Such
 // a job holds itself up: its total traffic may have fallen at the onset, as a victim's does, while the load that arrives
 // at that node has grown.
-func (s *Stage) endsAtOwn(rc *regionCase, c *suspect) bool {
+func (rc *regionCase) endsAtOwn(c *suspect) bool {
 	d := &rc.drain
 	sends, onOwn := c.job == rc.sender && d.IsRoot(), !c.file && c.cross >= explainedStall
 	if !rc.flooded || !sends && !onOwn {
@@ -188,7 +188,7 @@ func (s *Stage) endsAtOwn(rc *regionCase, c *suspect) bool {
 	if rc.endsAtNodes() {
 		return c.job.Has(rc.endings.Any.Device)
 	}
-	return sends && (c.job.Has(d.Device) || d.Fit >= exactFit && s.hasBeside(c.job, d.Device)) ||
+	return sends && (c.job.Has(d.Device) || d.Fit >= exactFit && rc.hasBeside(c.job, d.Device)) ||
 		onOwn && d.Meeting.IsKnown() && d.Meeting.Grew && c.job.Has(d.Meeting.Device)
 }
 
@@ -223,26 +223,26 @@ const ownRegion, loadedWays, ownGround = .9, .5, .7
 // loadsAll reports whether the load added since the onset is all over the links of a job's exchange, and the region lies
 // on these alone and not among the nodes of others: traffic that crosses a job's ground, or converges within it, loads few
 // of its links.
-func (s *Stage) loadsAll(rc *regionCase, c *suspect) bool {
-	if !s.graph.Duplex() || c.cross < ownRegion || rc.load <= risen || rc.ground(s, c.job) < ownGround {
+func (rc *regionCase) loadsAll(c *suspect) bool {
+	if !rc.graph.Duplex() || c.cross < ownRegion || rc.load <= risen || rc.ground(c.job) < ownGround {
 		return false
 	}
-	return s.loadsExchange(c.job)
+	return rc.loadsExchange(c.job)
 }
 
 // loadsExchange reports whether load was added since the onset on most of a job's exchange: a tree of its nodes to one of them
 // has a small part of that.
-func (s *Stage) loadsExchange(j *job) bool {
-	if j.loads.known && j.loads.round == s.history.UseRound() {
+func (in *interval) loadsExchange(j *job) bool {
+	if j.loads.known && j.loads.round == in.history.UseRound() {
 		return j.loads.most
 	}
-	r, loaded := s.routesOf(j), 0.
+	r, loaded := in.routesOf(j), 0.
 	for i, l := range r.Links {
-		if s.p.UseOf(l)-max(0, s.p.Before(l)) >= root.LeastUse {
+		if in.p.UseOf(l)-max(0, in.p.Before(l)) >= root.LeastUse {
 			loaded += float64(r.Load[i])
 		}
 	}
-	j.loads = exchangeLoad{true, s.history.UseRound(), loaded >= loadedWays*r.Total}
+	j.loads = exchangeLoad{true, in.history.UseRound(), loaded >= loadedWays*r.Total}
 	return j.loads.most
 }
 
@@ -250,11 +250,11 @@ func (s *Stage) loadsExchange(j *job) bool {
 // it, so that the more of the region's stall lies where its traffic cannot be, the less it is likely. If it began with the region and
 // its traffic is unknown, its start is all there is against it, and an unlisted job may have begun, too, unless the added load is a
 // tree of its nodes, or on most of its exchange.
-func (s *Stage) unseen(rc *regionCase, c *suspect, space float64) (against float64) {
-	if !s.loads {
+func (rc *regionCase) unseen(c *suspect, space float64) (against float64) {
+	if !rc.loads {
 		against = jobUnplaced * (1 - space)
 	}
-	if c.started && !c.known && c.job != rc.sender && !s.loadsExchange(c.job) {
+	if c.started && !c.known && c.job != rc.sender && !rc.loadsExchange(c.job) {
 		against += jobUnseen * timeWeight(space)
 	}
 	return against
@@ -266,14 +266,14 @@ const ownAdded, strayAdded = .9, .7
 
 // astray is the penalty of a job if load was added to a region of a grid on links outside its exchange: back pressure
 // reaches such links too, but then they carry less, not more. File traffic goes elsewhere.
-func (s *Stage) astray(rc *regionCase, c *suspect) float64 {
-	if !s.graph.Duplex() || c.file || !c.known || rc.load <= risen {
+func (rc *regionCase) astray(c *suspect) float64 {
+	if !rc.graph.Duplex() || c.file || !c.known || rc.load <= risen {
 		return 0
 	}
 	if len(rc.added) == 0 {
-		s.findAdded(rc)
+		rc.findAdded()
 	}
-	routes, own, all := s.routesOf(c.job).Links, 0., 0.
+	routes, own, all := rc.routesOf(c.job).Links, 0., 0.
 	for i, l := range rc.region.Links {
 		all += rc.added[i]
 		if c.cross == 0 || rc.added[i] == 0 {
@@ -292,15 +292,15 @@ func (s *Stage) astray(rc *regionCase, c *suspect) float64 {
 
 // failureScore rates a failure by the time from it to the region's onset, and its distance. It also returns the share of the added
 // load that moved from it, as far as the failure is sure. A failure at a time when the region stalled as it does now did not cause it.
-func (s *Stage) failureScore(rc *regionCase, f *history.PlacedFailure, hops int, sure float64) (score, moved float64) {
-	if s.foundStalled(rc, f.Time) {
+func (rc *regionCase) failureScore(f *history.PlacedFailure, hops int, sure float64) (score, moved float64) {
+	if rc.foundStalled(f.Time) {
 		return leastScore, 0
 	}
 	coincidence := .5 // the onset is unknown
 	switch {
 	case rc.again >= 0:
-		onset := s.beganAgain(rc)
-		switch after := onset - s.history.Clock.SlotOf(int64(f.Time)); {
+		onset := rc.beganAgain()
+		switch after := onset - rc.history.Clock.SlotOf(int64(f.Time)); {
 		case after < -1:
 			coincidence = -.5 // the region was there before
 		case after <= 2:
@@ -314,13 +314,13 @@ func (s *Stage) failureScore(rc *regionCase, f *history.PlacedFailure, hops int,
 	if !f.Broke() && coincidence > 0 {
 		coincidence *= restoredShare
 	}
-	if coincidence > 0 && (s.history.PassesNothing(f) || s.history.WasIdle(f)) {
+	if coincidence > 0 && (rc.history.PassesNothing(f) || rc.history.WasIdle(f)) {
 		coincidence *= hostShare
 	}
-	moved = sure * s.moved(rc, f)
+	moved = sure * rc.movedFrom(f)
 	coincidence = max(coincidence, moved)
 	score = failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
-	if score += failureMoved*moved - (1-moved)*rc.rose(); !s.endsAtFailed(rc, f) {
+	if score += failureMoved*moved - (1-moved)*rc.rose(); !rc.endsAtFailed(f) {
 		score -= endsElsewhere(1 - rc.atNodes())
 	}
 	if rc.back.IsIncast() && !slices.Contains(f.Links, rc.back.Link) {
@@ -331,8 +331,8 @@ func (s *Stage) failureScore(rc *regionCase, f *history.PlacedFailure, hops int,
 
 // endsAtFailed reports whether the traffic of a region of a grid seems to end at a switch of a failed part, or beside it: what waits for a dead
 // link does.
-func (s *Stage) endsAtFailed(rc *regionCase, f *history.PlacedFailure) bool {
-	return rc.endings.Nodes.Found && s.anyBeside(f.Devices, rc.endings.Nodes.Device) || rc.drain.Fit > 0 && s.anyBeside(f.Devices, rc.drain.Device)
+func (rc *regionCase) endsAtFailed(f *history.PlacedFailure) bool {
+	return rc.endings.Nodes.Found && rc.anyBeside(f.Devices, rc.endings.Nodes.Device) || rc.drain.Fit > 0 && rc.anyBeside(f.Devices, rc.drain.Device)
 }
 
 // grown is how far the load on a region of a grid confirms that jobs added to it, 0 to 1. With directed links
@@ -356,7 +356,7 @@ func (rc *regionCase) rose() float64 {
 // slowLinkScore rates the cause that a link without a logged failure carries less than before. If a cable died at the same
 // time, other links lose what it fed them; that a link cannot carry more is measured, unless what waits leads to the dead
 // cable.
-func (s *Stage) slowLinkScore(rc *regionCase) float64 {
+func (rc *regionCase) slowLinkScore() float64 {
 	switch {
 	case len(rc.failures) > 0 && rc.failures[0].fell() && rc.failures[0].score > 0 && (rc.failures[0].share > 0 || !rc.back.Cannot):
 	case rc.back.Kind == schema.RootLinkCapacity && rc.back.Cannot:

@@ -14,10 +14,9 @@ const mostSenders = 3
 const mostExchange = .5
 
 // findSenders lists the jobs on whose links most of a grid region's stall is, likeliest first.
-func (s *Stage) findSenders(rc *regionCase) {
-	w := &s.interval
-	w.senders, w.sending = w.senders[:0], w.sending[:0]
-	if s.router.Grid == nil || !s.graph.Duplex() {
+func (rc *regionCase) findSenders() {
+	rc.senders, rc.sending = rc.senders[:0], rc.sending[:0]
+	if rc.router.Grid == nil || !rc.graph.Duplex() {
 		return
 	}
 	var out []*suspect
@@ -29,8 +28,8 @@ func (s *Stage) findSenders(rc *regionCase) {
 	weight := func(c *suspect) float64 { return max(c.cross, c.gate) + c.burden }
 	slices.SortStableFunc(out, func(a, b *suspect) int { return cmp.Compare(weight(b), weight(a)) })
 	for _, c := range out[:min(len(out), mostSenders)] {
-		w.sending = append(w.sending, c.job)
-		w.senders = append(w.senders, root.Sender{Devices: c.job.Devices, Routes: s.routesOf(c.job)})
+		rc.sending = append(rc.sending, c.job)
+		rc.senders = append(rc.senders, root.Sender{Devices: c.job.Devices, Routes: rc.routesOf(c.job)})
 	}
 }
 

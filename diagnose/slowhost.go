@@ -24,7 +24,7 @@ const (
 )
 
 // slowHostScore rates the cause that a host does not take what arrives.
-func (s *Stage) slowHostScore(rc *regionCase) float64 {
+func (rc *regionCase) slowHostScore() float64 {
 	if rc.region.Metric == schema.PCIeStallRead || rc.region.Metric == schema.PCIeStallWrite {
 		return slowHostFull
 	}
@@ -42,8 +42,8 @@ func (s *Stage) slowHostScore(rc *regionCase) float64 {
 		return rc.paused()
 	case rc.back.Kind == schema.RootSlowReceiver:
 		score = slowHostMaybe
-	case s.graph.Duplex() && rc.load > 0 && (rc.neck.Sole || rc.neck.Slower || !rc.neck.Before(&rc.drain)):
-		if score = rc.takesLess(); s.newJobsLoad(rc) {
+	case rc.graph.Duplex() && rc.load > 0 && (rc.neck.Sole || rc.neck.Slower || !rc.neck.Before(&rc.drain)):
+		if score = rc.takesLess(); rc.newJobsLoad() {
 			score -= slowHostNewJobs
 		}
 		return score

@@ -71,4 +71,4 @@ func (s *Stage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
 }
 
 // routesOf returns the routes of a job's traffic.
-func (s *Stage) routesOf(j *job) *routes.Set { return s.history.RoutesOf(j.Job) }
+func (in *interval) routesOf(j *job) *routes.Set { return in.history.RoutesOf(j.Job) }

@@ -16,12 +16,12 @@ const explainedStall, explainedLoad = .9, .8
 // ground the region lies. What a slow link or host holds up is no job's, and a tree of held-back traffic on a grid may be a slow
 // host's unless it ends at the job's node and brings it much; a kept verdict from when the onset was known knows more. 0: it does not
 // account for it.
-func (s *Stage) explains(rc *regionCase, c *suspect) float64 {
-	isHeldUp := rc.back.Cannot || rc.back.Kind == schema.RootSlowReceiver || rc.drain.IsCertain() && !s.overloads(rc, c)
-	if !s.loads || isHeldUp {
+func (rc *regionCase) explains(c *suspect) float64 {
+	isHeldUp := rc.back.Cannot || rc.back.Kind == schema.RootSlowReceiver || rc.drain.IsCertain() && !rc.overloads(c)
+	if !rc.loads || isHeldUp {
 		return 0
 	}
-	if h := s.given.kept[rc.region.ID]; rc.onset >= 0 && !s.asBefore(rc) || rc.onset < 0 && h != nil && h.cause.Class != schema.CauseUnknown {
+	if h := rc.given.kept[rc.region.ID]; rc.onset >= 0 && !rc.asBefore() || rc.onset < 0 && h != nil && h.cause.Class != schema.CauseUnknown {
 		return 0
 	}
 	burden, cross, unmeasured := 0., 0., 0
@@ -33,14 +33,14 @@ func (s *Stage) explains(rc *regionCase, c *suspect) float64 {
 		}
 	}
 	if c.known {
-		if s.comparable && c.burden >= culpritShare && burden >= explainedLoad && cross >= explainedStall {
+		if rc.comparable && c.burden >= culpritShare && burden >= explainedLoad && cross >= explainedStall {
 			return jobExplains
 		}
 		return 0
 	}
-	isOwn := s.comparable && unmeasured == 1
-	if s.graph.Duplex() {
-		isOwn = rc.ground(s, c.job) >= ownGround
+	isOwn := rc.comparable && unmeasured == 1
+	if rc.graph.Duplex() {
+		isOwn = rc.ground(c.job) >= ownGround
 	}
 	if isOwn && c.cross >= explainedStall && burden <= 1-explainedLoad {
 		return jobRemains
@@ -54,7 +54,7 @@ const standingMore = .3
 // asBefore reports whether a region of directed links waits for a full port that carried most of its load before the onset, and no
 // failure explains it: it is full because of the jobs that ran before, by however little they grew. A link of a torus shows one load
 // for both directions, so it cannot tell this.
-func (s *Stage) asBefore(rc *regionCase) bool {
+func (rc *regionCase) asBefore() bool {
 	hasFailed := len(rc.failures) > 0 && rc.failures[0].score > 0
-	return !s.graph.Duplex() && !hasFailed && rc.back.IsFull() && rc.load >= fallen && rc.more <= standingMore*rc.carries
+	return !rc.graph.Duplex() && !hasFailed && rc.back.IsFull() && rc.load >= fallen && rc.more <= standingMore*rc.carries
 }

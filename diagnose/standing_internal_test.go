@@ -46,8 +46,8 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 		if c.kept != "" {
 			s.given.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
 		}
-		rc := &regionCase{region: &schema.Region{ID: 7}, onset: c.onset, back: c.back, jobs: c.jobs}
-		if got := s.explains(rc, &rc.jobs[0]); got != c.want {
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, onset: c.onset, back: c.back, jobs: c.jobs}
+		if got := rc.explains(&rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}
@@ -81,9 +81,9 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.loads, s.comparable = true, true
-		rc := &regionCase{region: &schema.Region{ID: 7}, onset: 4, load: c.load, carries: 100, more: c.more, back: c.back, failures: c.failures,
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, onset: 4, load: c.load, carries: 100, more: c.more, back: c.back, failures: c.failures,
 			jobs: []suspect{{burden: .9, cross: 1, known: true}}}
-		if got := s.explains(rc, &rc.jobs[0]); got != c.want {
+		if got := rc.explains(&rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}
@@ -123,7 +123,7 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		"not measured, and it began":        {jobs: []suspect{{job: own, cross: 1}}, onset: 2},
 		"not measured, a slow host's tree?": {jobs: []suspect{{job: own, cross: 1}}, onset: -1, fit: .9},
 	} {
-		rc := &regionCase{region: &schema.Region{ID: 7, Links: []schema.LinkID{0}}, onset: c.onset, drain: root.Drain{Fit: c.fit}, jobs: c.jobs}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7, Links: []schema.LinkID{0}}, onset: c.onset, drain: root.Drain{Fit: c.fit}, jobs: c.jobs}
 		s.comparable, s.given.kept = true, nil
 		if c.kept != "" {
 			s.given.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
@@ -132,7 +132,7 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		if s.tenants[from] = nil; c.theirs {
 			s.tenants[from] = []*job{other}
 		}
-		if got := s.explains(rc, &rc.jobs[0]); got != c.want {
+		if got := rc.explains(&rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}

@@ -27,7 +27,7 @@ func TestSuccessor(t *testing.T) {
 	} {
 		g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
 		s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(g, history.Clock{Duration: minute, Now: 29})}}
-		rc := &regionCase{onset: 10, again: 10}
+		rc := &regionCase{interval: &s.interval, onset: 10, again: 10}
 		for i := range 30 {
 			stall := 0.
 			if i >= rc.onset {
@@ -39,7 +39,7 @@ func TestSuccessor(t *testing.T) {
 		nodes := func(first int) []string { return []string{fmt.Sprint("host", first), fmt.Sprint("host", first+1)} }
 		s.history.AddJobs([]schema.Job{{ID: "was", Start: at(c.began), End: at(c.ended), Nodes: nodes(1)}, {ID: "now", Start: at(c.start), Nodes: nodes(c.node)}})
 		j := &job{Job: s.history.Jobs()[0]}
-		if got := s.succeeds(rc, j); got != c.want {
+		if got := rc.succeeds(j); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

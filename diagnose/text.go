@@ -15,14 +15,14 @@ import (
 )
 
 // text is a paragraph for a ticket.
-func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string {
+func (rc *regionCase) text(because string, d *schema.Diagnosis) string {
 	var b strings.Builder
 	name := rc.region.Name
 	switch at := rc.region.Root; {
 	case at != nil && !at.Holds(d.Root): // the verdict found another root than the region's own
-		name = s.graph.Describe(rc.region.Links)
+		name = rc.graph.Describe(rc.region.Links)
 	case name == "":
-		name = s.graph.DescribeRegion(rc.region)
+		name = rc.graph.DescribeRegion(rc.region)
 	}
 	if d.Root != nil {
 		name = topology.RenameRoot(name, d.Root.Kind)
@@ -31,7 +31,7 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 		name = "congestion in " + name
 	}
 	fmt.Fprintf(&b, "%s %s: %d links stall for %.0f%% of the time on average. %s", rc.region.Severity, name, len(rc.region.Links), rc.region.Mean, because)
-	b.WriteString(s.rootText(rc, d))
+	b.WriteString(rc.rootText(d))
 	if n := len(d.Victims); n > 0 {
 		worst := d.Victims[0]
 		if n == 1 {
@@ -74,11 +74,11 @@ func factorText(slowdown [2]float64) string {
 }
 
 // because gives the reasons of a verdict in sentences.
-func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
+func (rc *regionCase) because(v *verdict, root *schema.Root) string {
 	switch v.class {
 	case schema.CauseUnknown:
-		why := s.whyUnknown(rc)
-		if root := rc.region.Root; root != nil && s.history.FellSilent(root.Device) {
+		why := rc.whyUnknown()
+		if root := rc.region.Root; root != nil && rc.history.FellSilent(root.Device) {
 			why += " " + topology.PlainName(root.Device) + ", to which its back pressure leads, reports no counters."
 		}
 		return why
@@ -88,7 +88,7 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 		}
 		f := &rc.failures[0]
 		if f.silent != nil {
-			return s.silence(rc, v.blamed)
+			return rc.silence(v.blamed)
 		}
 		where := "at the region"
 		if f.hops > 0 {
@@ -104,18 +104,18 @@ func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
 	}
 	var accusations []string
 	for i := range v.accused {
-		accusations = append(accusations, s.accusation(&rc.jobs[i], v.class, root))
+		accusations = append(accusations, rc.accusation(&rc.jobs[i], v.class, root))
 	}
 	return strings.Join(accusations, " ")
 }
 
 // failed says what failed and when.
-func (s *Stage) failed(f *nearFailure) string {
+func (in *interval) failed(f *nearFailure) string {
 	return fmt.Sprintf("%s failed (%s, %s%s)", topology.PortName(f.Device, f.Port), f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), f.Flaps())
 }
 
 // silence says since when the failed parts that only counters show carry nothing.
-func (s *Stage) silence(rc *regionCase, blamed int) string {
+func (rc *regionCase) silence(blamed int) string {
 	var names []string
 	for i := range blamed {
 		if f := &rc.failures[i]; f.silent != nil {
@@ -150,10 +150,10 @@ func (s *Stage) silence(rc *regionCase, blamed int) string {
 }
 
 // accusation gives the evidence against a job.
-func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Root) string {
+func (in *interval) accusation(c *suspect, class schema.CauseClass, root *schema.Root) string {
 	var b strings.Builder
 	b.WriteString(strings.ToUpper(jobName(c.job)[:1]) + jobName(c.job)[1:])
-	at := s.receiver(c, root)
+	at := in.receiver(c, root)
 	switch {
 	case class != schema.CauseIntraApplication && c.loadsFiles():
 		b.WriteString(" loads the region with its file traffic")
@@ -178,7 +178,7 @@ func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Roo
 		if c.Correlation > correlation.Least && c.P < .2 {
 			fmt.Fprintf(&b, "; correlation with the stall %.2f", c.Correlation)
 			if c.Lag > 0 {
-				fmt.Fprintf(&b, ", its traffic leading by %s", time.Duration(int64(c.Lag)*s.history.Clock.Duration))
+				fmt.Fprintf(&b, ", its traffic leading by %s", time.Duration(int64(c.Lag)*in.history.Clock.Duration))
 			}
 			fmt.Fprintf(&b, " (p %.2g)", c.P)
 		}
@@ -221,7 +221,7 @@ func bytesText(v float64) string {
 }
 
 // whyUnknown says why no cause was found.
-func (s *Stage) whyUnknown(rc *regionCase) string {
+func (rc *regionCase) whyUnknown() string {
 	switch {
 	case rc.back.Kind == schema.RootDeadlock:
 		return "The cause is unknown."
@@ -229,7 +229,7 @@ func (s *Stage) whyUnknown(rc *regionCase) string {
 		return "No job and no failure is known near the region."
 	case rc.unlisted > 1 && rc.unlisted > math.Exp(rc.jobs[0].score):
 		what := "have added more to its root than those"
-		if !s.loads {
+		if !rc.loads {
 			what = "wait to send into it, too, beside those"
 		}
 		return fmt.Sprintf("Hosts of no listed job %s of %s, which fits best among the jobs.", what, jobName(rc.jobs[0].job))
@@ -250,7 +250,7 @@ func (s *Stage) whyUnknown(rc *regionCase) string {
 }
 
 // rootText says where back pressure begins by the reported root.
-func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
+func (rc *regionCase) rootText(d *schema.Diagnosis) string {
 	root := d.Root
 	switch {
 	case len(d.Cycle) > 0:
@@ -291,18 +291,18 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 }
 
 // cableAt names a port and, if known, the other end of its cable: replacing it needs both.
-func (s *Stage) cableAt(device, port string) string {
-	d, known := s.graph.FindDevice(device)
-	links, ok := s.graph.FindPort(device, port)
+func (in *interval) cableAt(device, port string) string {
+	d, known := in.graph.FindDevice(device)
+	links, ok := in.graph.FindPort(device, port)
 	if !known || !ok || links.Egress == schema.NoLink {
 		return topology.PortName(device, port)
 	}
-	l := s.graph.Link(links.Egress)
+	l := in.graph.Link(links.Egress)
 	other, at := l.To, l.ToPort
 	if l.From != d || l.FromPort != port { // one link stands for both directions
 		other, at = l.From, l.FromPort
 	}
-	return topology.PortName(device, port) + " (to " + topology.PortName(s.graph.Device(other).Name, at) + ")"
+	return topology.PortName(device, port) + " (to " + topology.PortName(in.graph.Device(other).Name, at) + ")"
 }
 
 func jobName(j *job) string { return schema.JobTitle(j.ID, j.Name) }

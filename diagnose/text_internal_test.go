@@ -56,9 +56,9 @@ func TestAccusationSaysWhatItHas(t *testing.T) {
 
 // TestWhyUnknownCounts: a single job is not called "none of".
 func TestWhyUnknownCounts(t *testing.T) {
-	var s Stage
+	var in interval
 	for n, want := range map[int]string{1: "The job near the region does not explain it.", 2: "None of the 2 jobs near the region explains it."} {
-		if got := s.whyUnknown(&regionCase{jobs: make([]suspect, n)}); got != want {
+		if got := (&regionCase{interval: &in, jobs: make([]suspect, n)}).whyUnknown(); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}

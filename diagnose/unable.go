@@ -16,45 +16,45 @@ const trifling = .5
 
 // unable is the penalty of a suspect whose traffic, or its growth, is too little for the root's load: a
 // coincidence in time does not make a cause. What arrives at a host of the job alone is the job's, wherever it comes from.
-func (s *Stage) unable(rc *regionCase, c *suspect) float64 {
-	if !c.known || rc.carries <= 0 || s.receives(rc, c) {
+func (rc *regionCase) unable(c *suspect) float64 {
+	if !c.known || rc.carries <= 0 || rc.receives(c) {
 		return 0
 	}
-	all, files := s.lately(c.job)
-	was, filesWas := s.earlier(rc, c.job)
+	all, files := rc.lately(c.job)
+	was, filesWas := rc.earlier(c.job)
 	if c.file && c.filesKnown {
 		all, was = files, filesWas
 	}
-	interval := float64(s.history.Clock.Duration) / 1e9
-	if end, known := rc.end(); known && s.graph.Duplex() {
+	interval := float64(rc.history.Clock.Duration) / 1e9
+	if end, known := rc.end(); known && rc.graph.Duplex() {
 		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
 		switch {
-		case rc.full != schema.NoLink && (c.file || s.routesOf(c.job).On(rc.full) > 0): // the region does not end at the switch
-			more, _ := s.averaged(rc).Added(rc.full)
-			return addsTooLittle(s.withOthers(rc, c, grew)/interval, more)
-		case s.endsAtOwn(rc, c): // what it sends there may hold up its other traffic, so its total need not grow
+		case rc.full != schema.NoLink && (c.file || rc.routesOf(c.job).On(rc.full) > 0): // the region does not end at the switch
+			more, _ := rc.averaged().Added(rc.full)
+			return addsTooLittle(rc.withOthers(c, grew)/interval, more)
+		case rc.endsAtOwn(c): // what it sends there may hold up its other traffic, so its total need not grow
 			grew = all
-		case (!c.file || !c.writes() && rc.drain.IsCertain()) && s.endsBeside(rc, c.job):
-			grew = min(grew, s.brings(rc, c.job, grew))
+		case (!c.file || !c.writes() && rc.drain.IsCertain()) && rc.endsBeside(c.job):
+			grew = min(grew, rc.brings(c.job, grew))
 		}
-		if more := s.averaged(rc).ArrivesMore(end); more > 0 {
-			return addsTooLittle(s.withOthers(rc, c, grew)/interval, more)
+		if more := rc.averaged().ArrivesMore(end); more > 0 {
+			return addsTooLittle(rc.withOthers(c, grew)/interval, more)
 		}
 	}
 	least, enough, carries := culpritShare, enoughShare, rc.carries
-	if most := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown); most.known {
+	if most := rc.boundOn(c.job, rc.fullest, c.file || !c.filesKnown); most.known {
 		enough = enoughBound
 		all, was = min(all, most.now*interval), min(was, most.before*interval)
 	}
-	if c.file && s.endsAtNoJob(rc) {
-		least, enough, carries = addedShare, addedEnough, max(1, carries-s.displaced(rc, c.job)/interval)
+	if c.file && rc.endsAtNoJob() {
+		least, enough, carries = addedShare, addedEnough, max(1, carries-rc.displaced(c.job)/interval)
 	}
 	short := func(bytes, of float64) float64 {
 		share := bytes / interval / of
 		return min(1, max(0, (enough-share)/(enough-least))) + trifling*max(0, 1-2*share/least)
 	}
 	against := jobTooLittle * short(all, carries)
-	if rc.more > grownShare*rc.carries && s.explains(rc, c) == 0 {
+	if rc.more > grownShare*rc.carries && rc.explains(c) == 0 {
 		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
 	}
 	return against
@@ -82,7 +82,7 @@ const togetherShare, togetherRise = culpritShare, .5
 
 // withOthers is what a suspect adds where a region of a grid ends, bytes. Jobs with files at one storage node add together what none
 // of them does alone.
-func (s *Stage) withOthers(rc *regionCase, c *suspect, grew float64) float64 {
+func (rc *regionCase) withOthers(c *suspect, grew float64) float64 {
 	joins := func(o *suspect) bool { return o.file && o.filesKnown && o.rise >= togetherRise }
 	if !joins(c) {
 		return grew
@@ -90,8 +90,8 @@ func (s *Stage) withOthers(rc *regionCase, c *suspect, grew float64) float64 {
 	all := grew
 	for i := range rc.jobs {
 		if o := &rc.jobs[i]; o.job != c.job && joins(o) {
-			_, files := s.lately(o.job)
-			_, was := s.earlier(rc, o.job)
+			_, files := rc.lately(o.job)
+			_, was := rc.earlier(o.job)
 			all += max(0, files-was*o.job.was.ran)
 		}
 	}
@@ -103,24 +103,24 @@ func (s *Stage) withOthers(rc *regionCase, c *suspect, grew float64) float64 {
 
 // receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that load is the
 // job's, even if neither its total nor the port's load grew, as its other traffic is held up and the port was full before.
-func (s *Stage) receives(rc *regionCase, c *suspect) bool {
+func (rc *regionCase) receives(c *suspect) bool {
 	if rc.back.Kind != schema.RootIncast || !c.known {
 		return false
 	}
-	_, host := s.graph.Ends(rc.back.Link)
-	if !c.job.Has(host) || s.strangers(host, c.job) {
+	_, host := rc.graph.Ends(rc.back.Link)
+	if !c.job.Has(host) || rc.strangers(host, c.job) {
 		return false
 	}
-	all, _ := s.lately(c.job)
-	return all*1e9/float64(s.history.Clock.Duration) >= enoughShare*rc.carries
+	all, _ := rc.lately(c.job)
+	return all*1e9/float64(rc.history.Clock.Duration) >= enoughShare*rc.carries
 }
 
 // displaced is the traffic with files, bytes, of the jobs that lost traffic at the onset of a region: a culprit leaves them the rest
 // of a full port that they share.
-func (s *Stage) displaced(rc *regionCase, culprit *job) (bytes float64) {
+func (rc *regionCase) displaced(culprit *job) (bytes float64) {
 	for i := range rc.jobs {
-		if j := rc.jobs[i].job; j != culprit && s.lostBy(rc, j) >= smallLoss {
-			_, files := s.lately(j)
+		if j := rc.jobs[i].job; j != culprit && rc.lostBy(j) >= smallLoss {
+			_, files := rc.lately(j)
 			bytes += files
 		}
 	}
@@ -128,10 +128,10 @@ func (s *Stage) displaced(rc *regionCase, culprit *job) (bytes float64) {
 }
 
 // endsAtNoJob reports whether the root is the full port to a host without a job: what arrives there is file traffic, of any job.
-func (s *Stage) endsAtNoJob(rc *regionCase) bool {
+func (rc *regionCase) endsAtNoJob() bool {
 	if rc.back.Kind != schema.RootIncast {
 		return false
 	}
-	_, host := s.graph.Ends(rc.back.Link)
-	return !s.graph.IsSwitch(host) && len(s.tenants[host]) == 0
+	_, host := rc.graph.Ends(rc.back.Link)
+	return !rc.graph.IsSwitch(host) && len(rc.tenants[host]) == 0
 }

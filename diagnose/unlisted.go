@@ -17,18 +17,18 @@ const unlistedWeight = 3.
 // unlisted is the part that hosts of no listed job have in a region of directed links, as a multiple of that of the accused: the blame
 // of a job that no table lists. All that speaks in time for the accused speaks for these hosts, too. The part is what they may have
 // added to the region's root since its onset or, if no load is measured, how long they wait to send.
-func (s *Stage) unlisted(rc *regionCase, accused int) float64 {
+func (rc *regionCase) unlistedPart(accused int) float64 {
 	switch {
-	case s.graph.Duplex() || accused == 0:
+	case rc.graph.Duplex() || accused == 0:
 		return 0
-	case !s.loads:
-		return s.unlistedWaits(rc, accused)
+	case !rc.loads:
+		return rc.unlistedWaits(accused)
 	case rc.fullest == schema.NoLink || rc.onset < 0:
 		return 0
 	}
-	theirs, own := s.boundOf(s.vacant(), rc.fullest, false).more, 0.
+	theirs, own := rc.boundOf(rc.vacant(), rc.fullest, false).more, 0.
 	for i := range accused {
-		own += s.mayHaveAdded(rc, &rc.jobs[i])
+		own += rc.mayHaveAdded(&rc.jobs[i])
 	}
 	theirs, own = min(theirs, rc.more), min(own, rc.more)
 	if rc.jobs[0].file { // one end of file traffic is at hosts of no job
@@ -36,30 +36,30 @@ func (s *Stage) unlisted(rc *regionCase, accused int) float64 {
 	} else {
 		theirs *= unlistedWeight
 	}
-	return min(mostUnlisted, theirs/max(own, s.graph.Capacity(rc.fullest)/mostUnlisted))
+	return min(mostUnlisted, theirs/max(own, rc.graph.Capacity(rc.fullest)/mostUnlisted))
 }
 
 // mayHaveAdded bounds what a suspect added to the region's root since its onset, bytes/s, by the links of its hosts and by its file
 // traffic.
-func (s *Stage) mayHaveAdded(rc *regionCase, c *suspect) float64 {
-	more := s.boundOn(c.job, rc.fullest, c.file || !c.filesKnown).more
+func (rc *regionCase) mayHaveAdded(c *suspect) float64 {
+	more := rc.boundOn(c.job, rc.fullest, c.file || !c.filesKnown).more
 	if !c.file || !c.filesKnown {
 		return more
 	}
-	_, files := s.lately(c.job)
-	_, was := s.earlier(rc, c.job)
-	return min(more, max(0, files-was)*1e9/float64(s.history.Clock.Duration))
+	_, files := rc.lately(c.job)
+	_, was := rc.earlier(c.job)
+	return min(more, max(0, files-was)*1e9/float64(rc.history.Clock.Duration))
 }
 
 // unlistedWaits is the time for which hosts of no listed job wait to send into a region, relative to that of the accused. Storage nodes
 // from which the accused may read are such hosts.
-func (s *Stage) unlistedWaits(rc *regionCase, accused int) float64 {
+func (rc *regionCase) unlistedWaits(accused int) float64 {
 	theirs, own := 0., 0.
 	for k, l := range rc.region.Links {
-		from, _ := s.graph.Ends(l)
+		from, _ := rc.graph.Ends(l)
 		switch {
-		case s.graph.IsSwitch(from):
-		case len(s.tenants[from]) == 0:
+		case rc.graph.IsSwitch(from):
+		case len(rc.tenants[from]) == 0:
 			theirs += rc.waits[k]
 		case slices.ContainsFunc(rc.jobs[:accused], func(c suspect) bool { return c.job.Has(from) }):
 			own += rc.waits[k]
@@ -73,15 +73,14 @@ func (s *Stage) unlistedWaits(rc *regionCase, accused int) float64 {
 
 // vacant lists the hosts without a listed job. It is computed once per interval. Traffic between them is at most the lesser of what they
 // send and take in, so a storage node that only sends or only takes in more counts for the job that it serves.
-func (s *Stage) vacant() []topology.DeviceID {
-	w := &s.interval
-	if !w.vacantKnown {
-		w.vacantKnown, w.vacant = true, w.vacant[:0]
-		for _, h := range s.hosts {
-			if len(w.tenants[h]) == 0 {
-				w.vacant = append(w.vacant, h)
+func (in *interval) vacant() []topology.DeviceID {
+	if !in.vacantKnown {
+		in.vacantKnown, in.vacantHosts = true, in.vacantHosts[:0]
+		for _, h := range in.hosts {
+			if len(in.tenants[h]) == 0 {
+				in.vacantHosts = append(in.vacantHosts, h)
 			}
 		}
 	}
-	return w.vacant
+	return in.vacantHosts
 }

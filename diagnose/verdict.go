@@ -17,11 +17,11 @@ type verdict struct {
 }
 
 // decide weighs the causes against each other, and against none of them being right.
-func (s *Stage) decide(rc *regionCase) verdict {
+func (rc *regionCase) decide() verdict {
 	for i := range rc.jobs {
-		s.rate(rc, &rc.jobs[i])
+		rc.rate(&rc.jobs[i])
 	}
-	slow, lost := s.smooth(rc, s.slowHostScore(rc), s.slowLinkScore(rc))
+	slow, lost := rc.smooth(rc.slowHostScore(), rc.slowLinkScore())
 	slices.SortFunc(rc.jobs, func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
 	})
@@ -30,11 +30,11 @@ func (s *Stage) decide(rc *regionCase) verdict {
 		rc.jobs[i].blame = math.Exp(rc.jobs[i].score)
 		sum += rc.jobs[i].blame
 	}
-	jobs, accused := 0., s.accused(rc)
+	jobs, accused := 0., rc.accused()
 	for i := range accused {
 		jobs += rc.jobs[i].blame
 	}
-	rc.unlisted = jobs * s.unlisted(rc, accused)
+	rc.unlisted = jobs * rc.unlistedPart(accused)
 	failures, over := 0., 0. // one event often has several lines
 	for i := range rc.failures {
 		if f := &rc.failures[i]; f.over { // what still stalls does not wait for it, unless it left something that is not measured
@@ -54,20 +54,20 @@ func (s *Stage) decide(rc *regionCase) verdict {
 	calibrated, right := causeCalibration, 1.
 	switch most := max(jobs, broken, host); {
 	case rc.unlisted > max(most, 1): // known to exist, only its name is not
-	case most < s.cfg.MinConfidence*sum || most <= 1 || rc.unlisted > most:
-		if calibrated = unknownCalibration; s.graph.Duplex() && s.router.Grid != nil {
+	case most < rc.cfg.MinConfidence*sum || most <= 1 || rc.unlisted > most:
+		if calibrated = unknownCalibration; rc.graph.Duplex() && rc.router.Grid != nil {
 			calibrated = unknownOnGrids
 		}
 	case most == jobs:
 		v.accused = accused
-		rc.jobs[0].exchanges = s.graph.Duplex() && s.loadsExchange(rc.jobs[0].job)
+		rc.jobs[0].exchanges = rc.graph.Duplex() && rc.loadsExchange(rc.jobs[0].job)
 		v.confidence = jobs / sum
-		v.class, right = s.classOf(rc, accused)
+		v.class, right = rc.classOf(accused)
 	case most == broken && link >= failures:
-		s.recallSlowLink(rc)
-		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, s.logged(rc, rc.slowLink())
+		rc.recallSlowLink()
+		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, rc.logged(rc.slowLink())
 	case most == broken:
-		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, s.blamed(rc)
+		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, rc.blamed()
 		slices.SortStableFunc(rc.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.share, a.share) })
 	default:
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
@@ -99,9 +99,9 @@ func (c calibration) of(p float64) float64 {
 }
 
 // blamed is how many of the failures near a region are listed: one event often has several lines.
-func (s *Stage) blamed(rc *regionCase) int {
+func (rc *regionCase) blamed() int {
 	n := 1
-	for n < min(len(rc.failures), s.cfg.MaxListed) && rc.failures[n].score >= rc.failures[0].score-sameEvent && (rc.failures[n].silent == nil) == (rc.failures[0].silent == nil) {
+	for n < min(len(rc.failures), rc.cfg.MaxListed) && rc.failures[n].score >= rc.failures[0].score-sameEvent && (rc.failures[n].silent == nil) == (rc.failures[0].silent == nil) {
 		n++
 	}
 	return n
@@ -114,7 +114,7 @@ const sameEvent = .75
 const contends = 1.5
 
 // accused is how many of the suspects share the blame.
-func (s *Stage) accused(rc *regionCase) int {
+func (rc *regionCase) accused() int {
 	if len(rc.jobs) == 0 {
 		return 0
 	}

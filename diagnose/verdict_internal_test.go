@@ -31,14 +31,14 @@ func TestALinkThatFailedAndLostRate(t *testing.T) {
 		}
 		s.p = p
 		s.history.Clock = history.Clock{Duration: 60e9, Now: 9}
-		rc := &regionCase{region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, onset: 5, again: 5, weight: []float64{40}, total: 40,
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, onset: 5, again: 5, weight: []float64{40}, total: 40,
 			back:     root.BackPressure{Kind: schema.RootLinkCapacity, Link: link, Slower: c.slower},
 			failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.SwitchFailed, Device: "spine0"}}, score: c.failed}}}
 		want := schema.CauseFailure
 		if c.least == 0 {
 			want = schema.CauseUnknown
 		}
-		if got := s.decide(rc); got.class != want || got.confidence < c.least {
+		if got := rc.decide(); got.class != want || got.confidence < c.least {
 			t.Errorf("%s: %s with %.2f, want %s with %.2f at least", name, got.class, got.confidence, want, c.least)
 		}
 	}
