@@ -56,7 +56,7 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		j.Place(g)
 		moved := 2 * c.percent / 100 * g.Capacity(port) * 60
 		j.now = moves{known: true, all: moved, files: moved}
-		rc := &regionCase{interval: &s.interval, fullest: port, carries: g.Capacity(port), onset: -1}
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}}
 		if got := rc.unable(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
 		}
@@ -95,7 +95,7 @@ func TestWhoFillsAPort(t *testing.T) {
 		j.Place(g)
 		unit := g.Capacity(port) / 100 * 60
 		j.now = moves{known: true, all: c.moves * unit}
-		rc := &regionCase{interval: &s.interval, fullest: port, carries: g.Capacity(port), more: (100 - c.before) / 100 * g.Capacity(port), stall: make([]float64, 4), onset: 2}
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port), more: (100 - c.before) / 100 * g.Capacity(port)}}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
 		j.was = moves{known: true, slots: rc.before(), all: c.was * unit}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
@@ -121,7 +121,7 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 		s.p = p
 		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, "leaf0>host0")
-		rc := &regionCase{interval: &s.interval, fullest: port, carries: g.Capacity(port), stall: make([]float64, 4), onset: 2}
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
 		half := g.Capacity(port) / 2 * 60
 		for i, host := range []string{"host1", "host2"} {
@@ -144,7 +144,7 @@ func TestPortToAStorageNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := roottest.Link(t, g, "leaf0>host0")
-	rc := &regionCase{interval: &s.interval, back: root.BackPressure{Link: port, Kind: schema.RootIncast}}
+	rc := &regionCase{interval: &s.interval, ends: ends{back: root.BackPressure{Link: port, Kind: schema.RootIncast}}}
 	if !rc.endsAtNoJob() {
 		t.Error("no job runs at the root's host")
 	}
@@ -196,7 +196,7 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 		j.Place(g)
 		moved := c.share * g.Capacity(port) * 60
 		j.now = moves{known: true, all: moved, files: moved}
-		rc := &regionCase{interval: &s.interval, fullest: port, carries: g.Capacity(port), onset: -1, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, ends: ends{back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}}
 		if got := rc.unable(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
 		}

@@ -6,44 +6,8 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/history"
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
 )
-
-// regionCase is a region under diagnosis, with what is known of it before any job is accused.
-type regionCase struct {
-	*interval
-	region   *schema.Region
-	stall    []float64 // mean over its links by slot, the last one now
-	weight   []float64 // by link of the region: its stall now, or 1e-3 if unknown
-	total    float64   // sum of weight
-	waits    []float64 // by link of the region: the share of time that it stalls, 0 if unknown
-	added    []float64 // by link of the region: load added since the onset; empty until needed
-	onset    int       // index into stall; -1: unknown
-	again    int       // the same, or the end of the last pause since
-	old      bool      // it began before the remembered intervals
-	cut      bool      // its stall is cut to the first of two steps
-	jobs     []suspect
-	failures []nearFailure // most likely first
-	back     root.BackPressure
-	drain    root.Drain
-	sender   *job // its nodes send what converges on the drain; nil: unknown
-	neck     root.Neck
-	endings  root.Endings     // on a grid
-	nodes    *topology.Device // on a grid, the switch at whose nodes back pressure ends, if it ends at nodes; nil: unknown
-	full     schema.LinkID    // on a grid, the full link that most traffic waits for; NoLink: unknown
-	load     float64          // load of its links relative to before the onset; 0: unknown
-	arrives  float64          // load of the links where its traffic ends, relative to before the onset; 0: unknown
-	flooded  bool             // on a grid, load was added where the region's traffic ends, even if the mean load fell
-	fullest  schema.LinkID    // the root, or the fullest link without a root; NoLink: unknown
-	carries  float64          // load of fullest, bytes/s; 0: unknown
-	more     float64          // increase of carries since the onset; 0: none or unknown
-	starved  float64          // on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
-	moved    float64          // share of more that failed links beside it carried before
-	unlisted float64          // blame of hosts of no listed job, in odds against an unknown cause
-	verdict  verdict          // set once decided
-}
 
 // suspect is a job near a region or with traffic across it: a row of the A table.
 type suspect struct {

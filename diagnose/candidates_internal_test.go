@@ -15,7 +15,7 @@ import (
 // stalls far more since, or the clocks may be off. A region older than what is remembered was there before either.
 func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: 100})}}
-	rc := &regionCase{interval: &s.interval, stall: make([]float64, 30), onset: 19} // began in slot 90
+	rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 30), onset: 19}} // began in slot 90
 	level := func(from int, stall float64) {
 		for i := from; i < len(rc.stall); i++ {
 			rc.stall[i] = stall
@@ -63,7 +63,7 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 			rc.drain, rc.sender = root.Drain{Device: 4, Fit: .4, Grew: true, Meeting: root.Meeting{Device: d, Agree: agree, Grew: true}}, other
 		}
 	}
-	full := regionCase{interval: &s.interval, flooded: true, drain: root.Drain{Device: 5, Fit: .7, Grew: true}, sender: own}
+	full := regionCase{interval: &s.interval, ends: ends{flooded: true, drain: root.Drain{Device: 5, Fit: .7, Grew: true}, sender: own}}
 	for _, c := range []struct {
 		name   string
 		change func(rc *regionCase, c *suspect)
@@ -138,7 +138,7 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 			}
 		}
 		p.Before = func(l schema.LinkID) float64 { return min(before, max(before-5, p.UseOf(l))) }
-		rc := &regionCase{interval: &s.interval, onset: 3, region: &schema.Region{Links: region}, drain: root.Drain{Device: end, Fit: .6}}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, timeline: timeline{clock: s.history.Clock, onset: 3}, ends: ends{drain: root.Drain{Device: end, Fit: .6}}}
 		rc.flooded = p.IsFlooded(&rc.drain, end)
 		arrives := func() float64 {
 			if !rc.flooded {

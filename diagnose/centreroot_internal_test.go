@@ -36,8 +36,7 @@ func TestRootOnATorus(t *testing.T) {
 		{"level stall, means", schema.CauseSystem, root.Drain{}, true, g.Device(placeEnd).Name},
 	} {
 		end := root.Ending{Found: true, Device: placeEnd, Link: schema.NoLink}
-		rc := &regionCase{interval: &s.interval, drain: c.drain, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink},
-			nodes: g.Device(placeEnd), endings: root.Endings{Any: end, Nodes: end, Slow: slowEnd, OfMeans: c.ofMeans}}
+		rc := &regionCase{interval: &s.interval, nodes: g.Device(placeEnd), ends: ends{drain: c.drain, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}, endings: root.Endings{Any: end, Nodes: end, Slow: slowEnd, OfMeans: c.ofMeans}}}
 		got := ""
 		if r := rc.centreRoot(&verdict{class: c.class}); r != nil {
 			got = r.Device

@@ -54,7 +54,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 // examine gathers the evidence on each cause of a region.
 func (rc *regionCase) examine(snap *schema.Snapshot) {
 	rc.p.Stall = snap.Find(rc.region.Metric)
-	rc.load = rc.loadChange()
+	rc.load = rc.loadNow()
 	rc.cutToFirstStep()
 	rc.p.Flat = func(l schema.LinkID) bool { return rc.isFlat(l) }
 	rc.p.Before = rc.usedBefore()

@@ -3,17 +3,31 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
+// ends are where the back pressure of a region leads, and where its traffic ends.
+type ends struct {
+	back    root.BackPressure
+	drain   root.Drain
+	sender  *job // its nodes send what converges on the drain; nil: unknown
+	neck    root.Neck
+	full    schema.LinkID // on a grid, the full link that most traffic waits for; NoLink: unknown
+	endings root.Endings  // on a grid
+	arrives float64       // load of the links where its traffic ends, relative to before the onset; 0: unknown
+	flooded bool          // on a grid, load was added where the region's traffic ends, even if the mean load fell
+	starved float64       // on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
+}
+
 // end is the switch where the traffic of a region of a grid ends, if known: the one at whose nodes back pressure ends, or else the end
 // of the tree.
-func (rc *regionCase) end() (at topology.DeviceID, known bool) {
-	if rc.endsAtNodes() {
-		return rc.endings.Any.Device, true
+func (e *ends) end() (at topology.DeviceID, known bool) {
+	if e.endsAtNodes() {
+		return e.endings.Any.Device, true
 	}
-	return rc.drain.End()
+	return e.drain.End()
 }
 
 // exactFit is the fit from which the tree of a job's nodes overrides other evidence of where it ends; a tree that seems to end beside
@@ -22,16 +36,16 @@ const exactFit = .95
 
 // endsAtNodes reports whether the back pressure of a region of a grid ends at a switch's nodes by the comparison of all places,
 // which is more reliable than the tree if readings are the mean of both directions.
-func (rc *regionCase) endsAtNodes() bool {
-	end := &rc.endings.Any
-	return rc.endings.OfMeans && end.Found && end.Link == schema.NoLink && rc.drain.Fit < exactFit
+func (e *ends) endsAtNodes() bool {
+	end := &e.endings.Any
+	return e.endings.OfMeans && end.Found && end.Link == schema.NoLink && e.drain.Fit < exactFit
 }
 
 // endsAtSlowLink reports whether the comparison of all places shows that a link of a grid lost rate, where nothing else does: no load was
 // added, and no tree to nodes fits almost exactly.
-func (rc *regionCase) endsAtSlowLink() bool {
-	named := rc.neck.Slower && rc.neck.Before(&rc.drain)
-	return !named && !rc.flooded && rc.drain.Fit < exactFit && rc.endings.AtSlowLink()
+func (e *ends) endsAtSlowLink() bool {
+	named := e.neck.Slower && e.neck.Before(&e.drain)
+	return !named && !e.flooded && e.drain.Fit < exactFit && e.endings.AtSlowLink()
 }
 
 // hasBeside reports whether a job has a node at a switch of a grid or one step away along the last dimension: neighbours

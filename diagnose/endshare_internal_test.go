@@ -34,7 +34,7 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: nodes}, Traffic: history.NewTraffic(1, 0)}}
 	j.Place(g)
 	s.settle(j)
-	rc := &regionCase{interval: &s.interval, region: &schema.Region{}, stall: make([]float64, 4), onset: 3, full: schema.NoLink, fullest: schema.NoLink, arrives: arrives}
+	rc := &regionCase{interval: &s.interval, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 3}, loadChange: loadChange{fullest: schema.NoLink}, ends: ends{full: schema.NoLink, arrives: arrives}}
 	rc.drain.Device, rc.drain.Fit = end, .9
 	j.now, j.was = moves{known: true, all: 60 * more}, moves{known: true, slots: rc.before(), ran: 1}
 	return s, rc, j, p

@@ -16,7 +16,7 @@ func (rc *regionCase) cutToFirstStep() {
 		rc.stall[i] = min(v, level)
 	}
 	rc.onset, rc.again, rc.cut = first, first, true
-	rc.load = rc.loadChange()
+	rc.load = rc.loadNow()
 }
 
 // moreLoad is the load of a region's links relative to before its onset from which on they carry more.

@@ -34,8 +34,7 @@ func TestInsideTakesTheVerdictAround(t *testing.T) {
 		drained := u.Device(t, "1,1,1")
 		cases := []regionCase{
 			{interval: &s.interval, region: &schema.Region{Metric: schema.InqStall, Severity: schema.Medium, Links: at}, weight: make([]float64, len(at)), waits: make([]float64, len(at))},
-			{interval: &s.interval, region: &schema.Region{Metric: schema.CreditStall, Severity: c.severity, Links: c.around}, total: 1, weight: make([]float64, len(c.around)), waits: make([]float64, len(c.around)),
-				verdict: verdict{class: c.class}, drain: root.Drain{Device: drained, Fit: 1}},
+			{interval: &s.interval, region: &schema.Region{Metric: schema.CreditStall, Severity: c.severity, Links: c.around}, total: 1, weight: make([]float64, len(c.around)), waits: make([]float64, len(c.around)), verdict: verdict{class: c.class}, ends: ends{drain: root.Drain{Device: drained, Fit: 1}}},
 		}
 		s.memberships.index(cases)
 		got := cases[0].inside(verdict{class: schema.CauseIntraApplication, accused: 1}, cases)
@@ -79,8 +78,7 @@ func manyRegions(tb testing.TB) (*Stage, []regionCase) {
 			for l := range each {
 				region.Links = append(region.Links, schema.LinkID(first+l))
 			}
-			cases = append(cases, regionCase{interval: &s.interval, region: region, weight: make([]float64, each), waits: make([]float64, each), total: float64(first),
-				verdict: verdict{class: schema.CauseSlowHost}})
+			cases = append(cases, regionCase{interval: &s.interval, region: region, weight: make([]float64, each), waits: make([]float64, each), total: float64(first), verdict: verdict{class: schema.CauseSlowHost}})
 		}
 	}
 	return s, cases

@@ -156,14 +156,14 @@ func (in *interval) forgot(h *kept) bool {
 }
 
 // peaks reports whether a region stalls more since its onset than at any time remembered before.
-func (rc *regionCase) peaks() bool {
+func (t *timeline) peaks() bool {
 	before := 0.
-	for _, v := range rc.stall[:rc.onset] {
+	for _, v := range t.stall[:t.onset] {
 		if v > before { // not NaN
 			before = v
 		}
 	}
-	return slices.ContainsFunc(rc.stall[rc.onset:], func(v float64) bool { return v > before })
+	return slices.ContainsFunc(t.stall[t.onset:], func(v float64) bool { return v > before })
 }
 
 // numbered is a kept root with the current link of its port: link numbers change with the version of the fabric.

@@ -49,7 +49,7 @@ func TestAJobLoadsItsGround(t *testing.T) {
 					u.stage.tenants[d] = []*job{own, other}
 				}
 			}
-			rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Links: links}, load: c.load}
+			rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Links: links}, loadChange: loadChange{load: c.load}}
 			if got := rc.loadsAll(&suspect{job: own, cross: 1}); got != c.want {
 				t.Errorf("loads its ground: %t, want %t", got, c.want)
 			}
@@ -83,7 +83,7 @@ func TestWhatWasAddedAstray(t *testing.T) {
 		{"files", suspect{job: other, known: true, file: true}, 2, 0},
 		{"not measured", suspect{job: other}, 2, 0},
 	} {
-		rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Links: links}, load: c.load}
+		rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Links: links}, loadChange: loadChange{load: c.load}}
 		if got := rc.astray(&c.c); got != c.want {
 			t.Errorf("%s: %.1f speaks against it, want %.1f", c.name, got, c.want)
 		}

@@ -48,7 +48,7 @@ func TestAnIntervalRulesNothingOut(t *testing.T) {
 	s := &Stage{interval: interval{graph: roottest.Graph(t, "torus:4x4x4"), history: remembersAt(roottest.Graph(t, "torus:4x4x4"), history.Clock{}), given: &given{means: map[uint64]*meanScores{}}}}
 	for i, now := range [...]float64{4, 4, 4, math.Inf(-1), 4, 4, math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1)} {
 		s.history.Clock.Now = int64(i)
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}, neck: root.Neck{Link: schema.NoLink}}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}, ends: ends{neck: root.Neck{Link: schema.NoLink}}}
 		if now > 0 {
 			rc.neck = root.Neck{Link: 5, Slower: true, Lost: .5}
 		}

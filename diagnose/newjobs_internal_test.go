@@ -22,7 +22,7 @@ func TestJobsThatBeganAreLoad(t *testing.T) {
 		"of one that ran":    {[]suspect{{known: true, burden: 1}}, false},
 		"it is not measured": {[]suspect{{evidence: evidence{started: true}, burden: .5}}, false},
 	} {
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{Metric: schema.CreditStall}, load: .95, arrives: .6, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}, jobs: c.jobs}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{Metric: schema.CreditStall}, jobs: c.jobs, loadChange: loadChange{load: .95}, ends: ends{arrives: .6, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
 		if got := rc.newJobsLoad(); got != c.load {
 			t.Errorf("%s: %v, want %v", name, got, c.load)
 		}

@@ -5,68 +5,78 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
+// timeline is how a region stalled in the remembered intervals, and since when it stalls as it does now.
+type timeline struct {
+	clock history.Clock
+	stall []float64 // mean over its links by slot, the last one now; NaN: not measured
+	onset int       // index into stall; -1: unknown
+	again int       // the same, or the end of the last pause since
+	old   bool      // it began before the remembered intervals
+	cut   bool      // its stall is cut to the first of two steps
+}
+
 // began is the slot of an onset.
-func (rc *regionCase) began() int64 {
-	return rc.history.Clock.Now - int64(len(rc.stall)-1-rc.onset)
+func (t *timeline) began() int64 {
+	return t.clock.Now - int64(len(t.stall)-1-t.onset)
 }
 
 // beganAgain is the slot of an onset, or of the end of the last pause since.
-func (rc *regionCase) beganAgain() int64 {
-	return rc.history.Clock.Now - int64(len(rc.stall)-1-rc.again)
+func (t *timeline) beganAgain() int64 {
+	return t.clock.Now - int64(len(t.stall)-1-t.again)
 }
 
 // indexIn is the index of an instant in a region's stall, negative if before it.
-func (rc *regionCase) indexIn(at schema.Instant) int {
-	return int(rc.history.Clock.SlotOf(int64(at))-rc.history.Clock.Now) + len(rc.stall) - 1
+func (t *timeline) indexIn(at schema.Instant) int {
+	return int(t.clock.SlotOf(int64(at))-t.clock.Now) + len(t.stall) - 1
 }
 
 // startedAt reports whether something began just before the region's onset.
-func (rc *regionCase) startedAt(at schema.Instant) bool {
-	start := rc.indexIn(at)
-	return rc.onset >= 0 && start >= rc.onset-settle-1 && start <= rc.onset
+func (t *timeline) startedAt(at schema.Instant) bool {
+	start := t.indexIn(at)
+	return t.onset >= 0 && start >= t.onset-settle-1 && start <= t.onset
 }
 
 // alreadyStalled is the share of a region's stall that, if there before an event, clears the event of having caused it.
 const alreadyStalled = .7
 
 // foundStalled reports whether an event came later than one interval after the onset, when the region stalled as it does now.
-func (rc *regionCase) foundStalled(at schema.Instant) bool {
-	first := rc.onset + 2
-	if rc.onset < 0 && !rc.old || first >= len(rc.stall) {
+func (t *timeline) foundStalled(at schema.Instant) bool {
+	first := t.onset + 2
+	if t.onset < 0 && !t.old || first >= len(t.stall) {
 		return false
 	}
-	now := rc.indexIn(at)
-	if now < first || now >= len(rc.stall) {
+	now := t.indexIn(at)
+	if now < first || now >= len(t.stall) {
 		return false
 	}
-	return meanOf(rc.stall[rc.onset+1:now]) >= alreadyStalled*meanOf(rc.stall[now:])
+	return meanOf(t.stall[t.onset+1:now]) >= alreadyStalled*meanOf(t.stall[now:])
 }
 
 // before returns the slots that define what was usual before an onset: those before the region first stalled as it does now,
 // ignoring pauses, since what a job that communicates in phases does between them is not usual. If too few are remembered, it is
 // those before the last pause ended.
-func (rc *regionCase) before() history.Slots {
-	if calm := rc.calmBefore(rc.firstOnset()); calm.N >= leastBefore {
+func (t *timeline) before() history.Slots {
+	if calm := t.calmBefore(t.firstOnset()); calm.N >= leastBefore {
 		return calm
 	}
-	return rc.calmBefore(rc.onset)
+	return t.calmBefore(t.onset)
 }
 
 // firstOnset is the index into a region's stall at which it first stalled as it does now, ignoring pauses; -1: unknown.
-func (rc *regionCase) firstOnset() int { return min(rc.onset, onsetOf(rc.stall, longPause)) }
+func (t *timeline) firstOnset() int { return min(t.onset, onsetOf(t.stall, longPause)) }
 
 // resumes reports whether a pause of a region ended, and too little from before its first onset is remembered.
-func (rc *regionCase) resumes() bool {
-	first := rc.firstOnset()
-	return first < rc.onset && rc.calmBefore(first).N < leastBefore
+func (t *timeline) resumes() bool {
+	first := t.firstOnset()
+	return first < t.onset && t.calmBefore(first).N < leastBefore
 }
 
 // calmBefore returns the last slots before an onset in which a region did not stall as it does now: its load while it was
 // congested before is no more usual than its load now.
-func (rc *regionCase) calmBefore(onset int) (calm history.Slots) {
-	limit := risenStall(rc.stall)
+func (t *timeline) calmBefore(onset int) (calm history.Slots) {
+	limit := risenStall(t.stall)
 	for i := onset - settle - 1; i >= 0 && calm.N < baseline; i-- {
-		if slot := rc.history.Clock.Now - int64(len(rc.stall)-1-i); slot >= rc.history.Clock.First && !(rc.stall[i] >= limit) {
+		if slot := t.clock.Now - int64(len(t.stall)-1-i); slot >= t.clock.First && !(t.stall[i] >= limit) {
 			calm.At[calm.N] = slot
 			calm.N++
 		}
@@ -75,7 +85,7 @@ func (rc *regionCase) calmBefore(onset int) (calm history.Slots) {
 }
 
 // loadChange is the load of a region's links now relative to before its onset; 0 if either is unknown.
-func (rc *regionCase) loadChange() float64 {
+func (rc *regionCase) loadNow() float64 {
 	use := rc.history.LevelsOf(schema.BandwidthUsed)
 	if use == nil || rc.onset < 0 {
 		return 0

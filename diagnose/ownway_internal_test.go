@@ -65,7 +65,7 @@ func TestClassByTheOthersPart(t *testing.T) {
 			own.Devices, other.Devices = hostsOf(t, g, "0,0,0", "1,0,0"), hostsOf(t, g, "0,0,0", "1,0,0")
 		}
 		classOf := func(part float64, onset int, accused int) (schema.CauseClass, float64) {
-			rc := &regionCase{interval: &s.interval, region: region, waits: []float64{.5}, onset: onset, full: schema.NoLink, fullest: schema.NoLink}
+			rc := &regionCase{interval: &s.interval, region: region, waits: []float64{.5}, timeline: timeline{clock: s.history.Clock, onset: onset}, loadChange: loadChange{fullest: schema.NoLink}, ends: ends{full: schema.NoLink}}
 			rc.jobs = []suspect{{job: own, cross: 1, burden: 1 - part, waits: 1 - part}, {job: other, cross: 1, burden: part, waits: part}}
 			if s.router.Grid == nil || s.loads {
 				own.Traffic, other.Traffic = &history.Traffic{}, &history.Traffic{}
@@ -110,7 +110,7 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 	p, region := readings(t, g, map[string]float64{"host1>leaf0": 50}, nil)
 	s.p = p
 	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host1", "host2")}}
-	rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, onset: -1, jobs: []suspect{{job: own, cross: 1, waits: .5}}}
+	rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, jobs: []suspect{{job: own, cross: 1, waits: .5}}, timeline: timeline{clock: s.history.Clock, onset: -1}}
 	rc.back.Link, rc.back.Kind = roottest.Link(t, g, "leaf0>host0"), schema.RootIncast
 	if class, right := rc.classOf(1); class != schema.CauseSystem || right != 1 {
 		t.Errorf("%s %.2f", class, right)

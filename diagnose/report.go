@@ -170,19 +170,19 @@ func (rc *regionCase) centreRoot(v *verdict) *schema.Root {
 // showsEnd reports whether anything shows where the back pressure of a region on a grid ends: a tree of held-back traffic, a switch
 // where traffic meets, a link that is full or lost rate, a node that takes little, or the traffic of either direction. Level stall
 // alone does not.
-func (rc *regionCase) showsEnd() bool {
-	return rc.endings.OfMeans || rc.drain.IsRoot() || rc.drain.Meeting.IsKnown() || rc.full != schema.NoLink || rc.neck.Before(&rc.drain)
+func (e *ends) showsEnd() bool {
+	return e.endings.OfMeans || e.drain.IsRoot() || e.drain.Meeting.IsKnown() || e.full != schema.NoLink || e.neck.Before(&e.drain)
 }
 
 // endingFor is where the back pressure of a region ends, given what it is blamed on: a slow host, a link that lost rate, or load.
-func (rc *regionCase) endingFor(v *verdict) root.Ending {
+func (e *ends) endingFor(v *verdict) root.Ending {
 	switch v.class {
 	case schema.CauseSlowHost:
-		return rc.endings.Nodes
+		return e.endings.Nodes
 	case schema.CauseFailure:
-		return rc.endings.Link
+		return e.endings.Link
 	}
-	return rc.endings.Any
+	return e.endings.Any
 }
 
 // kindOf is the kind of a root between switches: down if the link is, or if a failure of it is near that nothing restored.

@@ -74,14 +74,14 @@ func (rc *regionCase) takesLess() float64 {
 
 // atNodes is the probability that the back pressure of a region of a grid ends at a switch's nodes, not at a link. A tree that fits almost
 // exactly does.
-func (rc *regionCase) atNodes() float64 {
+func (e *ends) atNodes() float64 {
 	switch {
-	case !rc.endings.Any.Found:
+	case !e.endings.Any.Found:
 		return .5
-	case rc.drain.Fit >= exactFit:
+	case e.drain.Fit >= exactFit:
 		return 1
 	}
-	return rc.endings.AtNodes
+	return e.endings.AtNodes
 }
 
 // endsElsewhere is the evidence, log odds, against a cause by the probability that back pressure ends where it would with that.

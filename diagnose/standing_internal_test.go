@@ -46,7 +46,7 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 		if c.kept != "" {
 			s.given.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
 		}
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, onset: c.onset, back: c.back, jobs: c.jobs}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, jobs: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, ends: ends{back: c.back}}
 		if got := rc.explains(&rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
@@ -81,8 +81,7 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.loads, s.comparable = true, true
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, onset: 4, load: c.load, carries: 100, more: c.more, back: c.back, failures: c.failures,
-			jobs: []suspect{{burden: .9, cross: 1, known: true}}}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, failures: c.failures, jobs: []suspect{{burden: .9, cross: 1, known: true}}, timeline: timeline{clock: s.history.Clock, onset: 4}, loadChange: loadChange{load: c.load, carries: 100, more: c.more}, ends: ends{back: c.back}}
 		if got := rc.explains(&rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
@@ -123,7 +122,7 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		"not measured, and it began":        {jobs: []suspect{{job: own, cross: 1}}, onset: 2},
 		"not measured, a slow host's tree?": {jobs: []suspect{{job: own, cross: 1}}, onset: -1, fit: .9},
 	} {
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7, Links: []schema.LinkID{0}}, onset: c.onset, drain: root.Drain{Fit: c.fit}, jobs: c.jobs}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7, Links: []schema.LinkID{0}}, jobs: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, ends: ends{drain: root.Drain{Fit: c.fit}}}
 		s.comparable, s.given.kept = true, nil
 		if c.kept != "" {
 			s.given.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}

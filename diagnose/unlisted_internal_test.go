@@ -42,7 +42,7 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 			j.Place(g)
 			s.settle(j)
 		}
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, fullest: roottest.Link(t, g, "leaf0>spine0"), more: .8 * g.Capacity(roottest.Link(t, g, "leaf0>spine0")), jobs: []suspect{{job: culprit, known: true, file: c.file, filesKnown: true}}}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, jobs: []suspect{{job: culprit, known: true, file: c.file, filesKnown: true}}, loadChange: loadChange{fullest: roottest.Link(t, g, "leaf0>spine0"), more: .8 * g.Capacity(roottest.Link(t, g, "leaf0>spine0"))}}
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
@@ -81,7 +81,7 @@ func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
 		j.Place(g)
 		s.settle(j)
 		j.now = moves{known: true, files: c.writes * g.Capacity(port) * 60}
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{}, fullest: port, more: .8 * g.Capacity(port), jobs: []suspect{{job: j, known: true, file: c.writes > 0, filesKnown: c.writes > 0}}}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{}, jobs: []suspect{{job: j, known: true, file: c.writes > 0, filesKnown: c.writes > 0}}, loadChange: loadChange{fullest: port, more: .8 * g.Capacity(port)}}
 		if got := rc.unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
 		}
