@@ -30,7 +30,7 @@ func (rc *regionCase) averaged() *root.Pressure {
 	return &q
 }
 
-// arrives is the load of the links of the switch where a region's traffic ends, relative to before its onset; 0 if unknown. Both
+// arrivesNow is the load of the links of the switch where a region's traffic ends, relative to before its onset; 0 if unknown. Both
 // loads are as remembered, with the same rounding.
 func (rc *regionCase) arrivesNow(end topology.DeviceID, p *root.Pressure) float64 {
 	q := *p

@@ -144,7 +144,7 @@ func TestPortToAStorageNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := roottest.Link(t, g, "leaf0>host0")
-	rc := &regionCase{interval: &s.interval, ends: ends{back: root.BackPressure{Link: port, Kind: schema.RootIncast}}}
+	rc := &regionCase{interval: &s.interval, back: root.BackPressure{Link: port, Kind: schema.RootIncast}}
 	if !rc.endsAtNoJob() {
 		t.Error("no job runs at the root's host")
 	}
@@ -196,7 +196,7 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 		j.Place(g)
 		moved := c.share * g.Capacity(port) * 60
 		j.now = moves{known: true, all: moved, files: moved}
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, ends: ends{back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}}
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
 		if got := rc.unable(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
 		}

@@ -149,8 +149,8 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 		if got := arrives(); got < want-1 || !grows && got > 0 {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, want %.3g", before, got, want)
 		}
-		rc.findDrain(p)
-		rc.findArriving(p)
+		rc.drain, _ = s.finder.Drain(p, region, nil, s.history.UseRound())
+		rc.arrives, rc.flooded = rc.arriving(&rc.ends, p)
 		if got := arrives(); got == 0 == grows || rc.arrives > 1 != grows {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, %.2f times what did", before, got, rc.arrives)
 		}

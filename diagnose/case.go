@@ -19,6 +19,7 @@ type regionCase struct {
 	weight []float64 // by link of the region: its stall now, or 1e-3 if unknown
 	total  float64   // sum of weight
 	waits  []float64 // by link of the region: the share of time that it stalls, 0 if unknown
+	back   root.BackPressure
 	loadChange
 	added []float64 // by link of the region: load added since the onset; empty until needed
 	jobs  []suspect

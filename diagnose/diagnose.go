@@ -51,60 +51,40 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	return out
 }
 
-// examine gathers the evidence on each cause of a region.
+// examine measures what speaks for each cause of a region. Its timeline and where it stalls are known (begin).
 func (rc *regionCase) examine(snap *schema.Snapshot) {
 	rc.p.Stall = snap.Find(rc.region.Metric)
 	rc.load = rc.loadNow()
 	rc.cutToFirstStep()
-	rc.p.Flat = func(l schema.LinkID) bool { return rc.isFlat(l) }
-	rc.p.Before = rc.usedBefore()
+	rc.p.Flat, rc.p.Before = rc.isFlat, rc.usedBefore()
 	rc.back = rc.p.Follow(rc.region, rc.weight)
-	if rc.fullest, rc.carries, rc.more = rc.p.LoadAt(&rc.back, rc.region.Links); !rc.loads {
-		rc.carries = rc.assumedLoad()
-	}
+	rc.fullest, rc.carries, rc.more = rc.rootLoad(&rc.back)
 	rc.near()
 	rc.measure()
 	rc.converge()
 }
 
-// converge finds where the traffic of a region on a grid converges, averaged over several intervals. Stall inside switches
-// lies beside the tree; the links that stall for credits are the tree.
+// rootLoad returns the root of a region or, if it has none, its fullest link, what that carries, bytes/s, and by how much more than
+// before the onset.
+func (rc *regionCase) rootLoad(back *root.BackPressure) (fullest schema.LinkID, carries, more float64) {
+	fullest, carries, more = rc.p.LoadAt(back, rc.region.Links)
+	if !rc.loads {
+		carries = rc.assumedLoad(back)
+	}
+	return fullest, carries, more
+}
+
+// converge finds where the traffic of a region ends, and the failures near it. Stall inside switches lies beside the tree; the links
+// that stall for credits are the tree.
 func (rc *regionCase) converge() {
 	if stall := rc.p.Stall; rc.region.Metric == schema.InqStall && rc.p.Credit != nil {
 		rc.p.Stall = rc.p.Credit
 		defer func() { rc.p.Stall = stall }()
 	}
-	q := rc.averaged()
-	rc.findSenders()
-	rc.findDrain(q)
-	isSteady := rc.load < root.SteadyLoad
-	rc.neck = rc.finder.Neck(rc.p, rc.region.Links, rc.senders, &rc.drain, isSteady)
-	rc.full = q.FullLink(rc.region.Links, &rc.neck, &rc.drain)
-	rc.endings = rc.finder.Endings(q, &rc.drain)
-	if rc.findArriving(q); isSteady && rc.endsAtSlowLink() {
-		rc.neck = rc.endings.Neck()
-	}
-	rc.starved = rc.starves(q)
+	senders, jobs := rc.findSenders()
+	rc.ends = rc.findEnds(rc.averaged(), senders, jobs)
 	rc.nearFailures()
-	rc.fitFailures()
-}
-
-// drain finds the switch that a region's traffic converges on, and whose nodes send it.
-func (rc *regionCase) findDrain(p *root.Pressure) {
-	from := -1
-	rc.drain, from = rc.finder.Drain(p, rc.region.Links, rc.senders, rc.history.UseRound())
-	if rc.sender = nil; from >= 0 {
-		rc.sender = rc.sending[from]
-	}
-}
-
-// findArriving finds whether the load where the traffic of a region on a grid ends rose since its onset.
-func (rc *regionCase) findArriving(p *root.Pressure) {
-	rc.flooded, rc.arrives = false, 0
-	if end, known := rc.end(); known && rc.graph.Duplex() && rc.onset >= 0 {
-		rc.flooded, rc.arrives = p.IsFlooded(&rc.drain, end), rc.arrivesNow(end, p)
-	}
-	rc.flooded = rc.flooded || rc.newJobsLoad()
+	rc.fitFailures(senders)
 }
 
 // assumedUse is the load assumed of a root whose load is not measured, as a share of its capacity: it sends while traffic waits for
@@ -113,9 +93,9 @@ const assumedUse = .5
 
 // assumedLoad is what the root of a region carries if no load is measured, bytes/s. Where its port is not known, it has the capacity
 // of the link that stalls most.
-func (rc *regionCase) assumedLoad() float64 {
-	l := rc.back.Link
-	if rc.back.Kind == "" {
+func (rc *regionCase) assumedLoad(back *root.BackPressure) float64 {
+	l := back.Link
+	if back.Kind == "" {
 		l = rc.region.Links[slices.Index(rc.weight, slices.Max(rc.weight))]
 	}
 	return assumedUse * rc.graph.Capacity(l)

@@ -8,9 +8,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// ends are where the back pressure of a region leads, and where its traffic ends.
+// ends are where the traffic of a region of a grid converges, and where it ends.
 type ends struct {
-	back    root.BackPressure
 	drain   root.Drain
 	sender  *job // its nodes send what converges on the drain; nil: unknown
 	neck    root.Neck
@@ -19,6 +18,31 @@ type ends struct {
 	arrives float64       // load of the links where its traffic ends, relative to before the onset; 0: unknown
 	flooded bool          // on a grid, load was added where the region's traffic ends, even if the mean load fell
 	starved float64       // on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
+}
+
+// findEnds finds them by the mean of the readings, q. The senders are the likeliest, of jobs in this order.
+func (rc *regionCase) findEnds(q *root.Pressure, senders []root.Sender, jobs []*job) (e ends) {
+	links, isSteady, from := rc.region.Links, rc.load < root.SteadyLoad, -1
+	if e.drain, from = rc.finder.Drain(q, links, senders, rc.history.UseRound()); from >= 0 {
+		e.sender = jobs[from]
+	}
+	e.neck = rc.finder.Neck(rc.p, links, senders, &e.drain, isSteady)
+	e.full = q.FullLink(links, &e.neck, &e.drain)
+	e.endings = rc.finder.Endings(q, &e.drain)
+	if e.arrives, e.flooded = rc.arriving(&e, q); isSteady && e.endsAtSlowLink() {
+		e.neck = e.endings.Neck()
+	}
+	e.starved = rc.starves(&e, q)
+	return e
+}
+
+// arriving is the load of the links of the switch where a region's traffic ends, relative to before its onset, 0 if unknown, and
+// whether load was added there.
+func (rc *regionCase) arriving(e *ends, q *root.Pressure) (arrives float64, flooded bool) {
+	if end, known := e.end(); known && rc.graph.Duplex() && rc.onset >= 0 {
+		arrives, flooded = rc.arrivesNow(end, q), q.IsFlooded(&e.drain, end)
+	}
+	return arrives, flooded || rc.newJobsLoad()
 }
 
 // end is the switch where the traffic of a region of a grid ends, if known: the one at whose nodes back pressure ends, or else the end

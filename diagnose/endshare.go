@@ -3,17 +3,17 @@ package diagnose
 import (
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
-// brings is the load, bytes/s, that a job adds to the links of the switch where the traffic of a region of a grid ends if it moves
-// this much more, exchanged among all its nodes; 0 if that switch is not known.
-func (rc *regionCase) brings(j *job, more float64) (bytes float64) {
-	end, known := rc.end()
-	if !known || !rc.graph.Duplex() {
+// brings is the load, bytes/s, that a job adds to the links of a switch of a grid if it moves this much more, exchanged among all its
+// nodes.
+func (in *interval) brings(end topology.DeviceID, j *job, more float64) (bytes float64) {
+	if !in.graph.Duplex() {
 		return 0
 	}
-	routes := rc.routesOf(j)
-	for _, l := range rc.graph.LinksAt(end) {
+	routes := in.routesOf(j)
+	for _, l := range in.graph.LinksAt(end) {
 		bytes += more * routes.On(l)
 	}
 	return bytes
@@ -41,20 +41,20 @@ const (
 
 // starves is how far, 0 to 1, a job's node at the end of a tree of held-back traffic gets less than its share of the job's
 // exchange. It gets more if many send to one, and less if it does not take what arrives.
-func (rc *regionCase) starves(p *root.Pressure) (most float64) {
-	end, known := rc.end()
-	if !known || rc.drain.Fit < starvedFit || rc.full != schema.NoLink || rc.onset < 0 {
+func (rc *regionCase) starves(e *ends, q *root.Pressure) (most float64) {
+	end, known := e.end()
+	if !known || e.drain.Fit < starvedFit || e.full != schema.NoLink || rc.onset < 0 {
 		return 0
 	}
-	more := p.ArrivesMore(end)
+	more := q.ArrivesMore(end)
 	if more <= 0 {
 		return 0
 	}
-	little := max(0, min(1, (grownMuch-doublings(rc.arrives))/(grownMuch-grownLittle)))
+	little := max(0, min(1, (grownMuch-doublings(e.arrives))/(grownMuch-grownLittle)))
 	for _, j := range rc.tenants[end] {
 		all, _ := rc.lately(j)
 		was, _ := rc.earlier(j)
-		share := rc.brings(j, (all-was*j.was.ran)*1e9/float64(rc.history.Clock.Duration))
+		share := rc.brings(end, j, (all-was*j.was.ran)*1e9/float64(rc.history.Clock.Duration))
 		most = max(most, little*min(1, (share/more-leastStarved)/(surelyStarved-leastStarved)))
 	}
 	return most
@@ -68,7 +68,7 @@ func (rc *regionCase) overloads(c *suspect) bool {
 		return false
 	}
 	all, _ := rc.lately(c.job)
-	share := rc.brings(c.job, all*1e9/float64(rc.history.Clock.Duration))
+	share := rc.brings(end, c.job, all*1e9/float64(rc.history.Clock.Duration))
 	arrives := 0.
 	for _, l := range rc.graph.LinksAt(end) {
 		arrives += rc.p.Carries(l)

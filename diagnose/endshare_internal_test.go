@@ -47,7 +47,7 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 	_, rc, j, p := endScene(t, 1, 0, nodes...)
 	end, _ := rc.end()
 	arrives := p.ArrivesMore(end)
-	share := rc.brings(j, 1)
+	share := rc.brings(rc.drain.Device, j, 1)
 	for _, c := range []struct {
 		name    string
 		shares  float64 // that its exchange would bring there, relative to the load added there
@@ -59,12 +59,12 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 		{"half of its share, but many times what it was", 2, 4, 0},
 	} {
 		_, rc, _, p := endScene(t, c.arrives, c.shares*arrives/share, nodes...)
-		if got := rc.starves(p); got != c.want {
+		if got := rc.starves(&rc.ends, p); got != c.want {
 			t.Errorf("%s: %.2f, want %.2f", c.name, got, c.want)
 		}
 	}
 	_, rc, _, p = endScene(t, 1.2, 2*arrives/share, "3,3,3", "3,3,2")
-	if got := rc.starves(p); got != 0 {
+	if got := rc.starves(&rc.ends, p); got != 0 {
 		t.Errorf("a node of no job starves by %.2f", got)
 	}
 }
@@ -74,7 +74,7 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	_, rc, j, p := endScene(t, 1, 0, nodes...)
-	share := rc.brings(j, 1)
+	share := rc.brings(rc.drain.Device, j, 1)
 	arrives := 2 * p.ArrivesMore(rc.drain.Device) // half of it did before
 	for _, c := range []struct {
 		name   string

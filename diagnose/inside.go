@@ -21,7 +21,7 @@ func (rc *regionCase) inside(v verdict, cases []regionCase) verdict {
 		return v
 	}
 	rc.failures = append(rc.failures[:0], of.failures...)
-	rc.back, rc.drain, rc.sender, rc.neck, rc.full, rc.endings = of.back, of.drain, of.sender, of.neck, of.full, of.endings
+	rc.back, rc.ends = of.back, of.ends
 	return of.verdict
 }
 

@@ -34,8 +34,6 @@ type interval struct {
 
 	memberships memberships
 	common      ground
-	senders     []root.Sender // of the current region (findSenders)
-	sending     []*job        // whose these are
 	scratch     scratch
 }
 
@@ -53,6 +51,8 @@ type scratch struct {
 	own, theirs   []float64 // by link of the region (expectedLoads)
 	values        []float64
 	correlator    correlation.Correlator
+	senders       []root.Sender // of findSenders
+	sending       []*job        // whose these are
 	onWay         onWay
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -95,7 +96,7 @@ func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) 
 const maxFitted = 8
 
 // fitFailures finds how much of the region leads to each of the failed links.
-func (rc *regionCase) fitFailures() {
+func (rc *regionCase) fitFailures(senders []root.Sender) {
 	tried := rc.failures[:min(len(rc.failures), maxFitted)]
 	if !rc.graph.Duplex() {
 		for i := range tried {
@@ -117,7 +118,7 @@ func (rc *regionCase) fitFailures() {
 			dead = append(dead, f.Links...)
 		}
 	}
-	for i, share := range rc.finder.Shares(rc.p, failed, dead, rc.senders) {
+	for i, share := range rc.finder.Shares(rc.p, failed, dead, senders) {
 		tried[i].share = share
 	}
 }

@@ -13,11 +13,12 @@ const mostSenders = 3
 // mostExchange is the least share of a region's stall on links of a job's exchange for the job to be a likely sender.
 const mostExchange = .5
 
-// findSenders lists the jobs on whose links most of a grid region's stall is, likeliest first.
-func (rc *regionCase) findSenders() {
-	rc.senders, rc.sending = rc.senders[:0], rc.sending[:0]
+// findSenders lists the jobs on whose links most of a grid region's stall is, likeliest first. The lists are valid until the
+// next call.
+func (rc *regionCase) findSenders() (senders []root.Sender, jobs []*job) {
+	senders, jobs = rc.scratch.senders[:0], rc.scratch.sending[:0]
 	if rc.router.Grid == nil || !rc.graph.Duplex() {
-		return
+		return nil, nil
 	}
 	var out []*suspect
 	for i := range rc.jobs {
@@ -28,9 +29,11 @@ func (rc *regionCase) findSenders() {
 	weight := func(c *suspect) float64 { return max(c.cross, c.gate) + c.burden }
 	slices.SortStableFunc(out, func(a, b *suspect) int { return cmp.Compare(weight(b), weight(a)) })
 	for _, c := range out[:min(len(out), mostSenders)] {
-		rc.sending = append(rc.sending, c.job)
-		rc.senders = append(rc.senders, root.Sender{Devices: c.job.Devices, Routes: rc.routesOf(c.job)})
+		jobs = append(jobs, c.job)
+		senders = append(senders, root.Sender{Devices: c.job.Devices, Routes: rc.routesOf(c.job)})
 	}
+	rc.scratch.senders, rc.scratch.sending = senders, jobs
+	return senders, jobs
 }
 
 // fewSenders is the share of a tree's senders below which a job is not the sender.

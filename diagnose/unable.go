@@ -35,7 +35,7 @@ func (rc *regionCase) unable(c *suspect) float64 {
 		case rc.endsAtOwn(c): // what it sends there may hold up its other traffic, so its total need not grow
 			grew = all
 		case (!c.file || !c.writes() && rc.drain.IsCertain()) && rc.endsBeside(c.job):
-			grew = min(grew, rc.brings(c.job, grew))
+			grew = min(grew, rc.brings(end, c.job, grew))
 		}
 		if more := rc.averaged().ArrivesMore(end); more > 0 {
 			return addsTooLittle(rc.withOthers(c, grew)/interval, more)

@@ -126,9 +126,9 @@ func (rc *regionCase) accused() int {
 }
 
 // slowLink is the link that lost rate, if the region is blamed on one.
-func (e *ends) slowLink() schema.LinkID {
-	if e.back.Slower {
-		return e.back.Link
+func (rc *regionCase) slowLink() schema.LinkID {
+	if rc.back.Slower {
+		return rc.back.Link
 	}
-	return e.neck.Link
+	return rc.neck.Link
 }
