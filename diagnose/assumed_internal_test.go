@@ -23,10 +23,10 @@ func TestAJobIsComparedWithTheCapacity(t *testing.T) {
 	s.p = p
 	rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: links}, weight: make([]float64, len(links)), timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: schema.NoLink}, back: root.BackPressure{Link: schema.NoLink}}
 	rc.carries = rc.assumedLoad(&rc.back)
-	for share, want := range map[float64]float64{0: (1 + trifling) * jobTooLittle, assumedUse * culpritShare / 2: jobTooLittle, .3: 0} {
+	for share, want := range map[float64]float64{0: (1 + nothingMoved) * jobTooLittle, assumedUse * culpritShare / 2: jobTooLittle, .3: 0} {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0"}}, Traffic: &history.Traffic{}}, now: moves{known: true, all: share * g.Capacity(links[0]) * 60}}
 		j.Place(g)
-		if got := rc.unable(&suspect{job: j, known: true}); math.Abs(got-want) > 1e-6 {
+		if got := rc.tooLittlePenalty(&suspect{job: j, known: true}); math.Abs(got-want) > 1e-6 {
 			t.Errorf("%.1f against a job that moves %g of the capacity, want %.1f", got, share, want)
 		}
 	}

@@ -179,7 +179,7 @@ func (rc *regionCase) measure() {
 	}
 	rc.burdens()
 	for i := range rc.jobs {
-		rc.testify(&rc.jobs[i], &usual)
+		rc.findStrongestFeature(&rc.jobs[i], &usual)
 	}
 }
 
@@ -246,8 +246,8 @@ const clearWay = .6
 // preferred is the bonus of RDMA over the file traffic that it carries, to break ties.
 const preferred = .05
 
-// testify finds the feature of a suspect with the strongest evidence.
-func (rc *regionCase) testify(c *suspect, usual *[history.NumMeasured]spread) {
+// findStrongestFeature finds the feature of a suspect with the strongest evidence.
+func (rc *regionCase) findStrongestFeature(c *suspect, usual *[history.NumMeasured]spread) {
 	c.P = 1
 	c.started = rc.startedAt(c.job.Start)
 	if most := c.mostScore(); most < -jobReads || most < 0 && !rc.mayFetch(c) {
@@ -255,7 +255,7 @@ func (rc *regionCase) testify(c *suspect, usual *[history.NumMeasured]spread) {
 		return
 	}
 	best, first := math.Inf(-1), history.Read
-	if rc.filesAreTrifles(c.job) {
+	if rc.hasNegligibleFiles(c.job) {
 		first = history.RDMARead
 	}
 	var strengths [history.NumFeatures]float64

@@ -38,12 +38,12 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
 				rc.examine(snap)
 				rc.verdict = rc.inside(rc.decide(), cases)
-				rc.nodes = rc.nodesEnd(&rc.verdict)
+				rc.nodes = rc.nodesEnd()
 			}
 		}
 	}
 	for i := range cases {
-		out[i] = cases[i].report(snap, &cases[i].verdict)
+		out[i] = (&report{&cases[i]}).diagnosis(snap)
 	}
 	s.forgetKept()
 	s.forgetMeans()

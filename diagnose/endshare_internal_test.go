@@ -105,7 +105,7 @@ func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
 	} {
 		_, rc, j, _ := endScene(t, 1.5, 1e12, c.nodes...)
 		rc.carries = 1
-		if got := rc.unable(&suspect{job: j, known: true}); got > 0 != c.against {
+		if got := rc.tooLittlePenalty(&suspect{job: j, known: true}); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", c.name, got)
 		}
 	}
@@ -132,7 +132,7 @@ func TestWhoFillsALinkGrewByWhatWasAddedToIt(t *testing.T) {
 			rc.full = roottest.Link(t, s.graph, c.full)
 		}
 		rc.carries = 1
-		if got := rc.unable(&suspect{job: j, known: true}); got > 0 != c.against {
+		if got := rc.tooLittlePenalty(&suspect{job: j, known: true}); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", name, got)
 		}
 	}
@@ -158,7 +158,7 @@ func TestJobsFillAStorageNodeTogether(t *testing.T) {
 		}
 		other := *j
 		rc.carries, rc.jobs = 1, []suspect{writer(j, c.own, 1), writer(&other, c.others, c.rise)}
-		if got := rc.unable(&rc.jobs[0]); got > 0 != c.against {
+		if got := rc.tooLittlePenalty(&rc.jobs[0]); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", name, got)
 		}
 	}
@@ -179,7 +179,7 @@ func TestAStartAloneIsHalfAReason(t *testing.T) {
 		if rc.sender = nil; c.sends {
 			rc.sender = j
 		}
-		if got := rc.unseen(&suspect{job: j, known: c.known, evidence: evidence{started: true}}, c.space); got != c.want {
+		if got := rc.notSeenPenalty(&suspect{job: j, known: c.known, evidence: evidence{started: true}}, c.space); got != c.want {
 			t.Errorf("%+v: %v against it", c, got)
 		}
 	}

@@ -2,16 +2,16 @@ package diagnose
 
 import "github.com/giverny/giverny/diagnose/history"
 
-// trifle is the part of what a job's traffic grew by below which its traffic with files is no evidence: what it moves beside that
+// negligible is the part of what a job's traffic grew by below which its traffic with files is no evidence: what it moves beside that
 // congests.
-const trifle = .05
+const negligible = .05
 
-// filesAreTrifles reports whether the traffic of a job that grew since the onset of a region, or if that is unknown its traffic, is
+// hasNegligibleFiles reports whether the traffic of a job that grew since the onset of a region, or if that is unknown its traffic, is
 // all but that with files.
-func (rc *regionCase) filesAreTrifles(j *job) bool {
+func (rc *regionCase) hasNegligibleFiles(j *job) bool {
 	all, files := rc.lately(j)
 	was, filesWas := rc.earlier(j)
-	return all > was && files-filesWas < trifle*(all-was)
+	return all > was && files-filesWas < negligible*(all-was)
 }
 
 // A job may fetch what it reads by RDMA from elsewhere, such as storage nodes, if at most fetchCross of the region's stall is on links

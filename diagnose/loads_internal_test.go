@@ -54,7 +54,7 @@ func TestAJobLoadsItsGround(t *testing.T) {
 				t.Errorf("loads its ground: %t, want %t", got, c.want)
 			}
 			last := own.Devices[len(own.Devices)-1]
-			at := u.stage.receiver(&suspect{job: own, exchanges: u.stage.loadsExchange(own)}, &schema.Root{Kind: schema.RootIncast, Device: u.stage.graph.Device(last).Name})
+			at := (&report{rc}).receiver(&suspect{job: own, exchanges: u.stage.loadsExchange(own)}, &schema.Root{Kind: schema.RootIncast, Device: u.stage.graph.Device(last).Name})
 			if named := at != ""; named == c.all {
 				t.Errorf("the one receiver is named: %t", named)
 			}
@@ -78,13 +78,13 @@ func TestWhatWasAddedAstray(t *testing.T) {
 		want float64
 	}{
 		{"own", suspect{job: own, known: true, cross: 1}, 2, 0},
-		{"another's", suspect{job: other, known: true}, 2, jobAstray},
+		{"another's", suspect{job: other, known: true}, 2, jobAddsElsewhere},
 		{"no more load", suspect{job: other, known: true}, 1, 0},
 		{"files", suspect{job: other, known: true, file: true}, 2, 0},
 		{"not measured", suspect{job: other}, 2, 0},
 	} {
 		rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Links: links}, loadChange: loadChange{load: c.load}}
-		if got := rc.astray(&c.c); got != c.want {
+		if got := rc.elsewherePenalty(&c.c); got != c.want {
 			t.Errorf("%s: %.1f speaks against it, want %.1f", c.name, got, c.want)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // leastMoved is the share of a full link's load that must have been added before its origin is sought.
 const leastMoved = .1
 
-// moved is the share of the load added to a full link, since the onset or since a failure, that the failed links carried
+// movedFrom is the share of the load added to a full link, since the onset or since a failure, that the failed links carried
 // before: it was rerouted. On a tree the failed link is beside the full one or a hop away, or beside one that waits for it. 0 if no
 // load was added.
 func (rc *regionCase) movedFrom(f *history.PlacedFailure) float64 {

@@ -7,12 +7,12 @@ import (
 
 // nodesEnd is the switch at whose nodes the back pressure of a region of a grid ends, if it ends at nodes: what a job exchanges or reads
 // goes to its own nodes, what it writes to storage nodes, which are in no job. nil: unknown.
-func (rc *regionCase) nodesEnd(v *verdict) *topology.Device {
+func (rc *regionCase) nodesEnd() *topology.Device {
 	if !rc.endings.Nodes.Found {
 		return nil
 	}
 	return rc.graph.Device(rc.finder.NodesEnd(func(at topology.DeviceID) bool {
-		for i := range v.accused {
+		for i := range rc.verdict.accused {
 			if rc.receivesAt(&rc.jobs[i], at) {
 				return true
 			}

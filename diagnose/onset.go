@@ -84,7 +84,7 @@ func (t *timeline) calmBefore(onset int) (calm history.Slots) {
 	return calm
 }
 
-// loadChange is the load of a region's links now relative to before its onset; 0 if either is unknown.
+// loadNow is the load of a region's links now relative to before its onset; 0 if either is unknown.
 func (rc *regionCase) loadNow() float64 {
 	use := rc.history.LevelsOf(schema.BandwidthUsed)
 	if use == nil || rc.onset < 0 {

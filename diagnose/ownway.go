@@ -13,15 +13,15 @@ func (rc *regionCase) ground(own *job) float64 {
 	mine := 0
 	for _, l := range rc.region.Links {
 		from, to := rc.graph.Ends(l)
-		if !rc.strangers(from, own) && !rc.strangers(to, own) {
+		if !rc.hasOthers(from, own) && !rc.hasOthers(to, own) {
 			mine++
 		}
 	}
 	return float64(mine) / float64(len(rc.region.Links))
 }
 
-// strangers reports whether a device is a node of another job, or its switch. A requeued job is the same job.
-func (in *interval) strangers(d topology.DeviceID, own *job) bool {
+// hasOthers reports whether a device is a node of another job, or its switch. A requeued job is the same job.
+func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
 	return slices.ContainsFunc(in.tenants[d], func(j *job) bool { return j.ID != own.ID })
 }
 

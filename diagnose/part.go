@@ -4,9 +4,9 @@ package diagnose
 // time for which hosts wait to send into it. With no more than noPart the penalty is full.
 const partShare, noPart = .05, .02
 
-// absent is the penalty of a suspect that has next to no part in a region of directed links: whatever its traffic did in time, others'
+// noPartPenalty is the penalty of a suspect that has next to no part in a region of directed links: whatever its traffic did in time, others'
 // traffic waits there. Of a job without traffic data only who waits shows that.
-func (rc *regionCase) absent(c *suspect) float64 {
+func (rc *regionCase) noPartPenalty(c *suspect) float64 {
 	if rc.graph.Duplex() || !rc.comparable || c.burden >= partShare {
 		return 0
 	}

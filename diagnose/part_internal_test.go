@@ -42,7 +42,7 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
-		if got := rc.absent(&c.suspect); math.Abs(got-c.want) > 1e-6 {
+		if got := rc.noPartPenalty(&c.suspect); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: penalty %v, want %v", name, got, c.want)
 		}
 	}
@@ -62,7 +62,7 @@ func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
 		want    float64
 	}{
 		"it has file traffic":        {suspect{file: true, filesKnown: true}, 0},
-		"it has none":                {suspect{filesKnown: true}, -jobTooLittle * (1 + trifling)},
+		"it has none":                {suspect{filesKnown: true}, -jobTooLittle * (1 + nothingMoved)},
 		"its files are not measured": {suspect{}, 0},
 	} {
 		c.suspect.job, c.suspect.known = &job{Job: &history.Job{}}, true

@@ -30,9 +30,9 @@ const voteDecay, clearlyMore = 1 - 1./meanIntervals, 1.3
 
 // steadyRoot returns the root with the most votes of a region, counting the one found now, if it lies in the region.
 // Failures and deadlocks become roots at once.
-func (rc *regionCase) steadyRoot(v *verdict, now *schema.Root) *schema.Root {
+func (rc *regionCase) steadyRoot(now *schema.Root) *schema.Root {
 	id := rc.region.ID
-	if v.blamed > 0 || rc.back.Kind == schema.RootDeadlock {
+	if rc.verdict.blamed > 0 || rc.back.Kind == schema.RootDeadlock {
 		delete(rc.given.roots, id)
 		return now
 	}
@@ -51,9 +51,9 @@ func (rc *regionCase) steadyRoot(v *verdict, now *schema.Root) *schema.Root {
 	}
 	root := rc.numbered(&best.root)
 	switch {
-	case root.Kind == schema.RootIncast && v.class == schema.CauseSlowHost:
+	case root.Kind == schema.RootIncast && rc.verdict.class == schema.CauseSlowHost:
 		root.Kind = schema.RootSlowReceiver
-	case root.Kind == schema.RootSlowReceiver && v.accused > 0:
+	case root.Kind == schema.RootSlowReceiver && rc.verdict.accused > 0:
 		root.Kind = schema.RootIncast
 	}
 	return root

@@ -22,7 +22,7 @@ const (
 	jobAbsent        = 4.  // it has next to no part in the region
 	jobTooLittle     = 6.  // it moves too little to fill the port where back pressure begins
 	jobGrewTooLittle = 3.  // its traffic grew by less than the port's
-	jobAstray        = 4.  // the load added to the region lies outside its exchange
+	jobAddsElsewhere = 4.  // the load added to the region lies outside its exchange
 	jobUnmeasured    = 4.  // it began with the onset, and its traffic is unknown
 	jobUnseen        = 2.  // half of that, if the links' load does not show it
 	jobUnplaced      = 4.  // on a grid without load readings: the stall is where its traffic cannot be
@@ -93,9 +93,9 @@ func (rc *regionCase) rate(c *suspect) {
 	}
 	c.score += rc.endScore(c)
 	if rc.graph.Duplex() {
-		c.score -= rc.unseen(c, space)
+		c.score -= rc.notSeenPenalty(c, space)
 	}
-	c.score -= rc.unable(c) + rc.astray(c) + rc.absent(c)
+	c.score -= rc.tooLittlePenalty(c) + rc.elsewherePenalty(c) + rc.noPartPenalty(c)
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
 }
 
@@ -141,7 +141,7 @@ func (rc *regionCase) endScore(c *suspect) (score float64) {
 		case !rc.endsAtNoJob():
 			score = -jobElsewhere
 		case c.filesKnown: // its exchange does not lead there, and it has no traffic with files
-			score = -jobTooLittle * (1 + trifling)
+			score = -jobTooLittle * (1 + nothingMoved)
 		}
 	}
 	switch {
@@ -246,11 +246,11 @@ func (in *interval) loadsExchange(j *job) bool {
 	return j.loads.most
 }
 
-// unseen is the penalty of a suspect on a grid whose load does not show. Without load readings only its place and time speak against
+// notSeenPenalty is the penalty of a suspect on a grid whose load does not show. Without load readings only its place and time speak against
 // it, so that the more of the region's stall lies where its traffic cannot be, the less it is likely. If it began with the region and
 // its traffic is unknown, its start is all there is against it, and an unlisted job may have begun, too, unless the added load is a
 // tree of its nodes, or on most of its exchange.
-func (rc *regionCase) unseen(c *suspect, space float64) (against float64) {
+func (rc *regionCase) notSeenPenalty(c *suspect, space float64) (against float64) {
 	if !rc.loads {
 		against = jobUnplaced * (1 - space)
 	}
@@ -262,11 +262,11 @@ func (rc *regionCase) unseen(c *suspect, space float64) (against float64) {
 
 // ownAdded of the load added to a region of a grid lies on a culprit's own exchange; if only strayAdded does, the
 // penalty is full.
-const ownAdded, strayAdded = .9, .7
+const ownAdded, elsewhereAdded = .9, .7
 
-// astray is the penalty of a job if load was added to a region of a grid on links outside its exchange: back pressure
+// elsewherePenalty is the penalty of a job if load was added to a region of a grid on links outside its exchange: back pressure
 // reaches such links too, but then they carry less, not more. File traffic goes elsewhere.
-func (rc *regionCase) astray(c *suspect) float64 {
+func (rc *regionCase) elsewherePenalty(c *suspect) float64 {
 	if !rc.graph.Duplex() || c.file || !c.known || rc.load <= risen {
 		return 0
 	}
@@ -287,7 +287,7 @@ func (rc *regionCase) astray(c *suspect) float64 {
 	if all == 0 {
 		return 0
 	}
-	return jobAstray * max(0, min(1, (ownAdded-own/all)/(ownAdded-strayAdded)))
+	return jobAddsElsewhere * max(0, min(1, (ownAdded-own/all)/(ownAdded-elsewhereAdded)))
 }
 
 // failureScore rates a failure by the time from it to the region's onset, and its distance. It also returns the share of the added

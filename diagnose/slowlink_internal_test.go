@@ -54,7 +54,8 @@ func TestALinkThatLostRate(t *testing.T) {
 	if n := rc.neck; n.Link != slow || n.Tail != tail || !n.Slower || math.Abs(n.Lost-.75) > .01 || !n.Before(&rc.drain) {
 		t.Errorf("neck %+v, want link %d from device %d; drain %+v", n, slow, tail, rc.drain)
 	}
-	if root := rc.centreRoot(&verdict{class: schema.CauseFailure}); root == nil || root.Device != "2,2,2" || root.Port != "Z+" || root.Kind != schema.RootLinkCapacity {
+	rc.verdict.class = schema.CauseFailure
+	if root := (&report{rc}).centreRoot(); root == nil || root.Device != "2,2,2" || root.Port != "Z+" || root.Kind != schema.RootLinkCapacity {
 		t.Errorf("root %+v", root)
 	}
 	if rc.slowLinkScore() <= slowLinkFell {

@@ -10,13 +10,13 @@ import (
 // a part.
 const culpritShare, enoughShare, enoughBound = .25, .5, .35
 
-// trifling is what is added to the penalty of a job that moves nothing of the root's load, none from half of the least share on: several
+// nothingMoved is what is added to the penalty of a job that moves nothing of the root's load, none from half of the least share on: several
 // culprits each have a part, but no evidence by time makes up for a job's having none.
-const trifling = .5
+const nothingMoved = .5
 
-// unable is the penalty of a suspect whose traffic, or its growth, is too little for the root's load: a
+// tooLittlePenalty is the penalty of a suspect whose traffic, or its growth, is too little for the root's load: a
 // coincidence in time does not make a cause. What arrives at a host of the job alone is the job's, wherever it comes from.
-func (rc *regionCase) unable(c *suspect) float64 {
+func (rc *regionCase) tooLittlePenalty(c *suspect) float64 {
 	if !c.known || rc.carries <= 0 || rc.receives(c) {
 		return 0
 	}
@@ -51,7 +51,7 @@ func (rc *regionCase) unable(c *suspect) float64 {
 	}
 	short := func(bytes, of float64) float64 {
 		share := bytes / interval / of
-		return min(1, max(0, (enough-share)/(enough-least))) + trifling*max(0, 1-2*share/least)
+		return min(1, max(0, (enough-share)/(enough-least))) + nothingMoved*max(0, 1-2*share/least)
 	}
 	against := jobTooLittle * short(all, carries)
 	if rc.more > grownShare*rc.carries && rc.explains(c) == 0 {
@@ -108,7 +108,7 @@ func (rc *regionCase) receives(c *suspect) bool {
 		return false
 	}
 	_, host := rc.graph.Ends(rc.back.Link)
-	if !c.job.Has(host) || rc.strangers(host, c.job) {
+	if !c.job.Has(host) || rc.hasOthers(host, c.job) {
 		return false
 	}
 	all, _ := rc.lately(c.job)

@@ -14,7 +14,7 @@ const mostUnlisted = 100
 // anything that could wait, while jobs begin and change all the time, and every job in a region waits.
 const unlistedWeight = 3.
 
-// unlisted is the part that hosts of no listed job have in a region of directed links, as a multiple of that of the accused: the blame
+// unlistedPart is the part that hosts of no listed job have in a region of directed links, as a multiple of that of the accused: the blame
 // of a job that no table lists. All that speaks in time for the accused speaks for these hosts, too. The part is what they may have
 // added to the region's root since its onset or, if no load is measured, how long they wait to send.
 func (rc *regionCase) unlistedPart(accused int) float64 {

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// failure is a row of the F table (Monet, section 7) with its place in the fabric.
+// PlacedFailure is a row of the F table (Monet, section 7) with its place in the fabric.
 type PlacedFailure struct {
 	schema.Failure
 	Devices []topology.DeviceID // at either end of the failed part; empty: unknown, or the whole fabric
@@ -19,7 +19,7 @@ type PlacedFailure struct {
 // maxFailures bounds the failures kept; the oldest are dropped first.
 const maxFailures = 4096
 
-// takeFailures adds new failures in order of time, deduplicated, and drops those older than the window.
+// AddFailures adds new failures in order of time, deduplicated, and drops those older than the window.
 // Congestion protection is a reaction, not a cause: package mitigation keeps it.
 func (h *History) AddFailures(in []schema.Failure) {
 	known := make(map[schema.Failure]bool, len(h.Failures))
@@ -49,7 +49,7 @@ func (h *History) AddFailures(in []schema.Failure) {
 	h.Failures = slices.Delete(h.Failures, 0, first)
 }
 
-// place finds what failed in the fabric: the links of the port, or all of the device.
+// Place finds what failed in the fabric: the links of the port, or all of the device.
 func (f *PlacedFailure) Place(g *topology.Graph) {
 	f.Devices, f.Links = nil, nil
 	d, known := g.FindDevice(f.Device)
@@ -74,7 +74,7 @@ func (f *PlacedFailure) Place(g *topology.Graph) {
 	f.Devices = slices.Compact(f.Devices)
 }
 
-// broke reports whether something failed, rather than came back.
+// Broke reports whether something failed, rather than came back.
 func (f *PlacedFailure) Broke() bool {
 	switch f.Kind {
 	case schema.LinkRestored, schema.SwitchRestored, schema.NodeRestored:
@@ -89,7 +89,7 @@ const idleIntervals = 5
 // noLoad, percent of capacity, is noise.
 const noLoad = 2
 
-// wasIdle reports whether the failed links carried nothing before, as far as measured: then no traffic was rerouted.
+// WasIdle reports whether the failed links carried nothing before, as far as measured: then no traffic was rerouted.
 func (h *History) WasIdle(f *PlacedFailure) bool {
 	use, at, measured := h.memory.metrics[schema.BandwidthUsed], h.Clock.SlotOf(int64(f.Time)), false
 	if use == nil {
@@ -123,7 +123,7 @@ func (h *History) CameBack(device, port string, since schema.Instant, pause int6
 	return false
 }
 
-// lastUse is a link's load in the two intervals before a failure, percent of its capacity; -1 if it is not
+// LastUse is a link's load in the two intervals before a failure, percent of its capacity; -1 if it is not
 // remembered. Unlike the load before the region's onset, it has that of jobs that began since.
 func (h *History) LastUse(f *PlacedFailure, l schema.LinkID) float64 {
 	use, slot := h.memory.metrics[schema.BandwidthUsed], h.Clock.SlotOf(int64(f.Time))
@@ -133,7 +133,7 @@ func (h *History) LastUse(f *PlacedFailure, l schema.LinkID) float64 {
 	return use.over(max(slot-2, h.oldest(use)), slot-1, l)
 }
 
-// passesNothing reports whether the failed part carries no traffic of others.
+// PassesNothing reports whether the failed part carries no traffic of others.
 func (h *History) PassesNothing(f *PlacedFailure) bool {
 	if f.Kind == schema.NodeFailed || f.Kind == schema.NodeRestored {
 		return true

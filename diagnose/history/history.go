@@ -35,7 +35,7 @@ type History struct {
 	averages averages
 	past     past
 	Silent   []SilentCable   // cables that are dead by their counters in this interval
-	hushed   []schema.LinkID // scratch of findSilent
+	quietLinks   []schema.LinkID // scratch of findSilent
 	back     []schema.LinkID // by link: that of its cable in the other direction
 }
 
@@ -152,8 +152,8 @@ func (h *History) Fill(snap *schema.Snapshot) *schema.Snapshot {
 	return h.gaps.fill(snap, &h.memory, h.Clock.Now, h.capacity)
 }
 
-// levelsOf returns what is remembered of a metric by link: a stall, or BandwidthUsed; nil if it was never measured.
+// LevelsOf returns what is remembered of a metric by link: a stall, or BandwidthUsed; nil if it was never measured.
 func (h *History) LevelsOf(metric schema.Metric) *levels { return h.memory.metrics[metric] }
 
-// track returns what is remembered of a metric by link, from now on if it is not yet.
+// Track returns what is remembered of a metric by link, from now on if it is not yet.
 func (h *History) Track(metric schema.Metric) *levels { return h.memory.of(metric) }

@@ -101,7 +101,7 @@ func (h *History) hostRates(rateOf func(schema.LinkID) float64, d topology.Devic
 	return in, out, read
 }
 
-// cuts estimates an all-to-all exchange and a many-to-one sink from what each node of a job receives and
+// Cuts estimates an all-to-all exchange and a many-to-one sink from what each node of a job receives and
 // sends (Monet, section 7, compares the two parts of bisection cuts). The exchange is the least that both
 // parts can have sent each other, over cuts into halves, evens and odds, and alternate quarters. The sink is
 // the most that one node receives beyond what it sends, limited to what the others send beyond what they receive.

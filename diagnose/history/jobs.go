@@ -17,16 +17,16 @@ type Job struct {
 	Traffic *Traffic            // nil until some is known
 }
 
-// nodes is the number of the job's nodes that the fabric has.
+// Size is the number of the job's nodes that the fabric has.
 func (j *Job) Size() float64 { return float64(len(j.Devices)) }
 
-// has reports whether a device is one of the job's nodes.
+// Has reports whether a device is one of the job's nodes.
 func (j *Job) Has(d topology.DeviceID) bool {
 	_, own := slices.BinarySearch(j.Devices, d)
 	return own
 }
 
-// shares is the number of nodes that a job has in common with another.
+// Shares is the number of nodes that a job has in common with another.
 func (j *Job) Shares(other *Job) (n float64) {
 	for _, d := range other.Devices {
 		if j.Has(d) {
@@ -74,7 +74,7 @@ func (j *Job) take(g *topology.Graph, in schema.Job) {
 	j.Place(g)
 }
 
-// place finds the job's nodes in the fabric; unknown nodes are left out.
+// Place finds the job's nodes in the fabric; unknown nodes are left out.
 func (j *Job) Place(g *topology.Graph) {
 	j.Devices, j.routes = j.Devices[:0], nil
 	for _, name := range j.Nodes {

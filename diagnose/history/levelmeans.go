@@ -126,7 +126,7 @@ func levelsAt(row []uint8) uint64 {
 	return binary.LittleEndian.Uint64(word[:])
 }
 
-// moments returns in how many slots from one to another a link was measured, and the mean and standard deviation of its values,
+// Moments returns in how many slots from one to another a link was measured, and the mean and standard deviation of its values,
 // percent.
 func (l *levels) Moments(from, to int64, link schema.LinkID) (n, mean, deviation float64) {
 	sum, squares := 0., 0.

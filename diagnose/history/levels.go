@@ -30,7 +30,7 @@ func newLevels(links, length int) *levels {
 	return l
 }
 
-// row is a slot's levels.
+// Row is a slot's levels.
 func (l *levels) Row(slot int64) []uint8 {
 	at := ring(slot, l.length) * l.links
 	return l.bytes[at : at+l.links]
@@ -93,7 +93,7 @@ func (l *levels) put(slot int64, s *schema.Series, percentOf func(link int, v fl
 	}
 }
 
-// levelOf is the level of a percentage.
+// LevelOf is the level of a percentage.
 func LevelOf(percent float32) uint8 {
 	switch v := percent*LevelsPerPercent + .5; {
 	case v >= levelMost:
@@ -104,7 +104,7 @@ func LevelOf(percent float32) uint8 {
 	return 0
 }
 
-// mean of links in a slot, percent; missing if fewer than half of them were measured.
+// Mean of links in a slot, percent; missing if fewer than half of them were measured.
 func (l *levels) Mean(slot int64, links []schema.LinkID) float32 {
 	row := l.Row(slot)
 	sum, n := 0, 0

@@ -7,13 +7,13 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// betweenSwitches reports whether a link joins two switches.
+// BetweenSwitches reports whether a link joins two switches.
 func (h *History) BetweenSwitches(l schema.LinkID) bool {
 	from, to := h.graph.Ends(l)
 	return h.graph.IsSwitch(from) && h.graph.IsSwitch(to)
 }
 
-// adjacent reports whether a link joins two devices.
+// Adjacent reports whether a link joins two devices.
 func (h *History) Adjacent(a, b topology.DeviceID) bool {
 	return slices.ContainsFunc(h.graph.LinksAt(a), func(l schema.LinkID) bool {
 		from, to := h.graph.Ends(l)
@@ -21,7 +21,7 @@ func (h *History) Adjacent(a, b topology.DeviceID) bool {
 	})
 }
 
-// fellSilent reports whether a switch gave load readings within the window, but none in this interval.
+// FellSilent reports whether a switch gave load readings within the window, but none in this interval.
 func (h *History) FellSilent(device string) bool {
 	use := h.memory.metrics[schema.BandwidthUsed]
 	d, known := h.graph.FindDevice(device)

@@ -15,7 +15,7 @@ type outages struct {
 	since schema.Instant
 }
 
-// part is what failed: a cable, whichever end reports it, or a device.
+// Part is what failed: a cable, whichever end reports it, or a device.
 type Part struct {
 	link         schema.LinkID // NoLink: a device, or unknown
 	device, port string        // without a link
@@ -49,7 +49,7 @@ func (h *History) countOutages() {
 	}
 }
 
-// flaps describes how often a part went down, if more than once; else it is empty.
+// Flaps describes how often a part went down, if more than once; else it is empty.
 func (f *PlacedFailure) Flaps() string {
 	if f.Times < 2 {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// silent is a cable between switches that carried traffic and now carries nothing in either direction, while its sources
+// SilentCable is a cable between switches that carried traffic and now carries nothing in either direction, while its sources
 // have more to send: it is dead, whether or not a log reports it. A slow link still carries something.
 type SilentCable struct {
 	PlacedFailure
@@ -35,7 +35,7 @@ const (
 	SilentDoubt = 4.
 )
 
-// findSilent lists the cables that are dead by their counters. None on a grid, where one reading stands for both directions:
+// FindSilent lists the cables that are dead by their counters. None on a grid, where one reading stands for both directions:
 // there a congestion tree holds up the senders of many links, which then have nothing to send.
 func (h *History) FindSilent() {
 	h.Silent = h.Silent[:0]
@@ -43,13 +43,13 @@ func (h *History) FindSilent() {
 	if use == nil || h.graph.Duplex() {
 		return
 	}
-	quiet := h.hushed[:0]
+	quiet := h.quietLinks[:0]
 	for l := range schema.LinkID(h.graph.NumLinks()) {
 		if back := h.backOf(l); h.BetweenSwitches(l) && (back == schema.NoLink || l < back) && h.quiet(use, l, back) {
 			quiet = append(quiet, l)
 		}
 	}
-	h.hushed = quiet
+	h.quietLinks = quiet
 	oldest := h.oldest(use)
 	for slot := h.Clock.Now - 1; slot >= oldest && len(quiet) > 0; slot-- {
 		row, left := use.Row(slot), quiet[:0]
@@ -68,7 +68,7 @@ func (h *History) FindSilent() {
 		return c.Unread && c.since == h.Clock.Now && h.together(&c, func(o *SilentCable) bool { return !o.Unread }) < 0
 	})
 	for i := range h.Silent {
-		h.askDemand(&h.Silent[i])
+		h.findDemand(&h.Silent[i])
 	}
 }
 
@@ -203,9 +203,9 @@ func (h *History) talks(use *levels, d topology.DeviceID) bool {
 	})
 }
 
-// askDemand finds whether the load of a cable is still to be sent: traffic waits at its ends that did not wait before. If not, or if
+// findDemand finds whether the load of a cable is still to be sent: traffic waits at its ends that did not wait before. If not, or if
 // many cables fell silent at the same time, the traffic may have ended.
-func (h *History) askDemand(c *SilentCable) {
+func (h *History) findDemand(c *SilentCable) {
 	if c.FedBy = -1; h.jobEnded(c) || h.together(c, func(o *SilentCable) bool { return o.Logged }) >= 0 { // fed by the logged one
 		c.Doubt = 1
 		return

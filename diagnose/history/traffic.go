@@ -6,14 +6,14 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// clock numbers intervals: slot s is the interval that begins at s times the interval's length.
+// Clock numbers intervals: slot s is the interval that begins at s times the interval's length.
 type Clock struct {
 	Duration int64 // of an interval, nanoseconds; 0: none seen yet
 	First    int64 // slot of the first interval
 	Now      int64 // slot of the last
 }
 
-// slotOf is the slot that contains an instant.
+// SlotOf is the slot that contains an instant.
 func (c *Clock) SlotOf(nanos int64) int64 {
 	return schema.IntervalAt(nanos, c.Duration).StartNanos / c.Duration
 }
@@ -23,7 +23,7 @@ var missing = float32(math.NaN())
 
 func IsMissing(v float32) bool { return v != v }
 
-// feature is a kind of traffic of a job (Monet, section 7), bytes per interval.
+// Feature is a kind of traffic of a job (Monet, section 7), bytes per interval.
 type Feature uint8
 
 const (
@@ -36,7 +36,7 @@ const (
 	NumFeatures
 )
 
-// numMeasured features come first, the others are estimated.
+// NumMeasured features come first, the others are estimated.
 const NumMeasured = RDMAWrite + 1
 
 var featureNames = [NumFeatures]string{"read_bytes", "write_bytes", "rdma_read_bytes", "rdma_write_bytes", "all_to_all_bytes", "many_to_one_bytes"}
@@ -46,7 +46,7 @@ func (f Feature) String() string { return featureNames[f] }
 // isFile reports whether it is file system traffic.
 func (f Feature) isFile() bool { return f == Read || f == Write }
 
-// traffic holds a job's features in ring buffers over the last slots: slot s is at s modulo the length.
+// Traffic holds a job's features in ring buffers over the last slots: slot s is at s modulo the length.
 type Traffic struct {
 	length int
 	values []float32         // bytes; feature f begins at f*length
@@ -80,7 +80,7 @@ func (t *Traffic) advance(now int64) {
 	t.last = max(t.last, now)
 }
 
-// at is a feature in a slot.
+// At is a feature in a slot.
 func (t *Traffic) At(f Feature, slot int64) float32 {
 	if slot > t.last || slot <= t.last-int64(t.length) {
 		return missing
@@ -88,7 +88,7 @@ func (t *Traffic) At(f Feature, slot int64) float32 {
 	return t.values[int(f)*t.length+ring(slot, t.length)]
 }
 
-// set stores a feature in a slot, if it is within the ring.
+// Set stores a feature in a slot, if it is within the ring.
 func (t *Traffic) Set(f Feature, slot int64, bytes float64) {
 	if slot > t.last || slot <= t.last-int64(t.length) || math.IsNaN(bytes) || math.IsInf(bytes, 0) || bytes < 0 {
 		return
@@ -105,7 +105,7 @@ func ring(slot int64, length int) int {
 	return i
 }
 
-// main is the measured feature with the largest sum over the slots from one to another.
+// Main is the measured feature with the largest sum over the slots from one to another.
 func (t *Traffic) Main(from, to int64) (main Feature) {
 	most := 0.
 	for f := range NumMeasured {
@@ -120,7 +120,7 @@ func (t *Traffic) Main(from, to int64) (main Feature) {
 	return main
 }
 
-// movedIn appends a job's traffic, bytes, in each slot from one to another in which its main feature was measured: without that,
+// MovedIn appends a job's traffic, bytes, in each slot from one to another in which its main feature was measured: without that,
 // the others say too little.
 func (t *Traffic) MovedIn(out []float64, main Feature, from, to int64) []float64 {
 	for slot := from; slot <= to; slot++ {
@@ -133,7 +133,7 @@ func (t *Traffic) MovedIn(out []float64, main Feature, from, to int64) []float64
 	return out
 }
 
-// moved is the largest measured feature in a slot, and the larger of the file reads and writes.
+// Moved is the largest measured feature in a slot, and the larger of the file reads and writes.
 func (t *Traffic) Moved(slot int64) (all, files float64, known bool) {
 	for f := Read; f <= RDMAWrite; f++ {
 		v := t.At(f, slot)

@@ -80,7 +80,7 @@ func orZero(v float32) float32 {
 	return v
 }
 
-// trafficOf returns a job's rings, advanced to now.
+// TrafficOf returns a job's rings, advanced to now.
 func (h *History) TrafficOf(j *Job) *Traffic {
 	if j.Traffic == nil {
 		j.Traffic = NewTraffic(h.TrafficLength(), h.Clock.Now)
@@ -89,7 +89,7 @@ func (h *History) TrafficOf(j *Job) *Traffic {
 	return j.Traffic
 }
 
-// trafficLength is the number of slots of traffic kept: a window of stall and its largest lag.
+// TrafficLength is the number of slots of traffic kept: a window of stall and its largest lag.
 func (h *History) TrafficLength() int { return h.Limits.Window + h.Limits.MaxLag }
 
 // bisection is the share of a uniform exchange of n nodes that crosses the cut into halves.

@@ -83,7 +83,7 @@ func (h *History) MeanUse(of Slots) func(schema.LinkID) float64 {
 // the same.
 func (h *History) UseRound() uint32 { return h.past.round }
 
-// slots holds up to mostSlots slots, latest first.
+// Slots holds up to mostSlots slots, latest first.
 type Slots struct {
 	At [MostSlots]int64
 	N  int
@@ -104,7 +104,7 @@ type meanSeries struct {
 	series schema.Series
 }
 
-// average returns the mean of a metric from a slot to now, over the intervals in which a link was measured.
+// Average returns the mean of a metric from a slot to now, over the intervals in which a link was measured.
 func (h *History) Average(metric schema.Metric, from int64) *schema.Series {
 	w := &h.averages
 	if w.interval != h.interval {
