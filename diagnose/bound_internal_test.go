@@ -57,7 +57,7 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		moved := 2 * c.percent / 100 * g.Capacity(port) * 60
 		j.now = moves{known: true, all: moved, files: moved}
 		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}}
-		if got := rc.tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
+		if got := rc.scores().tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
 		}
 	}
@@ -99,7 +99,7 @@ func TestWhoFillsAPort(t *testing.T) {
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
 		j.was = moves{known: true, slots: rc.before(), all: c.was * unit}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
-		if got := rc.tooLittlePenalty(suspect); (got == 0) != c.able {
+		if got := rc.scores().tooLittlePenalty(suspect); (got == 0) != c.able {
 			t.Errorf("%g%% before: %.1f against a job that moves %g%% and moved %g%%", c.before, got, c.moves, c.was)
 		}
 		if got := rc.receives(suspect); got != c.ownReceives {
@@ -130,7 +130,7 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 			j.lost = loss{true, rc.began(), lost * float64(i)}
 			rc.jobs = append(rc.jobs, suspect{job: j, known: true, file: true, filesKnown: true})
 		}
-		if got := rc.tooLittlePenalty(&rc.jobs[0]); (got == 0) != (lost > 0) {
+		if got := rc.scores().tooLittlePenalty(&rc.jobs[0]); (got == 0) != (lost > 0) {
 			t.Errorf("%.1f against a job while the other lost %g", got, lost)
 		}
 	}
@@ -197,7 +197,7 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 		moved := c.share * g.Capacity(port) * 60
 		j.now = moves{known: true, all: moved, files: moved}
 		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
-		if got := rc.tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
+		if got := rc.scores().tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
 		}
 	}

@@ -32,7 +32,7 @@ func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 		}
 	}
 	started(map[int64]bool{80: false, 90: false, 91: false, 92: true, 93: true, 100: true, 101: false})
-	if score, _ := rc.failureScore(&history.PlacedFailure{Failure: schema.Failure{Time: 95 * 60e9}}, 0, 1); score != leastScore {
+	if score, _ := rc.scores().failureScore(&history.PlacedFailure{Failure: schema.Failure{Time: 95 * 60e9}}, 0, 1); score != leastScore {
 		t.Errorf("a link that failed when the region stalled as it does now has the score %v, want %v", score, leastScore)
 	}
 	level(22, 90)
@@ -93,27 +93,27 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 	} {
 		rc, suspected := full, suspect{job: own, cross: .95}
 		c.change(&rc, &suspected)
-		if got := rc.endsAtOwn(&suspected); got != c.want {
+		if got := rc.scores().endsAtOwn(&suspected); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 	for _, c := range []struct{ arrives, want float64 }{{0, 0}, {1, 0}, {2, jobConverges + jobRise}} {
 		full.arrives = c.arrives
-		if got := full.holdsItselfUp(&suspect{known: true}); got != c.want {
+		if got := full.scores().holdsItselfUp(&suspect{known: true}); got != c.want {
 			t.Errorf("where %g times as much arrives as before, %v speaks for it, want %v", c.arrives, got, c.want)
 		}
 	}
 	full.drain.Idle = true // buffers are not full, so its traffic would have changed
 	for _, c := range []struct{ rise, want float64 }{{0, unmoved * jobConverges}, {1, jobConverges}} {
-		if got := full.holdsItselfUp(&suspect{known: true, evidence: evidence{rise: c.rise}}); got != c.want {
+		if got := full.scores().holdsItselfUp(&suspect{known: true, evidence: evidence{rise: c.rise}}); got != c.want {
 			t.Errorf("where links idle and its traffic rises by %g, %v speaks for it, want %v", c.rise, got, c.want)
 		}
 	}
-	if got := full.holdsItselfUp(&suspect{}); got != jobConverges {
+	if got := full.scores().holdsItselfUp(&suspect{}); got != jobConverges {
 		t.Errorf("where links idle and its traffic is unknown, %v speaks for it, want all that the tree does", got)
 	}
 	full.moved = 1
-	if got := full.holdsItselfUp(&suspect{}); got != 0 {
+	if got := full.scores().holdsItselfUp(&suspect{}); got != 0 {
 		t.Errorf("a link that failed added the load, and %v speaks for the job", got)
 	}
 }

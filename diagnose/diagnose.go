@@ -37,7 +37,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
 				rc.examine(snap)
-				rc.verdict = rc.inside(rc.decide(), cases)
+				rc.verdict = rc.inside(rc.decision().decide(), cases)
 				rc.nodes = rc.nodesEnd()
 			}
 		}

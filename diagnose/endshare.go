@@ -21,12 +21,12 @@ func (in *interval) brings(end topology.DeviceID, j *job, more float64) (bytes f
 
 // endsBeside reports whether a region's traffic ends at a switch that a job's exchange only passes: no known job has nodes there,
 // or the job's own are more than a step away along the line, as neighbours on a line show nearly the same.
-func (rc *regionCase) endsBeside(j *job) bool {
-	end, known := rc.end()
-	if !known || rc.router.Grid == nil {
+func (s scores) endsBeside(j *job) bool {
+	end, known := s.end()
+	if !known || s.router.Grid == nil {
 		return false
 	}
-	return len(rc.tenants[end]) == 0 || !rc.hasBeside(j, end)
+	return len(s.tenants[end]) == 0 || !s.hasBeside(j, end)
 }
 
 const (
@@ -62,16 +62,16 @@ func (rc *regionCase) starves(e *ends, q *root.Pressure) (most float64) {
 
 // overloads reports whether the traffic of a region of a grid ends at a suspect's node that gets clearly more than its share of the
 // suspect's exchange: many of its nodes send to one. A slow host gets less.
-func (rc *regionCase) overloads(c *suspect) bool {
-	end, known := rc.end()
+func (s scores) overloads(c *suspect) bool {
+	end, known := s.end()
 	if !known || !c.known || !c.job.Has(end) {
 		return false
 	}
-	all, _ := rc.lately(c.job)
-	share := rc.brings(end, c.job, all*1e9/float64(rc.history.Clock.Duration))
+	all, _ := s.lately(c.job)
+	share := s.brings(end, c.job, all*1e9/float64(s.history.Clock.Duration))
 	arrives := 0.
-	for _, l := range rc.graph.LinksAt(end) {
-		arrives += rc.p.Carries(l)
+	for _, l := range s.graph.LinksAt(end) {
+		arrives += s.p.Carries(l)
 	}
 	return share <= leastStarved*arrives
 }

@@ -87,7 +87,7 @@ func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {
 		{"another's node", .3, []string{"3,3,3", "3,3,2"}, false},
 	} {
 		_, rc, j, _ := endScene(t, 1, c.shares*arrives/share, c.nodes...)
-		if got := rc.overloads(&suspect{job: j, known: true}); got != c.want {
+		if got := rc.scores().overloads(&suspect{job: j, known: true}); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -105,7 +105,7 @@ func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
 	} {
 		_, rc, j, _ := endScene(t, 1.5, 1e12, c.nodes...)
 		rc.carries = 1
-		if got := rc.tooLittlePenalty(&suspect{job: j, known: true}); got > 0 != c.against {
+		if got := rc.scores().tooLittlePenalty(&suspect{job: j, known: true}); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", c.name, got)
 		}
 	}
@@ -132,7 +132,7 @@ func TestWhoFillsALinkGrewByWhatWasAddedToIt(t *testing.T) {
 			rc.full = roottest.Link(t, s.graph, c.full)
 		}
 		rc.carries = 1
-		if got := rc.tooLittlePenalty(&suspect{job: j, known: true}); got > 0 != c.against {
+		if got := rc.scores().tooLittlePenalty(&suspect{job: j, known: true}); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", name, got)
 		}
 	}
@@ -158,7 +158,7 @@ func TestJobsFillAStorageNodeTogether(t *testing.T) {
 		}
 		other := *j
 		rc.carries, rc.jobs = 1, []suspect{writer(j, c.own, 1), writer(&other, c.others, c.rise)}
-		if got := rc.tooLittlePenalty(&rc.jobs[0]); got > 0 != c.against {
+		if got := rc.scores().tooLittlePenalty(&rc.jobs[0]); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", name, got)
 		}
 	}
@@ -179,7 +179,7 @@ func TestAStartAloneIsHalfAReason(t *testing.T) {
 		if rc.sender = nil; c.sends {
 			rc.sender = j
 		}
-		if got := rc.notSeenPenalty(&suspect{job: j, known: c.known, evidence: evidence{started: true}}, c.space); got != c.want {
+		if got := rc.scores().notSeenPenalty(&suspect{job: j, known: c.known, evidence: evidence{started: true}}, c.space); got != c.want {
 			t.Errorf("%+v: %v against it", c, got)
 		}
 	}

@@ -29,35 +29,35 @@ const leastBefore = 3
 // hold replaces the verdict on a region by the kept one if the onset or the failures left the window, the region resumes or swells
 // again for no visible reason, or its root gives no more readings, as long as what the kept one blames is there and nothing new
 // speaks against it. It returns the reason.
-func (rc *regionCase) hold(because string, d *schema.Diagnosis) string {
-	seesOnset := rc.before().N >= leastBefore
-	h := rc.keptFor(d)
+func (s steady) hold(because string, d *schema.Diagnosis) string {
+	seesOnset := s.before().N >= leastBefore
+	h := s.keptFor(d)
 	if h == nil {
 		if seesOnset {
-			rc.keep(because, d, rc.began())
+			s.keep(because, d, s.began())
 		}
 		return because
 	}
-	fellSilent := h.root != nil && rc.history.FellSilent(h.root.Device)
-	knowsLess := fellSilent || rc.resumes() || rc.outlasts(h)
+	fellSilent := h.root != nil && s.history.FellSilent(h.root.Device)
+	knowsLess := fellSilent || s.resumes() || s.outlasts(h)
 	agrees, isUnknown := h.agrees(d), d.Cause.Class == schema.CauseUnknown
-	if seesOnset && !knowsLess && !(isUnknown && rc.swells(h)) {
-		began := rc.began()
+	if seesOnset && !knowsLess && !(isUnknown && s.swells(h)) {
+		began := s.began()
 		if agrees {
 			began = min(began, h.began) // it only stalls more
 		}
-		rc.keep(because, d, began)
+		s.keep(because, d, began)
 		return because
 	}
-	h.seen = rc.history.Clock.Now
-	if !isUnknown && !agrees && !knowsLess || h.cause.Class == schema.CauseUnknown || rc.back.Kind == schema.RootDeadlock {
+	h.seen = s.history.Clock.Now
+	if !isUnknown && !agrees && !knowsLess || h.cause.Class == schema.CauseUnknown || s.back.Kind == schema.RootDeadlock {
 		return because
 	}
-	if !rc.stands(h) {
-		delete(rc.given.kept, d.Region)
+	if !s.stands(h) {
+		delete(s.given.kept, d.Region)
 		return because
 	}
-	rc.restore(d, h)
+	s.restore(d, h)
 	if fellSilent {
 		return "Found while " + topology.PlainName(h.root.Device) + " still reported counters, which it no longer does: " + h.because
 	}
@@ -65,12 +65,12 @@ func (rc *regionCase) hold(because string, d *schema.Diagnosis) string {
 }
 
 // keep remembers the verdict on a region, and the slot of its onset.
-func (rc *regionCase) keep(because string, d *schema.Diagnosis, began int64) {
-	if rc.given.kept == nil {
-		rc.given.kept = map[uint64]*kept{}
+func (s steady) keep(because string, d *schema.Diagnosis, began int64) {
+	if s.given.kept == nil {
+		s.given.kept = map[uint64]*kept{}
 	}
-	rc.given.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because,
-		seen: rc.history.Clock.Now, began: began, slower: rc.partSlower()}
+	s.given.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because,
+		seen: s.history.Clock.Now, began: began, slower: s.partSlower()}
 }
 
 // restore replaces a verdict by a kept one: the jobs that it accuses are no victims.
@@ -83,18 +83,18 @@ func (in *interval) restore(d *schema.Diagnosis, h *kept) {
 }
 
 // rises reports whether a region has an onset after that of its kept verdict.
-func (rc *regionCase) rises(h *kept) bool {
-	return rc.onset >= 0 && rc.began() > h.began+settle
+func (s steady) rises(h *kept) bool {
+	return s.onset >= 0 && s.began() > h.began+settle
 }
 
 // swells reports whether a region stalls more than when its kept verdict was given.
-func (rc *regionCase) swells(h *kept) bool {
-	return rc.onset >= 0 && (rc.cut || rc.rises(h) || rc.swelled(h))
+func (s steady) swells(h *kept) bool {
+	return s.onset >= 0 && (s.cut || s.rises(h) || s.swelled(h))
 }
 
 // outlasts reports whether a kept cause is still the best known: what shows it left the window, and the region never stalled more.
-func (rc *regionCase) outlasts(h *kept) bool {
-	return h.cause.Class != schema.CauseUnknown && rc.forgot(h) && !(rc.rises(h) && rc.peaks())
+func (s steady) outlasts(h *kept) bool {
+	return h.cause.Class != schema.CauseUnknown && s.forgot(h) && !(s.rises(h) && s.peaks())
 }
 
 // keptFor is the kept verdict on a region; on one without, that on the last other region, if it was there within a pause, whose root is
@@ -128,18 +128,18 @@ func (h *kept) isAfter(o *kept) bool {
 
 // swelled reports whether a region stalls clearly more, since a kept verdict was given, than at any time before: its stall has two
 // steps, and what caused the first follows it no more. In its first intervals a region still rises.
-func (rc *regionCase) swelled(h *kept) bool {
-	at := rc.indexIn(h.time)
-	if at < 0 || rc.history.Clock.SlotOf(int64(h.time)) <= h.began+settle {
+func (s steady) swelled(h *kept) bool {
+	at := s.indexIn(h.time)
+	if at < 0 || s.history.Clock.SlotOf(int64(h.time)) <= h.began+settle {
 		return false
 	}
 	most := 0.
-	for _, v := range rc.stall[:at+1] {
+	for _, v := range s.stall[:at+1] {
 		if v > most { // not NaN
 			most = v
 		}
 	}
-	return slices.ContainsFunc(rc.stall[at:], func(v float64) bool { return v >= moreStall*most })
+	return slices.ContainsFunc(s.stall[at:], func(v float64) bool { return v >= moreStall*most })
 }
 
 // moreStall is how many times the most that a region stalled is clearly more.
@@ -195,8 +195,8 @@ func (in *interval) stands(h *kept) bool {
 }
 
 // partSlower reports whether the link that a region waits for carries less than before its onset, and is or was a failed part.
-func (rc *regionCase) partSlower() bool {
-	return (rc.back.Slower || rc.neck.Slower) && slices.ContainsFunc(rc.failures, func(f nearFailure) bool { return slices.Contains(f.Links, rc.slowLink()) })
+func (s steady) partSlower() bool {
+	return (s.back.Slower || s.neck.Slower) && slices.ContainsFunc(s.failures, func(f nearFailure) bool { return slices.Contains(f.Links, s.slowLink()) })
 }
 
 // cameBack reports whether a part that a verdict blames came back. A verdict given after that, on a link that carries less since,

@@ -50,7 +50,7 @@ func TestAJobLoadsItsGround(t *testing.T) {
 				}
 			}
 			rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Links: links}, loadChange: loadChange{load: c.load}}
-			if got := rc.loadsAll(&suspect{job: own, cross: 1}); got != c.want {
+			if got := rc.scores().loadsAll(&suspect{job: own, cross: 1}); got != c.want {
 				t.Errorf("loads its ground: %t, want %t", got, c.want)
 			}
 			last := own.Devices[len(own.Devices)-1]
@@ -84,7 +84,7 @@ func TestWhatWasAddedAstray(t *testing.T) {
 		{"not measured", suspect{job: other}, 2, 0},
 	} {
 		rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Links: links}, loadChange: loadChange{load: c.load}}
-		if got := rc.elsewherePenalty(&c.c); got != c.want {
+		if got := rc.scores().elsewherePenalty(&c.c); got != c.want {
 			t.Errorf("%s: %.1f speaks against it, want %.1f", c.name, got, c.want)
 		}
 	}

@@ -15,24 +15,24 @@ const leastMoved = .1
 // movedFrom is the share of the load added to a full link, since the onset or since a failure, that the failed links carried
 // before: it was rerouted. On a tree the failed link is beside the full one or a hop away, or beside one that waits for it. 0 if no
 // load was added.
-func (rc *regionCase) movedFrom(f *history.PlacedFailure) float64 {
-	if !f.Broke() || rc.fullest == schema.NoLink {
+func (s scores) movedFrom(f *history.PlacedFailure) float64 {
+	if !f.Broke() || s.fullest == schema.NoLink {
 		return 0
 	}
-	if rc.router.Grid != nil && rc.graph.Duplex() {
-		return rc.movedRound(f)
+	if s.router.Grid != nil && s.graph.Duplex() {
+		return s.movedRound(f)
 	}
-	more := rc.more
-	if was := rc.history.LastUse(f, rc.fullest); was >= 0 {
-		more = max(more, rc.carries-was/100*rc.graph.Capacity(rc.fullest))
+	more := s.more
+	if was := s.history.LastUse(f, s.fullest); was >= 0 {
+		more = max(more, s.carries-was/100*s.graph.Capacity(s.fullest))
 	}
-	if more < leastMoved*rc.carries {
+	if more < leastMoved*s.carries {
 		return 0
 	}
 	carried := 0.
 	for _, l := range f.Links {
-		if l != rc.fullest && rc.takesOver(l) && rc.p.UseOf(l) < root.LeastUse {
-			carried += max(0, rc.p.Before(l), rc.history.LastUse(f, l)) / 100 * rc.graph.Capacity(l)
+		if l != s.fullest && s.takesOver(l) && s.p.UseOf(l) < root.LeastUse {
+			carried += max(0, s.p.Before(l), s.history.LastUse(f, l)) / 100 * s.graph.Capacity(l)
 		}
 	}
 	return min(1, carried/more)
@@ -41,37 +41,37 @@ func (rc *regionCase) movedFrom(f *history.PlacedFailure) float64 {
 // movedRound is the same on a torus: traffic of a failed link goes the other way round its ring, or takes the dimensions in
 // another order, over the links beside it; if the link comes back within the interval, a part of it. It is the share of the highest
 // load that was added to a link at the region.
-func (rc *regionCase) movedRound(f *history.PlacedFailure) (share float64) {
-	if rc.history.PassesNothing(f) {
+func (s scores) movedRound(f *history.PlacedFailure) (share float64) {
+	if s.history.PassesNothing(f) {
 		return 0
 	}
 	for _, failed := range f.Links {
-		if rc.router.Grid.Dim(failed) < 0 {
+		if s.router.Grid.Dim(failed) < 0 {
 			continue
 		}
-		if most, instead := rc.addedAround(failed); instead > 0 {
-			lost := max(rc.p.Before(failed), rc.history.LastUse(f, failed)) - max(0, rc.p.UseOf(failed))
-			share = max(share, min(instead, max(0, lost)/100*rc.graph.Capacity(failed))/most)
+		if most, instead := s.addedAround(failed); instead > 0 {
+			lost := max(s.p.Before(failed), s.history.LastUse(f, failed)) - max(0, s.p.UseOf(failed))
+			share = max(share, min(instead, max(0, lost)/100*s.graph.Capacity(failed))/most)
 		}
 	}
 	return share
 }
 
 // addedAround is the highest load added, bytes/s, to a link at a region, and to one that replaces a failed link.
-func (rc *regionCase) addedAround(failed schema.LinkID) (most, instead float64) {
+func (s scores) addedAround(failed schema.LinkID) (most, instead float64) {
 	add := func(at topology.DeviceID) {
-		for _, l := range rc.graph.LinksAt(at) {
-			added := rc.p.Carries(l) - rc.p.Before(l)/100*rc.graph.Capacity(l)
-			if l == failed || rc.p.Before(l) < 0 || added < leastMoved*rc.p.Carries(l) {
+		for _, l := range s.graph.LinksAt(at) {
+			added := s.p.Carries(l) - s.p.Before(l)/100*s.graph.Capacity(l)
+			if l == failed || s.p.Before(l) < 0 || added < leastMoved*s.p.Carries(l) {
 				continue
 			}
-			if most = max(most, added); rc.router.Grid.TakesOver(l, failed) {
+			if most = max(most, added); s.router.Grid.TakesOver(l, failed) {
 				instead = max(instead, added)
 			}
 		}
 	}
-	for _, l := range rc.region.Links {
-		from, to := rc.graph.Ends(l)
+	for _, l := range s.region.Links {
+		from, to := s.graph.Ends(l)
 		add(from)
 		add(to)
 	}
@@ -80,18 +80,18 @@ func (rc *regionCase) addedAround(failed schema.LinkID) (most, instead float64) 
 
 // takesOver reports whether a region's links can carry the load of a failed link between switches instead: one of them
 // leaves the same switch, or leads to the same one, or the full one is a hop before or after such a link.
-func (rc *regionCase) takesOver(failed schema.LinkID) bool {
-	from, to := rc.graph.Ends(failed)
-	if !rc.graph.IsSwitch(from) || !rc.graph.IsSwitch(to) {
+func (s scores) takesOver(failed schema.LinkID) bool {
+	from, to := s.graph.Ends(failed)
+	if !s.graph.IsSwitch(from) || !s.graph.IsSwitch(to) {
 		return false
 	}
 	beside := func(l schema.LinkID) bool {
-		a, b := rc.graph.Ends(l)
+		a, b := s.graph.Ends(l)
 		return (a == from) != (b == to)
 	}
-	if beside(rc.fullest) || slices.ContainsFunc(rc.region.Links, beside) {
+	if beside(s.fullest) || slices.ContainsFunc(s.region.Links, beside) {
 		return true
 	}
-	a, b := rc.graph.Ends(rc.fullest)
-	return rc.graph.IsSwitch(a) && rc.graph.IsSwitch(b) && a != to && b != from && (rc.history.Adjacent(b, to) || rc.history.Adjacent(from, a))
+	a, b := s.graph.Ends(s.fullest)
+	return s.graph.IsSwitch(a) && s.graph.IsSwitch(b) && a != to && b != from && (s.history.Adjacent(b, to) || s.history.Adjacent(from, a))
 }

@@ -76,7 +76,7 @@ func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) 
 	if c != nil {
 		sure -= c.Doubt
 	}
-	score, moved := rc.failureScore(f, hops, sure)
+	score, moved := rc.scores().failureScore(f, hops, sure)
 	rc.moved = max(rc.moved, moved)
 	near := nearFailure{PlacedFailure: f, silent: c, hops: hops, score: score, stall: rc.stallAround(f)}
 	if c == nil {
@@ -144,29 +144,29 @@ func (rc *regionCase) stallAround(f *history.PlacedFailure) float64 {
 
 // logged moves the failures that explain why a link carries less to the front: of the link itself, or of one next to it
 // that fed it, if that failed when the region began. It returns how many of them are listed.
-func (rc *regionCase) logged(lost schema.LinkID) int {
+func (d decision) logged(lost schema.LinkID) int {
 	if lost == schema.NoLink {
 		return 0
 	}
-	from, to := rc.graph.Ends(lost)
+	from, to := d.graph.Ends(lost)
 	rank := func(f *nearFailure) int {
 		switch {
 		case !f.Broke() || f.restored || f.silent != nil:
 			return 3
 		case slices.Contains(f.Links, lost):
 			return 0
-		case rc.history.PassesNothing(f.PlacedFailure) || rc.history.WasIdle(f.PlacedFailure):
+		case d.history.PassesNothing(f.PlacedFailure) || d.history.WasIdle(f.PlacedFailure):
 			return 3
 		case slices.Contains(f.Devices, from) || slices.Contains(f.Devices, to):
 			return 1
-		case f.score > 0 && slices.ContainsFunc(f.Devices, func(d topology.DeviceID) bool { return rc.history.Adjacent(d, from) || rc.history.Adjacent(d, to) }):
+		case f.score > 0 && slices.ContainsFunc(f.Devices, func(at topology.DeviceID) bool { return d.history.Adjacent(at, from) || d.history.Adjacent(at, to) }):
 			return 2
 		}
 		return 3
 	}
-	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int { return cmp.Compare(rank(&a), rank(&b)) })
+	slices.SortStableFunc(d.failures, func(a, b nearFailure) int { return cmp.Compare(rank(&a), rank(&b)) })
 	n := 0
-	for n < min(len(rc.failures), rc.cfg.MaxListed) && rank(&rc.failures[n]) == rank(&rc.failures[0]) && rank(&rc.failures[n]) < 3 {
+	for n < min(len(d.failures), d.cfg.MaxListed) && rank(&d.failures[n]) == rank(&d.failures[0]) && rank(&d.failures[n]) < 3 {
 		n++
 	}
 	return n

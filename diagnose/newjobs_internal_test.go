@@ -26,7 +26,7 @@ func TestJobsThatBeganAreLoad(t *testing.T) {
 		if got := rc.newJobsLoad(); got != c.load {
 			t.Errorf("%s: %v, want %v", name, got, c.load)
 		}
-		if got := rc.slowHostScore(); got > 0 == c.load {
+		if got := rc.scores().slowHostScore(); got > 0 == c.load {
 			t.Errorf("%s: a slow host has a score of %.1f", name, got)
 		}
 	}

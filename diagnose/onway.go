@@ -10,18 +10,18 @@ const seenPart = 1. / 3
 
 // seenOnWay is the share of the expected load that shows on the links from the switch of a grid where a region's traffic ends to the
 // nodes of a suspect that fetches. It is known if its traffic grew and the region is one tree to that switch.
-func (rc *regionCase) seenOnWay(c *suspect) (share float64, known bool) {
-	grew := rc.fetchGrew(c)
-	if !rc.graph.Duplex() || rc.drain.Fit == 0 || grew <= 0 {
+func (s scores) seenOnWay(c *suspect) (share float64, known bool) {
+	grew := s.fetchGrew(c)
+	if !s.graph.Duplex() || s.drain.Fit == 0 || grew <= 0 {
 		return 0, false
 	}
-	end := rc.drain.Device
-	w := &rc.scratch.onWay
-	w.reset(rc.graph.NumLinks())
+	end := s.drain.Device
+	w := &s.scratch.onWay
+	w.reset(s.graph.NumLinks())
 	for _, d := range c.job.Devices {
-		rc.router.Grid.EachOnRoute(end, d, w.add)
+		s.router.Grid.EachOnRoute(end, d, w.add)
 	}
-	mean := rc.averaged()
+	mean := s.averaged()
 	unit, seen, all := seenPart*grew/float64(len(c.job.Devices)), 0., 0.
 	for _, l := range w.links {
 		if added, measured := mean.Added(l); measured {
@@ -37,16 +37,16 @@ func (rc *regionCase) seenOnWay(c *suspect) (share float64, known bool) {
 }
 
 // fetchGrew is the growth of the traffic of a suspect that fetches since the onset, bytes/s; 0 if it does not, or within noise.
-func (rc *regionCase) fetchGrew(c *suspect) float64 {
-	if !c.fetches || rc.onset < 0 {
+func (s scores) fetchGrew(c *suspect) float64 {
+	if !c.fetches || s.onset < 0 {
 		return 0
 	}
-	all, _ := rc.lately(c.job)
-	was, _ := rc.earlier(c.job)
+	all, _ := s.lately(c.job)
+	was, _ := s.earlier(c.job)
 	if all-was <= leastGrowth*was {
 		return 0
 	}
-	return (all - was) * 1e9 / float64(rc.history.Clock.Duration)
+	return (all - was) * 1e9 / float64(s.history.Clock.Duration)
 }
 
 // onWay counts routes by link. It reuses its memory for the next job.

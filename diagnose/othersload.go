@@ -11,24 +11,24 @@ import (
 // job is there. On the others it is the less of two numbers: what their exchanges put on the link, and what the link carried before
 // the onset. The rest is the job's, which is accused of the load that was added: what it sends to a few of its nodes is more there
 // than a uniform exchange would be.
-func (rc *regionCase) othersLoad(c *suspect) float64 {
-	own, theirs := rc.expectedLoads(c)
-	routes, part, waits := rc.routesOf(c.job), 0., 0.
-	for k, l := range rc.region.Links {
-		waits += rc.waits[k]
+func (d decision) othersLoad(c *suspect) float64 {
+	own, theirs := d.expectedLoads(c)
+	routes, part, waits := d.routesOf(c.job), 0., 0.
+	for k, l := range d.region.Links {
+		waits += d.waits[k]
 		if routes.On(l) == 0 {
-			part += rc.waits[k]
+			part += d.waits[k]
 			continue
 		}
-		expected, carries := theirs[k], rc.p.Carries(l)
-		switch was := rc.p.Before(l); {
-		case carries == 0 || !rc.comparable:
+		expected, carries := theirs[k], d.p.Carries(l)
+		switch was := d.p.Before(l); {
+		case carries == 0 || !d.comparable:
 			carries = own[k] + expected
 		case was >= 0:
-			expected = min(expected, was/100*rc.graph.Capacity(l))
+			expected = min(expected, was/100*d.graph.Capacity(l))
 		}
 		if expected > 0 {
-			part += rc.waits[k] * min(1, expected/carries)
+			part += d.waits[k] * min(1, expected/carries)
 		}
 	}
 	if waits == 0 {
@@ -39,14 +39,14 @@ func (rc *regionCase) othersLoad(c *suspect) float64 {
 
 // expectedLoads is what the exchanges of a job and of all others put on each link of a region, bytes/s. They are valid until the next
 // call.
-func (rc *regionCase) expectedLoads(c *suspect) (own, theirs []float64) {
-	w, links := &rc.scratch, rc.region.Links
+func (d decision) expectedLoads(c *suspect) (own, theirs []float64) {
+	w, links := &d.scratch, d.region.Links
 	w.own, w.theirs = slices.Grow(w.own[:0], len(links))[:len(links)], slices.Grow(w.theirs[:0], len(links))[:len(links)]
 	clear(w.own)
 	clear(w.theirs)
-	usual := rc.movedByNode()
-	for i := range rc.jobs {
-		o := &rc.jobs[i]
+	usual := d.movedByNode()
+	for i := range d.jobs {
+		o := &d.jobs[i]
 		if o.cross == 0 {
 			continue
 		}
@@ -54,7 +54,7 @@ func (rc *regionCase) expectedLoads(c *suspect) (own, theirs []float64) {
 		if o.job.ID == c.job.ID {
 			load = w.own
 		}
-		rc.addExpected(load, links, o.job, usual)
+		d.addExpected(load, links, o.job, usual)
 	}
 	return w.own, w.theirs
 }

@@ -28,21 +28,21 @@ func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
 // classOf distinguishes system congestion from intra-application congestion: one job without file traffic, in whose region
 // others have little part, and none loses much. It also returns the probability that the class is right if the accused are. In
 // the middle either class is right, so the two probabilities may sum to more than 1.
-func (rc *regionCase) classOf(accused int) (class schema.CauseClass, right float64) {
-	c := &rc.jobs[0]
-	if accused > 1 || c.file || rc.endsAtNoJob() {
+func (d decision) classOf(accused int) (class schema.CauseClass, right float64) {
+	c := &d.jobs[0]
+	if accused > 1 || c.file || d.endsAtNoJob() {
 		return schema.CauseSystem, 1
 	}
 	shape := othersOnTrees
 	switch {
-	case rc.router.Grid != nil && rc.loads:
+	case d.router.Grid != nil && d.loads:
 		shape = othersOnLoadedGrids
-	case rc.router.Grid != nil:
+	case d.router.Grid != nil:
 		shape = othersOnGrids
 	}
-	part := rc.meanPart(c.job, rc.othersPart(c))
+	part := d.steady().meanPart(c.job, d.othersPart(c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
-	odds += shape.lost * max(0, min(1, (rc.mostLost(c.job)-smallLoss)/(clearLoss-smallLoss)))
+	odds += shape.lost * max(0, min(1, (d.mostLost(c.job)-smallLoss)/(clearLoss-smallLoss)))
 	if odds < 0 {
 		return schema.CauseIntraApplication, logistic(shape.either - odds)
 	}
@@ -75,17 +75,17 @@ func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 // On a grid without load readings it is the others' share of what waits: a job's weight is the share of its
 // exchange that waits times the geometric mean of its nodes and its traffic, as nodes that send little wait with little, but are no
 // less held up.
-func (rc *regionCase) othersPart(c *suspect) float64 {
-	if rc.router.Grid == nil || rc.loads {
-		return rc.othersLoad(c)
+func (d decision) othersPart(c *suspect) float64 {
+	if d.router.Grid == nil || d.loads {
+		return d.othersLoad(c)
 	}
-	others, all, usual := 0., 0., rc.movedByNode()
-	for i := range rc.jobs {
-		o := &rc.jobs[i]
+	others, all, usual := 0., 0., d.movedByNode()
+	for i := range d.jobs {
+		o := &d.jobs[i]
 		if o.waits == 0 {
 			continue
 		}
-		wait := o.waits * math.Sqrt(o.job.Size()*rc.movedOr(o.job, usual))
+		wait := o.waits * math.Sqrt(o.job.Size()*d.movedOr(o.job, usual))
 		if all += wait; o.job.ID != c.job.ID {
 			others += wait
 		}

@@ -6,12 +6,12 @@ const partShare, noPart = .05, .02
 
 // noPartPenalty is the penalty of a suspect that has next to no part in a region of directed links: whatever its traffic did in time, others'
 // traffic waits there. Of a job without traffic data only who waits shows that.
-func (rc *regionCase) noPartPenalty(c *suspect) float64 {
-	if rc.graph.Duplex() || !rc.comparable || c.burden >= partShare {
+func (s scores) noPartPenalty(c *suspect) float64 {
+	if s.graph.Duplex() || !s.comparable || c.burden >= partShare {
 		return 0
 	}
 	part := c.burden
-	own, all := rc.hostWaits(c.job)
+	own, all := s.hostWaits(c.job)
 	if all > 0 {
 		part = max(part, own/all)
 	}
@@ -22,14 +22,14 @@ func (rc *regionCase) noPartPenalty(c *suspect) float64 {
 }
 
 // hostWaits is the time for which the hosts of a job, and all hosts, wait to send into a region of directed links.
-func (rc *regionCase) hostWaits(j *job) (own, all float64) {
-	for k, l := range rc.region.Links {
-		from, _ := rc.graph.Ends(l)
-		if rc.graph.IsSwitch(from) {
+func (s scores) hostWaits(j *job) (own, all float64) {
+	for k, l := range s.region.Links {
+		from, _ := s.graph.Ends(l)
+		if s.graph.IsSwitch(from) {
 			continue
 		}
-		if all += rc.waits[k]; j.Has(from) {
-			own += rc.waits[k]
+		if all += s.waits[k]; j.Has(from) {
+			own += s.waits[k]
 		}
 	}
 	return own, all

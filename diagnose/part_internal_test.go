@@ -42,7 +42,7 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
-		if got := rc.noPartPenalty(&c.suspect); math.Abs(got-c.want) > 1e-6 {
+		if got := rc.scores().noPartPenalty(&c.suspect); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: penalty %v, want %v", name, got, c.want)
 		}
 	}
@@ -66,7 +66,7 @@ func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
 		"its files are not measured": {suspect{}, 0},
 	} {
 		c.suspect.job, c.suspect.known = &job{Job: &history.Job{}}, true
-		if got := rc.endScore(&c.suspect); got != c.want {
+		if got := rc.scores().endScore(&c.suspect); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

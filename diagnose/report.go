@@ -36,7 +36,7 @@ func (r *report) diagnosis(snap *schema.Snapshot) schema.Diagnosis {
 	if r.verdict.blamed > 0 {
 		r.repeated(&d)
 	}
-	d.Root = r.steadyRoot(r.rootPort())
+	d.Root = r.steady().steadyRoot(r.rootPort())
 	also := r.failedRoot(d.Root)
 	if also != nil {
 		d.Failures = append(d.Failures, also.report())
@@ -49,7 +49,7 @@ func (r *report) diagnosis(snap *schema.Snapshot) schema.Diagnosis {
 		d.Action = "First replace or reseat the cable at " + r.cableAt(also.Device, also.Port) + ". " + d.Action
 		because += " " + r.failed(also) + ", and the back pressure leads to it: without that link the job's traffic has less capacity."
 	}
-	because = r.hold(because, &d)
+	because = r.steady().hold(because, &d)
 	d.Text = schema.OneLine(r.text(because, &d))
 	return d
 }

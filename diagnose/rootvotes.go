@@ -30,30 +30,30 @@ const voteDecay, clearlyMore = 1 - 1./meanIntervals, 1.3
 
 // steadyRoot returns the root with the most votes of a region, counting the one found now, if it lies in the region.
 // Failures and deadlocks become roots at once.
-func (rc *regionCase) steadyRoot(now *schema.Root) *schema.Root {
-	id := rc.region.ID
-	if rc.verdict.blamed > 0 || rc.back.Kind == schema.RootDeadlock {
-		delete(rc.given.roots, id)
+func (s steady) steadyRoot(now *schema.Root) *schema.Root {
+	id := s.region.ID
+	if s.verdict.blamed > 0 || s.back.Kind == schema.RootDeadlock {
+		delete(s.given.roots, id)
 		return now
 	}
-	votes := rc.given.roots[id]
-	if votes == nil || rc.history.Clock.Now-votes.seen > meanIntervals {
+	votes := s.given.roots[id]
+	if votes == nil || s.history.Clock.Now-votes.seen > meanIntervals {
 		votes = &rootVotes{}
-		rc.given.roots[id] = votes
+		s.given.roots[id] = votes
 	}
-	votes.seen = rc.history.Clock.Now
+	votes.seen = s.history.Clock.Now
 	best := votes.add(now)
 	if best.root.Device == "" {
 		return nil
 	}
-	if now != nil && best.isFor(now) || !rc.touches(best.root.Device) {
+	if now != nil && best.isFor(now) || !s.touches(best.root.Device) {
 		return now
 	}
-	root := rc.numbered(&best.root)
+	root := s.numbered(&best.root)
 	switch {
-	case root.Kind == schema.RootIncast && rc.verdict.class == schema.CauseSlowHost:
+	case root.Kind == schema.RootIncast && s.verdict.class == schema.CauseSlowHost:
 		root.Kind = schema.RootSlowReceiver
-	case root.Kind == schema.RootSlowReceiver && rc.verdict.accused > 0:
+	case root.Kind == schema.RootSlowReceiver && s.verdict.accused > 0:
 		root.Kind = schema.RootIncast
 	}
 	return root
@@ -95,10 +95,10 @@ func (v *rootVote) isFor(root *schema.Root) bool {
 }
 
 // touches reports whether a link of a region is at a device.
-func (rc *regionCase) touches(device string) bool {
-	d, known := rc.graph.FindDevice(device)
-	return known && slices.ContainsFunc(rc.region.Links, func(l schema.LinkID) bool {
-		from, to := rc.graph.Ends(l)
+func (s steady) touches(device string) bool {
+	d, known := s.graph.FindDevice(device)
+	return known && slices.ContainsFunc(s.region.Links, func(l schema.LinkID) bool {
+		from, to := s.graph.Ends(l)
 		return from == d || to == d
 	})
 }

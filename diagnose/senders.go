@@ -41,9 +41,9 @@ const fewSenders = .25
 
 // excludes reports whether the region is a tree that the job does not send: few of its senders are nodes of the job, and it
 // does not end at one. Jobs with file traffic are not excluded, as storage nodes send it.
-func (rc *regionCase) excludes(c *suspect) bool {
-	d := &rc.drain
-	if !d.IsCertain() || c.job == rc.sender || c.file || c.job.Has(d.Device) {
+func (s scores) excludes(c *suspect) bool {
+	d := &s.drain
+	if !d.IsCertain() || c.job == s.sender || c.file || c.job.Has(d.Device) {
 		return false
 	}
 	n := 0

@@ -28,7 +28,7 @@ func TestAHostThatTakesLess(t *testing.T) {
 	} {
 		rc := &regionCase{loadChange: loadChange{load: c.load}, ends: ends{arrives: c.arrives, full: schema.NoLink, drain: root.Drain{Fit: .8}}}
 		c.change(rc)
-		if got := rc.takesLess(); got > 0 != c.slow {
+		if got := rc.scores().takesLess(); got > 0 != c.slow {
 			t.Errorf("%s: score %.2f", c.name, got)
 		}
 	}

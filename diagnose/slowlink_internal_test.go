@@ -58,13 +58,13 @@ func TestALinkThatLostRate(t *testing.T) {
 	if root := (&report{rc}).centreRoot(); root == nil || root.Device != "2,2,2" || root.Port != "Z+" || root.Kind != schema.RootLinkCapacity {
 		t.Errorf("root %+v", root)
 	}
-	if rc.slowLinkScore() <= slowLinkFell {
-		t.Errorf("score %v", rc.slowLinkScore())
+	if rc.scores().slowLinkScore() <= slowLinkFell {
+		t.Errorf("score %v", rc.scores().slowLinkScore())
 	}
 	rc.neck.Cannot = true
 	for load, want := range map[float64]float64{0: slowLinkMeasured, .5: slowLinkMeasured, 8: slowLinkMeasured - mostRose} { // a broken part does not add load
-		if rc.load = load; rc.slowLinkScore() != want {
-			t.Errorf("of a region that carries %g times what it did, a link that shows that it is slow has the score %v, want %v", load, rc.slowLinkScore(), want)
+		if rc.load = load; rc.scores().slowLinkScore() != want {
+			t.Errorf("of a region that carries %g times what it did, a link that shows that it is slow has the score %v, want %v", load, rc.scores().slowLinkScore(), want)
 		}
 	}
 }
@@ -76,11 +76,11 @@ func TestScoreOfASlowPort(t *testing.T) {
 	rc := &regionCase{interval: &s.interval, region: &schema.Region{Metric: schema.CreditStall}, back: root.BackPressure{Kind: schema.RootSlowReceiver, Slower: true}}
 	for cannot, want := range map[bool]float64{true: slowLinkMeasured, false: slowLinkFell} {
 		rc.back.Cannot = cannot
-		if rc.failures = nil; rc.slowHostScore() != want {
-			t.Errorf("score %g, want %g", rc.slowHostScore(), want)
+		if rc.failures = nil; rc.scores().slowHostScore() != want {
+			t.Errorf("score %g, want %g", rc.scores().slowHostScore(), want)
 		}
-		if rc.failures = []nearFailure{{score: 1}}; rc.slowHostScore() != want-slowHostFailure {
-			t.Errorf("score beside a failure %g, want %g", rc.slowHostScore(), want-slowHostFailure)
+		if rc.failures = []nearFailure{{score: 1}}; rc.scores().slowHostScore() != want-slowHostFailure {
+			t.Errorf("score beside a failure %g, want %g", rc.scores().slowHostScore(), want-slowHostFailure)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func TestLessThanBeforeIsSinceAnOnset(t *testing.T) {
 		want   float64
 	}{{3, false, slowLinkFell}, {-1, false, math.Inf(-1)}, {-1, true, slowLinkMeasured}} {
 		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: c.onset}, back: root.BackPressure{Kind: schema.RootLinkCapacity, Slower: true, Cannot: c.cannot}}
-		if got := rc.slowLinkScore(); got != c.want {
+		if got := rc.scores().slowLinkScore(); got != c.want {
 			t.Errorf("onset %d, it cannot carry more %v: %g, want %g", c.onset, c.cannot, got, c.want)
 		}
 	}

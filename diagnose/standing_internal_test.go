@@ -47,7 +47,7 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 			s.given.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
 		}
 		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, jobs: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, back: c.back}
-		if got := rc.explains(&rc.jobs[0]); got != c.want {
+		if got := rc.scores().explains(&rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}
@@ -82,7 +82,7 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 		}
 		s.loads, s.comparable = true, true
 		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, failures: c.failures, jobs: []suspect{{burden: .9, cross: 1, known: true}}, timeline: timeline{clock: s.history.Clock, onset: 4}, loadChange: loadChange{load: c.load, carries: 100, more: c.more}, back: c.back}
-		if got := rc.explains(&rc.jobs[0]); got != c.want {
+		if got := rc.scores().explains(&rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}
@@ -131,7 +131,7 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		if s.tenants[from] = nil; c.theirs {
 			s.tenants[from] = []*job{other}
 		}
-		if got := rc.explains(&rc.jobs[0]); got != c.want {
+		if got := rc.scores().explains(&rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}

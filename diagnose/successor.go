@@ -2,12 +2,12 @@ package diagnose
 
 // succeeds reports whether a job that began after a region runs on half or more of the nodes of one that began with the region and
 // ended before: it continues that job's traffic.
-func (rc *regionCase) succeeds(j *job) bool {
-	if !rc.foundStalled(j.Start) {
+func (s scores) succeeds(j *job) bool {
+	if !s.foundStalled(j.Start) {
 		return false
 	}
-	for _, was := range rc.history.Jobs() {
-		if was.End != 0 && was.End <= j.Start && rc.startedAt(was.Start) && 2*was.Shares(j.Job) >= j.Size() {
+	for _, was := range s.history.Jobs() {
+		if was.End != 0 && was.End <= j.Start && s.startedAt(was.Start) && 2*was.Shares(j.Job) >= j.Size() {
 			return true
 		}
 	}

@@ -16,46 +16,46 @@ const nothingMoved = .5
 
 // tooLittlePenalty is the penalty of a suspect whose traffic, or its growth, is too little for the root's load: a
 // coincidence in time does not make a cause. What arrives at a host of the job alone is the job's, wherever it comes from.
-func (rc *regionCase) tooLittlePenalty(c *suspect) float64 {
-	if !c.known || rc.carries <= 0 || rc.receives(c) {
+func (s scores) tooLittlePenalty(c *suspect) float64 {
+	if !c.known || s.carries <= 0 || s.receives(c) {
 		return 0
 	}
-	all, files := rc.lately(c.job)
-	was, filesWas := rc.earlier(c.job)
+	all, files := s.lately(c.job)
+	was, filesWas := s.earlier(c.job)
 	if c.file && c.filesKnown {
 		all, was = files, filesWas
 	}
-	interval := float64(rc.history.Clock.Duration) / 1e9
-	if end, known := rc.end(); known && rc.graph.Duplex() {
+	interval := float64(s.history.Clock.Duration) / 1e9
+	if end, known := s.end(); known && s.graph.Duplex() {
 		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
 		switch {
-		case rc.full != schema.NoLink && (c.file || rc.routesOf(c.job).On(rc.full) > 0): // the region does not end at the switch
-			more, _ := rc.averaged().Added(rc.full)
-			return addsTooLittle(rc.withOthers(c, grew)/interval, more)
-		case rc.endsAtOwn(c): // what it sends there may hold up its other traffic, so its total need not grow
+		case s.full != schema.NoLink && (c.file || s.routesOf(c.job).On(s.full) > 0): // the region does not end at the switch
+			more, _ := s.averaged().Added(s.full)
+			return addsTooLittle(s.withOthers(c, grew)/interval, more)
+		case s.endsAtOwn(c): // what it sends there may hold up its other traffic, so its total need not grow
 			grew = all
-		case (!c.file || !c.writes() && rc.drain.IsCertain()) && rc.endsBeside(c.job):
-			grew = min(grew, rc.brings(end, c.job, grew))
+		case (!c.file || !c.writes() && s.drain.IsCertain()) && s.endsBeside(c.job):
+			grew = min(grew, s.brings(end, c.job, grew))
 		}
-		if more := rc.averaged().ArrivesMore(end); more > 0 {
-			return addsTooLittle(rc.withOthers(c, grew)/interval, more)
+		if more := s.averaged().ArrivesMore(end); more > 0 {
+			return addsTooLittle(s.withOthers(c, grew)/interval, more)
 		}
 	}
-	least, enough, carries := culpritShare, enoughShare, rc.carries
-	if most := rc.boundOn(c.job, rc.fullest, c.file || !c.filesKnown); most.known {
+	least, enough, carries := culpritShare, enoughShare, s.carries
+	if most := s.boundOn(c.job, s.fullest, c.file || !c.filesKnown); most.known {
 		enough = enoughBound
 		all, was = min(all, most.now*interval), min(was, most.before*interval)
 	}
-	if c.file && rc.endsAtNoJob() {
-		least, enough, carries = addedShare, addedEnough, max(1, carries-rc.displaced(c.job)/interval)
+	if c.file && s.endsAtNoJob() {
+		least, enough, carries = addedShare, addedEnough, max(1, carries-s.displaced(c.job)/interval)
 	}
 	short := func(bytes, of float64) float64 {
 		share := bytes / interval / of
 		return min(1, max(0, (enough-share)/(enough-least))) + nothingMoved*max(0, 1-2*share/least)
 	}
 	against := jobTooLittle * short(all, carries)
-	if rc.more > grownShare*rc.carries && rc.explains(c) == 0 {
-		against = max(against, jobGrewTooLittle*short(all-was, rc.more))
+	if s.more > grownShare*s.carries && s.explains(c) == 0 {
+		against = max(against, jobGrewTooLittle*short(all-was, s.more))
 	}
 	return against
 }
@@ -82,16 +82,16 @@ const togetherShare, togetherRise = culpritShare, .5
 
 // withOthers is what a suspect adds where a region of a grid ends, bytes. Jobs with files at one storage node add together what none
 // of them does alone.
-func (rc *regionCase) withOthers(c *suspect, grew float64) float64 {
+func (s scores) withOthers(c *suspect, grew float64) float64 {
 	joins := func(o *suspect) bool { return o.file && o.filesKnown && o.rise >= togetherRise }
 	if !joins(c) {
 		return grew
 	}
 	all := grew
-	for i := range rc.jobs {
-		if o := &rc.jobs[i]; o.job != c.job && joins(o) {
-			_, files := rc.lately(o.job)
-			_, was := rc.earlier(o.job)
+	for i := range s.jobs {
+		if o := &s.jobs[i]; o.job != c.job && joins(o) {
+			_, files := s.lately(o.job)
+			_, was := s.earlier(o.job)
 			all += max(0, files-was*o.job.was.ran)
 		}
 	}
@@ -117,10 +117,10 @@ func (rc *regionCase) receives(c *suspect) bool {
 
 // displaced is the traffic with files, bytes, of the jobs that lost traffic at the onset of a region: a culprit leaves them the rest
 // of a full port that they share.
-func (rc *regionCase) displaced(culprit *job) (bytes float64) {
-	for i := range rc.jobs {
-		if j := rc.jobs[i].job; j != culprit && rc.lostBy(j) >= smallLoss {
-			_, files := rc.lately(j)
+func (s scores) displaced(culprit *job) (bytes float64) {
+	for i := range s.jobs {
+		if j := s.jobs[i].job; j != culprit && s.lostBy(j) >= smallLoss {
+			_, files := s.lately(j)
 			bytes += files
 		}
 	}

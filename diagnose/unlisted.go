@@ -17,55 +17,55 @@ const unlistedWeight = 3.
 // unlistedPart is the part that hosts of no listed job have in a region of directed links, as a multiple of that of the accused: the blame
 // of a job that no table lists. All that speaks in time for the accused speaks for these hosts, too. The part is what they may have
 // added to the region's root since its onset or, if no load is measured, how long they wait to send.
-func (rc *regionCase) unlistedPart(accused int) float64 {
+func (s scores) unlistedPart(accused int) float64 {
 	switch {
-	case rc.graph.Duplex() || accused == 0:
+	case s.graph.Duplex() || accused == 0:
 		return 0
-	case !rc.loads:
-		return rc.unlistedWaits(accused)
-	case rc.fullest == schema.NoLink || rc.onset < 0:
+	case !s.loads:
+		return s.unlistedWaits(accused)
+	case s.fullest == schema.NoLink || s.onset < 0:
 		return 0
 	}
-	theirs, own := rc.boundOf(rc.vacant(), rc.fullest, false).more, 0.
+	theirs, own := s.boundOf(s.vacant(), s.fullest, false).more, 0.
 	for i := range accused {
-		own += rc.mayHaveAdded(&rc.jobs[i])
+		own += s.mayHaveAdded(&s.jobs[i])
 	}
-	theirs, own = min(theirs, rc.more), min(own, rc.more)
-	if rc.jobs[0].file { // one end of file traffic is at hosts of no job
-		theirs = min(theirs, rc.more-own)
+	theirs, own = min(theirs, s.more), min(own, s.more)
+	if s.jobs[0].file { // one end of file traffic is at hosts of no job
+		theirs = min(theirs, s.more-own)
 	} else {
 		theirs *= unlistedWeight
 	}
-	return min(mostUnlisted, theirs/max(own, rc.graph.Capacity(rc.fullest)/mostUnlisted))
+	return min(mostUnlisted, theirs/max(own, s.graph.Capacity(s.fullest)/mostUnlisted))
 }
 
 // mayHaveAdded bounds what a suspect added to the region's root since its onset, bytes/s, by the links of its hosts and by its file
 // traffic.
-func (rc *regionCase) mayHaveAdded(c *suspect) float64 {
-	more := rc.boundOn(c.job, rc.fullest, c.file || !c.filesKnown).more
+func (s scores) mayHaveAdded(c *suspect) float64 {
+	more := s.boundOn(c.job, s.fullest, c.file || !c.filesKnown).more
 	if !c.file || !c.filesKnown {
 		return more
 	}
-	_, files := rc.lately(c.job)
-	_, was := rc.earlier(c.job)
-	return min(more, max(0, files-was)*1e9/float64(rc.history.Clock.Duration))
+	_, files := s.lately(c.job)
+	_, was := s.earlier(c.job)
+	return min(more, max(0, files-was)*1e9/float64(s.history.Clock.Duration))
 }
 
 // unlistedWaits is the time for which hosts of no listed job wait to send into a region, relative to that of the accused. Storage nodes
 // from which the accused may read are such hosts.
-func (rc *regionCase) unlistedWaits(accused int) float64 {
+func (s scores) unlistedWaits(accused int) float64 {
 	theirs, own := 0., 0.
-	for k, l := range rc.region.Links {
-		from, _ := rc.graph.Ends(l)
+	for k, l := range s.region.Links {
+		from, _ := s.graph.Ends(l)
 		switch {
-		case rc.graph.IsSwitch(from):
-		case len(rc.tenants[from]) == 0:
-			theirs += rc.waits[k]
-		case slices.ContainsFunc(rc.jobs[:accused], func(c suspect) bool { return c.job.Has(from) }):
-			own += rc.waits[k]
+		case s.graph.IsSwitch(from):
+		case len(s.tenants[from]) == 0:
+			theirs += s.waits[k]
+		case slices.ContainsFunc(s.jobs[:accused], func(c suspect) bool { return c.job.Has(from) }):
+			own += s.waits[k]
 		}
 	}
-	if theirs == 0 || rc.jobs[0].file {
+	if theirs == 0 || s.jobs[0].file {
 		return 0
 	}
 	return min(mostUnlisted, unlistedWeight*theirs/max(own, theirs/mostUnlisted))

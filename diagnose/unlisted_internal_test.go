@@ -46,7 +46,7 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
-		if got := rc.unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
+		if got := rc.scores().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
 		}
 	}
@@ -82,7 +82,7 @@ func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
 		s.settle(j)
 		j.now = moves{known: true, files: c.writes * g.Capacity(port) * 60}
 		rc := &regionCase{interval: &s.interval, region: &schema.Region{}, jobs: []suspect{{job: j, known: true, file: c.writes > 0, filesKnown: c.writes > 0}}, loadChange: loadChange{fullest: port, more: .8 * g.Capacity(port)}}
-		if got := rc.unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
+		if got := rc.scores().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
 		}
 	}

@@ -16,28 +16,33 @@ type verdict struct {
 	blamed     int // the first so many of rc.failures
 }
 
+// decision weighs the scores of the causes of a region.
+type decision struct{ *regionCase }
+
+func (rc *regionCase) decision() decision { return decision{rc} }
+
 // decide weighs the causes against each other, and against none of them being right.
-func (rc *regionCase) decide() verdict {
-	for i := range rc.jobs {
-		rc.rate(&rc.jobs[i])
+func (d decision) decide() verdict {
+	for i := range d.jobs {
+		d.scores().rate(&d.jobs[i])
 	}
-	slow, lost := rc.smooth(rc.slowHostScore(), rc.slowLinkScore())
-	slices.SortFunc(rc.jobs, func(a, b suspect) int {
+	slow, lost := d.steady().smooth(d.scores().slowHostScore(), d.scores().slowLinkScore())
+	slices.SortFunc(d.jobs, func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
 	})
 	sum := 1. // unknown
-	for i := range rc.jobs {
-		rc.jobs[i].blame = math.Exp(rc.jobs[i].score)
-		sum += rc.jobs[i].blame
+	for i := range d.jobs {
+		d.jobs[i].blame = math.Exp(d.jobs[i].score)
+		sum += d.jobs[i].blame
 	}
-	jobs, accused := 0., rc.accused()
+	jobs, accused := 0., d.accused()
 	for i := range accused {
-		jobs += rc.jobs[i].blame
+		jobs += d.jobs[i].blame
 	}
-	rc.unlisted = jobs * rc.unlistedPart(accused)
+	d.unlisted = jobs * d.scores().unlistedPart(accused)
 	failures, over := 0., 0. // one event often has several lines
-	for i := range rc.failures {
-		if f := &rc.failures[i]; f.over { // what still stalls does not wait for it, unless it left something that is not measured
+	for i := range d.failures {
+		if f := &d.failures[i]; f.over { // what still stalls does not wait for it, unless it left something that is not measured
 			over = max(over, math.Exp(f.score))
 		} else {
 			failures = max(failures, math.Exp(f.score))
@@ -46,29 +51,29 @@ func (rc *regionCase) decide() verdict {
 	sum += over
 	host, link := math.Exp(slow), math.Exp(lost)
 	broken := failures + link // of one class, and often of one thing
-	sum += broken + host + rc.unlisted
-	for i := range rc.jobs {
-		rc.jobs[i].blame /= sum
+	sum += broken + host + d.unlisted
+	for i := range d.jobs {
+		d.jobs[i].blame /= sum
 	}
-	v := verdict{class: schema.CauseUnknown, confidence: (1 + over + rc.unlisted) / sum}
+	v := verdict{class: schema.CauseUnknown, confidence: (1 + over + d.unlisted) / sum}
 	calibrated, right := causeCalibration, 1.
 	switch most := max(jobs, broken, host); {
-	case rc.unlisted > max(most, 1): // known to exist, only its name is not
-	case most < rc.cfg.MinConfidence*sum || most <= 1 || rc.unlisted > most:
-		if calibrated = unknownCalibration; rc.graph.Duplex() && rc.router.Grid != nil {
+	case d.unlisted > max(most, 1): // known to exist, only its name is not
+	case most < d.cfg.MinConfidence*sum || most <= 1 || d.unlisted > most:
+		if calibrated = unknownCalibration; d.graph.Duplex() && d.router.Grid != nil {
 			calibrated = unknownOnGrids
 		}
 	case most == jobs:
 		v.accused = accused
-		rc.jobs[0].exchanges = rc.graph.Duplex() && rc.loadsExchange(rc.jobs[0].job)
+		d.jobs[0].exchanges = d.graph.Duplex() && d.loadsExchange(d.jobs[0].job)
 		v.confidence = jobs / sum
-		v.class, right = rc.classOf(accused)
+		v.class, right = d.classOf(accused)
 	case most == broken && link >= failures:
-		rc.recallSlowLink()
-		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, rc.logged(rc.slowLink())
+		d.steady().recallSlowLink()
+		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, d.logged(d.slowLink())
 	case most == broken:
-		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, rc.blamed()
-		slices.SortStableFunc(rc.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.share, a.share) })
+		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, d.blamed()
+		slices.SortStableFunc(d.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.share, a.share) })
 	default:
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
@@ -99,9 +104,9 @@ func (c calibration) of(p float64) float64 {
 }
 
 // blamed is how many of the failures near a region are listed: one event often has several lines.
-func (rc *regionCase) blamed() int {
+func (d decision) blamed() int {
 	n := 1
-	for n < min(len(rc.failures), rc.cfg.MaxListed) && rc.failures[n].score >= rc.failures[0].score-sameEvent && (rc.failures[n].silent == nil) == (rc.failures[0].silent == nil) {
+	for n < min(len(d.failures), d.cfg.MaxListed) && d.failures[n].score >= d.failures[0].score-sameEvent && (d.failures[n].silent == nil) == (d.failures[0].silent == nil) {
 		n++
 	}
 	return n
@@ -114,12 +119,12 @@ const sameEvent = .75
 const contends = 1.5
 
 // accused is how many of the suspects share the blame.
-func (rc *regionCase) accused() int {
-	if len(rc.jobs) == 0 {
+func (d decision) accused() int {
+	if len(d.jobs) == 0 {
 		return 0
 	}
 	n := 1
-	for n < min(len(rc.jobs), 4) && rc.jobs[n].score > 0 && rc.jobs[n].score >= rc.jobs[0].score-contends {
+	for n < min(len(d.jobs), 4) && d.jobs[n].score > 0 && d.jobs[n].score >= d.jobs[0].score-contends {
 		n++
 	}
 	return n

@@ -36,7 +36,7 @@ func TestALinkThatFailedAndLostRate(t *testing.T) {
 		if c.least == 0 {
 			want = schema.CauseUnknown
 		}
-		if got := rc.decide(); got.class != want || got.confidence < c.least {
+		if got := rc.decision().decide(); got.class != want || got.confidence < c.least {
 			t.Errorf("%s: %s with %.2f, want %s with %.2f at least", name, got.class, got.confidence, want, c.least)
 		}
 	}
