@@ -29,14 +29,14 @@ type History struct {
 	// The first slot with a row in the traffic table; math.MaxInt64: none.
 	tableSince int64
 
-	interval uint32 // number of the current one; values that hold for one interval are cached with it
-	running  []*Job // scratch of Running
-	gaps     gaps
-	averages averages
-	past     past
-	Silent   []SilentCable   // cables that are dead by their counters in this interval
-	quietLinks   []schema.LinkID // scratch of findSilent
-	back     []schema.LinkID // by link: that of its cable in the other direction
+	interval   uint32 // number of the current one; values that hold for one interval are cached with it
+	running    []*Job // scratch of Running
+	gaps       gaps
+	averages   averages
+	past       past
+	Silent     []SilentCable   // cables that are dead by their counters in this interval
+	quietLinks []schema.LinkID // scratch of findSilent
+	back       []schema.LinkID // by link: that of its cable in the other direction
 }
 
 // NewHistory returns an empty history of a fabric.

@@ -3,7 +3,6 @@ package history
 import (
 	"slices"
 
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -24,6 +23,9 @@ const (
 	// silentLevel is the highest load of a link that carries nothing, in levels (.6%): management packets, and packets in
 	// flight when it died.
 	silentLevel = 1
+	// leastUse is the least load of a cable before it died, percent of capacity, that counts, as for links that lost rate (package
+	// root).
+	leastUse = 5
 	// usedBack is the least load of a cable's less loaded direction before it died, percent of capacity: one-way traffic that
 	// pauses or is held back elsewhere is more common than a dead cable.
 	usedBack = 1
@@ -57,7 +59,7 @@ func (h *History) FindSilent() {
 			back := h.backOf(l)
 			if !carries(row, l) && !carries(row, back) {
 				left = append(left, l)
-			} else if a, b := h.carried(use, l, slot), h.carried(use, back, slot); max(a, b) >= root.LeastUse && (back == schema.NoLink || min(a, b) >= usedBack || !h.readNow(use, l, back)) {
+			} else if a, b := h.carried(use, l, slot), h.carried(use, back, slot); max(a, b) >= leastUse && (back == schema.NoLink || min(a, b) >= usedBack || !h.readNow(use, l, back)) {
 				h.addSilent(l, slot+1, !h.readNow(use, l, back))
 			}
 		}
