@@ -29,7 +29,7 @@ var Everywhere = []string{"schema", "internal/faults"}
 var Architecture = []Row{
 	// Vocabulary, and the topology of a fabric.
 	{Package: "schema", Kind: Pure},
-	{Package: "topology", May: []string{"internal/csvfault", "internal/plural", "internal/yamldoc"}, Kind: Pure},
+	{Package: "topology", May: []string{"internal/csvfault", "internal/dbcsv", "internal/plural", "internal/yamldoc"}, Kind: Pure},
 	{Package: "topology/topologytest", May: []string{"topology"}, Kind: Testing},
 
 	// Sources: from a device, a file or a scheduler to readings and events.
@@ -49,7 +49,7 @@ var Architecture = []Row{
 	{Package: "ingest/envelope", May: []string{"internal/scratch"}, Kind: Pure},
 	{Package: "ingest/clockcheck", Kind: Pure},
 	{Package: "ingest/window", May: []string{"internal/scratch", "topology"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
-	{Package: "ingest/recorded", Kind: Pure},
+	{Package: "ingest/recorded", May: []string{"internal/dbcsv"}, Kind: Pure},
 	{Package: "ingest/spool", May: []string{"internal/atomicfile", "internal/dirlock"}},
 	{Package: "ingest/kafka", May: []string{"ingest/envelope", "ingest/spool", "internal/boot", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"ingest/kafka/embedded"}},
 	{Package: "ingest/kafka/embedded", May: []string{"ingest/kafka", "internal/dirlock"}, Tests: []string{"internal/secret"}},
@@ -191,6 +191,7 @@ var Architecture = []Row{
 	{Package: "internal/fence"},
 	{Package: "internal/hardware"},
 	{Package: "internal/incluster"},
+	{Package: "internal/dbcsv", Kind: Pure},
 	{Package: "internal/csvfault", May: []string{"internal/plural"}, Kind: Pure},
 	{Package: "internal/faults", Kind: Pure},
 	{Package: "internal/logs"},
