@@ -251,7 +251,7 @@ var remedies = map[string]string{
 	window.NoTick.String():      " (PortXmitWait without the length of its tick: give --tick-bytes or --tick-picoseconds)",
 	window.Gap.String():         " (readings further apart than the interval: give a longer --interval)",
 	window.UnknownPort.String(): " (ports that the topology does not have: import it again)",
-	window.Saturated.String():   " (32-bit counters at their maximum: read more often, or 64-bit counters)",
+	window.Saturated.String():   " (32-bit counters at their maximum, where they stay: clear them, with perfquery -R, or read 64-bit counters)",
 	window.Late.String():        " (lines that are not in order of time)",
 	window.OutOfOrder.String():  " (lines that are not in order of time)",
 }
