@@ -128,15 +128,16 @@ func (m *Monitor) SetGraph(g *topology.Graph) {
 func (m *Monitor) accept(reported []schema.Event) {
 	for i := range reported {
 		e := &reported[i]
-		failed := e.Kind == schema.LinkFailed || e.Kind == schema.SwitchFailed || e.Kind == schema.NodeFailed
+		silent := e.Kind == schema.SwitchSilent || e.Kind == schema.NodeSilent
+		failed := silent || e.Kind == schema.LinkFailed || e.Kind == schema.SwitchFailed || e.Kind == schema.NodeFailed
 		switch e.Kind {
 		case schema.LinkFailed, schema.LinkRestored:
 			if end, ok := m.layout.endOf[schema.PortName{Device: e.Device, Port: e.Port}]; ok {
-				m.links[end/2].accept(failed)
+				m.links[end/2].accept(failed, false)
 			}
-		case schema.SwitchFailed, schema.SwitchRestored, schema.NodeFailed, schema.NodeRestored:
+		case schema.SwitchFailed, schema.SwitchSilent, schema.SwitchRestored, schema.NodeFailed, schema.NodeSilent, schema.NodeRestored:
 			if d, ok := m.graph.FindDevice(e.Device); ok {
-				m.devices[d].accept(failed)
+				m.devices[d].accept(failed, silent)
 			}
 		}
 	}
