@@ -25,6 +25,8 @@ type Memory struct {
 	values  []float32
 	rest    []schema.LinkID
 	carried []carriedStall
+	owner   []int32     // by link: the region, from 1, of the current metric that has it
+	votes   []int32     // by region
 	stalls  []lastStall // holds those of past
 	boxes   boxer
 }
@@ -47,7 +49,7 @@ const (
 
 // NewMemory returns the memory for one version of a fabric.
 func NewMemory(g *topology.Graph, cfg Config) *Memory {
-	return &Memory{graph: g, keeps: cfg.Method != Paper, minMean: cfg.MinMeanPercent, taken: make([]bool, g.NumLinks()), values: make([]float32, g.NumLinks()), boxes: newBoxer(g)}
+	return &Memory{graph: g, keeps: cfg.Method != Paper, minMean: cfg.MinMeanPercent, taken: make([]bool, g.NumLinks()), values: make([]float32, g.NumLinks()), owner: make([]int32, g.NumLinks()), boxes: newBoxer(g)}
 }
 
 // Step takes the regions found in a snapshot, and adds those of the last interval that were not found again but persist. The

@@ -71,7 +71,7 @@ func (m *Memory) codeRoot(c *codec.Coder, root **schema.Root) {
 func (m *Memory) SetGraph(g *topology.Graph, moved []schema.LinkID) {
 	past := m.past
 	m.graph, m.past, m.boxes = g, nil, newBoxer(g)
-	m.taken, m.values = make([]bool, g.NumLinks()), make([]float32, g.NumLinks())
+	m.taken, m.values, m.owner = make([]bool, g.NumLinks()), make([]float32, g.NumLinks()), make([]int32, g.NumLinks())
 	for _, p := range past {
 		if p.links = topology.Renumber(p.links, moved); len(p.links) > 0 {
 			p.root = m.port(p.root)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -31,24 +32,16 @@ func stallOf(series *schema.Series, l schema.LinkID) (percent float64, measured 
 // carry finds the links of the last interval's regions that are not measured now, with the regions that continue those.
 func (m *Memory) carry(snap *schema.Snapshot, regions []schema.Region) {
 	m.carried = m.carried[:0]
-	for i := range m.past {
-		p := &m.past[i]
-		series := snap.Find(p.metric)
-		if series == nil {
-			continue
-		}
-		heir := -1
-		for _, s := range p.last {
-			if _, measured := stallOf(series, s.link); measured {
-				continue
+	for i := 0; i < len(m.past); {
+		metric := m.past[i].metric
+		series := snap.Find(metric)
+		m.own(regions, metric, true)
+		for ; i < len(m.past) && m.past[i].metric == metric; i++ {
+			if series != nil {
+				m.carryOf(&m.past[i], series, len(regions))
 			}
-			if heir < 0 {
-				if heir = heirOf(p, regions); heir < 0 {
-					break
-				}
-			}
-			m.carried = append(m.carried, carriedStall{heir, s})
 		}
+		m.own(regions, metric, false)
 	}
 	slices.SortFunc(m.carried, func(a, b carriedStall) int {
 		return cmp.Or(cmp.Compare(a.region, b.region), cmp.Compare(a.link, b.link), cmp.Compare(a.percent, b.percent))
@@ -56,21 +49,46 @@ func (m *Memory) carry(snap *schema.Snapshot, regions []schema.Region) {
 	m.carried = slices.CompactFunc(m.carried, func(a, b carriedStall) bool { return a.region == b.region && a.link == b.link })
 }
 
-// heirOf is the index of the region that has most links of one of the last interval; -1: none has any.
-func heirOf(p *remembered, regions []schema.Region) int {
-	heir, most := -1, 0
+// own notes, or forgets, which region of a metric has a link.
+func (m *Memory) own(regions []schema.Region, metric schema.Metric, has bool) {
 	for r := range regions {
-		if regions[r].Metric != p.metric {
+		if regions[r].Metric != metric {
 			continue
 		}
-		n := 0
 		for _, l := range regions[r].Links {
-			if _, has := slices.BinarySearch(p.links, l); has {
-				n++
+			if m.owner[l] = 0; has {
+				m.owner[l] = int32(r + 1)
 			}
 		}
-		if n > most {
-			heir, most = r, n
+	}
+}
+
+// carryOf adds the links of one region of the last interval.
+func (m *Memory) carryOf(p *remembered, series *schema.Series, regions int) {
+	heir := -1
+	for _, s := range p.last {
+		if _, measured := stallOf(series, s.link); measured {
+			continue
+		}
+		if heir < 0 {
+			if heir = m.heirOf(p, regions); heir < 0 {
+				return
+			}
+		}
+		m.carried = append(m.carried, carriedStall{heir, s})
+	}
+}
+
+// heirOf is the index of the region that has most links of one of the last interval; -1: none has any.
+func (m *Memory) heirOf(p *remembered, regions int) int {
+	m.votes = scratch.Slice(m.votes, regions)
+	clear(m.votes)
+	heir, most := -1, int32(0)
+	for _, l := range p.links {
+		if r := int(m.owner[l]) - 1; r >= 0 {
+			if m.votes[r]++; m.votes[r] > most {
+				heir, most = r, m.votes[r]
+			}
 		}
 	}
 	return heir

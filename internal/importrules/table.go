@@ -85,7 +85,7 @@ var Architecture = []Row{
 	{Package: "hostping/prober", May: []string{"hostping", "internal/coprocess", "internal/perftest"}},
 
 	// Analysis.
-	{Package: "segment", May: []string{"internal/codec", "segment/linkset", "segment/merging", "segment/monet", "segment/trees", "topology"}, Tests: []string{"internal/test/cputime", "internal/test/stalls", "segment/bench", "segment/segmenttest"}, Kind: Pure},
+	{Package: "segment", May: []string{"internal/codec", "internal/scratch", "segment/linkset", "segment/merging", "segment/monet", "segment/trees", "topology"}, Tests: []string{"internal/test/cputime", "internal/test/stalls", "segment/bench", "segment/segmenttest"}, Kind: Pure},
 	{Package: "segment/linkset", May: []string{"internal/scratch", "topology"}, Kind: Pure},
 	{Package: "segment/merging", May: []string{"internal/scratch", "segment/linkset", "topology"}, Tests: []string{"internal/test/stalls", "segment", "segment/bench", "segment/segmenttest"}, Kind: Pure},
 	{Package: "segment/monet", May: []string{"internal/scratch", "segment/linkset", "topology"}, Tests: []string{"internal/test/stalls", "segment", "segment/segmenttest"}, Kind: Pure},
