@@ -90,13 +90,9 @@ func story(t *testing.T) (*scenario.Runner, *analysis.Core) {
 	return runner, core
 }
 
-// failuresOf appends the failures and recoveries among the events as text. On a torus no port reports a state, so that a
-// switch that failed is known to be silent only.
+// failuresOf appends the failures and recoveries among the events as text.
 func failuresOf(to []string, events []schema.Event) []string {
 	for _, e := range events {
-		if e.Kind == schema.SwitchSilent {
-			e.Kind = schema.SwitchFailed
-		}
 		if e.Kind == schema.SwitchFailed || e.Kind == schema.SwitchRestored || e.Kind == schema.LinkFailed || e.Kind == schema.LinkRestored {
 			to = append(to, fmt.Sprintf("%s %s%s", e.Kind, e.Device, e.Port))
 		}

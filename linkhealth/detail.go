@@ -15,11 +15,7 @@ import (
 func (m *Monitor) emitDevice(nanos int64, d topology.DeviceID, failed bool) {
 	kind, text := schema.NodeRestored, "node is back: "
 	isSwitch := m.graph.IsSwitch(d)
-	switch silent := m.devices[d].silent; {
-	case silent && isSwitch:
-		kind, text = schema.SwitchSilent, m.unanswered(d)
-	case silent:
-		kind, text = schema.NodeSilent, m.unanswered(d)
+	switch {
 	case failed && isSwitch:
 		kind, text = schema.SwitchFailed, m.unanswered(d)
 	case failed:

@@ -1,8 +1,6 @@
 package linkhealth
 
 import (
-	"slices"
-
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -156,24 +154,16 @@ func (m *Monitor) judgeDevices(nanos int64) {
 			}
 			m.losses[k].observe(w, v)
 			w.observe(v)
-			w.linkDown = w.linkDown || v >= isSilent && m.seenDown(d)
 		}
 	}
 	for _, k := range [...]kind{switches, nodes} {
 		m.patience[k] = m.losses[k].patience(m.cfg.DebounceIntervals, len(m.layout.of[k]), m.interval)
 		for _, d := range m.layout.of[k] {
-			if w := &m.devices[d]; w.decideDevice(m.cfg.DebounceIntervals, m.patience[k]) {
+			if w := &m.devices[d]; w.decide(m.cfg.DebounceIntervals, m.patience[k]) {
 				m.emitDevice(nanos, d, w.failed)
 			}
 		}
 	}
-}
-
-// seenDown reports whether a neighbour sees its port to a device down, or its link there lost its training.
-func (m *Monitor) seenDown(d topology.DeviceID) bool {
-	return slices.ContainsFunc(m.layout.at[d], func(end int32) bool {
-		return m.sights[far(end)].what == down || m.ends[end].retrains
-	})
 }
 
 // deviceVerdict is an interval's verdict on a device with these ends. While the agent that reads its other ports is

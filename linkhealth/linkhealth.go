@@ -128,16 +128,15 @@ func (m *Monitor) SetGraph(g *topology.Graph) {
 func (m *Monitor) accept(reported []schema.Event) {
 	for i := range reported {
 		e := &reported[i]
-		silent := e.Kind == schema.SwitchSilent || e.Kind == schema.NodeSilent
-		failed := silent || e.Kind == schema.LinkFailed || e.Kind == schema.SwitchFailed || e.Kind == schema.NodeFailed
+		failed := e.Kind == schema.LinkFailed || e.Kind == schema.SwitchFailed || e.Kind == schema.NodeFailed
 		switch e.Kind {
 		case schema.LinkFailed, schema.LinkRestored:
 			if end, ok := m.layout.endOf[schema.PortName{Device: e.Device, Port: e.Port}]; ok {
-				m.links[end/2].accept(failed, false)
+				m.links[end/2].accept(failed)
 			}
-		case schema.SwitchFailed, schema.SwitchSilent, schema.SwitchRestored, schema.NodeFailed, schema.NodeSilent, schema.NodeRestored:
+		case schema.SwitchFailed, schema.SwitchRestored, schema.NodeFailed, schema.NodeRestored:
 			if d, ok := m.graph.FindDevice(e.Device); ok {
-				m.devices[d].accept(failed, silent)
+				m.devices[d].accept(failed)
 			}
 		}
 	}

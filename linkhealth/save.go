@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-var format = codec.Format{Mark: "GLNK", Version: 4, Oldest: 1}
+var format = codec.Format{Mark: "GLNK", Version: 3, Oldest: 1}
 
 // Save appends the state to buf. Counters are saved as rates only: the first readings
 // after Load are a new baseline.
@@ -103,10 +103,6 @@ func codeWatch(c *codec.Coder, w *watch) {
 	c.Bool(&w.confirmed)
 	if c.Version() > 1 {
 		c.Bool(&w.evident)
-	}
-	if c.Version() > 3 {
-		c.Bool(&w.silent)
-		c.Bool(&w.linkDown)
 	}
 	codec.Small(c, &w.bad, maxDebounce+1)
 	codec.Small(c, &w.good, maxDebounce+1)

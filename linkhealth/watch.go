@@ -3,10 +3,8 @@ package linkhealth
 // watch debounces the state of one link or device.
 type watch struct {
 	failed    bool // as last reported
-	silent    bool // a device that was reported as silent only, which is not a failure
 	confirmed bool // there is evidence that can end the failure: it was seen, or the link is explicitly up
 	evident   bool // the failure is not just silence: a port's state or counter shows it
-	linkDown  bool // of a device: a neighbour reports its port to it as down
 	bad, good int  // consecutive intervals with that evidence; intervals without any are skipped
 }
 
@@ -31,7 +29,7 @@ func (w *watch) observe(v verdict) {
 }
 
 // calm drops the evidence for a failure.
-func (w *watch) calm() { w.bad, w.evident, w.linkDown = 0, false, false }
+func (w *watch) calm() { w.bad, w.evident = 0, false }
 
 // decide reports whether the state changed: evidence must last for intervals, silence alone for patience.
 func (w *watch) decide(intervals, patience int) (changed bool) {
@@ -46,21 +44,9 @@ func (w *watch) decide(intervals, patience int) (changed bool) {
 	return true
 }
 
-// decideDevice is decide for a device, which is reported as silent while no link shows that it failed, and as failed once
-// one does.
-func (w *watch) decideDevice(intervals, patience int) (changed bool) {
-	if w.decide(intervals, patience) {
-		w.silent = w.failed && !w.linkDown
-		return true
-	}
-	changed = w.silent && w.linkDown
-	w.silent = w.silent && !changed
-	return changed
-}
-
 // accept sets a state reported by others. A failure that the counters never show is not
 // over just because they do not show it.
-func (w *watch) accept(failed, silent bool) { *w = watch{failed: failed, silent: silent} }
+func (w *watch) accept(failed bool) { *w = watch{failed: failed} }
 
 // suspect reports whether the link or device has failed, or may be about to.
 func (w *watch) suspect() bool { return w.failed || w.bad > 0 }

@@ -19,9 +19,6 @@ const (
 	SwitchRestored EventKind = "switch_restored"
 	NodeFailed     EventKind = "node_failed"
 	NodeRestored   EventKind = "node_restored"
-	// It does not report, and no link of it shows why: it may be healthy.
-	SwitchSilent EventKind = "switch_silent"
-	NodeSilent   EventKind = "node_silent"
 	// Only in diagnoses: counters show it, but no log does.
 	LinkDownSuspected   EventKind = "link_down_suspected"   // a cable no longer carries anything
 	SwitchDownSuspected EventKind = "switch_down_suspected" // nor does any cable of a switch
