@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/root"
@@ -25,35 +26,37 @@ func TestFilesCongestByWhatTheyAdd(t *testing.T) {
 		"an exchange":         {suspect{known: true}, .8, .6, 0},
 	} {
 		rc := regionCase{load: c.load, arrives: c.arrives}
-		if got := rc.addsNone(&c.suspect); got < c.against-1e-9 || got > c.against+1e-9 {
+		if got := rc.addsNone(&c.suspect); math.Abs(got-c.against) > 1e-9 {
 			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.against)
 		}
 	}
 }
 
-// TestWhatIsReadEndsAtTheReader: where back pressure surely ends at the nodes of a switch, only those who have a node there or write
-// files send it.
+// TestWhatIsReadEndsAtTheReader: where back pressure surely ends at the nodes of a switch, only those who have a node there, or write
+// files, send it.
 func TestWhatIsReadEndsAtTheReader(t *testing.T) {
-	here, away := &job{devices: []topology.DeviceID{4, 7}}, &job{devices: []topology.DeviceID{3, 5}}
-	for name, c := range map[string]struct {
-		suspect suspect
-		atNodes float64
-		full    schema.LinkID
-		against float64
-	}{
-		"an exchange elsewhere":        {suspect{job: away, known: true}, .95, schema.NoLink, jobTooLittle},
-		"reads of a job elsewhere":     {suspect{job: away, known: true, file: true, feature: read}, .95, schema.NoLink, jobTooLittle},
-		"a job there":                  {suspect{job: here, known: true}, .95, schema.NoLink, 0},
-		"writes of a job elsewhere":    {suspect{job: away, known: true, file: true, feature: write}, .95, schema.NoLink, 0},
-		"a job without a table":        {suspect{job: away}, .95, schema.NoLink, 0},
-		"the region waits for a link":  {suspect{job: away, known: true}, .95, 12, 0},
-		"it may end at a link as well": {suspect{job: away, known: true}, .5, schema.NoLink, 0},
-	} {
-		rc := regionCase{full: c.full}
+	u := newTiedUp(t)
+	s, end := u.stage, u.Device(t, "5,2,3")
+	s.findRunning()
+	here, away := &job{devices: []topology.DeviceID{end}}, &job{devices: []topology.DeviceID{u.Device(t, "1,5,0")}}
+	s.settle(here)
+	ends := func(c suspect, atNodes float64, full schema.LinkID) float64 {
+		rc := regionCase{full: full}
 		rc.endings.OfMeans = true
-		rc.endings.AtNodes, rc.endings.Any = c.atNodes, root.Ending{Found: true, Device: 7, Link: schema.NoLink}
-		if got := rc.endsAway(&c.suspect); got < c.against-1e-9 || got > c.against+1e-9 {
-			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.against)
+		rc.endings.AtNodes, rc.endings.Any = atNodes, root.Ending{Found: true, Device: end, Link: schema.NoLink}
+		return s.endsAway(&rc, &c)
+	}
+	for name, c := range map[string]struct{ got, want float64 }{
+		"an exchange elsewhere":        {ends(suspect{job: away, known: true}, .95, schema.NoLink), jobTooLittle},
+		"reads of a job elsewhere":     {ends(suspect{job: away, known: true, file: true, feature: read}, .95, schema.NoLink), jobTooLittle},
+		"a job there":                  {ends(suspect{job: here, known: true}, .95, schema.NoLink), 0},
+		"writes of a job elsewhere":    {ends(suspect{job: away, known: true, file: true, feature: write}, .95, schema.NoLink), 0},
+		"a job without a table":        {ends(suspect{job: away}, .95, schema.NoLink), 0},
+		"the region waits for a link":  {ends(suspect{job: away, known: true}, .95, 12), 0},
+		"it may end at a link as well": {ends(suspect{job: away, known: true}, .5, schema.NoLink), 0},
+	} {
+		if math.Abs(c.got-c.want) > 1e-9 {
+			t.Errorf("%s: %.2f against it, want %.2f", name, c.got, c.want)
 		}
 	}
 }
