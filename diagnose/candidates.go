@@ -37,6 +37,7 @@ type regionCase struct {
 	fullest  schema.LinkID    // the root, or the fullest link without a root; NoLink: unknown
 	carries  float64          // load of fullest, bytes/s; 0: unknown
 	more     float64          // increase of carries since the onset; 0: none or unknown
+	empty    float64          // on a grid, its share of switches without a listed job, beyond that of the grid
 	starved  float64          // on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
 	moved    float64          // share of more that failed links beside it carried before
 	unlisted float64          // blame of hosts of no listed job, in odds against an unknown cause

@@ -52,3 +52,15 @@ func (s *Stage) anyBeside(devices []topology.DeviceID, at topology.DeviceID) boo
 	}
 	return false
 }
+
+// Back pressure that ends at a switch's nodes with a probability of mayEnd shows nothing on who sends it; from surelyEnds on it does.
+const mayEnd, surelyEnds = .6, .9
+
+// endsAway is the penalty of an exchange or a reader if the back pressure of a region of a grid surely ends at the nodes of a switch that
+// its traffic only passes: what it sends or reads ends at its own nodes.
+func (s *Stage) endsAway(rc *regionCase, c *suspect) float64 {
+	if rc.full != schema.NoLink || !c.known || c.writes() || !s.endsBeside(rc, c.job) {
+		return 0
+	}
+	return jobTooLittle * max(0, min(1, (rc.atNodes()-mayEnd)/(surelyEnds-mayEnd)))
+}

@@ -92,7 +92,7 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	}
 	c.score += s.endScore(rc, c, p)
 	if s.graph.Duplex() {
-		c.score -= s.unseen(rc, c, p, space)
+		c.score -= s.unseen(rc, c, p, space) + rc.addsNone(c) + rc.onEmptyGround(c) + s.endsAway(rc, c)
 	}
 	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p) + s.absent(rc, c)
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)

@@ -11,7 +11,7 @@ func (s *Stage) findRunning() {
 	for _, d := range s.work.settled {
 		s.work.tenants[d] = s.work.tenants[d][:0]
 	}
-	s.work.settled = s.work.settled[:0]
+	s.work.settled, s.work.taken = s.work.settled[:0], 0
 	for _, j := range s.jobs.all() {
 		if int64(j.Start) < to && (j.End == 0 || int64(j.End) > from) && len(j.devices) > 0 {
 			j.order = len(s.work.running)
@@ -31,7 +31,9 @@ func (s *Stage) settle(j *job) {
 		for _, d := range [2]topology.DeviceID{d, at} {
 			t := s.work.tenants[d]
 			if len(t) == 0 {
-				s.work.settled = append(s.work.settled, d)
+				if s.work.settled = append(s.work.settled, d); s.graph.IsSwitch(d) {
+					s.work.taken++
+				}
 			}
 			if len(t) == 0 || t[len(t)-1] != j {
 				s.work.tenants[d] = append(t, j)

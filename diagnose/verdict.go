@@ -19,6 +19,7 @@ type verdict struct {
 
 // decide weighs the causes against each other, and against none of them being right.
 func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
+	s.findEmpty(rc)
 	for i := range rc.jobs {
 		s.rate(rc, &rc.jobs[i], p)
 	}

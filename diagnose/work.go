@@ -22,6 +22,7 @@ type work struct {
 	readers       []*job   // whose file traffic is an outlier, the most first
 	tenants       [][]*job // by device: the jobs with nodes there or, for a switch, at its hosts
 	settled       []topology.DeviceID
+	taken         int                 // of these, switches
 	vacant        []topology.DeviceID // hosts without a job in interval vacantIn
 	vacantIn      uint32
 	interval      uint32 // of the jobs' maxima
