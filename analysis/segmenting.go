@@ -64,7 +64,7 @@ func (s *segmentStage) Load(saved schema.StageState) error {
 // Resume skips an interval that measured nothing, like Step.
 func (s *segmentStage) Resume(in Interval) error {
 	if in.Snapshot == nil || measuresStalls(in.Snapshot) {
-		s.memory.Resume(in.Regions)
+		s.memory.Resume(in.Snapshot, in.Regions)
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ type regionCase struct {
 	jobs  []suspect
 	ends
 	failures []nearFailure    // most likely first
+	empty    float64          // on a grid, its share of switches without a listed job, beyond that of the grid
 	moved    float64          // share of more that failed links beside it carried before
 	unlisted float64          // blame of hosts of no listed job, in odds against an unknown cause
 	verdict  verdict          // set once decided

@@ -58,6 +58,7 @@
 //	standing.go          a region without an onset
 //	fetchpath.go         load on the way to a job that reads
 //	toolittle.go         jobs that move too little
+//	emptyground.go       regions where no listed job is
 //	nopart.go            jobs without a part in the region
 //	slowhost.go          slow hosts
 //	rerouted.go          load that moved from a failed link

@@ -27,6 +27,7 @@ type interval struct {
 	tenants     [][]*job            // by device: the jobs with nodes there or, for a switch, at its hosts
 	vacantHosts []topology.DeviceID // hosts without a job, if vacantKnown
 	vacantKnown bool
+	taken       int                              // switches with tenants
 	readers     []*job                           // whose file traffic is an outlier, the most first
 	comparable  bool                             // traffic of jobs and of links is measured alike
 	loads       bool                             // the load of links is measured

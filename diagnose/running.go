@@ -37,6 +37,7 @@ func (in *interval) findRunning() {
 	}
 	in.scratch.settled, in.running, in.scratch.laggedUsed, in.vacantKnown = in.scratch.settled[:0], in.running[:0], 0, false
 	in.usualOf = [history.NumMeasured]usualSpread{}
+	in.taken = 0
 	running := in.history.Running()
 	in.scratch.pool = slices.Grow(in.scratch.pool[:0], len(running))[:len(running)]
 	for i, of := range running {
@@ -57,7 +58,9 @@ func (in *interval) settle(j *job) {
 		for _, d := range [2]topology.DeviceID{d, at} {
 			t := in.tenants[d]
 			if len(t) == 0 {
-				in.scratch.settled = append(in.scratch.settled, d)
+				if in.scratch.settled = append(in.scratch.settled, d); in.graph.IsSwitch(d) {
+					in.taken++
+				}
 			}
 			if len(t) == 0 || t[len(t)-1] != j {
 				in.tenants[d] = append(t, j)

@@ -60,6 +60,19 @@ func (s scores) tooLittlePenalty(c *suspect) float64 {
 	return against
 }
 
+// Load, relative to before the onset, up to which a region of a grid shows that no file traffic was added to it, and from which it may
+// have been.
+const filesAddNone, filesMayAdd = .95, 1.05
+
+// addsNone is the penalty of a suspect for its file traffic if neither the links of a region of a grid nor those of the switch where its
+// traffic ends carry more than before the onset: reads and writes congest by what they add, and a host that takes little lets less arrive.
+func (s scores) addsNone(c *suspect) float64 {
+	if !c.file || !c.known || s.load <= 0 {
+		return 0
+	}
+	return jobTooLittle * max(0, min(1, (filesMayAdd-max(s.load, s.arrives))/(filesMayAdd-filesAddNone)))
+}
+
 // writes reports whether a suspect's file traffic leads from its nodes to others: what it reads arrives at its own.
 func (c *suspect) writes() bool { return c.file && !c.fetches && c.feature != history.Read }
 

@@ -85,7 +85,7 @@ type Region struct {
 	Metric   Metric   `json:"metric"`
 	Links    []LinkID `json:"links"` // ascending
 	Size     int      `json:"size"`
-	Mean     float64  `json:"mean"` // percent of time, over the measured links
+	Mean     float64  `json:"mean"` // percent of time, over the measured links; with those no longer measured if without them the severity would be higher
 	Max      float64  `json:"max"`
 	Severity Severity `json:"severity"`
 	Box      *Box     `json:"box,omitempty"`  // if the fabric has coordinates

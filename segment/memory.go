@@ -11,8 +11,9 @@ import (
 )
 
 // Memory keeps regions from one interval to the next by hysteresis: a Segmenter finds a region by strict rules, and
-// Memory keeps it by looser ones, so that noise does not make borderline regions come and go. Its only state is the
-// regions of the last interval as returned by Step, for Resume or Save and Load. It is not safe for concurrent use.
+// Memory keeps it by looser ones, so that noise does not make borderline regions come and go; and it keeps their severity
+// from rising because links are no longer measured. Its only state is the regions of the last interval as returned by
+// Step, with the last stalls of their links, for Resume or Save and Load. It is not safe for concurrent use.
 type Memory struct {
 	graph   *topology.Graph
 	keeps   bool // false for the paper's method, which has no memory
@@ -23,6 +24,10 @@ type Memory struct {
 	taken   []bool          // by link: in a found region of the current metric
 	values  []float32
 	rest    []schema.LinkID
+	carried []carriedStall
+	owner   []int32     // by link: the region, from 1, of the current metric that has it
+	votes   []int32     // by region
+	stalls  []lastStall // holds those of past
 	boxes   boxer
 }
 
@@ -31,6 +36,7 @@ type remembered struct {
 	metric schema.Metric
 	links  []schema.LinkID // ascending
 	root   *schema.Root    // without its kind, which may change
+	last   []lastStall     // of links that were measured in it
 }
 
 const (
@@ -43,7 +49,7 @@ const (
 
 // NewMemory returns the memory for one version of a fabric.
 func NewMemory(g *topology.Graph, cfg Config) *Memory {
-	return &Memory{graph: g, keeps: cfg.Method != Paper, minMean: cfg.MinMeanPercent, taken: make([]bool, g.NumLinks()), values: make([]float32, g.NumLinks()), boxes: newBoxer(g)}
+	return &Memory{graph: g, keeps: cfg.Method != Paper, minMean: cfg.MinMeanPercent, taken: make([]bool, g.NumLinks()), values: make([]float32, g.NumLinks()), owner: make([]int32, g.NumLinks()), boxes: newBoxer(g)}
 }
 
 // Step takes the regions found in a snapshot, and adds those of the last interval that were not found again but persist. The
@@ -78,7 +84,9 @@ func (m *Memory) Step(snap *schema.Snapshot, found []schema.Region) []schema.Reg
 	if len(regions) > len(found) {
 		sortByMetric(regions)
 	}
-	m.remember(regions)
+	m.carry(snap, regions)
+	m.hold(snap, regions)
+	m.remember(snap, regions)
 	return regions
 }
 
@@ -142,13 +150,18 @@ func sortByMetric(regions []schema.Region) {
 	})
 }
 
-// remember replaces the remembered regions.
-func (m *Memory) remember(regions []schema.Region) {
-	m.past, m.arena = m.past[:0], m.arena[:0]
+// remember replaces the remembered regions. Without a snapshot, the stalls of their links are unknown.
+func (m *Memory) remember(snap *schema.Snapshot, regions []schema.Region) {
+	m.past, m.arena, m.stalls = m.past[:0], m.arena[:0], m.stalls[:0]
 	for i := range regions {
 		begin := len(m.arena)
 		m.arena = append(m.arena, regions[i].Links...)
-		m.past = append(m.past, remembered{metric: regions[i].Metric, links: m.arena[begin:len(m.arena):len(m.arena)], root: m.port(regions[i].Root)})
+		first := len(m.stalls)
+		if snap != nil {
+			m.stalls = m.lastOf(m.stalls, snap, regions, i)
+		}
+		m.past = append(m.past, remembered{metric: regions[i].Metric, links: m.arena[begin:len(m.arena):len(m.arena)],
+			root: m.port(regions[i].Root), last: m.stalls[first:len(m.stalls):len(m.stalls)]})
 	}
 	slices.SortStableFunc(m.past, func(a, b remembered) int { return cmp.Compare(a.metric, b.metric) })
 }
@@ -166,5 +179,10 @@ func (m *Memory) port(r *schema.Root) *schema.Root {
 	return &root
 }
 
-// Resume restores the regions of an interval as stored, including those kept by Step.
-func (m *Memory) Resume(stored []schema.Region) { m.remember(stored) }
+// Resume restores the regions of an interval as stored, including those kept by Step. snap may be nil.
+func (m *Memory) Resume(snap *schema.Snapshot, stored []schema.Region) {
+	if m.carried = m.carried[:0]; snap != nil {
+		m.carry(snap, stored)
+	}
+	m.remember(snap, stored)
+}

@@ -1,6 +1,7 @@
 package segment_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -125,7 +126,7 @@ func TestMemoryIsSavedAndResumes(t *testing.T) {
 	root := *stored[0].Root
 	root.Kind = schema.RootIncast // as set by a diagnosis
 	stored[0].Root = &root
-	resumed.Resume(stored)
+	resumed.Resume(of.snapshot(38, 7), stored)
 	for name, m := range map[string]*segment.Memory{"loaded": loaded, "resumed": resumed} {
 		if diff := cmp.Diff(saved, m.Save()); diff != "" {
 			t.Errorf("%s (-saved +again):\n%s", name, diff)
@@ -187,4 +188,53 @@ func BenchmarkMemory(b *testing.B) {
 		m.Step(snapshots[i%2], found[i%2])
 	}
 	b.ReportMetric((cputime.Millis(b)-began)/float64(b.N), "cpu-ms/op")
+}
+
+// without makes links of a snapshot unmeasured.
+func without(snap *schema.Snapshot, links ...schema.LinkID) *schema.Snapshot {
+	s := &snap.Series[0]
+	for _, l := range links {
+		s.Valid.Unset(int(l))
+		s.Values[l] = 0
+		s.Count--
+	}
+	return snap
+}
+
+// Mildly stalled links that are no longer measured do not make a region worse, for as long as they are not; a stall that
+// rises does. The same after a restart.
+func TestSilenceDoesNotRaiseSeverity(t *testing.T) {
+	of := newOneTree(t)
+	mild := of.links[:1]
+	s := newSequence(t, of.graph, segment.DefaultConfig())
+	check := func(when string, got []schema.Region, mean float64, severity schema.Severity) {
+		t.Helper()
+		if len(got) != 1 || got[0].Severity != severity || math.Abs(got[0].Mean-mean) > .01 {
+			t.Fatalf("%s: %+v; want %s with a mean of %.2f", when, got, severity, mean)
+		}
+	}
+	check("all are measured", s.step(of.snapshot(70, 12)), (70+4*12)/5., schema.Medium)
+	for range 3 {
+		check("one is not", s.step(without(of.snapshot(70, 12), mild...)), (70+4*12)/5., schema.Medium)
+	}
+	saved := s.memory.Save()
+	check("the others rise", s.step(without(of.snapshot(80, 40), mild...)), 50, schema.High)
+	check("all are back", s.step(of.snapshot(70, 12)), (70+4*12)/5., schema.Medium)
+	if err := s.memory.Load(saved); err != nil {
+		t.Fatal(err)
+	}
+	check("after a restart", s.step(without(of.snapshot(70, 12), mild...)), (70+4*12)/5., schema.Medium)
+	s.memory.Resume(of.snapshot(70, 12), s.step(of.snapshot(70, 12)))
+	check("resumed", s.step(without(of.snapshot(70, 12), mild...)), (70+4*12)/5., schema.Medium)
+	moved := make([]schema.LinkID, of.graph.NumLinks())
+	for l := range moved {
+		moved[l] = schema.LinkID(l)
+	}
+	s.memory.SetGraph(of.graph, moved)
+	check("another version of the graph", s.step(without(of.snapshot(70, 12), mild...)), (70+4*12)/5., schema.Medium)
+	for _, l := range mild {
+		moved[l] = schema.NoLink
+	}
+	s.memory.SetGraph(of.graph, moved)
+	check("without that link", s.step(without(of.snapshot(70, 12), mild...)), 26.5, schema.High)
 }

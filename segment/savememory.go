@@ -3,13 +3,14 @@ package segment
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/giverny/giverny/internal/codec"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
-var memoryFormat = codec.Format{Mark: "GMEM", Version: 1, Oldest: 1}
+var memoryFormat = codec.Format{Mark: "GMEM", Version: 2, Oldest: 1}
 
 // Save encodes the state for Load.
 func (m *Memory) Save() []byte { return memoryFormat.Seal(nil, m.code) }
@@ -42,6 +43,12 @@ func (m *Memory) code(c *codec.Coder) {
 		}
 		codec.Ascending(c, &p.links, m.graph.NumLinks())
 		m.codeRoot(c, &p.root)
+		if c.Version() > 1 {
+			codec.Each(c, &p.last, func(_ int, s *lastStall) {
+				codec.Small(c, &s.link, uint64(m.graph.NumLinks()))
+				c.Float(&s.percent)
+			})
+		}
 	})
 }
 
@@ -64,10 +71,14 @@ func (m *Memory) codeRoot(c *codec.Coder, root **schema.Root) {
 func (m *Memory) SetGraph(g *topology.Graph, moved []schema.LinkID) {
 	past := m.past
 	m.graph, m.past, m.boxes = g, nil, newBoxer(g)
-	m.taken, m.values = make([]bool, g.NumLinks()), make([]float32, g.NumLinks())
+	m.taken, m.values, m.owner = make([]bool, g.NumLinks()), make([]float32, g.NumLinks()), make([]int32, g.NumLinks())
 	for _, p := range past {
 		if p.links = topology.Renumber(p.links, moved); len(p.links) > 0 {
 			p.root = m.port(p.root)
+			p.last = slices.DeleteFunc(p.last, func(s lastStall) bool { return moved[s.link] == schema.NoLink })
+			for i := range p.last {
+				p.last[i].link = moved[p.last[i].link]
+			}
 			m.past = append(m.past, p)
 		}
 	}

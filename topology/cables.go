@@ -123,7 +123,7 @@ func (c *cableList) checkListed() error {
 	if len(c.nodes) < fewNodes || missing <= len(c.nodes)/2 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d devices are named as peers and have no record of their own, the first: %q; the file is truncated: run ibnetdiscover again", missing, len(c.nodes), first)
+	return fmt.Errorf("%d of %d devices are named as peers and have no record of their own, the first: %q; the file is truncated: run the discovery again", missing, len(c.nodes), first)
 }
 
 // fewNodes is up to how many nodes an input may be a manual extract.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/giverny/giverny/internal/dbcsv"
 	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 )
@@ -37,6 +38,7 @@ var Formats = []Format{
 		return bytes.Contains(h, []byte("switchguid=")) || bytes.Contains(h, []byte("caguid=")) || bytes.Contains(h, []byte("Initiated from node")) ||
 			bytes.HasPrefix(h, []byte("CA ")) || bytes.HasPrefix(h, []byte("SW "))
 	}},
+	{"ibdiagnet", ReadIBDiagnet, "ibdiagnet's file ibdiagnet2.db_csv", dbcsv.Looks},
 	{"slurm", ReadSlurm, "Slurm's topology.conf, tree plugin", func(h []byte) bool {
 		return bytes.Contains(bytes.ToLower(h), []byte("switchname="))
 	}},
@@ -56,9 +58,6 @@ func DetectFormat(head []byte) (Format, error) {
 	}
 	if len(bytes.TrimSpace(head)) == 0 {
 		return Format{}, errors.New("it is empty; want a fabric as " + formatHelp())
-	}
-	if bytes.Contains(head, []byte("START_INDEX_TABLE")) || bytes.Contains(head, []byte("START_NODES")) {
-		return Format{}, errors.New("this is ibdiagnet's db_csv, which is not a supported format; import the file ibdiagnet2.ibnetdiscover beside it, or the output of ibnetdiscover")
 	}
 	if bytes.Contains(head, []byte("devices:")) {
 		return Format{}, errors.New("format not recognised; a topology file in Giverny's own format needs the line giverny_topology: 1")

@@ -24,6 +24,7 @@ func TestIBNetDiscoverOfASubnet(t *testing.T) {
 	if s := topology.Summarize(before); s.Switches != 5 || s.ChannelAdapters != 6 || s.Links != 2*(6+3*2*2) || s.SwitchesByLevel["1"] != 3 {
 		t.Errorf("%+v", s)
 	}
+	checkIBDiagnet(t, before)
 	for _, from := range []string{tree.Host(5), tree.Leaf(1)} {
 		if again := discover(from); again.Version() != before.Version() {
 			d := topology.Diff(before, again)

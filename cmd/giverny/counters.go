@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -15,9 +16,11 @@ import (
 	"github.com/giverny/giverny/ingest/recorded"
 	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/dbcsv"
 	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkscsv"
+	"github.com/giverny/giverny/topology"
 )
 
 func newCounters() *cobra.Command {
@@ -36,11 +39,17 @@ order of time: {"time":"2026-01-05T00:30:00Z","device":"leaf0","port":"Ethernet4
 "counters":{"sai.port_stat_pfc_3_rx_pause_duration_us":81250}}. Append the readings of
 further times to the same file, or give a file for each host: they are merged by time.
 Files are read twice; those that end in .gz or .zst are decompressed.
+
+A file may also be ibdiagnet's ibdiagnet2.db_csv, with the counters of all ports in its
+section PM_INFO. Its time is when the file was last modified: keep one of each run, by
+cp -p or gzip, and give two or more.
+
 docs/reference/counters.md lists the counters. Two readings of a counter make a rate, so
 the first interval may be incomplete.`,
 		Example: `  giverny collect --once --json --source perfquery >> readings.jsonl    # every minute
   giverny counters --topology ib0.yaml --interval 60s --tick-bytes 8 readings.jsonl > links.csv
-  giverny diagnose --topology ib0.yaml --interval 60s --links links.csv`,
+  giverny diagnose --topology ib0.yaml --interval 60s --links links.csv
+  giverny counters --topology ib0.yaml --interval 1h --tick-bytes 8 10h.db_csv 11h.db_csv > links.csv`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			defer endAtOnce(cmd)()
@@ -108,7 +117,7 @@ func metricsOf(files []string) ([]schema.Metric, error) {
 
 // readRows passes the rows of files, in order of time, to add.
 func readRows(files []string, add func(recorded.Row) error) error {
-	rows := recorded.NewReader()
+	rows, reports := recorded.NewReader(), map[time.Time]string{}
 	for _, name := range files {
 		file, err := os.Open(name)
 		if err != nil {
@@ -120,7 +129,14 @@ func readRows(files []string, add func(recorded.Row) error) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		defer plain.Close()
-		if err := rows.Add(name, plain); err != nil {
+		in := bufio.NewReader(plain)
+		head, _ := in.Peek(topology.DetectSize) // the first read returns the error again
+		if dbcsv.Looks(head) {
+			err = addReport(rows, name, file, in, reports)
+		} else {
+			err = rows.Add(name, in)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -136,6 +152,23 @@ func readRows(files []string, add func(recorded.Row) error) error {
 			return err
 		}
 	}
+}
+
+// addReport adds a db_csv of ibdiagnet at the time at which it was written. Its own text has no time in a form that is known.
+func addReport(rows *recorded.Reader, name string, file *os.File, text io.Reader, reports map[time.Time]string) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	at := info.ModTime().UTC()
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: the time of ibdiagnet's db_csv is that of the file: give a file, not a pipe", name)
+	}
+	if other, twice := reports[at]; twice {
+		return fmt.Errorf("%s and %s were modified at the same time, %s, which is the time of their counters: give the files of two runs, copied with cp -p", other, name, at.Format(time.RFC3339Nano))
+	}
+	reports[at] = name
+	return rows.AddIBDiagnet(name, text, at)
 }
 
 // converter passes rows through a window, and writes what comes out.
@@ -218,7 +251,7 @@ var remedies = map[string]string{
 	window.NoTick.String():      " (PortXmitWait without the length of its tick: give --tick-bytes or --tick-picoseconds)",
 	window.Gap.String():         " (readings further apart than the interval: give a longer --interval)",
 	window.UnknownPort.String(): " (ports that the topology does not have: import it again)",
-	window.Saturated.String():   " (32-bit counters at their maximum: read more often, or 64-bit counters)",
+	window.Saturated.String():   " (32-bit counters at their maximum, where they stay: clear them, with perfquery -R, or read 64-bit counters)",
 	window.Late.String():        " (lines that are not in order of time)",
 	window.OutOfOrder.String():  " (lines that are not in order of time)",
 }

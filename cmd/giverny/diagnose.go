@@ -169,12 +169,13 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 			return err
 		}
 	}
-	intervals, unknown := 0, 0
+	intervals, unknown, hot := 0, 0, hotStory{links: map[schema.LinkID]*hotHistory{}}
 	err = offline.Run(graph, cfg, files, tell, func(r *schema.IntervalResult) error {
 		intervals++
 		if r.Network.Unknown != nil {
 			unknown++
 		}
+		hot.add(hotOutside(graph, r.Snapshot, r.Regions))
 		names := map[uint64]string{}
 		for i := range r.Regions {
 			names[r.Regions[i].ID] = r.Regions[i].Name
@@ -185,7 +186,7 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 		return err
 	}
 	tellUnknown(cmd, unknown, intervals)
-	return out.close()
+	return out.close(hot.print)
 }
 
 // diagnoseStored prints stored diagnoses.
@@ -215,7 +216,7 @@ func diagnoseStored(cmd *cobra.Command, cfg config.Config, f diagnoseFlags) erro
 		}
 		found = found[next:]
 	}
-	return out.close()
+	return out.close(func(w io.Writer) { printStored(w, stored.Hot) })
 }
 
 // tellUnknown says that no region does not mean no congestion where data are missing.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"text/tabwriter"
@@ -18,7 +19,7 @@ import (
 // diagnosisWriter prints diagnoses, one interval at a time; names are region names by ID.
 type diagnosisWriter interface {
 	write(found []schema.Diagnosis, names map[uint64]string) error
-	close() error
+	close(calm func(io.Writer)) error // calm prints, for people, what is known if there was no region
 }
 
 // diagnosisLines prints a line of JSON per diagnosis.
@@ -35,7 +36,7 @@ func (w *diagnosisLines) write(found []schema.Diagnosis, _ map[uint64]string) er
 	return w.out.Flush()
 }
 
-func (w *diagnosisLines) close() error { return w.out.Flush() }
+func (w *diagnosisLines) close(func(io.Writer)) error { return w.out.Flush() }
 
 // diagnosisText prints a paragraph when a region's verdict is new or has changed, shared by the regions of an
 // interval with the same verdict, and at the end a table of the verdict that each region had most often at its worst
@@ -235,9 +236,10 @@ func rootText(r *schema.Root) string {
 }
 
 // close prints the table.
-func (w *diagnosisText) close() error {
+func (w *diagnosisText) close(calm func(io.Writer)) error {
 	if len(w.order) == 0 {
 		fmt.Fprintln(w.out, "No region at Low or above.")
+		calm(w.out)
 		return w.out.Flush()
 	}
 	slices.SortStableFunc(w.order, func(a, b *regionStory) int { return cmp.Compare(a.from, b.from) })

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func textOf(t *testing.T, found ...schema.Diagnosis) string {
 			t.Fatal(err)
 		}
 	}
-	if err := w.close(); err != nil {
+	if err := w.close(func(io.Writer) {}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -129,7 +130,7 @@ func TestNamesDoNotReachTheTerminal(t *testing.T) {
 	if err := w.write([]schema.Diagnosis{d, d}, map[uint64]string{1: name}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.close(); err != nil {
+	if err := w.close(func(io.Writer) {}); err != nil {
 		t.Fatal(err)
 	}
 	builder := topology.NewBuilder("f")
@@ -160,7 +161,7 @@ func TestTheTableHasTheEndOfARegion(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.close(); err != nil || !strings.Contains(b.String(), c.want) {
+		if err := w.close(func(io.Writer) {}); err != nil || !strings.Contains(b.String(), c.want) {
 			t.Errorf("want %q, %v:\n%s", c.want, err, b.String())
 		}
 	}

@@ -49,8 +49,10 @@ that link; what is not known is null. Its kind is null too: stall does not show 
 tree grows, giverny diagnose finds that out. Where two trees share links and their
 stalls do not add up there (both alone would explain them), stall does not tell which
 tree a link waits for: it is in one of them, also with --overlap, but in both where they
-begin at two ports of one switch. The numbers of links are listed by giverny topology
-links. The method in use is printed to standard error.`,
+begin at two ports of one switch. "hot_links" are the links that stall for 5% or more and
+are in no region at Low or above, such as a single hot cable: the five hottest, each with
+the port that it leaves and the peer that it feeds. The numbers of links are listed by
+giverny topology links. The method in use is printed to standard error.`,
 		Example: "  giverny segment --topology torus:24x24x24 --in night.csv --format jsonl",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -76,6 +78,7 @@ type segmented struct {
 	File    string            `json:"file"`
 	Time    schema.Instant    `json:"time,omitzero"` // start of the interval, if the file has times
 	Regions []segmentedRegion `json:"regions"`
+	Hot     []hotLink         `json:"hot_links,omitempty"` // in no region
 }
 
 type segmentedRegion struct {
@@ -146,5 +149,7 @@ func segmentedOf(path string, g *topology.Graph, snap *schema.Snapshot, regions 
 	for i, r := range regions {
 		j.Regions[i] = segmentedRegion{r.Metric, r.Links, r.Size, r.Mean, r.Max, r.Severity, r.Box, r.Name, r.Root}
 	}
+	hot := hotOutside(g, snap, regions)
+	j.Hot = hot[:min(len(hot), mostHotLinks)]
 	return j
 }

@@ -11,7 +11,8 @@ import (
 
 // Lift restores nodes that were marked by a process that no longer exists, undoing the parts of the mark that are unchanged
 // since. marks are the actions that marked them. It returns one audit action per node, in order of names, or the scheduler's
-// error. If the process is still running, it marks the nodes again.
+// error. A node below a higher value of another client is refused and stays marked. If the process is still running, it
+// marks the nodes again.
 func Lift(ctx context.Context, s Scheduler, marks []schema.FeedbackAction, reason string) (acts []schema.FeedbackAction, err error) {
 	marks = slices.SortedFunc(slices.Values(marks), func(a, b schema.FeedbackAction) int { return cmp.Compare(a.Target, b.Target) })
 	var nodes []string
@@ -32,8 +33,8 @@ func Lift(ctx context.Context, s Scheduler, marks []schema.FeedbackAction, reaso
 		switch act {
 		case "":
 			to[m.Target] = then
-		case actionWatch:
-			a.Action, a.Outcome = ActionRelieve, schema.FeedbackFailed
+		case actionWatch: // nothing failed; the mark stays listed, as nothing watches for the other client to put it back
+			a.Action, a.Outcome, a.Reason = ActionRelease, schema.FeedbackRefused, coveredLift
 		}
 		acts = append(acts, a)
 	}

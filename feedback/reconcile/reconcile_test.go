@@ -19,6 +19,7 @@ import (
 	"github.com/giverny/giverny/feedback/reconcile"
 	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/internal/test/metric"
+	"github.com/giverny/giverny/schema"
 )
 
 // fake is a scheduler whose nodes have a weight, as a string; a mark sets it to "marked".
@@ -429,4 +430,25 @@ func TestADamagedJournal(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a person has raised is not restored by a lift, and is no failure; what others changed is released.
+func TestLiftLeavesWhatWasRaised(t *testing.T) {
+	f := &fake{t: t, fails: never, nodes: map[string]reconcile.State{"a": covered, "b": "7"}}
+	var marks []schema.FeedbackAction
+	for _, node := range []string{"a", "b", "gone"} {
+		marks = append(marks, schema.FeedbackAction{Target: node, Before: "1", After: string(marked)})
+	}
+	acts, err := reconcile.Lift(t.Context(), f, marks, "by hand")
+	got := ""
+	for _, a := range acts {
+		got += fmt.Sprintf("%s %s %s %.40s\n", a.Target, a.Action, a.Outcome, a.Reason)
+	}
+	want := `a release refused another client, or a person, has given i
+b release done changed by another client meanwhile; lef
+gone release done the scheduler no longer has this node
+`
+	if err != nil || got != want || len(f.changed) > 0 {
+		t.Errorf("%v, changed %v:\n%s", err, f.changed, got)
+	}
 }

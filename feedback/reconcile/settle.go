@@ -105,6 +105,9 @@ const (
 	coveredMark = "another client has given it a higher value, which stays; if that client puts this mark back, the mark is undone"
 )
 
+// coveredLift is coveredMark where no process watches the node.
+const coveredLift = "another client, or a person, has given it a higher value, which stays; if that client puts this mark back, lift it again"
+
 // actionWatch is not an action: the mark is below the value of another client.
 const actionWatch = "watch"
 

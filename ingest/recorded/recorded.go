@@ -1,4 +1,5 @@
-// Package recorded reads readings of counters that were recorded as JSON lines, for offline analysis by the code of the live one.
+// Package recorded reads readings of counters that were recorded, as JSON lines or by ibdiagnet, for offline analysis by
+// the code of the live one.
 package recorded
 
 import (
@@ -10,6 +11,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/giverny/giverny/internal/dbcsv"
 )
 
 // Row is one reading of a port's counters, a line of a file.
@@ -72,11 +75,16 @@ type file struct {
 	name  string
 	lines *bufio.Scanner
 	line  int
+	table *dbcsv.Reader // instead of lines
+	at    time.Time     // of all rows of table
 	head  Row
 }
 
 // advance reads the next row into head.
 func (f *file) advance() error {
+	if f.table != nil {
+		return f.advanceTable()
+	}
 	for f.lines.Scan() {
 		f.line++
 		text := bytes.TrimSpace(bytes.TrimPrefix(f.lines.Bytes(), []byte("\ufeff")))

@@ -95,3 +95,57 @@ func TestBatchOfRowsWithDifferentCounters(t *testing.T) {
 		t.Errorf("%d columns, want 2", len(got.Columns))
 	}
 }
+
+const (
+	tableHead = "START_PM_INFO\nNodeGUID,PortGUID,PortNumber,PortXmitWait,PortXmitWaitExt,PortXmitData,PortXmitDataExtended,PortXmitDiscards\n"
+	wideRow   = "0x00000000000000a1,0xa2,3,4294967295,0x0000000000001000,5,6,7\n"
+	narrowRow = "0x00000000000000B1,0xb2,12,77,0xfffffffffffffffe,5,-1,N/A\n"
+)
+
+func TestIBDiagnet(t *testing.T) {
+	at := time.Date(2026, 1, 5, 0, 1, 0, 0, time.UTC)
+	r := recorded.NewReader()
+	if err := errors.Join(r.AddIBDiagnet("later", strings.NewReader(tableHead+wideRow+"END_PM_INFO\n"), at.Add(time.Hour)),
+		r.AddIBDiagnet("first", strings.NewReader("START_NODES\nx\nEND_NODES\n"+tableHead+wideRow+narrowRow+"END_PM_INFO\n"), at)); err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for {
+		row, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got += fmt.Sprintln(row.Time.Format("15:04"), row.Device, row.Port, row.Counters)
+	}
+	want := `00:01 00000000000000a1 3 map[ib.port_xmit_data:6 ib.port_xmit_discards:7 ib.port_xmit_wait:4096]
+00:01 00000000000000b1 12 map[ib.port_xmit_data_32:5 ib.port_xmit_wait_32:77]
+01:01 00000000000000a1 3 map[ib.port_xmit_data:6 ib.port_xmit_discards:7 ib.port_xmit_wait:4096]
+`
+	if got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestIBDiagnetFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"START_NODES\nEND_NODES\nSTART_LINKS\n":                       "a: no section PM_INFO, in which ibdiagnet writes counters; it has NODES, LINKS",
+		tableHead + wideRow:                                           "a: section PM_INFO of line 1 has no END_PM_INFO; the file is truncated",
+		tableHead + "END_PM_INFO":                                     "a:1: section PM_INFO has no rows",
+		tableHead + wideRow + "0x1,2\nEND_PM_INFO":                    "a:4: section PM_INFO: another number of fields",
+		tableHead + wideRow + "x,,y,,,,,\nEND_PM_INFO":                "a:4: section PM_INFO: want a row with NodeGUID and PortNumber",
+		"START_PM_INFO\nGuid,Port\n0x1,1\nEND_PM_INFO":                "a:3: section PM_INFO: want a row with NodeGUID and PortNumber",
+		tableHead + wideRow + "END_PM_INFO\n" + tableHead + narrowRow: "a:5: section PM_INFO begins again",
+	} {
+		r := recorded.NewReader()
+		err := r.AddIBDiagnet("a", strings.NewReader(text), time.Unix(0, 0))
+		for err == nil {
+			_, err = r.Next()
+		}
+		if !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}

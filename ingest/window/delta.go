@@ -1,6 +1,10 @@
 package window
 
-import "github.com/giverny/giverny/schema"
+import (
+	"math"
+
+	"github.com/giverny/giverny/schema"
+)
 
 const (
 	// tolerance is how far a value may exceed the possible maximum, because of
@@ -11,6 +15,9 @@ const (
 	// beyondCapacity limits a counter's rise, as a multiple of what its link can carry. The limit is loose, as the
 	// capacity may be an assumption where the fabric's description has none, and the link may be faster.
 	beyondCapacity = 16
+	// narrowFull is where a counter stays if its source has 32 bits of it, but reports it by the name of a wider one, as
+	// an exporter does that reads the kernel's port_xmit_wait. A wider counter is exactly there once in 2^32 readings.
+	narrowFull = math.MaxUint32
 )
 
 // fall is when a port's counter fell without wrapping, and the value it fell from.
@@ -30,7 +37,7 @@ func (w *Window) delta(t *track, p uint32, a, b reading) (delta float64, fault R
 	switch sticks := t.info.Overflow == schema.Saturates; {
 	case b.nanos-a.nanos > w.maxGapNanos:
 		return 0, Gap
-	case sticks && max(a.value, b.value) >= full:
+	case sticks && max(a.value, b.value) >= full, full > narrowFull && (a.value == narrowFull || b.value == narrowFull):
 		return 0, Saturated
 	case b.value == a.value:
 		t.stays(p, a, b)

@@ -14,7 +14,7 @@ const (
 	ClockSkew                    // the device's clock is too far off
 	Duplicate                    // readings: there is one of that instant already; of derived percentages the larger counts
 	OutOfOrder                   // readings: older than all that are still held of the counter
-	Saturated                    // differences: a reading at the maximum of a saturating counter
+	Saturated                    // differences: a reading at the maximum of a saturating counter, or of 32 bits of a wider one
 	Reset                        // differences: the counter was reset in between, or fell and recovered
 	Gap                          // differences: the readings are too far apart
 	Implausible                  // values: more than 110 percent; differences: far more than the link can carry

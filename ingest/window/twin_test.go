@@ -250,7 +250,7 @@ func (t *twin) value(at cell, info schema.CounterInfo, link schema.LinkID, readi
 			}
 			rise, ok := t.rise(info, link, before, r, seconds)
 			full := uint64(1)<<info.Width - 1
-			known := r.nanos-before.nanos <= t.gap() && (info.Overflow != schema.Saturates || max(before.value, r.value) < full)
+			known := r.nanos-before.nanos <= t.gap() && (info.Overflow != schema.Saturates || max(before.value, r.value) < full) && !stuckAt32(info, before, r)
 			if t.cameBack(at, before, r, known, ok) || !ok {
 				continue
 			}
@@ -285,6 +285,11 @@ func (t *twin) value(at cell, info schema.CounterInfo, link schema.LinkID, readi
 	return value, true
 }
 
+// stuckAt32 reports whether a counter of more than 32 bits is at the maximum of 32: it has no more.
+func stuckAt32(info schema.CounterInfo, a, b twinReading) bool {
+	return info.Width > 32 && (a.value == 1<<32-1 || b.value == 1<<32-1)
+}
+
 // rise returns the difference of two readings in seconds, bytes or packets.
 func (t *twin) rise(info schema.CounterInfo, link schema.LinkID, a, b twinReading, seconds float64) (float64, bool) {
 	if b.nanos-a.nanos > t.gap() {
@@ -292,6 +297,9 @@ func (t *twin) rise(info schema.CounterInfo, link schema.LinkID, a, b twinReadin
 	}
 	full := math.Pow(2, float64(info.Width))
 	if info.Overflow == schema.Saturates && (float64(a.value) == full-1 || float64(b.value) == full-1) {
+		return 0, false
+	}
+	if stuckAt32(info, a, b) {
 		return 0, false
 	}
 	unit, possible := map[schema.Unit]float64{schema.Bytes: 1, schema.Words4: 4, schema.Packets: 1, schema.Nanoseconds: 1e-9, schema.Microseconds: 1e-6}[info.Unit], 0.0

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/giverny/giverny/internal/dirlock"
@@ -17,7 +18,18 @@ import (
 type StoredDiagnoses struct {
 	Found            []schema.Diagnosis
 	Intervals, Known int
+	Hot              []StoredLink // if there is no diagnosis: the links that stalled most
 }
+
+// StoredLink is a link that stalled, by its name.
+type StoredLink struct {
+	Name   string
+	Metric schema.Metric
+	read.LinkRank
+}
+
+// mostStoredLinks is how many links that stalled are named.
+const mostStoredLinks = 5
 
 // Diagnoses reads the diagnoses stored for a fabric's intervals that start in a span: those of one region or, if
 // it is 0, of all. It is an error if nothing is stored for the span, if the state is unknown in all of it, or if
@@ -49,9 +61,34 @@ func (p *Process) Diagnoses(ctx context.Context, fabric string, span read.Span, 
 		case d.Known == 0:
 			return stateUnknown(ctx, model, fabric, span)
 		}
-		return nil
+		d.Hot, err = hotLinks(ctx, model, fabric, versions[len(versions)-1].GraphVersion, span)
+		return err
 	})
 	return d, err
+}
+
+// hotLinks returns the links that stalled most in a span, of those that stalled for schema.LowPercent of an interval.
+func hotLinks(ctx context.Context, model *read.Model, fabric string, version read.Version, span read.Span) (hot []StoredLink, err error) {
+	metrics, err := model.StallMetrics(ctx, fabric, span)
+	if err != nil {
+		return nil, err
+	}
+	for _, metric := range metrics {
+		links, err := model.TopLinks(ctx, fabric, uint64(version), metric, span, mostStoredLinks)
+		if err != nil {
+			return nil, err
+		}
+		links = slices.DeleteFunc(links, func(l read.LinkRank) bool { return l.Max < schema.LowPercent })
+		names, err := model.LinkNames(ctx, fabric, uint64(version), links)
+		if err != nil {
+			return nil, err
+		}
+		for i, l := range links {
+			hot = append(hot, StoredLink{names[i], metric, l})
+		}
+	}
+	slices.SortStableFunc(hot, func(a, b StoredLink) int { return cmp.Compare(b.Mean, a.Mean) })
+	return hot[:min(len(hot), mostStoredLinks)], nil
 }
 
 // nothingStored returns the error for a span without a stored interval. It names the span that has some.

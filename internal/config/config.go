@@ -97,7 +97,7 @@ type Search struct {
 type Fabric struct {
 	// Name of the fabric in every batch of counters: printable, without a slash.
 	Name string `yaml:"name"`
-	// A specification (torus:24x24x24, fattree:k=16, dragonfly:groups=9,routers=4,hosts=2) or a file: output of ibnetdiscover, Slurm's topology.conf, NetQ's JSON, or what "giverny topology import" writes.
+	// A specification (torus:24x24x24, fattree:k=16, dragonfly:groups=9,routers=4,hosts=2) or a file: output of ibnetdiscover, ibdiagnet2.db_csv, Slurm's topology.conf, NetQ's JSON, or what "giverny topology import" writes.
 	Topology string `yaml:"topology"`
 	// The partition of the topics for this fabric alone; -1: its position in the list.
 	Partition int `yaml:"partition"`

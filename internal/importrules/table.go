@@ -29,7 +29,7 @@ var Everywhere = []string{"schema", "internal/faults"}
 var Architecture = []Row{
 	// Vocabulary, and the topology of a fabric.
 	{Package: "schema", Kind: Pure},
-	{Package: "topology", May: []string{"internal/csvfault", "internal/plural", "internal/yamldoc"}, Kind: Pure},
+	{Package: "topology", May: []string{"internal/csvfault", "internal/dbcsv", "internal/plural", "internal/yamldoc"}, Kind: Pure},
 	{Package: "topology/topologytest", May: []string{"topology"}, Kind: Testing},
 
 	// Sources: from a device, a file or a scheduler to readings and events.
@@ -49,7 +49,7 @@ var Architecture = []Row{
 	{Package: "ingest/envelope", May: []string{"internal/scratch"}, Kind: Pure},
 	{Package: "ingest/clockcheck", Kind: Pure},
 	{Package: "ingest/window", May: []string{"internal/scratch", "topology"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
-	{Package: "ingest/recorded", Kind: Pure},
+	{Package: "ingest/recorded", May: []string{"internal/dbcsv"}, Kind: Pure},
 	{Package: "ingest/spool", May: []string{"internal/atomicfile", "internal/dirlock"}},
 	{Package: "ingest/kafka", May: []string{"ingest/envelope", "ingest/spool", "internal/boot", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"ingest/kafka/embedded"}},
 	{Package: "ingest/kafka/embedded", May: []string{"ingest/kafka", "internal/dirlock"}, Tests: []string{"internal/secret"}},
@@ -85,7 +85,7 @@ var Architecture = []Row{
 	{Package: "hostping/prober", May: []string{"hostping", "internal/coprocess", "internal/perftest"}},
 
 	// Analysis.
-	{Package: "segment", May: []string{"internal/codec", "segment/linkset", "segment/merging", "segment/monet", "segment/trees", "topology"}, Tests: []string{"internal/test/cputime", "internal/test/stalls", "segment/bench", "segment/segmenttest"}, Kind: Pure},
+	{Package: "segment", May: []string{"internal/codec", "internal/scratch", "segment/linkset", "segment/merging", "segment/monet", "segment/trees", "topology"}, Tests: []string{"internal/test/cputime", "internal/test/stalls", "segment/bench", "segment/segmenttest"}, Kind: Pure},
 	{Package: "segment/linkset", May: []string{"internal/scratch", "topology"}, Kind: Pure},
 	{Package: "segment/merging", May: []string{"internal/scratch", "segment/linkset", "topology"}, Tests: []string{"internal/test/stalls", "segment", "segment/bench", "segment/segmenttest"}, Kind: Pure},
 	{Package: "segment/monet", May: []string{"internal/scratch", "segment/linkset", "topology"}, Tests: []string{"internal/test/stalls", "segment", "segment/segmenttest"}, Kind: Pure},
@@ -192,6 +192,7 @@ var Architecture = []Row{
 	{Package: "internal/fence"},
 	{Package: "internal/hardware"},
 	{Package: "internal/incluster"},
+	{Package: "internal/dbcsv", Kind: Pure},
 	{Package: "internal/csvfault", May: []string{"internal/plural"}, Kind: Pure},
 	{Package: "internal/faults", Kind: Pure},
 	{Package: "internal/logs"},

@@ -18,6 +18,7 @@ import { RegionList, regionName } from "./regions.ts";
 import { eventsOnce, once } from "./twins.ts";
 
 const replayed = 86_400; // seconds from counter to store that say that data of the past were replayed
+const lowPercent = 5; // of an interval stalled: where Low begins
 const called = (state: string) => state === "Neg" ? "calm" : state + " congestion";
 
 export class Side {
@@ -63,7 +64,7 @@ export class Side {
     const { now } = this.interval;
     const { shown, standsFor } = once(now.regions, now.diagnoses), chosen = String(this.shownRegion()?.id ?? "");
     const diagnoses = new Map(now.diagnoses.map((d) => [d.region, d])), jobs = this.jobs();
-    this.list.show(shown, String(standsFor.get(chosen)?.id ?? chosen), this.duration, (r) => { const d = diagnoses.get(String(r.id)); return d ? inShort(d, jobs) : ""; }, this.unknown() && "unknown while data are missing");
+    this.list.show(shown, String(standsFor.get(chosen)?.id ?? chosen), this.duration, (r) => { const d = diagnoses.get(String(r.id)); return d ? inShort(d, jobs) : ""; }, this.unknown() ? "unknown while data are missing" : shown.length ? "" : this.hottest());
     this.state();
     this.why();
     this.compared();
@@ -199,6 +200,13 @@ export class Side {
     const rows = ids.sort((a, b) => worst(after.get(b), before.get(b)) - worst(after.get(a), before.get(a))).slice(0, 12).map((id) => h("tr", null, h("td", null, regionName((after.get(id) ?? before.get(id))!)), cell(before.get(id)), cell(after.get(id))));
     $("changes").replaceChildren(h("table", null, h("thead", null, h("tr", null, h("th", null, "region"), h("th", null, clock(other.now.interval.start)), h("th", null, clock(now.interval.start)))), h("tbody", null, ...rows)),
       h("div", { class: "actions" }, h("button", { attrs: { type: "button" }, on: { click: () => this.app.compareWith("") } }, "End comparison")));
+  }
+
+  /** hottest names, where there is no region, the links that stall nevertheless: a single hot cable is no region. */
+  private hottest(): string {
+    const { values, graph } = this.interval, v = values[this.app.metricShown()], links: number[] = [];
+    v?.forEach((percent, l) => { if (percent >= lowPercent) links.push(l); });
+    return "no region" + (links.length ? "; the hottest links: " + links.sort((a, b) => v[b] - v[a]).slice(0, 5).map((l) => `${graph.linkShort(l)} ${percent(v[l])}`).join(", ") : "");
   }
 
   /** hot lists the links that have been hot for longest. */

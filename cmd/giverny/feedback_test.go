@@ -1,0 +1,26 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/giverny/giverny/feedback/reconcile"
+	"github.com/giverny/giverny/schema"
+)
+
+// A node that nothing needs to be done for is skipped, and no failure.
+func TestLiftReportsWhatIsSkipped(t *testing.T) {
+	marks := []mark{{FeedbackAction: schema.FeedbackAction{Sink: "slurm", Target: "host1"}}, {FeedbackAction: schema.FeedbackAction{Sink: "slurm", Target: "host2"}}}
+	lift := func(_ context.Context, chosen []schema.FeedbackAction, _ string) ([]schema.FeedbackAction, error) {
+		chosen[0].Action, chosen[0].Outcome = reconcile.ActionRelieve, schema.FeedbackDone
+		chosen[1].Action, chosen[1].Outcome, chosen[1].Reason = reconcile.ActionRelease, schema.FeedbackRefused, "raised"
+		return chosen, nil
+	}
+	var out strings.Builder
+	f := liftFlags{all: true}
+	err := f.lift(t.Context(), &out, marks, lift)
+	if want := "slurm host1: restored\nslurm host2: skipped: raised\n1 node restored, 0 failed, 1 skipped\n"; err != nil || out.String() != want {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
+}
