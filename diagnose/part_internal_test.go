@@ -54,7 +54,7 @@ func TestWhoWaitsToSend(t *testing.T) {
 	for name, c := range map[string]struct {
 		stalls  map[string]float64
 		suspect suspect
-		kind    schema.RootKind
+		kind    string
 		want    float64
 	}{
 		"all wait is its own":      {own, suspect{}, schema.RootIncast, jobSends * math.Log(1/usualPart)},
