@@ -40,6 +40,8 @@ type regionCase struct {
 	empty    float64          // on a grid, its share of switches without a listed job, beyond that of the grid
 	starved  float64          // on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
 	moved    float64          // share of more that failed links beside it carried before
+	waiting  bool             // no load is measured, and hosts are seen to wait to send into it
+	vacant   float64          // the part of hosts of no listed job in that, in the unit of waits
 	unlisted float64          // blame of hosts of no listed job, in odds against an unknown cause
 	verdict  verdict          // set once decided
 }
@@ -64,6 +66,7 @@ type suspect struct {
 	file       bool    // its outlier is file system traffic
 	filesKnown bool    // file system traffic was measured
 	fetches    bool    // on a torus, that is RDMA reads from others than its nodes, of which the table does not know
+	sends      float64 // score of its part of the time for which hosts wait to send
 	exchanges  bool    // on a torus, if accused: load was added all over its exchange
 	evidence
 	score, blame float64
@@ -215,6 +218,7 @@ func (s *Stage) measure(rc *regionCase, p *root.Pressure) {
 		}
 	}
 	s.burdens(rc, p)
+	s.findWaits(rc)
 	for i := range rc.jobs {
 		s.testify(rc, &rc.jobs[i], &usual)
 	}

@@ -11,8 +11,12 @@ import (
 // links, weighted by how long the link stalls. On a link that the job's exchange does not use all of it is theirs, also if no known
 // job is there. On the others it is the less of two numbers: what their exchanges put on the link, and what the link carried before
 // the onset. The rest is the job's, which is accused of the load that was added: what it sends to a few of its nodes is more there
-// than a uniform exchange would be.
+// than a uniform exchange would be. If no load is measured, it is the others' share of the time for which hosts wait to send.
 func (s *Stage) othersLoad(rc *regionCase, c *suspect, p *root.Pressure) float64 {
+	if rc.waiting {
+		own, all := s.hostWaits(rc, c.job)
+		return 1 - own/all
+	}
 	own, theirs := s.expectedLoads(rc, c)
 	routes, part, waits := s.routesOf(c.job), 0., 0.
 	for k, l := range rc.region.Links {

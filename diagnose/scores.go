@@ -95,6 +95,8 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 		c.score -= s.unseen(rc, c, p, space) + rc.addsNone(c) + rc.onEmptyGround(c) + s.endsAway(rc, c)
 	}
 	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p) + s.absent(rc, c)
+	c.sends = s.sendScore(rc, c)
+	c.score += c.sends
 	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
 }
 

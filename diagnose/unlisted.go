@@ -1,8 +1,6 @@
 package diagnose
 
 import (
-	"slices"
-
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -52,24 +50,18 @@ func (s *Stage) mayHaveAdded(rc *regionCase, c *suspect, p *root.Pressure) float
 	return min(more, max(0, files-was)*1e9/float64(s.clock.duration))
 }
 
-// unlistedWaits is the time for which hosts of no listed job wait to send into a region, relative to that of the accused. Storage nodes
-// from which the accused may read are such hosts.
+// unlistedWaits is the time for which hosts of no listed job wait to send into a region, relative to that of the accused, or to the usual
+// part of a culprit if that is more. Storage nodes from which the accused may read are such hosts.
 func (s *Stage) unlistedWaits(rc *regionCase, accused int) float64 {
-	theirs, own := 0., 0.
-	for k, l := range rc.region.Links {
-		from, _ := s.graph.Ends(l)
-		switch {
-		case s.graph.IsSwitch(from):
-		case len(s.work.tenants[from]) == 0:
-			theirs += rc.waits[k]
-		case slices.ContainsFunc(rc.jobs[:accused], func(c suspect) bool { return c.job.has(from) }):
-			own += rc.waits[k]
-		}
+	theirs, own, all := rc.vacant, 0., 0.
+	for i := range accused {
+		waits, sum := s.hostWaits(rc, rc.jobs[i].job)
+		own, all = own+waits, sum
 	}
 	if theirs == 0 || rc.jobs[0].file {
 		return 0
 	}
-	return min(mostUnlisted, unlistedWeight*theirs/max(own, theirs/mostUnlisted))
+	return min(mostUnlisted, unlistedWeight*theirs/max(own, usualPart*(all-theirs), theirs/mostUnlisted))
 }
 
 // vacant lists the hosts without a listed job. It is computed once per interval. Traffic between them is at most the lesser of what they

@@ -44,6 +44,7 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
+		s.findWaits(rc)
 		if got := s.unlisted(rc, 1, p); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
 		}

@@ -32,11 +32,12 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 		rc.jobs[i].blame = math.Exp(rc.jobs[i].score)
 		sum += rc.jobs[i].blame
 	}
-	jobs, accused := 0., s.accused(rc)
+	jobs, others, accused := 0., 0., s.accused(rc)
 	for i := range accused {
 		jobs += rc.jobs[i].blame
+		others += math.Exp(rc.jobs[i].score - min(0, rc.jobs[i].sends)) // that others send more counts against it only
 	}
-	rc.unlisted = jobs * s.unlisted(rc, accused, p)
+	rc.unlisted = others * s.unlisted(rc, accused, p)
 	failures, over := 0., 0. // one event often has several lines
 	for i := range rc.failures {
 		if f := &rc.failures[i]; f.over { // what still stalls does not wait for it, unless it left something that is not measured
