@@ -29,6 +29,7 @@ type suspect struct {
 	file       bool    // its outlier is file system traffic
 	filesKnown bool    // file system traffic was measured
 	fetches    bool    // on a torus, that is RDMA reads from others than its nodes, of which the table does not know
+	sends      float64 // score of its part of the time for which hosts wait to send
 	exchanges  bool    // on a torus, if accused: load was added all over its exchange
 	evidence
 	score, blame float64
@@ -178,6 +179,7 @@ func (rc *regionCase) measure() {
 		}
 	}
 	rc.burdens()
+	rc.findWaits()
 	for i := range rc.jobs {
 		rc.findStrongestFeature(&rc.jobs[i], &usual)
 	}

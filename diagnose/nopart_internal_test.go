@@ -48,6 +48,49 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 	}
 }
 
+// TestWhoWaitsToSend: without load readings a job whose hosts hardly wait to send is hardly accused, unless it reads what waits at hosts of no
+// job. A job of which nothing else is known is accused of an incast into which only its hosts wait to send.
+func TestWhoWaitsToSend(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	own, others, vacant := map[string]float64{"host0>leaf0": 60}, map[string]float64{"host0>leaf0": 6, "host2>leaf0": 94}, map[string]float64{"host1>leaf0": 60}
+	for name, c := range map[string]struct {
+		stalls  map[string]float64
+		suspect suspect
+		kind    string
+		want    float64
+	}{
+		"all wait is its own":      {own, suspect{}, schema.RootIncast, jobSends * math.Log(1/usualPart)},
+		"at a link":                {own, suspect{}, schema.RootLinkCapacity, 0},
+		"its traffic is known":     {own, suspect{known: true}, schema.RootIncast, 0},
+		"others wait":              {others, suspect{known: true}, schema.RootIncast, jobSends * math.Log(.06/usualPart)},
+		"others write there, too":  {others, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, jobSends * math.Log(.12/usualPart)},
+		"an unlisted job's":        {vacant, suspect{known: true}, schema.RootIncast, 0},
+		"storage nodes send to it": {vacant, suspect{known: true, file: true, feature: history.Read}, schema.RootIncast, 0},
+		"it writes nothing":        {vacant, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, 0},
+	} {
+		p, region := readings(t, g, c.stalls, nil)
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		mine, other := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}, &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
+		for _, j := range []*job{mine, other} {
+			j.Place(g)
+			s.settle(j)
+		}
+		c.suspect.job = mine
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, jobs: []suspect{c.suspect}}
+		rc.back.Kind = c.kind
+		for _, l := range region {
+			rc.waits = append(rc.waits, p.StallOf(l)/100)
+		}
+		rc.findWaits()
+		if got := rc.scores().sendScore(&rc.jobs[0]); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 // TestWhatArrivesAtAHostOfNoJob: only traffic with files, or of a job that no table lists, fills the port to a host of no job.
 func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")

@@ -10,8 +10,12 @@ import (
 // links, weighted by how long the link stalls. On a link that the job's exchange does not use all of it is theirs, also if no known
 // job is there. On the others it is the less of two numbers: what their exchanges put on the link, and what the link carried before
 // the onset. The rest is the job's, which is accused of the load that was added: what it sends to a few of its nodes is more there
-// than a uniform exchange would be.
+// than a uniform exchange would be. If no load is measured, it is the others' share of the time for which hosts wait to send.
 func (d decision) othersLoad(c *suspect) float64 {
+	if d.waiting {
+		own, all := d.hostWaits(c.job)
+		return 1 - own/all
+	}
 	own, theirs := d.expectedLoads(c)
 	routes, part, waits := d.routesOf(c.job), 0., 0.
 	for k, l := range d.region.Links {

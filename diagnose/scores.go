@@ -102,6 +102,8 @@ func (s scores) rate(c *suspect) {
 		c.score -= s.notSeenPenalty(c, space) + s.addsNone(c) + s.onEmptyGround(c) + s.endsAway(c)
 	}
 	c.score -= s.tooLittlePenalty(c) + s.elsewherePenalty(c) + s.noPartPenalty(c)
+	c.sends = s.sendScore(c)
+	c.score += c.sends
 	c.score += jobRose * min(1, s.rose()) * c.burden * (1 - s.moved)
 }
 

@@ -1,8 +1,6 @@
 package diagnose
 
 import (
-	"slices"
-
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -51,24 +49,18 @@ func (s scores) mayHaveAdded(c *suspect) float64 {
 	return min(more, max(0, files-was)*1e9/float64(s.history.Clock.Duration))
 }
 
-// unlistedWaits is the time for which hosts of no listed job wait to send into a region, relative to that of the accused. Storage nodes
-// from which the accused may read are such hosts.
+// unlistedWaits is the time for which hosts of no listed job wait to send into a region, relative to that of the accused, or to the usual
+// part of a culprit if that is more. Storage nodes from which the accused may read are such hosts.
 func (s scores) unlistedWaits(accused int) float64 {
-	theirs, own := 0., 0.
-	for k, l := range s.region.Links {
-		from, _ := s.graph.Ends(l)
-		switch {
-		case s.graph.IsSwitch(from):
-		case len(s.tenants[from]) == 0:
-			theirs += s.waits[k]
-		case slices.ContainsFunc(s.jobs[:accused], func(c suspect) bool { return c.job.Has(from) }):
-			own += s.waits[k]
-		}
+	theirs, own, all := s.vacantWaits, 0., 0.
+	for i := range accused {
+		waits, sum := s.hostWaits(s.jobs[i].job)
+		own, all = own+waits, sum
 	}
 	if theirs == 0 || s.jobs[0].file {
 		return 0
 	}
-	return min(mostUnlisted, unlistedWeight*theirs/max(own, theirs/mostUnlisted))
+	return min(mostUnlisted, unlistedWeight*theirs/max(own, usualPart*(all-theirs), theirs/mostUnlisted))
 }
 
 // vacant lists the hosts without a listed job. It is computed once per interval. Traffic between them is at most the lesser of what they

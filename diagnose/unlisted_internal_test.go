@@ -46,6 +46,7 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
+		rc.findWaits()
 		if got := rc.scores().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
 		}

@@ -36,11 +36,12 @@ func (d decision) decide() verdict {
 		d.jobs[i].blame = math.Exp(d.jobs[i].score)
 		sum += d.jobs[i].blame
 	}
-	jobs, accused := 0., d.accused()
+	jobs, others, accused := 0., 0., d.accused()
 	for i := range accused {
 		jobs += d.jobs[i].blame
+		others += math.Exp(d.jobs[i].score - min(0, d.jobs[i].sends)) // that others send more counts against it only
 	}
-	d.unlisted = jobs * d.scores().unlistedPart(accused)
+	d.unlisted = others * d.scores().unlistedPart(accused)
 	failures, over := 0., 0. // one event often has several lines
 	for i := range d.failures {
 		if f := &d.failures[i]; f.over { // what still stalls does not wait for it, unless it left something that is not measured
