@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// handmade is the analysis, before any blame, of two connected switches with two hosts
+// handmade is the evidence of two connected switches with two hosts
 // each, of 25 Gb/s: rank 0 on host 2 sends to rank 1 on host 4 twice, for 10 ms.
 func handmade(between int64, flow Flow, reports ...PortReport) *evidence {
 	fabric := &Fabric{Nodes: []Node{{"0", true}, {"1", true}, {"2", false}, {"3", false}, {"4", false}, {"5", false}}}
