@@ -147,7 +147,7 @@ func (db *DB) storeRows(ctx context.Context, t *table, rows rowSet, k key, prese
 // dropMissing counts rows that the server acknowledged and does not have after mostRepeats repeats.
 func (db *DB) dropMissing(table string, k key, rows int) {
 	db.metrics.rowsDropped.WithLabelValues(reasonMissing).Add(float64(rows))
-	db.log.Error("store: dropped rows that are missing after each acknowledged insert; check the table's TTL and the server's log", slog.String("fabric", k.fabric), k.interval(),
+	db.log.Error("store: rows dropped, they are missing after each acknowledged insert; check the table's TTL and the server's log", slog.String("fabric", k.fabric), k.interval(),
 		slog.String("table", table), slog.Int("rows", rows), slog.Int("inserts", mostRepeats+1))
 }
 
