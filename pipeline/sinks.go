@@ -47,13 +47,14 @@ type Store interface {
 	History
 }
 
-// storeSink is the store's name as a sink; dropFull and dropStopped are the reasons
-// for dropping a result to a sink that is no Follower: the sink was too far behind,
-// or did not take it soon after the end of the run.
+// storeSink is the store's name as a sink.
+const storeSink = "store"
+
+// Reasons for dropping a result to a sink.
 const (
-	storeSink   = "store"
-	dropFull    = "full"
-	dropStopped = "stopped"
+	dropFull    = "full"    // no Follower: the sink was too far behind
+	dropStopped = "stopped" // no Follower: it did not take it soon after the end of the run
+	dropOld     = "old"     // a Follower that is further behind than catchUpMost
 )
 
 // flushTimeout is how long finished results are still stored, and passed to the
@@ -223,7 +224,7 @@ func (q *sinkQueue) run(ctx context.Context) error {
 	defer cancel()
 	follower, _ := q.sink.(Follower)
 	for item := range q.queue {
-		if follower == nil || q.catchUp(flush, follower, item.result.Snapshot.Interval.StartNanos) {
+		if follower == nil || q.catchUp(flush, follower, item.result.Snapshot.Interval) {
 			if !q.put(flush, item.result) && follower == nil {
 				q.metrics.sinkDropped.WithLabelValues(q.fabric, q.sink.Name(), dropStopped).Inc()
 			}
@@ -253,7 +254,8 @@ func (q *sinkQueue) put(ctx context.Context, r *schema.IntervalResult) bool {
 
 // catchUp sends a follower the stored intervals between its last one and the
 // current one, and reports whether it has them all.
-func (q *sinkQueue) catchUp(ctx context.Context, f Follower, beforeNanos int64) bool {
+func (q *sinkQueue) catchUp(ctx context.Context, f Follower, current schema.Interval) bool {
+	beforeNanos := current.StartNanos
 	if q.endNanos == 0 {
 		if !q.try(ctx, func() error {
 			last, err := f.Last(ctx)
@@ -266,7 +268,12 @@ func (q *sinkQueue) catchUp(ctx context.Context, f Follower, beforeNanos int64) 
 			return false
 		}
 	}
-	q.endNanos = max(q.endNanos, beforeNanos-catchUpMost.Nanoseconds())
+	if late := beforeNanos - catchUpMost.Nanoseconds() - q.endNanos; late > 0 {
+		n := (late + current.DurationNanos - 1) / current.DurationNanos // whether or not each is stored
+		q.metrics.sinkDropped.WithLabelValues(q.fabric, q.sink.Name(), dropOld).Add(float64(n))
+		q.log.Warn("sink: intervals dropped, they are too old to catch up with", "sink", q.sink.Name(), "from", time.Unix(0, q.endNanos).UTC(), "intervals", n, "limit", catchUpMost)
+		q.endNanos += late
+	}
 	for q.endNanos < beforeNanos {
 		var missed []*schema.IntervalResult
 		until := min(beforeNanos, q.endNanos+catchUpSpan.Nanoseconds())
