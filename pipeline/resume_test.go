@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -63,20 +64,8 @@ func (s *halfBroken) FoundBetween(ctx context.Context, fabric string, from, to i
 	return nil, s.ask("found", from)
 }
 
-func (s *halfBroken) EventsBetween(ctx context.Context, fabric string, from, to int64) ([]schema.Event, error) {
-	return nil, s.ask("events", from)
-}
-
-func (s *halfBroken) JobsBetween(ctx context.Context, fabric string, from, to int64) ([]schema.Job, error) {
-	return nil, s.ask("jobs", from)
-}
-
-func (s *halfBroken) FailuresBetween(ctx context.Context, fabric string, from, to int64) ([]schema.Failure, error) {
-	return nil, s.ask("failures", from)
-}
-
-func (s *halfBroken) TrafficBetween(ctx context.Context, fabric string, from, to int64) ([]schema.JobTraffic, error) {
-	return nil, s.ask("traffic", from)
+func (s *halfBroken) FeedsBetween(ctx context.Context, fabric string, from, to int64) (analysis.Feeds, error) {
+	return analysis.Feeds{}, s.ask("feeds", from)
 }
 
 func (s *halfBroken) Graph(ctx context.Context, fabric string, version uint64) (*topology.Graph, error) {
@@ -92,7 +81,7 @@ func TestAFailedLookupStopsAResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
 		runFor(t, 30*time.Second, r.fabric(t, g, one(&polls{graph: g})))
-		for _, fails := range []string{"last", "revisions", "states", "results", "events", "jobs", "failures", "traffic", ""} {
+		for _, fails := range []string{"last", "revisions", "states", "results", "feeds", ""} {
 			store := &halfBroken{Store: r.store, fails: fails, asked: map[string][]int64{}}
 			_, err := r.fabricOn(t, store, g, one(&polls{graph: g})).resume(t.Context(), nil, nil)
 			if fails == "" && err != nil || fails != "" && !errors.Is(err, errLookup) {

@@ -45,6 +45,14 @@ type Store interface {
 	StoreGraph(ctx context.Context, g *topology.Graph) error
 	Put(ctx context.Context, r *schema.IntervalResult) error
 	History
+	finder
+}
+
+// finder reads stored intervals for a Follower.
+type finder interface {
+	// FoundBetween returns the intervals that start in [from, to), with their regions
+	// and diagnoses, without any values.
+	FoundBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]*schema.IntervalResult, error)
 }
 
 // storeSink is the store's name as a sink.
@@ -192,7 +200,7 @@ type sinkQueue struct {
 	sink     Sink
 	part     string
 	fabric   string
-	store    Store
+	stored   finder
 	queue    chan queued
 	endNanos int64 // of the last interval that a Follower has; 0: unknown, call Last
 	metrics  *Metrics
@@ -201,7 +209,7 @@ type sinkQueue struct {
 }
 
 func newSinkQueue(s Sink, deps Deps, fabric string, log *slog.Logger, h *health) *sinkQueue {
-	return &sinkQueue{sink: s, part: "sink " + s.Name(), fabric: fabric, store: deps.Store, queue: make(chan queued, waitingForSink),
+	return &sinkQueue{sink: s, part: "sink " + s.Name(), fabric: fabric, stored: deps.Store, queue: make(chan queued, waitingForSink),
 		metrics: deps.Metrics, log: log, health: h}
 }
 
@@ -278,7 +286,7 @@ func (q *sinkQueue) catchUp(ctx context.Context, f Follower, current schema.Inte
 		var missed []*schema.IntervalResult
 		until := min(beforeNanos, q.endNanos+catchUpSpan.Nanoseconds())
 		if !q.try(ctx, func() (err error) {
-			missed, err = q.store.FoundBetween(ctx, q.fabric, q.endNanos, until)
+			missed, err = q.stored.FoundBetween(ctx, q.fabric, q.endNanos, until)
 			return err
 		}) {
 			return false
