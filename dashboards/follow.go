@@ -79,7 +79,8 @@ func (d *Dashboards) stream(w http.ResponseWriter, r *http.Request, p *streamPar
 	w.Header().Set("Content-Type", eventStream)
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would buffer events
-	return f.follow(r.Context(), l, p.LastEventID)
+	_ = f.follow(r.Context(), l, p.LastEventID) // the client has left: nobody is there to read an answer
+	return nil
 }
 
 // streamLimit limits the open streams, those of one client and all.
@@ -171,19 +172,19 @@ func (f *follower) wants(fabric string) bool {
 	return len(f.only) == 0 || slices.Contains(f.only, fabric)
 }
 
-// follow writes the events until the connection fails or ctx ends.
+// follow writes the events until ctx ends, which is no error, or the connection fails.
 func (f *follower) follow(ctx context.Context, l *listener, lastID string) error {
 	f.at = f.d.intervals.newest()
 	if err := f.write(fmt.Sprintf(": hello\nretry: %d\n", retryMillis)); err != nil {
-		return nil
+		return err
 	}
 	if lastID != "" {
 		had, known := parsePositions(lastID)
 		if err := f.resume(ctx, had, known); err != nil {
-			return nil
+			return err
 		}
 	} else if err := f.write("id: " + f.at.String() + "\n"); err != nil {
-		return nil
+		return err
 	}
 	heartbeat := time.NewTicker(f.d.cfg.Heartbeat)
 	defer heartbeat.Stop()
@@ -202,7 +203,7 @@ func (f *follower) follow(ctx context.Context, l *listener, lastID string) error
 			}
 		}
 		if err != nil {
-			return nil
+			return err
 		}
 	}
 }
