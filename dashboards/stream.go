@@ -165,7 +165,7 @@ func (d *Dashboards) pollLatest(ctx context.Context, f *fabric, now time.Time) {
 		}
 		return
 	}
-	if isNew && !f.fed(now) {
+	if isNew {
 		f.graphs.replace(before, g)
 		d.intervals.announce(f.name, start, diagnoses)
 	}

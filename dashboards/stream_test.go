@@ -89,6 +89,11 @@ func TestStreamsAreBounded(t *testing.T) {
 		}
 	}
 	only.body.Close()
+	eventually(t, "no trace of clients that have left", func() bool {
+		h.streams.mu.Lock()
+		defer h.streams.mu.Unlock()
+		return len(h.streams.open) == 0
+	})
 	eventually(t, "room for another", func() bool { return h.getRaw("/api/v1/stream", nil).StatusCode == http.StatusOK })
 	if status := h.getRaw("/api/v1/stream?fabrics=nowhere", nil).StatusCode; status != http.StatusNotFound {
 		t.Errorf("of an unknown fabric: %d", status)
