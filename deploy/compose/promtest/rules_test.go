@@ -93,7 +93,7 @@ func TestEachAlertFires(t *testing.T) {
 	}
 }
 
-// The store's alert covers rows that the server does not keep as well as values that no column holds.
+// The store's alert covers rows that the server does not keep as well as values that no column can hold.
 func TestDroppedRowsOfTheStore(t *testing.T) {
 	if alerts := fired(t, `giverny_store_rows_dropped_total{reason="missing_after_insert"} 0+60x30`); !slices.Equal(alerts, []string{"GivernyStoreDrops"}) {
 		t.Errorf("fired: %v", alerts)
