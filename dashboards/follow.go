@@ -78,8 +78,8 @@ func (d *Dashboards) stream(w http.ResponseWriter, r *http.Request, p *streamPar
 	f := &follower{d: d, w: w, flush: http.NewResponseController(w), only: p.Fabrics}
 	w.Header().Set("Content-Type", eventStream)
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // nginx would buffer events
-	_ = f.follow(r.Context(), l, p.LastEventID) // the client has left: nobody is there to read an answer
+	w.Header().Set("X-Accel-Buffering", "no")   // nginx would buffer events
+	_ = f.follow(r.Context(), l, p.LastEventID) // an error means that the client has left
 	return nil
 }
 
