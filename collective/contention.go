@@ -9,18 +9,18 @@ import (
 // the NIC; otherwise, of the ports on both routes (certain or possible), the one where
 // f met the longest queue by telemetry, else the first on the path. Ports with capacity
 // for all flows between the two times are skipped.
-func (a *analysis) meeting(s, f *stream, certain bool, from, to int64) (at port, ok bool) {
+func (e *evidence) meeting(s, f *stream, certain bool, from, to int64) (at port, ok bool) {
 	if s.source == f.source {
-		return a.tr.net.nic(s.source), true
+		return e.tr.net.nic(s.source), true
 	}
 	longest := 0.0
-	way, other := a.tr.route(s), a.tr.route(f)
+	way, other := e.tr.route(s), e.tr.route(f)
 	mine, others := way.ports, other.ports
 	if certain {
 		mine, others = way.sure, other.sure
 	}
 	for _, p := range mine {
-		if !slices.Contains(others, p) || a.roomy(p, certain, from, to) {
+		if !slices.Contains(others, p) || e.roomy(p, certain, from, to) {
 			continue
 		}
 		q := f.queues[p]
@@ -28,40 +28,40 @@ func (a *analysis) meeting(s, f *stream, certain bool, from, to int64) (at port,
 			at, ok, longest = p, true, mean
 		}
 	}
-	if !ok && s.destination == f.destination && a.lacksFabric() {
-		return a.tr.net.nic(s.destination), true // no path is known, but its end is
+	if !ok && s.destination == f.destination && e.lacksFabric() {
+		return e.tr.net.nic(s.destination), true // no path is known, but its end is
 	}
 	return at, ok
 }
 
 // contention appends the background flows that shared a port with step i while it ran.
-func (a *analysis) contention(out []cause, i int, s *stream, certain bool) []cause {
-	from, to := a.t.begin[i], a.t.end[i]
-	for _, x := range a.tr.sending(from, to) {
+func (e *evidence) contention(out []cause, i int, s *stream, certain bool) []cause {
+	from, to := e.t.begin[i], e.t.end[i]
+	for _, x := range e.tr.sending(from, to) {
 		f := x.stream
 		if f.steps != nil || x.bytes <= 0 {
 			continue
 		}
-		at, ok := a.meeting(s, f, certain, from, to)
+		at, ok := e.meeting(s, f, certain, from, to)
 		if !ok {
 			continue
 		}
-		if _, sure := a.meeting(s, f, true, from, to); sure && !certain {
+		if _, sure := e.meeting(s, f, true, from, to); sure && !certain {
 			continue // counted already
 		}
-		c := cause{who: f.who, class: BackgroundFlow, flow: f.name, object: a.switchPort(at), weight: a.wireNanos(x.bytes, at), confidence: 0.9}
-		c.evidence = a.words(at).shared
+		c := cause{who: f.who, class: BackgroundFlow, flow: f.name, object: e.switchPort(at), weight: e.wireNanos(x.bytes, at), confidence: 0.9}
+		c.evidence = e.words(at).shared
 		c.unpaused = c.weight
-		c.weight *= 1 - a.pauses.fraction(at, from, to) // time behind a paused port is charged to the port that paused it
-		if !a.tr.net.Nodes[at.node].Switch {
-			c.class, c.object = HostNICContention, a.host(at.node)
+		c.weight *= 1 - e.pauses.fraction(at, from, to) // time behind a paused port is charged to the port that paused it
+		if !e.tr.net.Nodes[at.node].Switch {
+			c.class, c.object = HostNICContention, e.host(at.node)
 			c.evidence = "leaves the same NIC as the collective's flow"
 			if at.node == f.destination {
 				c.class, c.evidence = BackgroundFlow, "goes to the same host as the collective's flow"
 			}
 		} else {
-			a.asIncast(&c, f, from, to)
-			a.asRoot(&c, f, from, to)
+			e.asIncast(&c, f, from, to)
+			e.asRoot(&c, f, from, to)
 		}
 		out = append(out, c)
 	}
@@ -75,10 +75,10 @@ const together = 0.05
 // asIncast turns a cause into an incast if its flow is one of several, from different
 // hosts, into one host that the collective sends to at the same time: three or more, or
 // two that began together. The object is the switch port to that host.
-func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
+func (e *evidence) asIncast(c *cause, f *stream, from, to int64) {
 	var sources []int
 	apart := int64(0) // largest difference of the begins
-	for _, g := range a.tr.sending(from, to) {
+	for _, g := range e.tr.sending(from, to) {
 		if g.steps == nil && g.destination == f.destination && g.bytes > 0 && !slices.Contains(sources, g.source) {
 			sources = append(sources, g.source)
 			apart = max(apart, g.curve[0].time-f.curve[0].time, f.curve[0].time-g.curve[0].time)
@@ -87,16 +87,16 @@ func (a *analysis) asIncast(c *cause, f *stream, from, to int64) {
 	if len(sources) == 2 && float64(apart) > together*float64(f.last().time-f.curve[0].time) {
 		return
 	}
-	collective := slices.ContainsFunc(a.tr.sending(from, to), func(g sender) bool {
+	collective := slices.ContainsFunc(e.tr.sending(from, to), func(g sender) bool {
 		return g.steps != nil && g.destination == f.destination && g.bytes > 0
 	})
 	if len(sources) < 2 || !collective {
 		return
 	}
-	for _, p := range a.tr.route(f).ports {
-		if h, ok := a.tr.net.toHost(p); ok && h == f.destination {
-			c.class, c.object = Incast, a.switchPort(p)
-			c.evidence = fmt.Sprintf("one of %d flows into %s at once, beside the collective's", len(sources), a.host(f.destination))
+	for _, p := range e.tr.route(f).ports {
+		if h, ok := e.tr.net.toHost(p); ok && h == f.destination {
+			c.class, c.object = Incast, e.switchPort(p)
+			c.evidence = fmt.Sprintf("one of %d flows into %s at once, beside the collective's", len(sources), e.host(f.destination))
 		}
 	}
 }
@@ -111,18 +111,18 @@ const (
 // asRoot turns a cause into a PFC root if its flow is one of several into a host that
 // the collective does not send to: the queue is at the port to that host, off the
 // collective's path, so it slows the collective through pauses.
-func (a *analysis) asRoot(c *cause, f *stream, from, to int64) {
-	if c.class != BackgroundFlow || slices.ContainsFunc(a.tr.list, func(g *stream) bool { return g.steps != nil && g.destination == f.destination }) {
+func (e *evidence) asRoot(c *cause, f *stream, from, to int64) {
+	if c.class != BackgroundFlow || slices.ContainsFunc(e.tr.list, func(g *stream) bool { return g.steps != nil && g.destination == f.destination }) {
 		return
 	}
 	var sources []int
 	bytes := int64(0)
-	for _, g := range a.tr.others {
+	for _, g := range e.tr.others {
 		if g.destination == f.destination && g.sent(from, to) > 0 && !slices.Contains(sources, g.source) {
 			sources = append(sources, g.source)
 		}
 	}
-	for _, g := range a.tr.others {
+	for _, g := range e.tr.others {
 		if g.destination == f.destination {
 			bytes += g.sent(from, to)
 		}
@@ -130,19 +130,19 @@ func (a *analysis) asRoot(c *cause, f *stream, from, to int64) {
 	if len(sources) < rootSources {
 		return
 	}
-	for _, p := range a.tr.route(f).ports {
-		if h, ok := a.tr.net.toHost(p); ok && h == f.destination && a.wireNanos(bytes, p) > rootShare*float64(to-from) {
-			c.class, c.object = PFCRoot, a.switchPort(p)
-			c.evidence = fmt.Sprintf("one of %d flows into %s, off the collective's path", len(sources), a.host(f.destination))
+	for _, p := range e.tr.route(f).ports {
+		if h, ok := e.tr.net.toHost(p); ok && h == f.destination && e.wireNanos(bytes, p) > rootShare*float64(to-from) {
+			c.class, c.object = PFCRoot, e.switchPort(p)
+			c.evidence = fmt.Sprintf("one of %d flows into %s, off the collective's path", len(sources), e.host(f.destination))
 		}
 	}
 }
 
 // collisions appends the collective's own flows that shared a switch port with step i
 // while it ran. Flows of one NIC are the algorithm's choice, not a collision.
-func (a *analysis) collisions(out []cause, i int, s *stream, certain bool) []cause {
-	from, to := a.t.begin[i], a.t.end[i]
-	for _, x := range a.tr.sending(from, to) {
+func (e *evidence) collisions(out []cause, i int, s *stream, certain bool) []cause {
+	from, to := e.t.begin[i], e.t.end[i]
+	for _, x := range e.tr.sending(from, to) {
 		o := x.stream
 		if o.steps == nil {
 			break // the collective's come first
@@ -150,16 +150,16 @@ func (a *analysis) collisions(out []cause, i int, s *stream, certain bool) []cau
 		if o == s || o.source == s.source || x.bytes == 0 {
 			continue
 		}
-		at, ok := a.meeting(s, o, certain, from, to)
+		at, ok := e.meeting(s, o, certain, from, to)
 		if !ok {
 			continue
 		}
-		if _, sure := a.meeting(s, o, true, from, to); !certain && (sure || !a.slowed(o, from, to)) {
+		if _, sure := e.meeting(s, o, true, from, to); !certain && (sure || !e.slowed(o, from, to)) {
 			continue // counted already, or it lost no time
 		}
-		if weight := a.wireNanos(x.bytes, at); weight > float64(to-from)/50 {
-			words := a.words(at)
-			weight *= 1 - a.pauses.fraction(at, from, to)
+		if weight := e.wireNanos(x.bytes, at); weight > float64(to-from)/50 {
+			words := e.words(at)
+			weight *= 1 - e.pauses.fraction(at, from, to)
 			out = append(out, cause{who: words.collision, class: SelfCollision, at: at, flow: o.name, object: words.name, weight: weight, confidence: 0.9,
 				evidence: "two flows of the collective share the port"})
 		}
@@ -169,10 +169,10 @@ func (a *analysis) collisions(out []cause, i int, s *stream, certain bool) []cau
 
 // slowed reports whether a flow of the collective lost time between two times: two
 // flows that share a port slow each other.
-func (a *analysis) slowed(s *stream, from, to int64) bool {
-	i, _ := slices.BinarySearchFunc(s.steps, from, func(step int32, at int64) int { return compare(a.t.end[step], at) })
-	for ; i < len(s.steps) && a.t.begin[s.steps[i]] < to; i++ {
-		if a.base.excess(int(s.steps[i])) > 0 {
+func (e *evidence) slowed(s *stream, from, to int64) bool {
+	i, _ := slices.BinarySearchFunc(s.steps, from, func(step int32, at int64) int { return compare(e.t.end[step], at) })
+	for ; i < len(s.steps) && e.t.begin[s.steps[i]] < to; i++ {
+		if e.base.excess(int(s.steps[i])) > 0 {
 			return true
 		}
 	}

@@ -70,23 +70,23 @@ func (c *course) partner(rank, step int) int {
 
 // course recognises a ring, halving-doubling over a power of two ranks or a direct
 // all-to-all by who sent to whom; nil for anything else.
-func (a *analysis) course(communicator int32) *course {
+func (st *standstill) course(communicator int32) *course {
 	c := &course{last: map[int]int{}, ended: map[int]int64{}, position: map[int]int{}}
-	if int(communicator) < len(a.t.run.Communicators) {
-		c.members = a.t.run.Communicators[communicator].Members
-		c.steps = a.t.run.Communicators[communicator].Steps
+	if int(communicator) < len(st.t.run.Communicators) {
+		c.members = st.t.run.Communicators[communicator].Members
+		c.steps = st.t.run.Communicators[communicator].Steps
 	}
 	for i, rank := range c.members {
 		c.position[rank] = i
 	}
-	most := a.progress(c, communicator)
+	most := st.progress(c, communicator)
 	if c.steps > 0 && c.complete() {
 		return c
 	}
 	if most == 0 || len(c.members) < 2 {
 		return nil
 	}
-	if !a.ring(c, communicator) && !a.halving(c, communicator) && !a.pairwise(c, communicator) {
+	if !st.ring(c, communicator) && !st.halving(c, communicator) && !st.pairwise(c, communicator) {
 		return nil
 	}
 	c.length(most)
@@ -96,12 +96,12 @@ func (a *analysis) course(communicator int32) *course {
 // progress sets how far each rank got in the communicator's last collective, and
 // returns the highest step. The last collective is the one that some ranks are still
 // in; ranks that finished it may already have begun the next.
-func (a *analysis) progress(c *course, communicator int32) (most int) {
+func (st *standstill) progress(c *course, communicator int32) (most int) {
 	known := c.steps
-	from, to := a.t.of(communicator)
+	from, to := st.t.of(communicator)
 	for {
-		most, to = a.progressUpTo(c, from, to)
-		if to <= from || !a.behindIn(c, from, to) {
+		most, to = st.progressUpTo(c, from, to)
+		if to <= from || !st.behindIn(c, from, to) {
 			return most
 		}
 		clear(c.last)
@@ -114,8 +114,8 @@ func (a *analysis) progress(c *course, communicator int32) (most int) {
 // that iteration begins if there is one before it, otherwise from. Steps are in order,
 // so the first one of a rank seen from the end is its last. The length of the
 // collective is that of the iteration before, if any.
-func (a *analysis) progressUpTo(c *course, from, to int) (most, begin int) {
-	t := a.t
+func (st *standstill) progressUpTo(c *course, from, to int) (most, begin int) {
+	t := st.t
 	for i := to - 1; i >= from; i-- {
 		r := &t.steps[i]
 		switch {
@@ -138,8 +138,8 @@ func (a *analysis) progressUpTo(c *course, from, to int) (most, begin int) {
 
 // behindIn reports whether some rank without a record of the iteration that begins at
 // begin did not finish the one before.
-func (a *analysis) behindIn(c *course, from, begin int) bool {
-	t := a.t
+func (st *standstill) behindIn(c *course, from, begin int) bool {
+	t := st.t
 	iteration, longest := t.steps[begin-1].Iteration, int(t.steps[begin-1].Step)
 	last := map[int]int{}
 	for i := begin - 1; i >= from && t.steps[i].Iteration == iteration; i-- {
@@ -182,14 +182,14 @@ func (c *course) length(most int) {
 
 // ring reports whether every rank always sends to the same other one, and notes which.
 // If a single rank has no record, it is assumed to close the ring.
-func (a *analysis) ring(c *course, communicator int32) bool {
-	to := make([]int32, len(a.t.run.Ranks))
+func (st *standstill) ring(c *course, communicator int32) bool {
+	to := make([]int32, len(st.t.run.Ranks))
 	for i := range to {
 		to[i] = None
 	}
-	first, last := a.t.of(communicator)
+	first, last := st.t.of(communicator)
 	for i := first; i < last; i++ {
-		r := &a.t.steps[i]
+		r := &st.t.steps[i]
 		if r.Peer < 0 {
 			continue
 		}
@@ -227,15 +227,15 @@ func (a *analysis) ring(c *course, communicator int32) bool {
 
 // halving reports whether all steps are those of halving-doubling over a power of two
 // ranks.
-func (a *analysis) halving(c *course, communicator int32) bool {
+func (st *standstill) halving(c *course, communicator int32) bool {
 	n := len(c.members)
 	if n&(n-1) != 0 {
 		return false
 	}
 	steps := halvingSteps(n)
-	from, to := a.t.of(communicator)
+	from, to := st.t.of(communicator)
 	for i := from; i < to; i++ {
-		r := &a.t.steps[i]
+		r := &st.t.steps[i]
 		if int(r.Step) > steps || r.Peer < 0 || c.position[int(r.Peer)] != halvingPartner(c.position[int(r.Rank)], int(r.Step), steps) {
 			return false
 		}

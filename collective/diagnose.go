@@ -73,7 +73,8 @@ func (z *Analyser) piece(given Run, p *piece) {
 	net := z.network(run.Fabric)
 	defer net.observed.empty()
 	tr := newTraffic(t, net)
-	a := newAnalysis(t, tr, &z.room)
+	e := newEvidence(t, tr, &z.room)
+	a := newAnalysis(e)
 	if z.opt.Stop != nil {
 		a.stop = z.opt.Stop
 	}
@@ -86,9 +87,9 @@ func (z *Analyser) piece(given Run, p *piece) {
 	if d.Culprits == nil {
 		d.Culprits = []Culprit{}
 	}
-	a.withoutFabric(d.Culprits)
+	e.withoutFabric(d.Culprits)
 	p.idle = a.idleNanos()
-	a.standstill(d, p.later)
+	(&standstill{e}).find(d, p.later)
 	z.room.keep(a.shares)
 	p.from, p.last, p.left = t.comesFrom(path), t.last, t.left
 	p.left.foreign, p.left.flows = foreign, tr.cut

@@ -101,13 +101,13 @@ func (a *analysis) healthy() []span {
 
 // meetsAnyway reports whether a flow of the collective also slows a step in the healthy
 // schedule: the step passes the same port, or the flow meets another one there.
-func (a *analysis) meetsAnyway(healthy *schedule, s *share, o *stream) bool {
-	if through := a.stream(int(s.step)); a.tr.passes(through, s.at) {
-		return a.meets(healthy.spans, s.step, o)
+func (e *evidence) meetsAnyway(healthy *schedule, s *share, o *stream) bool {
+	if through := e.stream(int(s.step)); e.tr.passes(through, s.at) {
+		return e.meets(healthy.spans, s.step, o)
 	}
 	fills, known := healthy.filled[o]
 	if !known {
-		fills = a.tr.passes(o, s.at) && a.fills(healthy.spans, o, s.at)
+		fills = e.tr.passes(o, s.at) && e.fills(healthy.spans, o, s.at)
 		healthy.filled[o] = fills
 	}
 	return fills
@@ -115,7 +115,7 @@ func (a *analysis) meetsAnyway(healthy *schedule, s *share, o *stream) bool {
 
 // meets reports whether, in the healthy schedule, a flow's steps overlap a step by a
 // quarter of the shorter or more.
-func (a *analysis) meets(healthy []span, step int32, o *stream) bool {
+func (e *evidence) meets(healthy []span, step int32, o *stream) bool {
 	s := healthy[step]
 	for _, other := range o.steps {
 		x := healthy[other]
@@ -128,13 +128,13 @@ func (a *analysis) meets(healthy []span, step int32, o *stream) bool {
 
 // fills reports whether a flow meets another flow of the collective, from another host,
 // at a port in the healthy schedule.
-func (a *analysis) fills(healthy []span, o *stream, at port) bool {
-	for _, other := range a.tr.list[:len(a.tr.own)] {
-		if other == o || other.source == o.source || !a.tr.passes(other, at) {
+func (e *evidence) fills(healthy []span, o *stream, at port) bool {
+	for _, other := range e.tr.list[:len(e.tr.own)] {
+		if other == o || other.source == o.source || !e.tr.passes(other, at) {
 			continue
 		}
 		for _, step := range other.steps {
-			if a.meets(healthy, step, o) {
+			if e.meets(healthy, step, o) {
 				return true
 			}
 		}

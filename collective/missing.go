@@ -9,13 +9,13 @@ import (
 // pending splits the transfers of a standstill that have no record of their end. If
 // others went on with their data, or if switches still saw the collective send
 // afterwards, they did end and only the records are lost.
-func (a *analysis) pending(all []stuck) (open, lost []stuck) {
+func (st *standstill) pending(all []stuck) (open, lost []stuck) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	wentOn := a.sentLater()
+	wentOn := st.sentLater()
 	for _, s := range all {
-		if !s.recorded && (s.passedOn || wentOn[s.communicator] && a.within(s, a.t.last)) {
+		if !s.recorded && (s.passedOn || wentOn[s.communicator] && st.within(s, st.t.last)) {
 			lost = append(lost, s)
 		} else {
 			open = append(open, s)
@@ -26,14 +26,14 @@ func (a *analysis) pending(all []stuck) (open, lost []stuck) {
 
 // within reports whether a transfer may still have been running at a time: no more than
 // the longest step of its communicator had passed since it could begin.
-func (a *analysis) within(s stuck, at int64) bool {
-	return at-s.since <= a.longestStep(s.communicator)
+func (st *standstill) within(s stuck, at int64) bool {
+	return at-s.since <= st.longestStep(s.communicator)
 }
 
-func (a *analysis) longestStep(communicator int32) (nanos int64) {
-	from, to := a.t.of(communicator)
+func (st *standstill) longestStep(communicator int32) (nanos int64) {
+	from, to := st.t.of(communicator)
 	for i := from; i < to; i++ {
-		nanos = max(nanos, a.t.end[i]-a.t.begin[i])
+		nanos = max(nanos, st.t.end[i]-st.t.begin[i])
 	}
 	return nanos
 }
@@ -42,8 +42,8 @@ func (a *analysis) longestStep(communicator int32) (nanos int64) {
 // saw a flow advance by a sixteenth of a step or more in epochs that began later after
 // the last recorded end than any step took. A stopped rank sends nothing, and
 // retransmissions do not advance.
-func (a *analysis) sentLater() map[int32]bool {
-	run := a.t.run
+func (st *standstill) sentLater() map[int32]bool {
+	run := st.t.run
 	if len(run.Telemetry) == 0 {
 		return nil
 	}
@@ -52,20 +52,20 @@ func (a *analysis) sentLater() map[int32]bool {
 	out := map[int32]bool{}
 	for number := range max(len(run.Communicators), 1) {
 		c := int32(number)
-		first, last := a.t.of(c)
+		first, last := st.t.of(c)
 		if first == last {
 			continue
 		}
 		after, bytes := int64(0), int64(0)
 		pairs := map[pair]bool{}
 		for i := first; i < last; i++ {
-			r := &a.t.steps[i]
-			after, bytes = max(after, a.t.end[i]), max(bytes, r.Bytes)
+			r := &st.t.steps[i]
+			after, bytes = max(after, st.t.end[i]), max(bytes, r.Bytes)
 			if r.Peer >= 0 {
 				pairs[pair{run.Ranks[r.Rank].Host, run.Ranks[r.Peer].Host}] = true
 			}
 		}
-		after += a.longestStep(c)
+		after += st.longestStep(c)
 		seen := map[pair]extent{}
 		for i := range run.Telemetry {
 			p := &run.Telemetry[i]
@@ -99,9 +99,9 @@ func (t *table) incomplete() bool { return t.run.Cut || len(t.holes) > 0 }
 // missing. If there is no such transfer it returns all, and not sure, because the
 // records end too soon. Then a single rank may have stopped; with several ranks, or a
 // file that ends in the middle of a line, it is the records that are missing.
-func (a *analysis) standing(all []stuck, last int64) (out []stuck, sure bool) {
+func (st *standstill) standing(all []stuck, last int64) (out []stuck, sure bool) {
 	for _, s := range all {
-		if s.recorded || !a.t.incomplete() && !a.within(s, last) {
+		if s.recorded || !st.t.incomplete() && !st.within(s, last) {
 			out = append(out, s)
 		}
 	}
@@ -113,17 +113,17 @@ func (a *analysis) standing(all []stuck, last int64) (out []stuck, sure bool) {
 
 // missingRecords is a note on transfers that ended, or may have ended, without a
 // record.
-func (a *analysis) missingRecords(lost []stuck) string {
+func (st *standstill) missingRecords(lost []stuck) string {
 	var hosts []string
 	for _, s := range lost {
-		text := fmt.Sprintf("host %s, step %d", a.t.run.Ranks[s.rank].Node, s.step)
+		text := fmt.Sprintf("host %s, step %d", st.t.run.Ranks[s.rank].Node, s.step)
 		if s.step < s.steps {
-			text = fmt.Sprintf("host %s, steps %d to %d", a.t.run.Ranks[s.rank].Node, s.step, s.steps)
+			text = fmt.Sprintf("host %s, steps %d to %d", st.t.run.Ranks[s.rank].Node, s.step, s.steps)
 		}
 		hosts = append(hosts, text)
 	}
 	text := "records missing: " + plural.First(hosts, 16, "; ")
-	if at := a.t.run.LastRecord; at != "" {
+	if at := st.t.run.LastRecord; at != "" {
 		text += " (the records of transfers end at " + at + ")"
 	}
 	return text
@@ -131,14 +131,14 @@ func (a *analysis) missingRecords(lost []stuck) string {
 
 // lacksFabric reports whether neither the fabric's links nor any switch data are known. Then
 // all that is known is that steps took too long, and what else was sent.
-func (a *analysis) lacksFabric() bool {
-	return len(a.tr.net.Links) == 0 && len(a.t.run.Telemetry) == 0 && len(a.t.run.Paths) == 0
+func (e *evidence) lacksFabric() bool {
+	return len(e.tr.net.Links) == 0 && len(e.t.run.Telemetry) == 0 && len(e.t.run.Paths) == 0
 }
 
 // withoutFabric lowers the confidence of culprits whose class only the fabric or its
 // switches could show, and notes what is missing.
-func (a *analysis) withoutFabric(culprits []Culprit) {
-	if !a.lacksFabric() {
+func (e *evidence) withoutFabric(culprits []Culprit) {
+	if !e.lacksFabric() {
 		return
 	}
 	for i := range culprits {

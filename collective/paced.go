@@ -69,18 +69,18 @@ func (a *analysis) pace(steps []int32) {
 }
 
 // ratio is the actual over the healthy duration of a step.
-func (a *analysis) ratio(i int32) float64 {
-	return float64(a.t.end[i]-a.t.begin[i]) / float64(max(a.base.of(int(i)), 1))
+func (e *evidence) ratio(i int32) float64 {
+	return float64(e.t.end[i]-e.t.begin[i]) / float64(max(e.base.of(int(i)), 1))
 }
 
 // stops reports whether a known cause slows a step at its NIC or on its path: a pause,
 // another flow, or a link below its rate.
-func (a *analysis) stops(s *stream, i int32) bool {
-	from, to := a.t.begin[i], a.t.end[i]
-	if len(a.tr.route(s).slowAt) > 0 || a.pauses.fraction(a.tr.net.nic(s.source), from, to) > pacedPauses {
+func (e *evidence) stops(s *stream, i int32) bool {
+	from, to := e.t.begin[i], e.t.end[i]
+	if len(e.tr.route(s).slowAt) > 0 || e.pauses.fraction(e.tr.net.nic(s.source), from, to) > pacedPauses {
 		return true
 	}
-	for _, f := range a.tr.others {
+	for _, f := range e.tr.others {
 		if f.source == s.source && f.sent(from, to) > 0 {
 			return true
 		}

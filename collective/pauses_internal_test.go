@@ -37,9 +37,9 @@ func TestRootsWhereAllStands(t *testing.T) {
 	}
 	table := newTable(run, defaultLimit, &scratch{}, nil)
 	table.bounds()
-	a := newAnalysis(table, newTraffic(table, newNetwork(fabric, 0)), &scratch{})
+	e := newEvidence(table, newTraffic(table, newNetwork(fabric, 0)), &scratch{})
 	seen, sum := map[port]bool{}, 0.0
-	for _, o := range a.pauses.origins(port{0, 1}, 0, 10e6) {
+	for _, o := range e.pauses.origins(port{0, 1}, 0, 10e6) {
 		if seen[o.at] {
 			t.Errorf("port %v is a root twice", o.at)
 		}

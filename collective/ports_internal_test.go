@@ -110,11 +110,11 @@ func TestPossibleCollisionsNeedTwo(t *testing.T) {
 		}
 		table := newTable(run, defaultLimit, &scratch{}, nil)
 		table.bounds()
-		a := newAnalysis(table, newTraffic(table, newNetwork(run.Fabric, 0)), &scratch{})
-		if got := a.collisions(nil, 0, a.stream(0), true); len(got) > 0 {
+		e := newEvidence(table, newTraffic(table, newNetwork(run.Fabric, 0)), &scratch{})
+		if got := e.collisions(nil, 0, e.stream(0), true); len(got) > 0 {
 			t.Errorf("certain: %+v, want none", got)
 		}
-		if got := a.collisions(nil, 0, a.stream(0), false); len(got) != causes {
+		if got := e.collisions(nil, 0, e.stream(0), false); len(got) != causes {
 			t.Errorf("the other lasts %d ns: %+v, want %d possible", lasts, got, causes)
 		}
 	}

@@ -8,46 +8,46 @@ import (
 // pausedBy appends the causes of the time that step i waited behind paused ports: a
 // flow at the root of the pauses that does not share a port with the step, a host that
 // pauses the network by itself, or a cycle of paused ports.
-func (a *analysis) pausedBy(out []cause, i int, s *stream, excess int64) []cause {
-	from, to := a.t.begin[i], a.t.end[i]
-	way := a.tr.route(s)
+func (e *evidence) pausedBy(out []cause, i int, s *stream, excess int64) []cause {
+	from, to := e.t.begin[i], e.t.end[i]
+	way := e.tr.route(s)
 	for _, p := range way.ports {
 		if !way.certain(p) {
 			continue
 		}
-		paused := min(a.pauses.paused(p, from, to), excess)
+		paused := min(e.pauses.paused(p, from, to), excess)
 		if paused < excess/20 {
 			continue
 		}
-		for _, o := range a.pauses.origins(p, from, to) {
-			out = a.ofOrigin(out, s, o, float64(paused)*o.score, from, to)
+		for _, o := range e.pauses.origins(p, from, to) {
+			out = e.ofOrigin(out, s, o, float64(paused)*o.score, from, to)
 		}
 	}
 	return out
 }
 
 // ofOrigin appends the causes behind a root of pauses.
-func (a *analysis) ofOrigin(out []cause, s *stream, o origin, weight float64, from, to int64) []cause {
+func (e *evidence) ofOrigin(out []cause, s *stream, o origin, weight float64, from, to int64) []cause {
 	switch {
 	case o.cycle != nil:
-		return append(out, a.deadlock(o.cycle, weight))
+		return append(out, e.deadlock(o.cycle, weight))
 	case o.host != None:
-		return append(out, cause{who: a.host(o.host), class: SlowHost, object: a.host(o.host), weight: weight, confidence: 0.9,
-			evidence: fmt.Sprintf("it pauses %s, and no other cause is behind it", a.switchPort(o.at))})
-	case s != nil && a.tr.route(s).certain(o.at):
+		return append(out, cause{who: e.host(o.host), class: SlowHost, object: e.host(o.host), weight: weight, confidence: 0.9,
+			evidence: fmt.Sprintf("it pauses %s, and no other cause is behind it", e.switchPort(o.at))})
+	case s != nil && e.tr.route(s).certain(o.at):
 		return out // the step's own port: flows that share it are blamed elsewhere
 	}
-	return a.atRoot(out, s, o.at, weight, from, to)
+	return e.atRoot(out, s, o.at, weight, from, to)
 }
 
 // atRoot appends the flows whose packets fill the queue at a root: background flows, or
 // the collective's own if there are none.
-func (a *analysis) atRoot(out []cause, s *stream, at port, weight float64, from, to int64) []cause {
-	if a.slowPort(at, from, to) {
-		return append(out, a.slowLinkAt(at, weight))
+func (e *evidence) atRoot(out []cause, s *stream, at port, weight float64, from, to int64) []cause {
+	if e.slowPort(at, from, to) {
+		return append(out, e.slowLinkAt(at, weight))
 	}
-	filled, others := a.fillers(s, at, from, to)
-	sending := a.tr.sending(from, to)
+	filled, others := e.fillers(s, at, from, to)
+	sending := e.tr.sending(from, to)
 	sum := 0.0
 	for k, w := range filled {
 		if others == (sending[k].steps == nil) {
@@ -59,12 +59,12 @@ func (a *analysis) atRoot(out []cause, s *stream, at port, weight float64, from,
 		if w == 0 || others != (f.steps == nil) {
 			continue
 		}
-		c := cause{who: f.who, class: PFCRoot, flow: f.name, object: a.switchPort(at), weight: weight * w / sum, confidence: 0.85, evidence: a.words(at).filled}
+		c := cause{who: f.who, class: PFCRoot, flow: f.name, object: e.switchPort(at), weight: weight * w / sum, confidence: 0.85, evidence: e.words(at).filled}
 		if f.steps != nil {
-			c.who, c.class, c.at = a.words(at).collision, SelfCollision, at
+			c.who, c.class, c.at = e.words(at).collision, SelfCollision, at
 		}
-		if host, ok := a.tr.net.toHost(at); ok && host == f.destination && f.steps == nil {
-			a.asIncast(&c, f, from, to)
+		if host, ok := e.tr.net.toHost(at); ok && host == f.destination && f.steps == nil {
+			e.asIncast(&c, f, from, to)
 		}
 		out = append(out, c)
 	}
@@ -75,17 +75,17 @@ func (a *analysis) atRoot(out []cause, s *stream, at port, weight float64, from,
 // switches reported them, or by bytes if no background flow was reported. others
 // reports whether any is a background flow. The collective's own flows count as filling
 // a queue only if several meet there.
-func (a *analysis) fillers(s *stream, at port, from, to int64) (filled []float64, others bool) {
-	sending := a.tr.sending(from, to)
-	filled = grow(&a.room.filled, len(sending))
+func (e *evidence) fillers(s *stream, at port, from, to int64) (filled []float64, others bool) {
+	sending := e.tr.sending(from, to)
+	filled = grow(&e.room.filled, len(sending))
 	clear(filled)
-	for _, r := range a.tr.during(at, from-window, to+window) {
+	for _, r := range e.tr.during(at, from-window, to+window) {
 		for _, row := range r.Flows {
-			f := a.streamOf(row, from, to)
+			f := e.streamOf(row, from, to)
 			if f == nil || f == s {
 				continue
 			}
-			if k, ok := a.tr.placeOf(f, from, to); ok && sending[k].bytes > 0 {
+			if k, ok := e.tr.placeOf(f, from, to); ok && sending[k].bytes > 0 {
 				filled[k] += float64(row.Packets) * (1 + float64(r.QueueSum)/float64(max(r.Packets, 1)))
 				others = others || f.steps == nil
 			}
@@ -97,7 +97,7 @@ func (a *analysis) fillers(s *stream, at port, from, to int64) (filled []float64
 	clear(filled)
 	own := 0
 	for k, x := range sending {
-		if f := x.stream; x.bytes > 0 && f != s && a.tr.passes(f, at) && (f.steps == nil || a.tr.route(f).certain(at)) {
+		if f := x.stream; x.bytes > 0 && f != s && e.tr.passes(f, at) && (f.steps == nil || e.tr.route(f).certain(at)) {
 			filled[k] = float64(x.bytes)
 			if others = others || f.steps == nil; f.steps != nil {
 				own++
@@ -112,12 +112,12 @@ func (a *analysis) fillers(s *stream, at port, from, to int64) (filled []float64
 
 // streamOf returns the flow that a telemetry row belongs to, preferably one that was
 // active at the time; nil if none is known.
-func (a *analysis) streamOf(row FlowReport, from, to int64) *stream {
+func (e *evidence) streamOf(row FlowReport, from, to int64) *stream {
 	pair := [2]int{row.Source, row.Destination}
 	if row.Collective {
-		return a.tr.own[pair]
+		return e.tr.own[pair]
 	}
-	all := a.tr.of[pair]
+	all := e.tr.of[pair]
 	for _, f := range all {
 		if f.sent(from-window, to+window) > 0 {
 			return f
@@ -131,7 +131,7 @@ func (a *analysis) streamOf(row FlowReport, from, to int64) *stream {
 
 // deadlock is the culprit of a cycle of paused ports: it names all of them, beginning
 // with the lowest.
-func (a *analysis) deadlock(cycle []port, weight float64) cause {
+func (e *evidence) deadlock(cycle []port, weight float64) cause {
 	first := 0
 	for i, p := range cycle {
 		if p.node < cycle[first].node || p.node == cycle[first].node && p.port < cycle[first].port {
@@ -140,7 +140,7 @@ func (a *analysis) deadlock(cycle []port, weight float64) cause {
 	}
 	names := make([]string, len(cycle))
 	for i := range cycle {
-		names[i] = a.switchPort(cycle[(first+i)%len(cycle)])
+		names[i] = e.switchPort(cycle[(first+i)%len(cycle)])
 	}
 	object := strings.Join(names, ", ")
 	return cause{who: "deadlock " + object, class: Deadlock, object: object, weight: weight, confidence: 0.95,

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// handmade is the analysis, before any blame, of two connected switches with two hosts
+// handmade is the evidence of two connected switches with two hosts
 // each, of 25 Gb/s: rank 0 on host 2 sends to rank 1 on host 4 twice, for 10 ms.
-func handmade(between int64, flow Flow, reports ...PortReport) *analysis {
+func handmade(between int64, flow Flow, reports ...PortReport) *evidence {
 	fabric := &Fabric{Nodes: []Node{{"0", true}, {"1", true}, {"2", false}, {"3", false}, {"4", false}, {"5", false}}}
 	for i, at := range []int{0, 0, 1, 1} {
 		fabric.Links = append(fabric.Links, Link{A: 2 + i, B: at, APort: 1, BPort: 1 + i%2, BitsPerSecond: 25e9})
@@ -20,15 +20,15 @@ func handmade(between int64, flow Flow, reports ...PortReport) *analysis {
 	t := newTable(run, defaultLimit, &scratch{}, nil)
 	t.bounds()
 	tr := newTraffic(t, newNetwork(fabric, 0))
-	return newAnalysis(t, tr, &scratch{})
+	return newEvidence(t, tr, &scratch{})
 }
 
 // A port that is full from the begin of a late flow is not a slow link.
 func TestLoadCountsOverTheTimeOfTheFlows(t *testing.T) {
 	report := PortReport{LastNanos: 10e6, Switch: 1, Port: 2, Packets: 1000, QueueSum: 5000}
 	for begin, slow := range map[int64]bool{0: true, 8e6: false} {
-		a := handmade(25e9, Flow{Source: 3, Destination: 5, Bytes: 6e6, BeginNanos: begin, EndNanos: 10e6}, report)
-		if got := a.slowPort(port{1, 2}, 0, 10e6); got != slow {
+		e := handmade(25e9, Flow{Source: 3, Destination: 5, Bytes: 6e6, BeginNanos: begin, EndNanos: 10e6}, report)
+		if got := e.slowPort(port{1, 2}, 0, 10e6); got != slow {
 			t.Errorf("a flow from %d ns on: slow %v, want %v", begin, got, slow)
 		}
 	}
@@ -37,8 +37,8 @@ func TestLoadCountsOverTheTimeOfTheFlows(t *testing.T) {
 // Flows do not contend at a link that is as fast as both senders together.
 func TestFlowsThatFitTakeNothingOfEachOther(t *testing.T) {
 	for rate, causes := range map[int64]int{25e9: 1, 50e9: 0} {
-		a := handmade(rate, Flow{Source: 3, Destination: 5, Bytes: 15e6, EndNanos: 10e6})
-		if got := a.contention(nil, 0, a.stream(0), true); len(got) != causes {
+		e := handmade(rate, Flow{Source: 3, Destination: 5, Bytes: 15e6, EndNanos: 10e6})
+		if got := e.contention(nil, 0, e.stream(0), true); len(got) != causes {
 			t.Errorf("%d bit/s: %+v, want %d causes", rate, got, causes)
 		}
 	}
@@ -59,7 +59,7 @@ func TestPossibleCollisionsYield(t *testing.T) {
 		"certain":               {700_000, 400_000, 1, 0.9, true},
 		"before the culprit":    {700_000, 400_000, 0, 0.45, true},
 	} {
-		a := handmade(25e9, Flow{Source: 3, Destination: 5})
+		a := newAnalysis(handmade(25e9, Flow{Source: 3, Destination: 5}))
 		a.give(cause{who: "rank", class: Straggler, confidence: 0.9}, 1-c.step, c.known, true)
 		a.give(cause{who: "collision", class: SelfCollision, flow: "2->4", confidence: c.confidence}, c.step, c.nanos, false)
 		a.dropSubsequent()
@@ -84,8 +84,8 @@ func TestLoadCountsByTheSizeOfPackets(t *testing.T) {
 	for payload, slow := range map[int64]bool{1300: true, 4096: false} {
 		report := PortReport{LastNanos: 10e6, Switch: 1, Port: 2, Packets: 6000, QueueSum: 30000,
 			Flows: []FlowReport{{Source: 2, Destination: 4, Collective: true, MaxSeq: 1000 * payload, Packets: 1001}}}
-		a := handmade(25e9, Flow{Source: 3, Destination: 5, Bytes: 6e6, EndNanos: 10e6}, report)
-		if got := a.slowPort(port{1, 2}, 0, 10e6); got != slow {
+		e := handmade(25e9, Flow{Source: 3, Destination: 5, Bytes: 6e6, EndNanos: 10e6}, report)
+		if got := e.slowPort(port{1, 2}, 0, 10e6); got != slow {
 			t.Errorf("packets of %d bytes: slow %v, want %v", payload, got, slow)
 		}
 	}

@@ -22,12 +22,12 @@ const (
 )
 
 // slowPorts returns the ports on a step's path that were slow while it ran.
-func (a *analysis) slowPorts(i int, s *stream) []cause {
-	from, to := a.t.begin[i], a.t.end[i]
+func (e *evidence) slowPorts(i int, s *stream) []cause {
+	from, to := e.t.begin[i], e.t.end[i]
 	var out []cause
-	for _, p := range a.tr.route(s).ports {
-		if a.tr.route(s).certain(p) && a.tr.net.Nodes[p.node].Switch && a.slowPort(p, from, to) {
-			out = append(out, a.slowLinkAt(p, float64(a.base.excess(i))))
+	for _, p := range e.tr.route(s).ports {
+		if e.tr.route(s).certain(p) && e.tr.net.Nodes[p.node].Switch && e.slowPort(p, from, to) {
+			out = append(out, e.slowLinkAt(p, float64(e.base.excess(i))))
 		}
 	}
 	return out
@@ -36,65 +36,65 @@ func (a *analysis) slowPorts(i int, s *stream) []cause {
 // loneQueues returns the ports on a step's path where packets of only its flow waited
 // although nothing paused the port: a link as fast as the sender's does not build a
 // queue from one flow.
-func (a *analysis) loneQueues(i int, s *stream, excess int64) []cause {
+func (e *evidence) loneQueues(i int, s *stream, excess int64) []cause {
 	var out []cause
-	for _, p := range a.tr.route(s).ports {
-		if a.tr.route(s).certain(p) && a.tr.net.Nodes[p.node].Switch && a.loneQueue(p, a.t.begin[i], a.t.end[i]) && a.staysSlow(p, a.t.begin[i]) {
-			out = append(out, a.slowLinkAt(p, float64(excess)))
+	for _, p := range e.tr.route(s).ports {
+		if e.tr.route(s).certain(p) && e.tr.net.Nodes[p.node].Switch && e.loneQueue(p, e.t.begin[i], e.t.end[i]) && e.staysSlow(p, e.t.begin[i]) {
+			out = append(out, e.slowLinkAt(p, float64(excess)))
 		}
 	}
 	return out
 }
 
-func (a *analysis) loneQueue(p port, from, to int64) bool {
-	h, ok := a.tr.net.next(p)
-	if !ok || a.tr.net.nominal[h.link] < a.tr.net.fastest {
+func (e *evidence) loneQueue(p port, from, to int64) bool {
+	h, ok := e.tr.net.next(p)
+	if !ok || e.tr.net.nominal[h.link] < e.tr.net.fastest {
 		return false
 	}
-	for _, r := range a.tr.during(p, from, to) {
+	for _, r := range e.tr.during(p, from, to) {
 		if r.EpochNanos+epochMargin >= from && len(r.Flows) == 1 && r.Paused == 0 && r.Packets >= lonePackets && float64(r.QueueSum) >= loneQueue*float64(r.Packets) &&
-			a.pauses.time(p, r.EpochNanos-epochMargin, r.LastNanos) == 0 {
+			e.pauses.time(p, r.EpochNanos-epochMargin, r.LastNanos) == 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func (a *analysis) slowLinkAt(p port, weight float64) cause {
-	h, _ := a.tr.net.next(p) // a port of a path has a link
-	return cause{who: fmt.Sprint("link ", h.link), class: SlowLink, object: a.switchPort(p), weight: weight, confidence: 0.85, inferred: true,
-		evidence: fmt.Sprintf("packets wait at %s for a link that carries less than its nominal rate", a.switchPort(p))}
+func (e *evidence) slowLinkAt(p port, weight float64) cause {
+	h, _ := e.tr.net.next(p) // a port of a path has a link
+	return cause{who: fmt.Sprint("link ", h.link), class: SlowLink, object: e.switchPort(p), weight: weight, confidence: 0.85, inferred: true,
+		evidence: fmt.Sprintf("packets wait at %s for a link that carries less than its nominal rate", e.switchPort(p))}
 }
 
 // slowPort reports whether a port's link carried less than it should between two times
 // although packets were waiting.
-func (a *analysis) slowPort(p port, from, to int64) bool {
-	h, ok := a.tr.net.next(p)
+func (e *evidence) slowPort(p port, from, to int64) bool {
+	h, ok := e.tr.net.next(p)
 	if !ok || to <= from {
 		return false
 	}
 	var queue, packets, paused, reported int64
-	for _, r := range a.tr.during(p, from, to) {
-		if a.unknownShare(r, from, to) {
+	for _, r := range e.tr.during(p, from, to) {
+		if e.unknownShare(r, from, to) {
 			return false
 		}
 		reported += r.LastNanos - r.EpochNanos
 		queue, packets, paused = queue+r.QueueSum, packets+r.Packets, paused+r.Paused
 	}
 	if packets == 0 || float64(queue) < standingQueue*float64(packets) || float64(paused) > pausedShare*float64(packets) ||
-		float64(a.pauses.time(p, from, to)) > pausedShare*float64(to-from) {
+		float64(e.pauses.time(p, from, to)) > pausedShare*float64(to-from) {
 		return false
 	}
 	var bytes int64
 	var spells []interval // in which a flow that goes through the port was under way
-	for _, s := range a.tr.sending(from, to) {
-		if a.tr.passes(s.stream, p) {
+	for _, s := range e.tr.sending(from, to) {
+		if e.tr.passes(s.stream, p) {
 			bytes += s.bytes
-			spells = a.tr.spells(spells, s.stream, from, to)
+			spells = e.tr.spells(spells, s.stream, from, to)
 		}
 	}
-	nanosPerByte := 8 * wireFactor / float64(a.tr.net.nominal[h.link]) * 1e9
-	return float64(bytes)*nanosPerByte < busyShare*float64(covered(spells)) && float64(packets*a.tr.packetBytes)*nanosPerByte < busyShare*float64(reported) && a.staysSlow(p, from)
+	nanosPerByte := 8 * wireFactor / float64(e.tr.net.nominal[h.link]) * 1e9
+	return float64(bytes)*nanosPerByte < busyShare*float64(covered(spells)) && float64(packets*e.tr.packetBytes)*nanosPerByte < busyShare*float64(reported) && e.staysSlow(p, from)
 }
 
 // packetSize is the payload of the packets that switches count: the median over flows
@@ -117,12 +117,12 @@ func packetSize(reports []PortReport) int64 {
 }
 
 // unknownShare reports whether a port carried flows without a recorded size.
-func (a *analysis) unknownShare(r *PortReport, from, to int64) bool {
+func (e *evidence) unknownShare(r *PortReport, from, to int64) bool {
 	for _, row := range r.Flows {
 		if row.Collective {
 			continue
 		}
-		if f := a.streamOf(row, from, to); f != nil && !f.recorded {
+		if f := e.streamOf(row, from, to); f != nil && !f.recorded {
 			return true
 		}
 	}
@@ -131,8 +131,8 @@ func (a *analysis) unknownShare(r *PortReport, from, to int64) bool {
 
 // staysSlow reports whether nearly all of the collective's steps through a port take
 // too long from a given time on: a link does not recover between two steps.
-func (a *analysis) staysSlow(p port, from int64) bool {
-	c := a.stepsThrough(p, from)
+func (e *evidence) staysSlow(p port, from int64) bool {
+	c := e.stepsThrough(p, from)
 	return float64(c.slow) >= slowSteps*float64(c.all) && (c.well == 0 || c.slow >= 3)
 }
 
@@ -146,20 +146,20 @@ type portSince struct {
 
 // stepsThrough counts the collective's steps that certainly leave by a port: those from
 // a given time on, the slow ones among them, and those of healthy duration before it.
-func (a *analysis) stepsThrough(p port, from int64) passage {
+func (e *evidence) stepsThrough(p port, from int64) passage {
 	key := portSince{p, from}
-	if c, ok := a.through[key]; ok {
+	if c, ok := e.through[key]; ok {
 		return c
 	}
 	var c passage
-	for _, s := range a.tr.list[:len(a.tr.own)] {
-		if !a.tr.passes(s, p) || !a.tr.route(s).certain(p) {
+	for _, s := range e.tr.list[:len(e.tr.own)] {
+		if !e.tr.passes(s, p) || !e.tr.route(s).certain(p) {
 			continue
 		}
 		for _, i := range s.steps {
-			late := float64(a.t.end[i]-a.t.begin[i]) > slowFactor*float64(a.base.of(int(i)))
+			late := float64(e.t.end[i]-e.t.begin[i]) > slowFactor*float64(e.base.of(int(i)))
 			switch {
-			case a.t.begin[i] >= from:
+			case e.t.begin[i] >= from:
 				c.all++
 				if late {
 					c.slow++
@@ -169,7 +169,7 @@ func (a *analysis) stepsThrough(p port, from int64) passage {
 			}
 		}
 	}
-	a.through[key] = c
+	e.through[key] = c
 	return c
 }
 
@@ -192,14 +192,14 @@ func (a *analysis) commonLinks() {
 	a.open = left
 }
 
-func (a *analysis) commonLink(o open) (at port, ok bool) {
-	s := a.stream(int(o.step))
-	if s == nil || float64(o.nanos) < (slowFactor-1)*float64(a.base.of(int(o.step))) {
+func (e *evidence) commonLink(o open) (at port, ok bool) {
+	s := e.stream(int(o.step))
+	if s == nil || float64(o.nanos) < (slowFactor-1)*float64(e.base.of(int(o.step))) {
 		return port{}, false
 	}
 	if s.shared == nil {
 		s.shared = &sharedLink{}
-		s.shared.at, s.shared.ok = a.commonLinkOf(s)
+		s.shared.at, s.shared.ok = e.commonLinkOf(s)
 	}
 	return s.shared.at, s.shared.ok
 }
@@ -211,17 +211,17 @@ type sharedLink struct {
 }
 
 // commonLinkOf returns the best matching port on a flow's path.
-func (a *analysis) commonLinkOf(s *stream) (best port, ok bool) {
+func (e *evidence) commonLinkOf(s *stream) (best port, ok bool) {
 	most := 1
-	for _, p := range a.tr.route(s).ports {
-		if !a.tr.route(s).certain(p) || !a.tr.net.Nodes[p.node].Switch {
+	for _, p := range e.tr.route(s).ports {
+		if !e.tr.route(s).certain(p) || !e.tr.net.Nodes[p.node].Switch {
 			continue
 		}
-		if _, host := a.tr.net.toHost(p); host {
+		if _, host := e.tr.net.toHost(p); host {
 			continue // the host itself may be slow
 		}
-		c := a.stepsThrough(p, a.t.first)
-		if c.slow == c.all && c.well == 0 && c.slow > most && a.healthyBeside(s.source, p) {
+		c := e.stepsThrough(p, e.t.first)
+		if c.slow == c.all && c.well == 0 && c.slow > most && e.healthyBeside(s.source, p) {
 			best, most, ok = p, c.slow, true
 		}
 	}
@@ -235,25 +235,25 @@ type hostBeside struct {
 
 // healthyBeside reports whether a host has steps that leave by ports other than p, and
 // nearly all of them take no longer than they should.
-func (a *analysis) healthyBeside(host int, p port) bool {
+func (e *evidence) healthyBeside(host int, p port) bool {
 	key := hostBeside{host, p}
-	if healthy, ok := a.beside[key]; ok {
+	if healthy, ok := e.beside[key]; ok {
 		return healthy
 	}
 	well, all := 0, 0
-	for _, s := range a.tr.list[:len(a.tr.own)] {
-		if s.source != host || a.tr.passes(s, p) {
+	for _, s := range e.tr.list[:len(e.tr.own)] {
+		if s.source != host || e.tr.passes(s, p) {
 			continue
 		}
 		for _, i := range s.steps {
 			all++
-			if float64(a.t.end[i]-a.t.begin[i]) <= slowFactor*float64(a.base.of(int(i))) {
+			if float64(e.t.end[i]-e.t.begin[i]) <= slowFactor*float64(e.base.of(int(i))) {
 				well++
 			}
 		}
 	}
-	a.beside[key] = all > 0 && float64(well) >= slowSteps*float64(all)
-	return a.beside[key]
+	e.beside[key] = all > 0 && float64(well) >= slowSteps*float64(all)
+	return e.beside[key]
 }
 
 // behindSlow explains open excess by a slow link on the step's path that other steps
@@ -289,6 +289,6 @@ func (a *analysis) behindSlow() {
 // sameWay reports whether a slow link was seen at a port, or, for a host's NIC port, in
 // the other direction at the switch: both directions of a host's link are slow
 // together.
-func (a *analysis) sameWay(c cause, p port) bool {
-	return c.object == a.switchPort(p) || !a.tr.net.Nodes[p.node].Switch
+func (e *evidence) sameWay(c cause, p port) bool {
+	return c.object == e.switchPort(p) || !e.tr.net.Nodes[p.node].Switch
 }

@@ -37,23 +37,23 @@ func covered(list []interval) (sum int64) {
 // roomy reports whether a port is at least as fast as the NICs of all hosts that send
 // through it between two times (certainly, or possibly), so that they do not contend
 // there.
-func (a *analysis) roomy(p port, certain bool, from, to int64) bool {
-	h, ok := a.tr.net.next(p)
-	if !ok || a.tr.net.Links[h.link].BitsPerSecond <= a.tr.net.fastest {
+func (e *evidence) roomy(p port, certain bool, from, to int64) bool {
+	h, ok := e.tr.net.next(p)
+	if !ok || e.tr.net.Links[h.link].BitsPerSecond <= e.tr.net.fastest {
 		return false
 	}
-	left := a.tr.net.Links[h.link].BitsPerSecond
+	left := e.tr.net.Links[h.link].BitsPerSecond
 	var sources []int
-	for _, s := range a.tr.sending(from, to) {
-		if s.bytes == 0 || slices.Contains(sources, s.source) || !a.tr.passes(s.stream, p) || certain && !a.tr.route(s.stream).certain(p) {
+	for _, s := range e.tr.sending(from, to) {
+		if s.bytes == 0 || slices.Contains(sources, s.source) || !e.tr.passes(s.stream, p) || certain && !e.tr.route(s.stream).certain(p) {
 			continue
 		}
-		nic, ok := a.tr.net.next(a.tr.net.nic(s.source))
+		nic, ok := e.tr.net.next(e.tr.net.nic(s.source))
 		if !ok {
 			return false
 		}
 		sources = append(sources, s.source)
-		if left -= a.tr.net.Links[nic.link].BitsPerSecond; left < 0 {
+		if left -= e.tr.net.Links[nic.link].BitsPerSecond; left < 0 {
 			return false
 		}
 	}

@@ -5,11 +5,11 @@ import "slices"
 // standingCycle returns a shortest cycle among the switch ports that were paused and
 // never resumed, each leading to the switch of the next: it finds a deadlock from PFC
 // frames alone where telemetry shows no path through it. nil: none.
-func (a *analysis) standingCycle() []port {
+func (st *standstill) standingCycle() []port {
 	var standing []port
-	for _, of := range a.tr.net.observed.list {
+	for _, of := range st.tr.net.observed.list {
 		list := of.value.intervals
-		if len(list) == 0 || a.tr.has(of.node) || list[len(list)-1].to < a.pauses.end {
+		if len(list) == 0 || st.tr.has(of.node) || list[len(list)-1].to < st.pauses.end {
 			continue
 		}
 		standing = append(standing, of.port)
@@ -17,7 +17,7 @@ func (a *analysis) standingCycle() []port {
 	slices.SortFunc(standing, comparePorts)
 	var best []port
 	for _, start := range standing {
-		if loop := a.loop(start, standing); loop != nil && (best == nil || len(loop) < len(best)) {
+		if loop := st.loop(start, standing); loop != nil && (best == nil || len(loop) < len(best)) {
 			best = loop
 		}
 	}
@@ -25,14 +25,14 @@ func (a *analysis) standingCycle() []port {
 }
 
 // loop is the shortest path from a port back to itself.
-func (a *analysis) loop(start port, standing []port) []port {
+func (st *standstill) loop(start port, standing []port) []port {
 	before := map[port]port{}
 	queue := []port{start}
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
-		h, ok := a.tr.net.next(at)
-		if !ok || !a.tr.net.Nodes[h.peer].Switch {
+		h, ok := st.tr.net.next(at)
+		if !ok || !st.tr.net.Nodes[h.peer].Switch {
 			continue
 		}
 		for _, next := range standing {
@@ -60,21 +60,21 @@ func (a *analysis) loop(start port, standing []port) []port {
 // behind returns the transfers that the ranks furthest behind did not begin, for
 // records that show how many steps the algorithm has but not which it is: data flows
 // from lower to higher steps, so the ranks furthest behind wait for no other.
-func (a *analysis) behind(communicator int32) (out []stuck, steps int) {
-	if int(communicator) >= len(a.t.run.Communicators) {
+func (st *standstill) behind(communicator int32) (out []stuck, steps int) {
+	if int(communicator) >= len(st.t.run.Communicators) {
 		return nil, 0
 	}
-	c := a.t.run.Communicators[communicator]
+	c := st.t.run.Communicators[communicator]
 	last, ended := map[int]int{}, map[int]int64{}
 	iteration := int32(0)
-	for i := range a.t.steps {
-		if r := &a.t.steps[i]; r.Communicator == communicator {
+	for i := range st.t.steps {
+		if r := &st.t.steps[i]; r.Communicator == communicator {
 			iteration = max(iteration, r.Iteration)
 		}
 	}
-	for i := range a.t.steps {
-		if r := &a.t.steps[i]; r.Communicator == communicator && r.Iteration == iteration && int(r.Step) > last[int(r.Rank)] {
-			last[int(r.Rank)], ended[int(r.Rank)] = int(r.Step), a.t.end[i]
+	for i := range st.t.steps {
+		if r := &st.t.steps[i]; r.Communicator == communicator && r.Iteration == iteration && int(r.Step) > last[int(r.Rank)] {
+			last[int(r.Rank)], ended[int(r.Rank)] = int(r.Step), st.t.end[i]
 		}
 	}
 	if len(last) == 0 {
@@ -86,7 +86,7 @@ func (a *analysis) behind(communicator int32) (out []stuck, steps int) {
 	}
 	for _, rank := range c.Members {
 		if last[rank] == least && least < c.Steps {
-			out = append(out, stuck{rank: rank, peer: None, step: least + 1, since: max(ended[rank], a.t.first), communicator: communicator, steps: c.Steps})
+			out = append(out, stuck{rank: rank, peer: None, step: least + 1, since: max(ended[rank], st.t.first), communicator: communicator, steps: c.Steps})
 		}
 	}
 	return out, c.Steps

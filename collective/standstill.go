@@ -17,47 +17,50 @@ type stuck struct {
 	passedOn     bool // its receiver finished a step that needed its data
 }
 
-// standstill finds where a collective stopped: the ranks at which the waiting begins,
+// standstill explains why a collective did not end, or which records of it are missing.
+type standstill struct{ *evidence }
+
+// find says in d where a collective stopped: the ranks at which the waiting begins,
 // and a cycle of paused ports or a pausing host behind it, if any. Communicators that
 // continue in later records have not stopped.
-func (a *analysis) standstill(d *Diagnosis, later map[int32]bool) {
-	all, open := a.begun()
-	last := a.lastSign()
-	for c := range max(len(a.t.run.Communicators), 1) {
+func (st *standstill) find(d *Diagnosis, later map[int32]bool) {
+	all, open := st.begun()
+	last := st.lastSign()
+	for c := range max(len(st.t.run.Communicators), 1) {
 		if open[int32(c)] || later[int32(c)] {
 			continue // the records name what did not end, or it continues
 		}
-		s, steps := a.unfinished(int32(c))
+		s, steps := st.unfinished(int32(c))
 		all = append(all, s...)
 		d.Steps = max(d.Steps, steps)
 	}
-	all = slices.DeleteFunc(all, func(s stuck) bool { return a.t.run.Ranks[s.rank].Missing }) // how far it got is unknown
-	all, lost := a.pending(all)
+	all = slices.DeleteFunc(all, func(s stuck) bool { return st.t.run.Ranks[s.rank].Missing }) // how far it got is unknown
+	all, lost := st.pending(all)
 	defer func() {
 		if len(lost) > 0 {
-			d.Notes = append(d.Notes, a.missingRecords(lost))
+			d.Notes = append(d.Notes, st.missingRecords(lost))
 		}
 	}()
 	if len(all) == 0 {
-		a.nothingEnded(d, last)
+		st.nothingEnded(d, last)
 		return
 	}
-	all, sure := a.standing(all, last)
+	all, sure := st.standing(all, last)
 	cost := max(last-earliest(all), 0)
-	if found := a.stopper(all, last); found != nil {
+	if found := st.stopper(all, last); found != nil {
 		found.CostNanos = cost
 		d.putFirst(*found)
 		for _, s := range all {
 			d.StoppedRanks = append(d.StoppedRanks, s.rank)
-			d.Losses = append(d.Losses, Loss{Rank: s.rank, Peer: s.peer, BeginNanos: s.since - a.t.first, EndNanos: max(last, s.since) - a.t.first, Nanos: cost / int64(len(all))})
+			d.Losses = append(d.Losses, Loss{Rank: s.rank, Peer: s.peer, BeginNanos: s.since - st.t.first, EndNanos: max(last, s.since) - st.t.first, Nanos: cost / int64(len(all))})
 		}
 	} else {
 		d.StoppedRanks = origins(all)
-		if !sure && (len(d.StoppedRanks) > 1 || a.t.incomplete()) {
+		if !sure && (len(d.StoppedRanks) > 1 || st.t.incomplete()) {
 			d.StoppedRanks, lost = []int{}, append(lost, all...)
 		}
 		for _, rank := range d.StoppedRanks {
-			d.addHang("host "+a.t.run.Ranks[rank].Node, cost, sure)
+			d.addHang("host "+st.t.run.Ranks[rank].Node, cost, sure)
 		}
 	}
 	slices.Sort(d.StoppedRanks)
@@ -93,15 +96,15 @@ func earliest(all []stuck) int64 {
 }
 
 // lastSign is the latest time in any record.
-func (a *analysis) lastSign() int64 {
-	last := a.t.last
-	for _, p := range a.t.run.Telemetry {
+func (st *standstill) lastSign() int64 {
+	last := st.t.last
+	for _, p := range st.t.run.Telemetry {
 		last = max(last, p.TimeNanos)
 	}
-	for _, p := range a.t.run.Pauses {
+	for _, p := range st.t.run.Pauses {
 		last = max(last, p.TimeNanos)
 	}
-	for _, f := range a.t.run.Flows {
+	for _, f := range st.t.run.Flows {
 		last = max(last, f.EndNanos)
 	}
 	return last
@@ -109,53 +112,53 @@ func (a *analysis) lastSign() int64 {
 
 // stopper finds what is behind the paused ports on the path of the transfers that did
 // not end.
-func (a *analysis) stopper(all []stuck, last int64) *Culprit {
+func (st *standstill) stopper(all []stuck, last int64) *Culprit {
 	for _, s := range all {
 		if s.peer == None {
 			continue
 		}
-		way := a.way(s)
+		way := st.way(s)
 		for _, p := range way {
-			if !a.pauses.stands(p, s.since-window, last) {
+			if !st.pauses.stands(p, s.since-window, last) {
 				continue
 			}
-			for _, o := range a.pauses.origins(p, s.since-window, last) {
+			for _, o := range st.pauses.origins(p, s.since-window, last) {
 				if o.cycle != nil || o.host != None {
-					c := a.ofOrigin(nil, nil, o, 1, s.since, last)[0]
+					c := st.ofOrigin(nil, nil, o, 1, s.since, last)[0]
 					return &Culprit{Class: c.class, Object: c.object, Confidence: c.confidence, Evidence: c.evidence}
 				}
 			}
 		}
 	}
-	cycle := a.anyCycle(earliest(all)-window, last)
+	cycle := st.anyCycle(earliest(all)-window, last)
 	if cycle == nil {
-		cycle = a.standingCycle()
+		cycle = st.standingCycle()
 	}
 	if cycle != nil {
-		c := a.deadlock(cycle, 1)
+		c := st.deadlock(cycle, 1)
 		return &Culprit{Class: c.class, Object: c.object, Confidence: c.confidence, Evidence: c.evidence}
 	}
 	return nil
 }
 
 // way returns the ports that a transfer may pass.
-func (a *analysis) way(s stuck) []port {
-	from, to := a.t.run.Ranks[s.rank].Host, a.t.run.Ranks[s.peer].Host
-	if own := a.tr.own[[2]int{from, to}]; own != nil {
-		return a.tr.route(own).ports
+func (st *standstill) way(s stuck) []port {
+	from, to := st.t.run.Ranks[s.rank].Host, st.t.run.Ranks[s.peer].Host
+	if own := st.tr.own[[2]int{from, to}]; own != nil {
+		return st.tr.route(own).ports
 	}
-	return a.tr.net.way(a.tr.net.pair(from, to), nil).ports
+	return st.tr.net.way(st.tr.net.pair(from, to), nil).ports
 }
 
 // anyCycle finds a cycle of paused ports anywhere in the fabric.
-func (a *analysis) anyCycle(from, to int64) []port {
-	for node, hops := range a.tr.net.hops {
+func (st *standstill) anyCycle(from, to int64) []port {
+	for node, hops := range st.tr.net.hops {
 		for _, h := range hops {
 			p := port{node, h.port}
-			if !a.pauses.stands(p, from, to) {
+			if !st.pauses.stands(p, from, to) {
 				continue
 			}
-			for _, o := range a.pauses.origins(p, from, to) {
+			for _, o := range st.pauses.origins(p, from, to) {
 				if o.cycle != nil {
 					return o.cycle
 				}
@@ -188,10 +191,10 @@ func origins(all []stuck) []int {
 
 // unfinished returns the transfers of a communicator's last collective that could run
 // and did not end, and how many steps the collective should have.
-func (a *analysis) unfinished(communicator int32) (out []stuck, steps int) {
-	c := a.course(communicator)
+func (st *standstill) unfinished(communicator int32) (out []stuck, steps int) {
+	c := st.course(communicator)
 	if c == nil {
-		return a.behind(communicator)
+		return st.behind(communicator)
 	}
 	if c.complete() {
 		return nil, 0
@@ -205,10 +208,10 @@ func (a *analysis) unfinished(communicator int32) (out []stuck, steps int) {
 		if step > 1 && from != None && c.last[from] < step-1 {
 			continue // it still awaits data
 		}
-		s := stuck{rank: rank, peer: c.receiver(rank, step), step: step, since: max(c.ended[rank], a.t.first), communicator: communicator, steps: c.steps}
+		s := stuck{rank: rank, peer: c.receiver(rank, step), step: step, since: max(c.ended[rank], st.t.first), communicator: communicator, steps: c.steps}
 		s.passedOn = s.peer != None && c.last[s.peer] > step && c.sender(s.peer, step) == rank
 		if from != None {
-			s.since = max(s.since, a.endOf(communicator, c.iteration, int32(from), int32(step-1)))
+			s.since = max(s.since, st.endOf(communicator, c.iteration, int32(from), int32(step-1)))
 		}
 		out = append(out, s)
 	}
@@ -216,17 +219,17 @@ func (a *analysis) unfinished(communicator int32) (out []stuck, steps int) {
 }
 
 // begun returns the transfers recorded as begun but not ended, and their communicators.
-func (a *analysis) begun() (out []stuck, open map[int32]bool) {
+func (st *standstill) begun() (out []stuck, open map[int32]bool) {
 	open = map[int32]bool{}
-	if !a.t.begun {
+	if !st.t.begun {
 		return nil, open
 	}
-	for i := range a.t.run.Steps {
-		r := &a.t.run.Steps[i]
-		if r.EndNanos == 0 && r.Rank >= 0 && int(r.Rank) < len(a.t.run.Ranks) && int(r.Peer) < len(a.t.run.Ranks) {
+	for i := range st.t.run.Steps {
+		r := &st.t.run.Steps[i]
+		if r.EndNanos == 0 && r.Rank >= 0 && int(r.Rank) < len(st.t.run.Ranks) && int(r.Peer) < len(st.t.run.Ranks) {
 			s := stuck{rank: int(r.Rank), peer: max(int(r.Peer), None), step: int(r.Step), since: r.BeginNanos, communicator: r.Communicator, recorded: true}
-			if a.t.offset != nil {
-				s.since -= a.t.offset[r.Rank]
+			if st.t.offset != nil {
+				s.since -= st.t.offset[r.Rank]
 			}
 			out = append(out, s)
 			open[r.Communicator] = true
@@ -236,33 +239,33 @@ func (a *analysis) begun() (out []stuck, open map[int32]bool) {
 }
 
 // nothingEnded reports a cycle of paused ports in a run without a finished transfer.
-func (a *analysis) nothingEnded(d *Diagnosis, last int64) {
-	if len(a.t.steps) > 0 {
+func (st *standstill) nothingEnded(d *Diagnosis, last int64) {
+	if len(st.t.steps) > 0 {
 		return // the steps show what happened
 	}
 	first := last
-	for _, p := range a.t.run.Telemetry {
+	for _, p := range st.t.run.Telemetry {
 		first = min(first, p.EpochNanos)
 	}
-	for _, p := range a.t.run.Pauses {
+	for _, p := range st.t.run.Pauses {
 		first = min(first, p.TimeNanos)
 	}
-	if cycle := a.anyCycle(first, last); cycle != nil {
-		c := a.deadlock(cycle, 1)
+	if cycle := st.anyCycle(first, last); cycle != nil {
+		c := st.deadlock(cycle, 1)
 		d.Culprits = append(d.Culprits, Culprit{Class: c.class, Object: c.object, CostNanos: last - first, Confidence: c.confidence, Evidence: c.evidence})
 	}
 }
 
-func (a *analysis) endOf(communicator, iteration, rank, step int32) int64 {
-	from := sort.Search(len(a.t.steps), func(i int) bool {
-		return !placeOf(&a.t.steps[i]).before(place{communicator: communicator, iteration: iteration, step: step})
+func (st *standstill) endOf(communicator, iteration, rank, step int32) int64 {
+	from := sort.Search(len(st.t.steps), func(i int) bool {
+		return !placeOf(&st.t.steps[i]).before(place{communicator: communicator, iteration: iteration, step: step})
 	})
-	for i := from; i < len(a.t.steps); i++ {
-		switch r := &a.t.steps[i]; {
+	for i := from; i < len(st.t.steps); i++ {
+		switch r := &st.t.steps[i]; {
 		case r.Communicator != communicator || r.Iteration != iteration || r.Step != step:
 			return 0
 		case r.Rank == rank:
-			return a.t.end[i]
+			return st.t.end[i]
 		}
 	}
 	return 0

@@ -7,58 +7,58 @@ import "fmt"
 // waiting although nothing pauses it. All traffic of the paused link goes to that port,
 // and other traffic there is far less than what was lost, so the link carries less than
 // its rate.
-func (a *analysis) stem(i int, s *stream, excess int64) []cause {
-	from, to := a.t.begin[i], a.t.end[i]
-	way := a.tr.route(s)
+func (e *evidence) stem(i int, s *stream, excess int64) []cause {
+	from, to := e.t.begin[i], e.t.end[i]
+	way := e.tr.route(s)
 	for k := len(way.ports) - 2; k >= 0; k-- {
 		p, q := way.ports[k], way.ports[k+1]
-		if !way.certain(p) || a.pauses.fraction(p, from, to) == 0 {
+		if !way.certain(p) || e.pauses.fraction(p, from, to) == 0 {
 			continue
 		}
-		h, ok := a.tr.net.next(p)
+		h, ok := e.tr.net.next(p)
 		if !ok || h.peer != q.node || !way.certain(q) {
 			return nil // the ports between are unknown
 		}
-		stood := min(a.pauses.paused(p, from, to), excess)
-		if stood < excess/20 || !a.flowsFree(q, from, to) || !a.leaveBy(p, q, s, excess, from, to) {
+		stood := min(e.pauses.paused(p, from, to), excess)
+		if stood < excess/20 || !e.flowsFree(q, from, to) || !e.leaveBy(p, q, s, excess, from, to) {
 			return nil
 		}
-		c := a.slowLinkAt(q, float64(stood))
-		c.evidence = fmt.Sprintf("%s represents packets that wait at %s, which nothing pauses and which carries less than its nominal rate", a.portName(p), a.switchPort(q))
+		c := e.slowLinkAt(q, float64(stood))
+		c.evidence = fmt.Sprintf("%s represents packets that wait at %s, which nothing pauses and which carries less than its nominal rate", e.portName(p), e.switchPort(q))
 		return []cause{c}
 	}
 	return nil
 }
 
 // portName names a switch's port, or the host of a NIC port.
-func (a *analysis) portName(p port) string {
-	if a.tr.net.Nodes[p.node].Switch {
-		return a.switchPort(p)
+func (e *evidence) portName(p port) string {
+	if e.tr.net.Nodes[p.node].Switch {
+		return e.switchPort(p)
 	}
-	return a.host(p.node)
+	return e.host(p.node)
 }
 
 // flowsFree reports whether a port is known not to have been paused between two times:
 // by frames if any were recorded, or by its packets.
-func (a *analysis) flowsFree(q port, from, to int64) bool {
-	_, known := a.pauses.share(q, from, to)
-	return (known || len(a.t.run.Pauses) > 0) && a.pauses.fraction(q, from, to) <= pausedShare/4
+func (e *evidence) flowsFree(q port, from, to int64) bool {
+	_, known := e.pauses.share(q, from, to)
+	return (known || len(e.t.run.Pauses) > 0) && e.pauses.fraction(q, from, to) <= pausedShare/4
 }
 
 // leaveBy reports whether all traffic through a paused port p leaves by q on the next
 // switch, and others send little through q meanwhile, so that q is not busy.
-func (a *analysis) leaveBy(p, q port, s *stream, excess, from, to int64) bool {
+func (e *evidence) leaveBy(p, q port, s *stream, excess, from, to int64) bool {
 	others := int64(0)
-	for _, f := range a.tr.sending(from, to) {
+	for _, f := range e.tr.sending(from, to) {
 		if f.stream == s || f.bytes == 0 {
 			continue
 		}
-		if a.tr.passes(f.stream, q) {
+		if e.tr.passes(f.stream, q) {
 			others += f.bytes
-		} else if a.tr.passes(f.stream, p) {
+		} else if e.tr.passes(f.stream, p) {
 			return false // it may be this flow that waits, at another port
 		}
 	}
-	busy := a.wireNanos(others+a.tr.bytes(s, from, to), q)
-	return a.wireNanos(others, q) <= float64(excess)/4 && busy < busyShare*float64(to-from)
+	busy := e.wireNanos(others+e.tr.bytes(s, from, to), q)
+	return e.wireNanos(others, q) <= float64(excess)/4 && busy < busyShare*float64(to-from)
 }

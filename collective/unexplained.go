@@ -37,23 +37,23 @@ func (a *analysis) borrow() {
 
 // neighbours returns the causes of the nearest explained step of the same flow, if all
 // steps in between took too long.
-func (a *analysis) neighbours(step int32, byStep map[int32][]cause) []cause {
-	s := a.stream(int(step))
+func (e *evidence) neighbours(step int32, byStep map[int32][]cause) []cause {
+	s := e.stream(int(step))
 	if s == nil {
 		return nil
 	}
-	at, _ := slices.BinarySearchFunc(s.steps, a.t.begin[step], func(k int32, begin int64) int { return compare(a.t.begin[k], begin) })
-	noise := a.base.excess(int(step)) < a.base.of(int(step))/8
+	at, _ := slices.BinarySearchFunc(s.steps, e.t.begin[step], func(k int32, begin int64) int { return compare(e.t.begin[k], begin) })
+	noise := e.base.excess(int(step)) < e.base.of(int(step))/8
 	open := [2]bool{true, true}
 	for distance := 0; distance <= maxBorrow && (open[0] || open[1]); distance++ {
 		for side, k := range [2]int{at - distance, at + distance} {
-			open[side] = open[side] && k >= 0 && k < len(s.steps) && a.base.excess(int(s.steps[k])) > 0
+			open[side] = open[side] && k >= 0 && k < len(s.steps) && e.base.excess(int(s.steps[k])) > 0
 			if !open[side] {
 				continue
 			}
 			var out []cause
 			for _, c := range byStep[s.steps[k]] {
-				if noise || !a.ended(c, step) {
+				if noise || !e.ended(c, step) {
 					out = append(out, c)
 				}
 			}
@@ -80,12 +80,12 @@ func compareText(a, b string) int {
 
 // ended reports whether a cause is a flow whose record shows that it did not run during
 // a step.
-func (a *analysis) ended(c cause, step int32) bool {
+func (e *evidence) ended(c cause, step int32) bool {
 	if c.flow == "" {
 		return false
 	}
-	for _, f := range a.tr.others {
-		if f.name == c.flow && (!f.recorded || f.sent(a.t.begin[step], a.t.end[step]) > 0) {
+	for _, f := range e.tr.others {
+		if f.name == c.flow && (!f.recorded || f.sent(e.t.begin[step], e.t.end[step]) > 0) {
 			return false
 		}
 	}

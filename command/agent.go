@@ -156,7 +156,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		a.sendAll(sending, answers)
 	}()
 	a.answerLeftovers()
-	err := a.deps.Source.Run(ctx, func(_ context.Context, m kafka.Message) error { return a.take(ctx, m) })
+	err := a.deps.Source.Run(ctx, func(_ context.Context, m kafka.Message) error { a.take(ctx, m); return nil })
 	if err != nil {
 		err = fmt.Errorf("command: %w", err)
 	}
@@ -224,14 +224,14 @@ func (a *Agent) now() schema.Instant { return schema.Instant(a.deps.Now().UnixNa
 
 // take processes the commands of a message. Unreadable messages are only counted; the audit moves them to the dead
 // letters, once for all agents.
-func (a *Agent) take(ctx context.Context, m kafka.Message) error {
+func (a *Agent) take(ctx context.Context, m kafka.Message) {
 	var decoder envelope.Decoder
 	commands, err := decoder.Commands(m.Payload, nil)
 	if err != nil {
 		a.metrics.received.Inc()
 		a.count(Malformed)
 		a.log.Warn("command: message refused", "reason", Malformed, "offset", m.Offset, "error", err)
-		return nil
+		return
 	}
 	for i := range commands {
 		a.metrics.received.Inc()
@@ -242,7 +242,6 @@ func (a *Agent) take(ctx context.Context, m kafka.Message) error {
 		}
 		a.consider(ctx, &commands[i])
 	}
-	return nil
 }
 
 func (a *Agent) count(reason safety.Reason) { a.metrics.refused.WithLabelValues(string(reason)).Inc() }

@@ -330,6 +330,9 @@ func TestAnswersOutliveTheProcess(t *testing.T) {
 		if n := len(b.results(t)); n != 0 {
 			t.Fatalf("%d answers arrived", n)
 		}
+		if n := metric.Sum(t, first.registry, "giverny_command_answers_dropped_total", "undelivered"); n != 2 {
+			t.Errorf("%v answers counted as undelivered, want 2: accepted and done", n)
+		}
 		o.sink = nil
 		startAgent(t, b, o)
 		synctest.Wait()

@@ -343,6 +343,12 @@ func TestGraphsByVersion(t *testing.T) {
 	if got := inForce(); uint64(got) != after.Version() {
 		t.Errorf("version %v is in force after the poll", got)
 	}
+	h.SetGraph(before)
+	h.pollLatest(t.Context(), h.order[0], time.Now().Add(time.Minute)) // finds nothing new
+	if got := inForce(); uint64(got) != before.Version() {
+		t.Errorf("a poll that finds no new interval puts version %v into force", got)
+	}
+	h.SetGraph(after)
 	check("snapshot", after, 0)
 	check("graph", after, 2)
 	check("snapshot?at=1700000000000", before, 0)

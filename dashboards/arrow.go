@@ -184,7 +184,7 @@ func (d *Dashboards) linkValues(ctx context.Context, p *linkValueParameters) (*l
 	if err != nil {
 		return nil, err
 	}
-	g, err := d.graph(ctx, q.fabric, version)
+	g, err := q.fabric.graphs.of(ctx, version)
 	if err != nil {
 		return nil, err
 	}

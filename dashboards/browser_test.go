@@ -170,7 +170,7 @@ func TestThePageFollows(t *testing.T) {
 // announce stores a result and announces it, as the analysis of this process does.
 func (h *house) announce(r *schema.IntervalResult) {
 	h.t.Helper()
-	h.store(h.fabrics[r.Snapshot.Fabric].graph, r)
+	h.store(h.fabrics[r.Snapshot.Fabric].graphs.current(), r)
 	if err := h.Put(h.t.Context(), r); err != nil {
 		h.t.Fatal(err)
 	}

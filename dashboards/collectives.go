@@ -108,7 +108,7 @@ func (d *Dashboards) crossings(ctx context.Context, f *fabric, r *report.Report,
 		for n < len(regions) && regions[n].Time == regions[0].Time && regions[n].GraphVersion == regions[0].GraphVersion {
 			n++
 		}
-		g, err := d.graph(ctx, f, regions[0].GraphVersion)
+		g, err := f.graphs.of(ctx, regions[0].GraphVersion)
 		if err != nil {
 			if missing := (*problem.Problem)(nil); !errors.As(err, &missing) || missing.Status != http.StatusNotFound {
 				return nil, err

@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -84,7 +84,7 @@ type Deps struct {
 	Owner func(ctx context.Context, fabric string) string
 }
 
-// Dashboards holds the graphs and the listeners of the stream.
+// Dashboards answers the operations of the API.
 type Dashboards struct {
 	cfg       Config
 	log       *slog.Logger
@@ -95,25 +95,19 @@ type Dashboards struct {
 	scores    score.Config
 	workloads []known.WorkloadConfig
 	owner     func(ctx context.Context, fabric string) string // nil: not known
-
-	mu        sync.Mutex // guards listeners and streams, and the fields of fabrics marked so
-	listeners map[*listener]struct{}
-	streams   map[string]int // by client
+	intervals *announcer
+	streams   *streamLimit
 }
 
 type fabric struct {
 	name     string
 	interval time.Duration
-	scoring  chan struct{} // semaphore: holds one value during a query for scores
-
-	// Guarded by Dashboards.mu.
-	graph  *topology.Graph                  // in force
-	old    map[read.Version]*topology.Graph // other versions that were requested
-	latest schema.Instant                   // start of the last announced interval
-	polled time.Time                        // time of the last poll of the store
-	watch  watcher                          // nil if this process does not analyse the fabric
-	fedAt  time.Time                        // when Put last announced one of its intervals
-	scored scored                           // the scores of the last query
+	graphs   graphs
+	watch    atomic.Pointer[watcher]   // nil if this process does not analyse the fabric
+	fedAt    atomic.Pointer[time.Time] // when Put last announced one of its intervals; nil: never
+	polled   time.Time                 // time of Run's last poll of the store
+	scoring  chan struct{}             // semaphore: holds one value during a query for scores, which guards scored
+	scored   scored                    // the scores of the last query
 }
 
 // New returns dashboards of the given fabrics, shown in that order.
@@ -126,9 +120,10 @@ func New(cfg Config, fabrics []Fabric, deps Deps) (*Dashboards, error) {
 		return nil, err
 	}
 	d := &Dashboards{cfg: cfg, log: deps.Log, model: deps.Model, fabrics: map[string]*fabric{}, metrics: m, scores: deps.Scores, workloads: deps.Workloads, owner: deps.Owner,
-		listeners: map[*listener]struct{}{}, streams: map[string]int{}}
+		intervals: newAnnouncer(m.missed), streams: newStreamLimit(&cfg, m.refused)}
 	for _, f := range fabrics {
-		own := &fabric{name: f.Graph.Fabric(), interval: f.Interval, scoring: make(chan struct{}, 1), graph: f.Graph, old: map[read.Version]*topology.Graph{}}
+		own := &fabric{name: f.Graph.Fabric(), interval: f.Interval, scoring: make(chan struct{}, 1)}
+		own.graphs = graphs{fabric: own.name, model: deps.Model, inForce: f.Graph, old: map[read.Version]*topology.Graph{}}
 		d.order = append(d.order, own)
 		d.fabrics[own.name] = own
 	}
@@ -142,22 +137,18 @@ type watcher func() (state schema.NetworkForecast, analysed bool)
 // Watch sets the source of a fabric's current state. Without it, or while the process is on standby, only the age of what is
 // stored is known. Call it before Run.
 func (d *Dashboards) Watch(fabric string, state watcher) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if f := d.fabrics[fabric]; f != nil {
-		f.watch = state
+		f.watch.Store(&state)
 	}
 }
 
 // watched returns what this process knows of a fabric's current state; false if it does not analyse it.
-func (d *Dashboards) watched(f *fabric) (schema.NetworkForecast, bool) {
-	d.mu.Lock()
-	watch := f.watch
-	d.mu.Unlock()
+func (f *fabric) watched() (schema.NetworkForecast, bool) {
+	watch := f.watch.Load()
 	if watch == nil {
 		return schema.NetworkForecast{}, false
 	}
-	return watch()
+	return (*watch)()
 }
 
 // Register adds the page and the API to mux.

@@ -29,7 +29,7 @@ func TestSlowListenerMissesAnnouncements(t *testing.T) {
 	if n := h.metric("giverny_dashboards_announcements_dropped_total"); n != 0 {
 		t.Errorf("%v dropped at the start", n)
 	}
-	slow, done := h.listen(2)
+	slow, done := h.intervals.listen(2)
 	defer done()
 	for i := range int64(5) {
 		for range 2 { // the second time it is nothing new

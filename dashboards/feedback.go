@@ -99,16 +99,14 @@ func (d *Dashboards) newestScores(ctx context.Context, f *fabric) (newest scored
 	case <-ctx.Done():
 		return newest, ctx.Err()
 	}
-	d.mu.Lock()
-	last, latest := f.scored, f.latest
-	d.mu.Unlock()
+	last, latest := f.scored, d.intervals.last(f.name)
 	asked := time.Now()
 	if last.set != nil && last.latest == latest && asked.Sub(last.asked) < freshFor {
 		return last, nil
 	}
 	stored, err := d.model.LastStored(ctx, f.name)
 	if errors.Is(err, read.ErrNotFound) {
-		newest.set = &score.Set{Fabric: f.name, Nodes: []score.Node{}, Hosts: len(d.graphInForce(f).Hosts()),
+		newest.set = &score.Set{Fabric: f.name, Nodes: []score.Node{}, Hosts: len(f.graphs.current().Hosts()),
 			Unknown: d.noInterval(ctx, f, 0, "nothing is stored yet")}
 		return newest, nil
 	}
@@ -117,7 +115,7 @@ func (d *Dashboards) newestScores(ctx context.Context, f *fabric) (newest scored
 	}
 	newest = scored{scoredInterval{stored.StartNanos, stored.StoredAtNanos, stored.GraphVersion, stored.Revision}, last.set, asked, latest}
 	if last.set == nil || last.id != newest.id {
-		g, err := d.graph(ctx, f, read.Version(stored.GraphVersion))
+		g, err := f.graphs.of(ctx, read.Version(stored.GraphVersion))
 		if err != nil {
 			return newest, err
 		}
@@ -127,16 +125,14 @@ func (d *Dashboards) newestScores(ctx context.Context, f *fabric) (newest scored
 		}
 		newest.set = score.Of(g, result, d.scores)
 	}
-	d.mu.Lock()
 	f.scored = newest
-	d.mu.Unlock()
 	return newest, nil
 }
 
 // asOfNow returns a copy of scores that says if the state has become unknown since.
 func (d *Dashboards) asOfNow(ctx context.Context, f *fabric, scores *score.Set) *score.Set {
 	now := *scores
-	if state, analysed := d.watched(f); analysed && state.Unknown != nil { // it detects silence before an interval does
+	if state, analysed := f.watched(); analysed && state.Unknown != nil { // it detects silence before an interval does
 		now.Unknown = state.Unknown
 	}
 	if overdue := max(overdueIntervals*f.interval, minOverdue); now.Unknown == nil && time.Since(now.End.Time()) > overdue {
@@ -190,7 +186,7 @@ func etagOf(f *fabric, cfg score.Config, id *scoredInterval, reason schema.Unkno
 // returns false if the client left. Intervals of other processes are announced late,
 // and silence never is: most limits how late they are noticed.
 func (d *Dashboards) awaitInterval(ctx context.Context, most time.Duration) bool {
-	l, done := d.listen(1)
+	l, done := d.intervals.listen(1)
 	defer done()
 	timer := time.NewTimer(most)
 	defer timer.Stop()

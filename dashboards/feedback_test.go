@@ -92,9 +92,9 @@ func TestLongPoll(t *testing.T) {
 		answers <- answer{status, tag}
 	}()
 	eventually(t, "a listener", func() bool {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		return len(h.listeners) > 0
+		h.intervals.mu.Lock()
+		defer h.intervals.mu.Unlock()
+		return len(h.intervals.listeners) > 0
 	})
 	select {
 	case a := <-answers:
@@ -140,9 +140,9 @@ func TestManyLongPolls(t *testing.T) {
 		})
 	}
 	eventually(t, "listeners", func() bool {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		return len(h.listeners) == clients
+		h.intervals.mu.Lock()
+		defer h.intervals.mu.Unlock()
+		return len(h.intervals.listeners) == clients
 	})
 	time.Sleep(2 * time.Second)
 	next := busy(g, now)

@@ -10,7 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/internal/access"
@@ -63,52 +66,66 @@ func (d *Dashboards) stream(w http.ResponseWriter, r *http.Request, p *streamPar
 			return err
 		}
 	}
-	leave, err := d.enter(r)
+	leave, err := d.streams.enter(r)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	l, done := d.listen(streamBuffer)
+	l, done := d.intervals.listen(streamBuffer)
 	defer done()
 	d.metrics.listeners.Inc()
 	defer d.metrics.listeners.Dec()
 	f := &follower{d: d, w: w, flush: http.NewResponseController(w), only: p.Fabrics}
 	w.Header().Set("Content-Type", eventStream)
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // nginx would buffer events
-	return f.follow(r.Context(), l, p.LastEventID)
+	w.Header().Set("X-Accel-Buffering", "no")   // nginx would buffer events
+	_ = f.follow(r.Context(), l, p.LastEventID) // an error means that the client has left
+	return nil
+}
+
+// streamLimit limits the open streams, those of one client and all.
+type streamLimit struct {
+	most, mostPerClient int
+	refused             *prometheus.CounterVec
+
+	mu   sync.Mutex     // guards open
+	open map[string]int // by client
+}
+
+func newStreamLimit(cfg *Config, refused *prometheus.CounterVec) *streamLimit {
+	return &streamLimit{most: cfg.Streams, mostPerClient: cfg.StreamsPerClient, refused: refused, open: map[string]int{}}
 }
 
 // enter counts a stream, or rejects it.
-func (d *Dashboards) enter(r *http.Request) (leave func(), err error) {
+func (s *streamLimit) enter(r *http.Request) (leave func(), err error) {
 	who := access.Of(r.Context())
 	client := who.By + " " + who.Name
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	all := 0
-	for _, n := range d.streams {
+	for _, n := range s.open {
 		all += n
 	}
 	var p *problem.Problem
 	var reason string
 	switch {
-	case all >= d.cfg.Streams:
+	case all >= s.most:
 		reason = tooManyStreams
 		p = problem.New(http.StatusServiceUnavailable, "%s connected already; retry later, or raise dashboards.streams", plural.Count(all, "client is", "clients are"))
-	case d.streams[client] >= d.cfg.StreamsPerClient:
+	case s.open[client] >= s.mostPerClient:
 		reason = tooManyOfClient
-		p = problem.New(http.StatusTooManyRequests, "this client has %s open already; close one, or raise dashboards.streams_per_client", plural.Count(d.streams[client], "stream", "streams"))
+		p = problem.New(http.StatusTooManyRequests, "this client has %s open already; close one, or raise dashboards.streams_per_client", plural.Count(s.open[client], "stream", "streams"))
 	default:
-		d.streams[client]++
+		s.open[client]++
 		return func() {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			if d.streams[client]--; d.streams[client] == 0 {
-				delete(d.streams, client)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.open[client]--; s.open[client] == 0 {
+				delete(s.open, client)
 			}
 		}, nil
 	}
-	d.metrics.refused.WithLabelValues(reason).Inc()
+	s.refused.WithLabelValues(reason).Inc()
 	p.RetryAfter = retryMillis * time.Millisecond
 	return nil, p
 }
@@ -155,19 +172,19 @@ func (f *follower) wants(fabric string) bool {
 	return len(f.only) == 0 || slices.Contains(f.only, fabric)
 }
 
-// follow writes the events until the connection fails or ctx ends.
+// follow writes the events until ctx ends, which is no error, or the connection fails.
 func (f *follower) follow(ctx context.Context, l *listener, lastID string) error {
-	f.at = f.d.newest()
+	f.at = f.d.intervals.newest()
 	if err := f.write(fmt.Sprintf(": hello\nretry: %d\n", retryMillis)); err != nil {
-		return nil
+		return err
 	}
 	if lastID != "" {
 		had, known := parsePositions(lastID)
 		if err := f.resume(ctx, had, known); err != nil {
-			return nil
+			return err
 		}
 	} else if err := f.write("id: " + f.at.String() + "\n"); err != nil {
-		return nil
+		return err
 	}
 	heartbeat := time.NewTicker(f.d.cfg.Heartbeat)
 	defer heartbeat.Stop()
@@ -186,22 +203,9 @@ func (f *follower) follow(ctx context.Context, l *listener, lastID string) error
 			}
 		}
 		if err != nil {
-			return nil
+			return err
 		}
 	}
-}
-
-// newest returns the last announced intervals.
-func (d *Dashboards) newest() positions {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	p := positions{}
-	for _, f := range d.order {
-		if f.latest > 0 {
-			p[f.name] = f.latest
-		}
-	}
-	return p
 }
 
 // resume sends a client what it has missed since the intervals that it had, or the event reset if that is not
@@ -230,7 +234,7 @@ func (f *follower) resume(ctx context.Context, had positions, known bool) error 
 
 // catchUp sends a slow client the announcements that it missed.
 func (f *follower) catchUp(ctx context.Context) error {
-	for name := range f.d.newest() {
+	for name := range f.d.intervals.newest() {
 		if _, has := f.at[name]; !has && f.wants(name) {
 			return f.reset() // for a fabric of which it had nothing, any number may be missing
 		}
@@ -240,7 +244,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 
 // reset tells the client to read everything again.
 func (f *follower) reset() error {
-	f.at = f.d.newest()
+	f.at = f.d.intervals.newest()
 	return f.write("event: reset\nid: " + f.at.String() + "\ndata: {}\n")
 }
 

@@ -3,6 +3,7 @@ package dashboards
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/giverny/giverny/dashboards/operation"
 	"github.com/giverny/giverny/internal/problem"
@@ -14,47 +15,76 @@ import (
 // SetGraph puts a new version of a fabric's graph into force. Other versions are
 // read from the store when they are needed.
 func (d *Dashboards) SetGraph(g *topology.Graph) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if f := d.fabrics[g.Fabric()]; f != nil {
-		f.graph = g
+		f.graphs.put(g)
 	}
 }
 
-func (d *Dashboards) graphInForce(f *fabric) *topology.Graph {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return f.graph
+// graphs are the versions of one fabric's graph.
+type graphs struct {
+	fabric string
+	model  *read.Model
+
+	mu      sync.Mutex // guards the fields below
+	inForce *topology.Graph
+	old     map[read.Version]*topology.Graph // other versions that were requested
+}
+
+// current returns the version in force.
+func (v *graphs) current() *topology.Graph {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.inForce
+}
+
+// put puts a version into force.
+func (v *graphs) put(g *topology.Graph) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.inForce = g
+}
+
+// replace puts a version into force unless old no longer is: then a newer one has come meanwhile.
+func (v *graphs) replace(old, g *topology.Graph) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.inForce == old {
+		v.inForce = g
+	}
 }
 
 // maxOldGraphs is how many versions of a fabric are cached besides the one in force.
 const maxOldGraphs = 4
 
-// graph returns a version of a fabric's graph.
-func (d *Dashboards) graph(ctx context.Context, f *fabric, version read.Version) (*topology.Graph, error) {
-	d.mu.Lock()
-	g := f.graph
-	if old := f.old[version]; old != nil {
-		g = old
-	}
-	d.mu.Unlock()
-	if read.Version(g.Version()) == version {
+// of returns a version.
+func (v *graphs) of(ctx context.Context, version read.Version) (*topology.Graph, error) {
+	if g := v.cached(version); g != nil {
 		return g, nil
 	}
-	g, err := d.model.Graph(ctx, f.name, uint64(version))
+	g, err := v.model.Graph(ctx, v.fabric, uint64(version))
 	if errors.Is(err, read.ErrNotFound) {
-		return nil, problem.NotFound("no version %v of the graph of fabric %q; graph_version of %s/fabrics/%s/snapshot is the newest", version, f.name, Prefix, f.name)
+		return nil, problem.NotFound("no version %v of the graph of fabric %q; graph_version of %s/fabrics/%s/snapshot is the newest", version, v.fabric, Prefix, v.fabric)
 	}
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(f.old) >= maxOldGraphs {
-		clear(f.old)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.old) >= maxOldGraphs {
+		clear(v.old)
 	}
-	f.old[version] = g
+	v.old[version] = g
 	return g, nil
+}
+
+// cached returns a version without the store; nil: it must be read.
+func (v *graphs) cached(version read.Version) *topology.Graph {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if read.Version(v.inForce.Version()) == version {
+		return v.inForce
+	}
+	return v.old[version]
 }
 
 // summary describes a fabric by a version of its graph.
@@ -97,7 +127,7 @@ type nothing struct{}
 func (d *Dashboards) listFabrics(context.Context, *nothing) ([]summary, error) {
 	list := make([]summary, len(d.order))
 	for i, f := range d.order {
-		list[i] = summaryOf(f, d.graphInForce(f))
+		list[i] = summaryOf(f, f.graphs.current())
 	}
 	return list, nil
 }
@@ -107,7 +137,7 @@ func (d *Dashboards) oneFabric(_ context.Context, p *ofFabric) (*summary, error)
 	if err != nil {
 		return nil, err
 	}
-	s := summaryOf(f, d.graphInForce(f))
+	s := summaryOf(f, f.graphs.current())
 	return &s, nil
 }
 
@@ -164,7 +194,7 @@ func (d *Dashboards) graphVersion(ctx context.Context, p *graphParameters) (*gra
 	if tag := graphTag(version); p.Has(tag) {
 		return nil, operation.NotModified(tag)
 	}
-	g, err := d.graph(ctx, f, version)
+	g, err := f.graphs.of(ctx, version)
 	if err != nil {
 		return nil, err
 	}

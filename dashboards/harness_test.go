@@ -104,7 +104,7 @@ func (h *house) store(g *topology.Graph, results ...*schema.IntervalResult) {
 	}
 }
 
-func (h *house) graph(spec string) *topology.Graph { return h.fabrics[spec].graph }
+func (h *house) graph(spec string) *topology.Graph { return h.fabrics[spec].graphs.current() }
 
 // get gets a path below /api/v1/, checks the status and the answer against the document, and returns the body.
 func (h *house) get(path string, status int) string {

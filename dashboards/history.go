@@ -256,7 +256,7 @@ func (d *Dashboards) wantLink(ctx context.Context, p *linkSeriesParameters) (que
 	if err != nil {
 		return q, version, err
 	}
-	g, err := d.graph(ctx, q.fabric, version)
+	g, err := q.fabric.graphs.of(ctx, version)
 	if err == nil && p.Link >= uint32(g.NumLinks()) {
 		err = problem.NotFound("no link %d: version %v of fabric %q has links 0 to %d; GET %s/fabrics/%s/graph?version=%v lists them",
 			p.Link, version, q.fabric.name, g.NumLinks()-1, Prefix, q.fabric.name, version)

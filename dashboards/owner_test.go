@@ -19,21 +19,22 @@ func TestStateWithoutAnOwner(t *testing.T) {
 		t.Errorf("%+v", why)
 	}
 	analysed := false
-	f.watch = func() (schema.NetworkForecast, bool) {
+	state := watcher(func() (schema.NetworkForecast, bool) {
 		return schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.KafkaAway}}, analysed
-	}
-	if _, ok := d.watched(f); ok {
+	})
+	f.watch.Store(&state)
+	if _, ok := f.watched(); ok {
 		t.Error("a process on standby knows the state")
 	}
-	if state, ok := d.watched(&fabric{}); ok || state.Unknown != nil {
+	if state, ok := (&fabric{}).watched(); ok || state.Unknown != nil {
 		t.Error("a process without analysis knows the state")
 	}
 	analysed = true
-	if state, ok := d.watched(f); !ok || state.Unknown.Reason != schema.KafkaAway {
+	if state, ok := f.watched(); !ok || state.Unknown.Reason != schema.KafkaAway {
 		t.Error("the owner does not")
 	}
-	state, err := d.storedState(t.Context(), f, read.Stored{}, time.Minute, time.Second)
-	if err != nil || !strings.HasSuffix(state.Unknown.Detail, "no interval stored for 1m0s; it has no owner: ib1") {
-		t.Errorf("%+v, %v", state.Unknown, err)
+	stored, err := d.storedState(t.Context(), f, read.Stored{}, time.Minute, time.Second)
+	if err != nil || !strings.HasSuffix(stored.Unknown.Detail, "no interval stored for 1m0s; it has no owner: ib1") {
+		t.Errorf("%+v, %v", stored.Unknown, err)
 	}
 }

@@ -142,12 +142,12 @@ func (d *Dashboards) checkSpan(span read.Span, most time.Duration) error {
 // in force if nothing is stored.
 func (d *Dashboards) versionOf(ctx context.Context, f *fabric, p inVersion) (read.Version, error) {
 	if p.Version != nil {
-		_, err := d.graph(ctx, f, *p.Version)
+		_, err := f.graphs.of(ctx, *p.Version)
 		return *p.Version, err
 	}
 	stored, err := d.model.LastStored(ctx, f.name)
 	if errors.Is(err, read.ErrNotFound) {
-		return read.Version(d.graphInForce(f).Version()), nil
+		return read.Version(f.graphs.current().Version()), nil
 	}
 	return read.Version(stored.GraphVersion), err
 }

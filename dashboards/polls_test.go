@@ -102,12 +102,12 @@ func TestPollsPerInterval(t *testing.T) {
 	h.pollLatest(t.Context(), f, now)
 	h.store(h.graph(torus), busy(h.graph(torus), noon+second))
 	h.pollLatest(t.Context(), f, now.Add(2*time.Second))
-	if f.latest != schema.Instant(noon) {
-		t.Errorf("polled again after 2 s of a minute: %v", f.latest)
+	if h.intervals.last(f.name) != schema.Instant(noon) {
+		t.Errorf("polled again after 2 s of a minute: %v", h.intervals.last(f.name))
 	}
 	h.pollLatest(t.Context(), f, now.Add(3*time.Second))
-	if f.latest != schema.Instant(noon+second) {
-		t.Errorf("not polled again after 3 s of a minute: %v", f.latest)
+	if h.intervals.last(f.name) != schema.Instant(noon+second) {
+		t.Errorf("not polled again after 3 s of a minute: %v", h.intervals.last(f.name))
 	}
 }
 
@@ -119,13 +119,13 @@ func TestPutSparesPolls(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.store(g, busy(g, noon+second)) // by another process
-	h.pollLatest(t.Context(), f, f.fedAt.Add(3*f.interval-1))
-	if f.latest != schema.Instant(noon) {
-		t.Errorf("polled although Put announces: %v", f.latest)
+	h.pollLatest(t.Context(), f, f.fedAt.Load().Add(3*f.interval-1))
+	if h.intervals.last(f.name) != schema.Instant(noon) {
+		t.Errorf("polled although Put announces: %v", h.intervals.last(f.name))
 	}
-	h.pollLatest(t.Context(), f, f.fedAt.Add(3*f.interval))
-	if f.latest != schema.Instant(noon+second) {
-		t.Errorf("not polled three intervals after Put announced: %v", f.latest)
+	h.pollLatest(t.Context(), f, f.fedAt.Load().Add(3*f.interval))
+	if h.intervals.last(f.name) != schema.Instant(noon+second) {
+		t.Errorf("not polled three intervals after Put announced: %v", h.intervals.last(f.name))
 	}
 }
 

@@ -34,7 +34,7 @@ func (d *Dashboards) status(ctx context.Context, p *ofFabric) (*status, error) {
 		return nil, err
 	}
 	now := time.Now()
-	state, analysed := d.watched(f)
+	state, analysed := f.watched()
 	if analysed && state.Unknown != nil { // also while the store does not answer
 		return &status{Network: state}, nil
 	}

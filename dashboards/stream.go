@@ -3,8 +3,12 @@ package dashboards
 import (
 	"context"
 	"errors"
+	"maps"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
@@ -32,17 +36,63 @@ func (l *listener) offer(a announcement) bool {
 	}
 }
 
+// announcer announces each interval of a fabric to its listeners, once and in order of time.
+type announcer struct {
+	missed prometheus.Counter
+
+	mu        sync.Mutex // guards the fields below
+	listeners map[*listener]struct{}
+	latest    positions // the last announced intervals
+}
+
+func newAnnouncer(missed prometheus.Counter) *announcer {
+	return &announcer{missed: missed, listeners: map[*listener]struct{}{}, latest: positions{}}
+}
+
 // listen adds a listener until done is called.
-func (d *Dashboards) listen(buffer int) (l *listener, done func()) {
+func (a *announcer) listen(buffer int) (l *listener, done func()) {
 	l = &listener{announced: make(chan announcement, buffer)}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.listeners[l] = struct{}{}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.listeners[l] = struct{}{}
 	return l, func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		delete(d.listeners, l)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.listeners, l)
 	}
+}
+
+// announce notifies the listeners of an interval that is newer than all before.
+func (a *announcer) announce(fabric string, start schema.Instant, diagnoses []schema.Diagnosis) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if start <= a.latest[fabric] {
+		return
+	}
+	a.latest[fabric] = start
+	news := announcement{fabric, start, diagnoses}
+	for l := range a.listeners {
+		if l.offer(news) {
+			continue
+		}
+		a.missed.Inc() // a slow client reads it from the store
+		l.behind.Store(true)
+		l.offer(news) // it may have drained its queue meanwhile, and would otherwise not notice
+	}
+}
+
+// newest returns the last announced intervals.
+func (a *announcer) newest() positions {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return maps.Clone(a.latest)
+}
+
+// last returns the start of a fabric's last announced interval; 0: none.
+func (a *announcer) last(fabric string) schema.Instant {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.latest[fabric]
 }
 
 // Name is the dashboards' name as a sink of results.
@@ -52,32 +102,12 @@ func (d *Dashboards) Name() string { return "dashboards" }
 // polled for a fabric whose intervals arrive this way, until they stop: another
 // process may have taken over the fabric.
 func (d *Dashboards) Put(_ context.Context, r *schema.IntervalResult) error {
-	s := r.Snapshot
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if f := d.fabrics[s.Fabric]; f != nil {
-		f.fedAt = time.Now()
-		d.announce(f, schema.Instant(s.Interval.StartNanos), r.Diagnoses)
+	if f := d.fabrics[r.Snapshot.Fabric]; f != nil {
+		now := time.Now()
+		f.fedAt.Store(&now)
+		d.intervals.announce(f.name, schema.Instant(r.Snapshot.Interval.StartNanos), r.Diagnoses)
 	}
 	return nil
-}
-
-// announce notifies the listeners of an interval that is newer than all before;
-// d.mu is held.
-func (d *Dashboards) announce(f *fabric, start schema.Instant, diagnoses []schema.Diagnosis) {
-	if start <= f.latest {
-		return
-	}
-	f.latest = start
-	a := announcement{f.name, start, diagnoses}
-	for l := range d.listeners {
-		if l.offer(a) {
-			continue
-		}
-		d.metrics.missed.Inc() // a slow client reads it from the store
-		l.behind.Store(true)
-		l.offer(a) // it may have drained its queue meanwhile, and would otherwise not notice
-	}
 }
 
 // Run polls the store for intervals of other processes and announces them, until
@@ -100,36 +130,33 @@ func (d *Dashboards) Run(ctx context.Context) error {
 // pollsPerInterval limits how often a fabric with long intervals is polled.
 const pollsPerInterval = 20
 
-// fed reports whether Put announces a fabric's intervals; d.mu is held.
-func (f *fabric) fed(now time.Time) bool { return now.Sub(f.fedAt) < 3*f.interval }
+// fed reports whether Put announces a fabric's intervals.
+func (f *fabric) fed(now time.Time) bool {
+	at := f.fedAt.Load()
+	return at != nil && now.Sub(*at) < 3*f.interval
+}
 
 // pollLatest polls for a new interval of a fabric that another process stores,
 // and adopts its graph.
 func (d *Dashboards) pollLatest(ctx context.Context, f *fabric, now time.Time) {
-	d.mu.Lock()
-	due := !f.fed(now) && now.Sub(f.polled) >= f.interval/pollsPerInterval
-	if due {
-		f.polled = now
-	}
-	d.mu.Unlock()
-	if !due {
+	if f.fed(now) || now.Sub(f.polled) < f.interval/pollsPerInterval {
 		return
 	}
+	f.polled = now
+	before := f.graphs.current()
 	stored, err := d.model.LastStored(ctx, f.name)
 	if errors.Is(err, read.ErrNotFound) {
 		return
 	}
 	start := schema.Instant(stored.StartNanos)
-	d.mu.Lock()
-	isNew := err == nil && start > f.latest
-	d.mu.Unlock()
-	g := d.graphInForce(f)
+	isNew := err == nil && start > d.intervals.last(f.name)
+	g := before
 	var diagnoses []schema.Diagnosis
 	if isNew {
 		diagnoses, err = d.model.Diagnoses(ctx, f.name, read.SpanOf(stored.Interval), 0)
 	}
 	if isNew && err == nil && g.Version() != stored.GraphVersion {
-		g, err = d.graph(ctx, f, read.Version(stored.GraphVersion))
+		g, err = f.graphs.of(ctx, read.Version(stored.GraphVersion))
 	}
 	if err != nil {
 		if ctx.Err() == nil {
@@ -138,10 +165,8 @@ func (d *Dashboards) pollLatest(ctx context.Context, f *fabric, now time.Time) {
 		}
 		return
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if isNew && !f.fed(now) {
-		f.graph = g
-		d.announce(f, start, diagnoses)
+	if isNew {
+		f.graphs.replace(before, g)
+		d.intervals.announce(f.name, start, diagnoses)
 	}
 }

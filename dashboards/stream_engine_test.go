@@ -58,7 +58,7 @@ func TestStreamCatchesUp(t *testing.T) {
 	h := open(t, torus, tree)
 	g := h.graph(torus)
 	h.store(g, busy(g, noon), busy(g, noon+second), busy(g, noon+2*second))
-	l, done := h.listen(1)
+	l, done := h.intervals.listen(1)
 	defer done()
 	for i := range int64(3) {
 		if err := h.Put(t.Context(), busy(g, noon+i*second)); err != nil {

@@ -2,12 +2,15 @@ package dashboards
 
 import (
 	"bufio"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/giverny/giverny/topology"
 )
 
 // sse reads a stream event by event.
@@ -63,15 +66,15 @@ func (c *fakeConnection) Flush()                      {}
 // The number of streams is bounded, per client and in all; streams send heartbeats.
 func TestStreamsAreBounded(t *testing.T) {
 	h := serve(t, nil, torus)
-	h.cfg.StreamsPerClient, h.cfg.Heartbeat = 1, 20*time.Millisecond
+	h.streams.mostPerClient, h.cfg.Heartbeat = 1, 20*time.Millisecond
 	only := h.stream(t, "")
 	refused := h.getRaw("/api/v1/stream", nil)
 	if refused.StatusCode != http.StatusTooManyRequests || refused.Header.Get("Retry-After") != "2" {
 		t.Errorf("the second of a client: %d %v", refused.StatusCode, refused.Header)
 	}
-	h.mu.Lock()
-	h.cfg.Streams = 1
-	h.mu.Unlock()
+	h.streams.mu.Lock()
+	h.streams.most = 1
+	h.streams.mu.Unlock()
 	if status := h.getRaw("/api/v1/stream", nil).StatusCode; status != http.StatusServiceUnavailable {
 		t.Errorf("the second of all: %d", status)
 	}
@@ -86,8 +89,33 @@ func TestStreamsAreBounded(t *testing.T) {
 		}
 	}
 	only.body.Close()
+	eventually(t, "no trace of clients that have left", func() bool {
+		h.streams.mu.Lock()
+		defer h.streams.mu.Unlock()
+		return len(h.streams.open) == 0
+	})
 	eventually(t, "room for another", func() bool { return h.getRaw("/api/v1/stream", nil).StatusCode == http.StatusOK })
 	if status := h.getRaw("/api/v1/stream?fabrics=nowhere", nil).StatusCode; status != http.StatusNotFound {
 		t.Errorf("of an unknown fabric: %d", status)
+	}
+}
+
+// A graph that is set while a poll reads an older interval stays in force.
+func TestAPollReplacesOnlyTheGraphItFound(t *testing.T) {
+	h := serve(t, nil, torus)
+	v, found := &h.fabrics[torus].graphs, h.graph(torus)
+	set, polled := topology.NewVersion(found), topology.NewVersion(found)
+	polled.Link(found.Link(0))
+	older, err1 := polled.Build()
+	newer, err2 := set.Build()
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	h.SetGraph(newer)
+	if v.replace(found, older); v.current() != newer {
+		t.Error("the poll has undone what was set")
+	}
+	if v.replace(newer, older); v.current() != older {
+		t.Error("the graph of another process is not in force")
 	}
 }

@@ -7,7 +7,7 @@ import "github.com/giverny/giverny/topology"
 // to accuse had shares of up to .1 more.
 const (
 	usualEmpty = .05
-	jobEmpty   = 40.
+	jobEmpty   = 15.
 )
 
 // findEmpty sets by how much a region of a grid lies more on switches without a listed job than the grid has such switches.

@@ -62,6 +62,7 @@ type Hub struct {
 	deps     Deps
 	log      *slog.Logger
 	metrics  *record.Metrics
+	skipped  *prometheus.CounterVec
 	trail    *record.Trail
 	parts    []Part
 	takers   []taker
@@ -89,7 +90,11 @@ func New(cfg Config, graphs []*topology.Graph, deps Deps) (*Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hub{cfg: cfg, deps: deps, log: deps.Log, metrics: metrics, trail: record.NewTrail(deps.Audit, metrics), graphs: map[string][]*topology.Graph{}}
+	skipped, err := newSkipped(deps.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	h := &Hub{cfg: cfg, deps: deps, log: deps.Log, metrics: metrics, skipped: skipped, trail: record.NewTrail(deps.Audit, metrics), graphs: map[string][]*topology.Graph{}}
 	for _, g := range graphs {
 		h.graphs[g.Fabric()] = []*topology.Graph{g}
 	}
@@ -329,6 +334,7 @@ func (l *live) Put(_ context.Context, r *schema.IntervalResult) error {
 		h.log.Info("feedback: catching up with past intervals, taking no action on them", "fabric", l.fabric, "catching_up", past, "age", age.Round(time.Second), "limit", limit)
 	}
 	if past {
+		h.skipped.WithLabelValues(skippedPast).Inc()
 		return nil
 	}
 	if h.alerts != nil {
@@ -339,7 +345,8 @@ func (l *live) Put(_ context.Context, r *schema.IntervalResult) error {
 	}
 	g := h.graph(r.Snapshot.Fabric, r.Snapshot.GraphVersion)
 	if g == nil {
-		h.log.Warn("feedback: interval skipped, its version of the fabric is unknown", "fabric", r.Snapshot.Fabric, "version", fmt.Sprintf("%016x", r.Snapshot.GraphVersion))
+		h.skipped.WithLabelValues(skippedVersion).Inc()
+		h.log.Warn("feedback: interval skipped, its version of the fabric is not loaded; check the topology file of this process", "fabric", r.Snapshot.Fabric, "version", fmt.Sprintf("%016x", r.Snapshot.GraphVersion))
 		return nil
 	}
 	set := score.Of(g, r, h.cfg.Score)

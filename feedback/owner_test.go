@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"github.com/giverny/giverny/feedback"
 	"github.com/giverny/giverny/feedback/webhook"
 	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -83,6 +85,17 @@ func TestThePastIsNotActedOn(t *testing.T) {
 		time.Sleep(5 * cfg.Alertmanager.Resend)
 		if rows := h.audited(); strings.Count(rows, "fire") != 1 {
 			t.Errorf("the congestion of now is one alert: %s", rows)
+		}
+		unknown := h.result(h.region(t, schema.High, "host4"))
+		unknown.Snapshot.GraphVersion++
+		h.put(t, unknown)
+		if got := h.failed(t, "host3", "host4"); !slices.Equal(got, []string{"host3"}) {
+			t.Errorf("with another version of the fabric %v are filtered out", got)
+		}
+		for _, reason := range []string{"past", "unknown_version"} {
+			if n := metric.Sum(t, h.registry, "giverny_feedback_intervals_skipped_total", reason); n != 1 {
+				t.Errorf("%v intervals skipped as %s, want 1", n, reason)
+			}
 		}
 		if err := h.end(); err != nil {
 			t.Error(err)

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -73,6 +74,23 @@ func announceAfterForeign(t *testing.T) {
 		}
 		if last, err := follower.Last(t.Context()); err != nil || start.StartNanos-last > 1 {
 			t.Errorf("%s: the last is %d, %v; want %d", kind, last, err, start.StartNanos)
+		}
+	}
+}
+
+// A message that the broker has not acknowledged is an error, so that it is sent again.
+func TestAnnouncingWithoutABroker(t *testing.T) { synctest.Test(t, announceInVain) }
+
+func announceInVain(t *testing.T) {
+	client := brokerOf(t)
+	producer := kafka.NewProducer(client)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	start := schema.IntervalAt(time.Now().UnixNano(), int64(time.Minute))
+	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "f", Interval: start}, Diagnoses: []schema.Diagnosis{{Fabric: "f", Region: 1, Metric: schema.CreditStall, Time: schema.Instant(start.StartNanos), Cause: schema.Cause{Class: schema.CauseUnknown}}}}
+	for _, follower := range []Follower{NewAnnouncer(client, producer, "f", 0, slog.New(slog.DiscardHandler)), NewDiagnosisAnnouncer(client, producer, "f", 0)} {
+		if err := follower.Put(stopped, r); err == nil || errors.Is(err, ErrRefused) {
+			t.Errorf("%s: error %v", follower.Name(), err)
 		}
 	}
 }

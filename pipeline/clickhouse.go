@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/read"
@@ -75,20 +76,13 @@ func (c *clickHouse) FoundBetween(ctx context.Context, fabric string, fromNanos,
 	return c.model.Found(ctx, fabric, span(fromNanos, toNanos))
 }
 
-func (c *clickHouse) EventsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Event, error) {
-	return c.model.Events(ctx, fabric, span(fromNanos, toNanos))
-}
-
-func (c *clickHouse) JobsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Job, error) {
-	return c.model.Jobs(ctx, fabric, span(fromNanos, toNanos))
-}
-
-func (c *clickHouse) FailuresBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Failure, error) {
-	return c.model.Failures(ctx, fabric, span(fromNanos, toNanos))
-}
-
-func (c *clickHouse) TrafficBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.JobTraffic, error) {
-	return c.model.JobTraffic(ctx, fabric, span(fromNanos, toNanos))
+func (c *clickHouse) FeedsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) (analysis.Feeds, error) {
+	at := span(fromNanos, toNanos)
+	events, errEvents := c.model.Events(ctx, fabric, at)
+	jobs, errJobs := c.model.Jobs(ctx, fabric, span(fromNanos-analysis.MaxAhead.Nanoseconds(), toNanos))
+	failures, errFailures := c.model.Failures(ctx, fabric, at)
+	traffic, errTraffic := c.model.JobTraffic(ctx, fabric, at)
+	return analysis.Feeds{Events: events, Jobs: jobs, Failures: failures, Traffic: traffic}, errors.Join(errEvents, errJobs, errFailures, errTraffic)
 }
 
 func (c *clickHouse) Graph(ctx context.Context, fabric string, version uint64) (*topology.Graph, error) {

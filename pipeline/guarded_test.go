@@ -9,10 +9,10 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// refusing fails writes and the guard with the errors that it has, and counts the writes.
+// refusing fails writes and the guard with the errors that it has, and counts the writes and the guards that were not released.
 type refusing struct {
 	write, guard error
-	writes       int
+	writes, held int
 }
 
 func (r *refusing) Put(context.Context, *schema.IntervalResult) error {
@@ -47,7 +47,11 @@ type refusingOwner struct {
 }
 
 func (o refusingOwner) Guard(ctx context.Context) (context.Context, context.CancelFunc, error) {
-	return ctx, func() {}, o.guard
+	if o.guard != nil {
+		return ctx, func() {}, o.guard
+	}
+	o.held++
+	return ctx, func() { o.held-- }, nil
 }
 
 // Only the owner writes, and an error of a write is the caller's. A follower gets no results from others than the owner.
@@ -72,8 +76,8 @@ func TestGuardedWrites(t *testing.T) {
 			if name == "follow" {
 				want = c.wantFollower
 			}
-			if err := do(r); err != want || r.writes != c.writes {
-				t.Errorf("%s: error %v, %d writes; want %v, %d", name, err, r.writes, want, c.writes)
+			if err := do(r); err != want || r.writes != c.writes || r.held != 0 {
+				t.Errorf("%s: error %v, %d writes, %d guards held; want %v, %d, none", name, err, r.writes, r.held, want, c.writes)
 			}
 		}
 	}

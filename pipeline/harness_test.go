@@ -122,15 +122,11 @@ func (m *memory) FoundBetween(ctx context.Context, fabric string, from, to int64
 	return m.ResultsBetween(ctx, fabric, from, to)
 }
 
-func (m *memory) EventsBetween(_ context.Context, fabric string, from, to int64) (list []schema.Event, err error) {
-	results, err := m.ResultsBetween(context.Background(), fabric, from, to)
-	for _, r := range results {
-		list = append(list, r.Events...)
+func (m *memory) FeedsBetween(ctx context.Context, fabric string, from, to int64) (feeds analysis.Feeds, err error) {
+	within, err := m.ResultsBetween(ctx, fabric, from, to)
+	for _, r := range within {
+		feeds.Events = append(feeds.Events, r.Events...)
 	}
-	return list, err
-}
-
-func (m *memory) JobsBetween(_ context.Context, fabric string, from, to int64) ([]schema.Job, error) {
 	type key struct {
 		id    string
 		start schema.Instant
@@ -140,23 +136,14 @@ func (m *memory) JobsBetween(_ context.Context, fabric string, from, to int64) (
 		for _, j := range r.Jobs {
 			jobs[key{j.ID, j.Start}] = j
 		}
+		feeds.Failures, feeds.Traffic = append(feeds.Failures, r.Failures...), append(feeds.Traffic, r.Traffic...)
 	}
-	maps.DeleteFunc(jobs, func(_ key, j schema.Job) bool { return int64(j.Start) >= to || j.End != 0 && int64(j.End) <= from })
-	return slices.Collect(maps.Values(jobs)), nil
-}
-
-func (m *memory) FailuresBetween(_ context.Context, fabric string, from, to int64) (list []schema.Failure, err error) {
-	for _, r := range m.stored(fabric) {
-		list = append(list, r.Failures...)
-	}
-	return slices.DeleteFunc(list, func(f schema.Failure) bool { return int64(f.Time) < from || int64(f.Time) >= to }), nil
-}
-
-func (m *memory) TrafficBetween(_ context.Context, fabric string, from, to int64) (list []schema.JobTraffic, err error) {
-	for _, r := range m.stored(fabric) {
-		list = append(list, r.Traffic...)
-	}
-	return slices.DeleteFunc(list, func(t schema.JobTraffic) bool { return int64(t.Time) < from || int64(t.Time) >= to }), nil
+	since := from - analysis.MaxAhead.Nanoseconds()
+	maps.DeleteFunc(jobs, func(_ key, j schema.Job) bool { return int64(j.Start) >= to || j.End != 0 && int64(j.End) <= since })
+	feeds.Jobs = slices.Collect(maps.Values(jobs))
+	feeds.Failures = slices.DeleteFunc(feeds.Failures, func(f schema.Failure) bool { return int64(f.Time) < from || int64(f.Time) >= to })
+	feeds.Traffic = slices.DeleteFunc(feeds.Traffic, func(t schema.JobTraffic) bool { return int64(t.Time) < from || int64(t.Time) >= to })
+	return feeds, err
 }
 
 func (m *memory) Graph(_ context.Context, _ string, version uint64) (*topology.Graph, error) {

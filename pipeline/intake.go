@@ -136,7 +136,8 @@ func (in *Intake) CountersTimed(s Source, b *schema.CounterBatch, offset int64, 
 		in.watch.readings(b.Agent)
 		in.took(s, offset, newest)
 		in.metrics.rows.WithLabelValues(in.fabric).Add(float64(b.Rows()))
-		return in.drain()
+		in.drain()
+		return nil
 	})
 }
 
@@ -163,9 +164,7 @@ func (in *Intake) release() error {
 		if err := in.core.Take(b); err != nil {
 			return err
 		}
-		if err := in.drain(); err != nil {
-			return err
-		}
+		in.drain()
 	}
 	in.noteLost(max(in.newestNanos, in.late.hold.newest))
 	return nil
@@ -258,7 +257,8 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 		}
 		in.core.Advance(completeNanos, nowNanos)
 		in.noteLost(in.newestNanos)
-		return in.drain()
+		in.drain()
+		return nil
 	})
 }
 
@@ -277,7 +277,8 @@ func (in *Intake) Finish() error {
 		in.core.Advance(end, end)
 		in.finishing = true
 		defer in.showDrops()
-		return in.drain()
+		in.drain()
+		return nil
 	})
 }
 
@@ -323,9 +324,7 @@ func (in *Intake) takeGraph() error {
 	if g == nil || g.Version() == in.core.Graph().Version() {
 		return nil
 	}
-	if err := in.drain(); err != nil {
-		return err
-	}
+	in.drain()
 	was := in.core.Graph()
 	in.graphs = map[uint64]*topology.Graph{was.Version(): was, g.Version(): g} // all results of older versions have been passed on
 	in.health.log.Info("analysis: new topology version in force", "version", fmt.Sprintf("%016x", g.Version()), "links", g.NumLinks())
@@ -337,7 +336,7 @@ func (in *Intake) takeGraph() error {
 }
 
 // drain passes on finished results; in.mu is held.
-func (in *Intake) drain() error {
+func (in *Intake) drain() {
 	for {
 		select {
 		case r := <-in.used:
@@ -347,7 +346,7 @@ func (in *Intake) drain() error {
 		}
 		r := in.core.Next()
 		if r == nil {
-			return nil
+			return
 		}
 		if in.finishing && isEmpty(r) {
 			in.empty = append(in.empty, r)
@@ -355,7 +354,7 @@ func (in *Intake) drain() error {
 		}
 		for _, r := range append(in.empty, r) {
 			if !in.pass(r) {
-				return nil // they are made again after the restart
+				return // they are made again after the restart
 			}
 		}
 		in.empty = nil

@@ -142,7 +142,7 @@ func (m *Metrics) declarePart(fabric, part string) {
 
 func (m *Metrics) declareSink(fabric, sink string) {
 	m.refused.WithLabelValues(fabric, sink)
-	for _, reason := range []string{dropFull, dropStopped} {
+	for _, reason := range []string{dropFull, dropStopped, dropOld} {
 		m.sinkDropped.WithLabelValues(fabric, sink, reason)
 	}
 }

@@ -32,7 +32,7 @@ func TestTrackingMetrics(t *testing.T) {
 	m.declare("f", nil)
 	want := map[string]float64{"giverny_tracking_brier_score 1": .2, "giverny_tracking_brier_score 5": .6, "giverny_tracking_persistence_brier_score 1": .3,
 		"giverny_tracking_persistence_brier_score 5": .9, "giverny_tracking_forecasts 1": 7, "giverny_tracking_forecasts 5": 4, "giverny_tracking_congestion_event f": 1,
-		"giverny_tracking_network_state f": 3, "giverny_tracking_longest_hot_seconds f": 120, "giverny_tracking_state_refused_total f": 0, "giverny_regions High": 1}
+		"giverny_pipeline_faults_total analysis": 0, "giverny_pipeline_up analysis": 0, "giverny_tracking_network_state f": 3, "giverny_tracking_longest_hot_seconds f": 120, "giverny_tracking_state_refused_total f": 0, "giverny_regions High": 1}
 	before := gauges(t, reg)
 	for name := range want {
 		atStart := 0.

@@ -28,15 +28,9 @@ type History interface {
 	// regions and diagnoses; their snapshots only have the values of stalls and
 	// traffic.
 	ResultsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]*schema.IntervalResult, error)
-	// FoundBetween is ResultsBetween without any values.
-	FoundBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]*schema.IntervalResult, error)
-	// EventsBetween returns the events in [from, to).
-	EventsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Event, error)
-	// JobsBetween returns the jobs that ran at any time of [from, to), as last stored.
-	JobsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Job, error)
-	// FailuresBetween and TrafficBetween return those of [from, to).
-	FailuresBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.Failure, error)
-	TrafficBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]schema.JobTraffic, error)
+	// FeedsBetween returns the events, failures and traffic of [from, to), and the
+	// jobs, as last stored, that ran then or up to analysis.MaxAhead before.
+	FeedsBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) (analysis.Feeds, error)
 	// Graph returns a version of a fabric.
 	Graph(ctx context.Context, fabric string, version uint64) (*topology.Graph, error)
 }
@@ -177,7 +171,8 @@ func valuesOf(stored []Revised) map[int64]int {
 // states and the intervals that were stored since.
 func (f *Fabric) resumeAfter(ctx context.Context, last schema.Interval) (*analysis.Core, error) {
 	from := last.StartNanos - resumeIntervals*int64(f.cfg.Window.Interval)
-	feeds, err := f.storedFeeds(ctx, from, last.EndNanos())
+	// The running jobs, so that those which began long ago are known, and what will be read again from the sources.
+	feeds, err := f.deps.Store.FeedsBetween(ctx, f.name, from, last.EndNanos())
 	if err != nil {
 		return nil, fmt.Errorf("look up the stored events, jobs and failures: %w", err)
 	}
@@ -200,22 +195,6 @@ func (f *Fabric) resumeAfter(ctx context.Context, last schema.Interval) (*analys
 	}
 	f.log.Log(ctx, level, "analysis: resuming after the last stored interval", "interval", last.String(), "learned", learned.DurationNanos > 0)
 	return core, nil
-}
-
-// storedFeeds returns the stored events, jobs, failures and traffic: the running jobs, so
-// that those which began long ago are known, and what will be read again from the sources.
-func (f *Fabric) storedFeeds(ctx context.Context, fromNanos, toNanos int64) (feeds analysis.Feeds, err error) {
-	if feeds.Events, err = f.deps.Store.EventsBetween(ctx, f.name, fromNanos, toNanos); err != nil {
-		return feeds, err
-	}
-	if feeds.Jobs, err = f.deps.Store.JobsBetween(ctx, f.name, fromNanos-analysis.MaxAhead.Nanoseconds(), toNanos); err != nil {
-		return feeds, err
-	}
-	if feeds.Failures, err = f.deps.Store.FailuresBetween(ctx, f.name, fromNanos, toNanos); err != nil {
-		return feeds, err
-	}
-	feeds.Traffic, err = f.deps.Store.TrafficBetween(ctx, f.name, fromNanos, toNanos)
-	return feeds, err
 }
 
 // lastInterval returns the newest stored interval to use. Intervals in the future

@@ -3,10 +3,14 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -60,20 +64,8 @@ func (s *halfBroken) FoundBetween(ctx context.Context, fabric string, from, to i
 	return nil, s.ask("found", from)
 }
 
-func (s *halfBroken) EventsBetween(ctx context.Context, fabric string, from, to int64) ([]schema.Event, error) {
-	return nil, s.ask("events", from)
-}
-
-func (s *halfBroken) JobsBetween(ctx context.Context, fabric string, from, to int64) ([]schema.Job, error) {
-	return nil, s.ask("jobs", from)
-}
-
-func (s *halfBroken) FailuresBetween(ctx context.Context, fabric string, from, to int64) ([]schema.Failure, error) {
-	return nil, s.ask("failures", from)
-}
-
-func (s *halfBroken) TrafficBetween(ctx context.Context, fabric string, from, to int64) ([]schema.JobTraffic, error) {
-	return nil, s.ask("traffic", from)
+func (s *halfBroken) FeedsBetween(ctx context.Context, fabric string, from, to int64) (analysis.Feeds, error) {
+	return analysis.Feeds{}, s.ask("feeds", from)
 }
 
 func (s *halfBroken) Graph(ctx context.Context, fabric string, version uint64) (*topology.Graph, error) {
@@ -89,7 +81,7 @@ func TestAFailedLookupStopsAResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
 		runFor(t, 30*time.Second, r.fabric(t, g, one(&polls{graph: g})))
-		for _, fails := range []string{"last", "revisions", "states", "results", "events", "jobs", "failures", "traffic", ""} {
+		for _, fails := range []string{"last", "revisions", "states", "results", "feeds", ""} {
 			store := &halfBroken{Store: r.store, fails: fails, asked: map[string][]int64{}}
 			_, err := r.fabricOn(t, store, g, one(&polls{graph: g})).resume(t.Context(), nil, nil)
 			if fails == "" && err != nil || fails != "" && !errors.Is(err, errLookup) {
@@ -103,16 +95,19 @@ func TestAFailedLookupStopsAResume(t *testing.T) {
 	})
 }
 
-// A follower that was away for very long gets the last day.
+// A follower that was away for very long gets the last day; the intervals before are counted as dropped.
 func TestHowFarAFollowerCatchesUp(t *testing.T) {
 	const hour, day = 3600 * second, 24 * 3600 * second
-	for last, want := range map[int64]int64{1: 9 * day, 10*day - hour: 10*day - hour} {
+	for last, want := range map[int64]int64{8 * day: 9 * day, 9*day - 1: 9 * day, 10*day - hour: 10*day - hour} {
 		r, out := newRig(), &follower{}
 		store := &halfBroken{Store: r.store, asked: map[string][]int64{}}
-		q := newSinkQueue(out, Deps{Store: store, Metrics: r.metrics}, "f", nil, newHealth("f", r.metrics, nil))
+		q := newSinkQueue(out, Deps{Store: store, Metrics: r.metrics}, "f", slog.New(slog.DiscardHandler), newHealth("f", r.metrics, nil))
 		q.endNanos = last
-		if whole := q.catchUp(t.Context(), out, 10*day); !whole || store.asked["found"][0] != want || q.endNanos != 10*day {
+		if whole := q.catchUp(t.Context(), out, schema.Interval{StartNanos: 10 * day, DurationNanos: 60 * second}); !whole || store.asked["found"][0] != want || q.endNanos != 10*day {
 			t.Errorf("last had %d: whole %v, from %d, want %d, to %d", last, whole, store.asked["found"][0], want, q.endNanos)
+		}
+		if n, want := testutil.ToFloat64(r.metrics.sinkDropped.WithLabelValues("f", "", dropOld)), map[int64]float64{8 * day: 24 * 60, 9*day - 1: 1}[last]; n != want {
+			t.Errorf("last had %d: %v intervals counted as dropped, want %v", last, n, want)
 		}
 	}
 }

@@ -45,15 +45,24 @@ type Store interface {
 	StoreGraph(ctx context.Context, g *topology.Graph) error
 	Put(ctx context.Context, r *schema.IntervalResult) error
 	History
+	finder
 }
 
-// storeSink is the store's name as a sink; dropFull and dropStopped are the reasons
-// for dropping a result to a sink that is no Follower: the sink was too far behind,
-// or did not take it soon after the end of the run.
+// finder reads stored intervals for a Follower.
+type finder interface {
+	// FoundBetween returns the intervals that start in [from, to), with their regions
+	// and diagnoses, without any values.
+	FoundBetween(ctx context.Context, fabric string, fromNanos, toNanos int64) ([]*schema.IntervalResult, error)
+}
+
+// storeSink is the store's name as a sink.
+const storeSink = "store"
+
+// Reasons for dropping a result to a sink.
 const (
-	storeSink   = "store"
-	dropFull    = "full"
-	dropStopped = "stopped"
+	dropFull    = "full"    // no Follower: the sink was too far behind
+	dropStopped = "stopped" // no Follower: it did not take it soon after the end of the run
+	dropOld     = "old"     // a Follower that is further behind than catchUpMost
 )
 
 // flushTimeout is how long finished results are still stored, and passed to the
@@ -191,7 +200,7 @@ type sinkQueue struct {
 	sink     Sink
 	part     string
 	fabric   string
-	store    Store
+	stored   finder
 	queue    chan queued
 	endNanos int64 // of the last interval that a Follower has; 0: unknown, call Last
 	metrics  *Metrics
@@ -200,7 +209,7 @@ type sinkQueue struct {
 }
 
 func newSinkQueue(s Sink, deps Deps, fabric string, log *slog.Logger, h *health) *sinkQueue {
-	return &sinkQueue{sink: s, part: "sink " + s.Name(), fabric: fabric, store: deps.Store, queue: make(chan queued, waitingForSink),
+	return &sinkQueue{sink: s, part: "sink " + s.Name(), fabric: fabric, stored: deps.Store, queue: make(chan queued, waitingForSink),
 		metrics: deps.Metrics, log: log, health: h}
 }
 
@@ -223,7 +232,7 @@ func (q *sinkQueue) run(ctx context.Context) error {
 	defer cancel()
 	follower, _ := q.sink.(Follower)
 	for item := range q.queue {
-		if follower == nil || q.catchUp(flush, follower, item.result.Snapshot.Interval.StartNanos) {
+		if follower == nil || q.catchUp(flush, follower, item.result.Snapshot.Interval) {
 			if !q.put(flush, item.result) && follower == nil {
 				q.metrics.sinkDropped.WithLabelValues(q.fabric, q.sink.Name(), dropStopped).Inc()
 			}
@@ -253,7 +262,8 @@ func (q *sinkQueue) put(ctx context.Context, r *schema.IntervalResult) bool {
 
 // catchUp sends a follower the stored intervals between its last one and the
 // current one, and reports whether it has them all.
-func (q *sinkQueue) catchUp(ctx context.Context, f Follower, beforeNanos int64) bool {
+func (q *sinkQueue) catchUp(ctx context.Context, f Follower, current schema.Interval) bool {
+	beforeNanos := current.StartNanos
 	if q.endNanos == 0 {
 		if !q.try(ctx, func() error {
 			last, err := f.Last(ctx)
@@ -266,12 +276,17 @@ func (q *sinkQueue) catchUp(ctx context.Context, f Follower, beforeNanos int64) 
 			return false
 		}
 	}
-	q.endNanos = max(q.endNanos, beforeNanos-catchUpMost.Nanoseconds())
+	if late := beforeNanos - catchUpMost.Nanoseconds() - q.endNanos; late > 0 {
+		n := (late + current.DurationNanos - 1) / current.DurationNanos // whether or not each is stored
+		q.metrics.sinkDropped.WithLabelValues(q.fabric, q.sink.Name(), dropOld).Add(float64(n))
+		q.log.Warn("sink: intervals dropped, they are too old to catch up with", "sink", q.sink.Name(), "from", time.Unix(0, q.endNanos).UTC(), "intervals", n, "limit", catchUpMost)
+		q.endNanos += late
+	}
 	for q.endNanos < beforeNanos {
 		var missed []*schema.IntervalResult
 		until := min(beforeNanos, q.endNanos+catchUpSpan.Nanoseconds())
 		if !q.try(ctx, func() (err error) {
-			missed, err = q.store.FoundBetween(ctx, q.fabric, q.endNanos, until)
+			missed, err = q.stored.FoundBetween(ctx, q.fabric, q.endNanos, until)
 			return err
 		}) {
 			return false

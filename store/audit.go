@@ -36,7 +36,7 @@ func (a *audited[R, K]) store(ctx context.Context, db *DB, fabric string, rows [
 }
 
 // storeSome inserts the rows that the table lacks. Rows that are still missing after an acknowledged insert are sent again with
-// another deduplication token: see storeRows.
+// another deduplication token, and at last dropped and counted: see storeRows.
 func (a *audited[R, K]) storeSome(ctx context.Context, db *DB, fabric string, rows []R) error {
 	for again := 0; ; again++ {
 		known, err := a.known(ctx, db, fabric, rows)
@@ -44,10 +44,14 @@ func (a *audited[R, K]) storeSome(ctx context.Context, db *DB, fabric string, ro
 			return err
 		}
 		rows = unknownRows(rows, known, a.key)
-		if len(rows) == 0 || again > mostRepeats {
+		if len(rows) == 0 {
 			return nil
 		}
 		k := auditKey(fabric, rows, a.key)
+		if again > mostRepeats {
+			db.dropMissing(a.table, k, len(rows))
+			return nil
+		}
 		k.repeat = again
 		if err := db.insert(ctx, a.table, a.complete(db, fabric, rows), k, 0); err != nil {
 			return err

@@ -25,6 +25,9 @@ const (
 	reasonOutOfRange = "out_of_range"
 )
 
+// reasonMissing is why a row is dropped: it is not in its table after mostRepeats repeats of an acknowledged insert.
+const reasonMissing = "missing_after_insert"
+
 // Outcomes of an interval.
 const (
 	resultStored  = "stored"
@@ -35,6 +38,7 @@ type metrics struct {
 	intervals     *prometheus.CounterVec
 	rows          *prometheus.CounterVec
 	retries       *prometheus.CounterVec
+	rowsDropped   *prometheus.CounterVec
 	valuesDropped *prometheus.CounterVec
 	storeSeconds  prometheus.Histogram
 	readToStored  prometheus.Histogram
@@ -48,6 +52,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		intervals:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_intervals_total", Help: "Intervals passed to the store, by outcome."}, []string{"result"}),
 		rows:          prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_rows_total", Help: "Rows written, by table."}, []string{"table"}),
 		retries:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_retries_total", Help: "Retries of statements, by reason."}, []string{"reason"}),
+		rowsDropped:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_rows_dropped_total", Help: "Rows that the server acknowledged repeatedly and does not have, by reason."}, []string{"reason"}),
 		valuesDropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_values_dropped_total", Help: "Link values stored as missing and diagnoses omitted because no column can hold them, by reason."}, []string{"reason"}),
 		storeSeconds:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "giverny_store_seconds", Help: "Time to store one interval, retries included.", Buckets: prometheus.ExponentialBuckets(0.005, 2, 14)}),
 		readToStored:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "giverny_store_read_to_stored_seconds", Help: "Time from an interval's first counter reading until the interval was stored.", Buckets: prometheus.ExponentialBuckets(0.25, 2, 14)}),
@@ -55,7 +60,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		rollUps:       prometheus.NewCounterVec(prometheus.CounterOpts{Name: "giverny_store_rolled_up_hours_total", Help: "Hours of event time rolled up, including hours rolled up again, by fabric."}, []string{"fabric"}),
 		ready:         prometheus.NewGauge(prometheus.GaugeOpts{Name: "giverny_store_ready", Help: "1 if the last statement and the last write succeeded."}),
 	}
-	for _, c := range []prometheus.Collector{m.intervals, m.rows, m.retries, m.valuesDropped, m.storeSeconds, m.readToStored, m.querySeconds, m.rollUps, m.ready} {
+	for _, c := range []prometheus.Collector{m.intervals, m.rows, m.retries, m.rowsDropped, m.valuesDropped, m.storeSeconds, m.readToStored, m.querySeconds, m.rollUps, m.ready} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -72,6 +77,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	for _, reason := range retryReasons {
 		m.retries.WithLabelValues(reason)
 	}
+	m.rowsDropped.WithLabelValues(reasonMissing)
 	for _, reason := range []string{reasonNotFinite, reasonOutOfRange} {
 		m.valuesDropped.WithLabelValues(reason)
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/giverny/giverny/schema"
@@ -29,6 +30,14 @@ func keyOf(r *schema.IntervalResult) key {
 
 // ofInterval reports whether the rows belong to an interval.
 func (k key) ofInterval() bool { return k.start.Unix() != 0 }
+
+// interval is the interval as an attribute of a log line; handlers leave out an empty one.
+func (k key) interval() (a slog.Attr) {
+	if k.ofInterval() {
+		a = slog.Time("interval", k.start)
+	}
+	return a
+}
 
 func (k key) String() string {
 	if !k.ofInterval() {

@@ -28,11 +28,7 @@ func (db *DB) retryUntil(ctx context.Context, what string, k key, do func(contex
 		db.noteWrite(err)
 		reason := retryReason(err)
 		db.metrics.retries.WithLabelValues(reason).Inc()
-		var interval slog.Attr // left out by the handler if empty
-		if k.ofInterval() {
-			interval = slog.Time("interval", k.start)
-		}
-		db.log.Warn("store: retrying", slog.String("fabric", k.fabric), interval,
+		db.log.Warn("store: retrying", slog.String("fabric", k.fabric), k.interval(),
 			slog.String("operation", what), slog.String("reason", reason), slog.Duration("pause", pause), slog.Any("error", err))
 	})
 	switch {

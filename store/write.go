@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -107,8 +108,9 @@ func (db *DB) fabricState(fabric string) *fabricState {
 	return f
 }
 
-// mostRepeats is how often rows that are missing after their insert are sent again: rows that are still missing then have
-// been removed by the table's TTL.
+// mostRepeats is how often rows that are missing after their insert are sent again. An engine that died once needs one repeat. Rows
+// that are still missing then are removed as they come, for example by a TTL that an operator gave the table: they are dropped and
+// counted, as the interval would otherwise never end.
 const mostRepeats = 2
 
 // storeRows inserts the rows of one table and interval (or graph) in chunks, and skips those that are stored already: chunks
@@ -128,14 +130,25 @@ func (db *DB) storeRows(ctx context.Context, t *table, rows rowSet, k key, prese
 			}
 			doubtful = doubtful || tries > 1
 		}
-		if !doubtful || k.repeat == mostRepeats {
+		if !doubtful {
 			return nil
 		}
 		var err error
 		if present, err = db.countRows(ctx, t.name, t.keyColumn, k); err != nil || present >= rows.n {
 			return err
 		}
+		if k.repeat == mostRepeats {
+			db.dropMissing(t.name, k, rows.n-present)
+			return nil
+		}
 	}
+}
+
+// dropMissing counts rows that the server acknowledged and does not have after mostRepeats repeats.
+func (db *DB) dropMissing(table string, k key, rows int) {
+	db.metrics.rowsDropped.WithLabelValues(reasonMissing).Add(float64(rows))
+	db.log.Error("store: rows dropped, they are missing after each acknowledged insert; check the table's TTL and the server's log", slog.String("fabric", k.fabric), k.interval(),
+		slog.String("table", table), slog.Int("rows", rows), slog.Int("inserts", mostRepeats+1))
 }
 
 // countRows returns the number of rows of an interval in a table; keyColumn is

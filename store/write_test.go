@@ -309,6 +309,38 @@ func TestRowsWhoseTokenAloneIsThere(t *testing.T) {
 	}
 }
 
+// A table that acknowledges rows and does not keep them holds nothing else back, and its rows are counted.
+func TestRowsThatATableDoesNotKeep(t *testing.T) {
+	migrated := migratedDB(t)
+	inserts := map[string]int{}
+	db := openDB(t, withFault(migrated.opts, func(_ int64, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		for _, table := range []string{"jobs", feedbackTable} {
+			if strings.HasPrefix(r.URL.Query().Get("query"), "INSERT INTO "+table+" ") {
+				inserts[table]++
+				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody}, nil
+			}
+		}
+		return next.RoundTrip(r)
+	}), quickRetries())
+	r := someResult("bw", 1, 10)
+	if err := db.Store(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if got := row(t, migrated, "SELECT toString(((SELECT count() FROM intervals), (SELECT count() FROM jobs), (SELECT count() > 0 FROM failures)))"); got != "(1,0,1)" {
+		t.Errorf("intervals, jobs, failures: %s", got)
+	}
+	dropped := db.metrics.rowsDropped.WithLabelValues(reasonMissing)
+	if n := count(dropped); n != float64(len(r.Jobs)) || inserts["jobs"] != mostRepeats+1 {
+		t.Errorf("%v rows dropped after %d inserts, want the %d jobs after %d", n, inserts["jobs"], len(r.Jobs), mostRepeats+1)
+	}
+	if err := db.StoreFeedback(t.Context(), "bw", []schema.FeedbackAction{{Target: "n1"}, {Target: "n2"}}); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(dropped); n != float64(len(r.Jobs)+2) || inserts[feedbackTable] != mostRepeats+1 {
+		t.Errorf("%v rows dropped after %d inserts into the audit, want 2 more after %d", n, inserts[feedbackTable], mostRepeats+1)
+	}
+}
+
 // A diagnosis that JSON cannot encode is dropped alone.
 func TestADiagnosisThatCannotBeStored(t *testing.T) {
 	db := migratedDB(t)

@@ -157,6 +157,13 @@ func TestAJobIsPublishedWhenItsFilesRest(t *testing.T) {
 	if len(b.published) != 2 || b.published[1].Devices[1][0] != "host3" || b.published[1].ID() != first.ID() {
 		t.Errorf("after a map of nodes came: %d published, the last %+v, want the id of the first", len(b.published), b.published[len(b.published)-1].Devices)
 	}
+	b.dropped(nil)
+	b.write("17/node_map.tsv", "3 host3\n")
+	b.settle()
+	if len(b.published) != 3 || len(b.published[2].Devices[1]) != 0 {
+		t.Errorf("with a map that cannot be read %d published, the last %+v", len(b.published), b.published[len(b.published)-1].Devices)
+	}
+	b.dropped(map[string]int{dropNodeMap: 1, dropNoDevice: 1})
 }
 
 // dump is that of one of two ranks, which waits since a second.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/giverny/giverny/collectors/feeds"
 )
 
 // tailing reads everything that a follower has.
@@ -107,10 +110,27 @@ func TestFollowTwoRotations(t *testing.T) {
 	}
 	f := &follower{path: path + ".2", fromStart: true}
 	wantLines(t, tailing(t, f), "log.2")
-	f = &follower{path: path, at: f.at, begun: true}
+	at := f.at
+	f = &follower{path: path, at: at, begun: true}
 	wantLines(t, append(tailing(t, f), tailing(t, f)...), "log")
 	if f.lost != 1 {
 		t.Errorf("%d logs lost, want 1", f.lost)
+	}
+	parser, err := NewParser(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := logs{logs: []*followed{{follower: &follower{path: path, at: at, begun: true}, parser: parser}}, log: slog.New(slog.DiscardHandler)}
+	lost := uint64(0)
+	for range 3 { // the second read finds the new file, the third nothing
+		rows, err := source.Read(t.Context(), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost += rows.Dropped[feeds.Rotated]
+	}
+	if lost != 1 {
+		t.Errorf("%d lost logs counted, want 1", lost)
 	}
 }
 

@@ -111,6 +111,7 @@ func (s *logs) Read(ctx context.Context, now time.Time) (rows feeds.Rows, err er
 			errs = append(errs, fmt.Errorf("log %s: %w", l.follower.path, err))
 		}
 		if n := l.follower.lost; n > l.lost {
+			rows.Drop(feeds.Rotated, uint64(n-l.lost))
 			l.lost = n
 			s.log.Warn("failures: log was rotated away before its end was read, lines lost", "path", l.follower.path)
 		}

@@ -197,6 +197,7 @@ const (
 	NoTime      = "no_time"          // no readable time
 	UnknownForm = "unknown_form"     // a log line in no known format
 	NotAFailure = "not_a_failure"    // a log line about something else, as most are
+	Rotated     = "rotated"          // a log that was rotated away before its end was read: counts logs, as their lines are unknown
 )
 
 // Late is the reason of a doubt: a job that began before an earlier list, which did not contain it.
@@ -204,5 +205,5 @@ const Late = "late"
 
 // Reasons lists the drop reasons.
 func Reasons() []string {
-	return []string{Malformed, TooLong, Future, Backwards, NoDevice, NoPort, TooMany, NotAJob, Unsendable, NotTaken, UnknownKind, NoTime, UnknownForm, NotAFailure}
+	return []string{Malformed, TooLong, Future, Backwards, NoDevice, NoPort, TooMany, NotAJob, Unsendable, NotTaken, UnknownKind, NoTime, UnknownForm, NotAFailure, Rotated}
 }

@@ -29,13 +29,8 @@ type Alert struct {
 // alertName is the value of the label alertname.
 const alertName = "GivernyCongestionRegion"
 
-// Of returns an alert for each region of a result with at least the given severity,
-// with EndsAt unset. generator is the URL of the web page, or empty.
-func Of(r *schema.IntervalResult, least schema.Severity, generator string) []Alert {
-	return incidents{}.alerts(r, least, generator, time.Time{})
-}
-
-// alerts is Of for a series of results, tracking incidents across them.
+// alerts returns an alert for each region of a result with at least the given severity, with EndsAt unset, and tracks their
+// incidents from result to result. generator is the URL of the web page, or empty.
 func (in incidents) alerts(r *schema.IntervalResult, least schema.Severity, generator string, now time.Time) []Alert {
 	in.follow(r, least, now)
 	diagnoses := r.DiagnosesByRegion()

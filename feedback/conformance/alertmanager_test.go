@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,6 +63,23 @@ func startAlertmanager(t *testing.T) (address string) {
 	return address
 }
 
+// start runs a sender until the test ends.
+func start(t *testing.T, cfg alertmanager.Config) *alertmanager.Alertmanager {
+	t.Helper()
+	if err := cfg.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	a, err := alertmanager.New(cfg, recordtest.New(t, "alertmanager", alertmanager.Reasons()).Recorder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running errgroup.Group
+	running.Go(func() error { return a.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return a
+}
+
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(90 * time.Second); !done(); time.Sleep(50 * time.Millisecond) {
@@ -101,17 +120,7 @@ func TestRegionsAreAlerts(t *testing.T) {
 	cfg.Enabled, cfg.DryRun, cfg.Resend = true, false, time.Second
 	cfg.URLs = []secret.URL{secret.NewURL("http://127.0.0.1:1"), secret.NewURL("http://" + address + "/")} // one member of the cluster is away
 	cfg.PageURL = "http://giverny.example/"
-	if err := cfg.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	a, err := alertmanager.New(cfg, recordtest.New(t, "alertmanager", alertmanager.Reasons()).Recorder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var running errgroup.Group
-	running.Go(func() error { return a.Run(ctx) })
-	defer func() { cancel(); running.Wait() }()
+	a := start(t, cfg)
 
 	born := time.Now().Add(-time.Hour).Truncate(time.Millisecond).UTC()
 	region := schema.Region{ID: 1882497176567809, Metric: schema.CreditStall, Severity: schema.High, Mean: 31, Links: []schema.LinkID{1, 2}, BirthNanos: born.UnixNano(), Name: "pod 3, all \"uplinks\"\n"}
@@ -154,11 +163,21 @@ func TestRegionsAreAlerts(t *testing.T) {
 
 // What is sent decodes into Alertmanager's own type without unknown fields.
 func TestAlertsFitTheModel(t *testing.T) {
-	list := alertmanager.Of(result(1, schema.Region{ID: 1, Severity: schema.High}), schema.Medium, "http://giverny.example/")
-	text, err := json.Marshal(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bodies := make(chan []byte, 8)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		bodies <- body
+	}))
+	defer receiver.Close()
+	cfg := alertmanager.DefaultConfig()
+	cfg.Enabled, cfg.DryRun, cfg.PageURL = true, false, "http://giverny.example/"
+	cfg.URLs = []secret.URL{secret.NewURL(receiver.URL)}
+	a := start(t, cfg)
+	a.Take(result(1, schema.Region{ID: 1, Severity: schema.High}))
+	text := <-bodies
 	var posted models.PostableAlerts
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()

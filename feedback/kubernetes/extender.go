@@ -63,9 +63,7 @@ func NewExtender(cfg ExtenderConfig, rec *record.Recorder, log *slog.Logger) *Ex
 func (e *Extender) Take(s reconcile.Scores) {
 	nodes := make(map[string]policy.Score, len(s.Nodes))
 	for _, n := range s.Nodes {
-		if n.Score > nodes[n.Node].Score {
-			nodes[n.Node] = n
-		}
+		nodes[n.Node] = n
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -85,8 +85,7 @@ func (x *extending) dropped(t *testing.T, want ...float64) {
 func TestFilter(t *testing.T) {
 	x := newExtending(t, nil)
 	x.scored("f", map[string]float64{"n1": 60, "n2": 59.9, "n9": 100})
-	x.Take(reconcile.Scores{Fabric: "g", Nodes: []policy.Score{ // a node may have several devices
-		{Node: "n1", Score: 10}, {Node: "n2", Score: 1}, {Node: "n3", Score: 70, Reason: "1 of 9 links"}, {Node: "n3", Score: 80, Reason: "1 of 2 links"}, {Node: "n3"}}})
+	x.scored("g", map[string]float64{"n1": 10, "n2": 1, "n3": 80})
 	passing, failed := x.passing(t, "n0", "n1", "n2", "n3", "n9")
 	if diff := cmp.Diff([]string{"n0", "n2", "n9"}, passing); diff != "" {
 		t.Errorf("passing (-want +got):\n%s", diff)

@@ -13,7 +13,7 @@ type Scores struct {
 	Fabric  string
 	AtNanos int64 // end of the interval the scores are from
 	Unknown bool
-	Nodes   []policy.Score
+	Nodes   []policy.Score // each node once
 }
 
 // Take stores the scores of a fabric; it never blocks.

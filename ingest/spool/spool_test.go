@@ -232,6 +232,9 @@ func TestSpoolDamagedInTheMiddle(t *testing.T) {
 	}
 	flip(t, paths[1], 9)
 	t.Run("while open", func(t *testing.T) { wantTwoGaps(t, s, all) })
+	if n := metric.Sum(t, s.metrics, "giverny_spool_errors_total", "read_error"); n != 1 {
+		t.Errorf("%v read errors counted, want 1", n)
+	}
 	s = s.crash(t, t.TempDir())
 	_ = s.Close()
 

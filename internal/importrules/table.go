@@ -155,6 +155,7 @@ var Architecture = []Row{
 	{Package: "store/engine/httpapi", May: []string{"internal/sqlquote", "store/engine/chdb"}},
 	{Package: "store/engine/readonly", May: []string{"internal/secret", "internal/tlsfile"}},
 	{Package: "store/engine/enginetest", May: []string{"store/engine", "store/engine/chdb"}, Kind: Testing},
+	{Package: "store/storetest", Kind: Testing},
 
 	{Package: "report", May: []string{"internal/svg", "store/read"}, Tests: []string{"store"}},
 

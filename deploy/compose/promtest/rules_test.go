@@ -29,7 +29,7 @@ var firing = map[string]string{
 	"GivernyDown":           `up{job="giverny",instance="a"} 0x30`,
 	"GivernyStoreNotReady":  `giverny_store_ready 0x30`,
 	"GivernyLate":           "giverny_store_read_to_stored_seconds_bucket{le=\"100\"} 0x30\n  giverny_store_read_to_stored_seconds_bucket{le=\"400\"} 0+1x30\n  giverny_store_read_to_stored_seconds_bucket{le=\"+Inf\"} 0+1x30",
-	"GivernyCollectorDrops": `giverny_collector_rows_dropped_total{reason="full"} 0+60x30`,
+	"GivernyCollectorDrops": `giverny_collector_rows_dropped_total{reason="late"} 0+60x30`,
 	"GivernyStoreDrops":     `giverny_store_values_dropped_total{reason="not_finite"} 0+60x30`,
 	"GivernyNetworkUnknown": `giverny_network_unknown{fabric="ib0",reason="no_readings"} 1x30`,
 	"GivernyNoReadings":     `giverny_pipeline_last_reading_age_seconds{fabric="ib0"} 0+60x30`,
@@ -90,6 +90,13 @@ func TestEachAlertFires(t *testing.T) {
 		if alerts := fired(t, series); !slices.Contains(alerts, name) {
 			t.Errorf("%s does not fire on %s; these do: %v", name, series, alerts)
 		}
+	}
+}
+
+// The store's alert covers rows that the server does not keep as well as values that no column can hold.
+func TestDroppedRowsOfTheStore(t *testing.T) {
+	if alerts := fired(t, `giverny_store_rows_dropped_total{reason="missing_after_insert"} 0+60x30`); !slices.Equal(alerts, []string{"GivernyStoreDrops"}) {
+		t.Errorf("fired: %v", alerts)
 	}
 }
 
