@@ -20,12 +20,17 @@ func (t *trees) findLoneEnds() {
 // which no port stalls and none on which traffic may go on, and not several hosts, as in an exchange. (Of a leaf's
 // uplinks in an exchange, any may stall alone.)
 func (t *trees) mayBeLoneEnd(i int32) bool {
-	w, to := t.waits, t.to[i]
 	if t.toHost(i) {
-		return w.isLeaf(t.from[i]) && t.feeders[t.from[i]] == 0
+		return t.waits.isLeaf(t.from[i]) && t.feeders[t.from[i]] == 0
 	}
-	goesOn := func(j int32) bool { return t.toHost(j) || w.mayWait(t.links[i], t.links[j]) }
-	return t.leafOf(i) < 0 && t.feeders[to] == 1 && t.stalledHosts(to) <= 1 && !slices.ContainsFunc(t.leaving.of(to), goesOn)
+	return t.leafOf(i) < 0 && t.feeders[t.to[i]] == 1 && t.stalledHosts(t.to[i]) <= 1 && !t.goesOn(i)
+}
+
+// goesOn reports whether a link stalls on which the traffic of another may go on.
+func (t *trees) goesOn(i int32) bool {
+	return !t.toHost(i) && slices.ContainsFunc(t.leaving.of(t.to[i]), func(j int32) bool {
+		return t.toHost(j) || t.waits.mayWait(t.links[i], t.links[j])
+	})
 }
 
 // isLoneEnd reports whether other links explain all that may wait for a link better: back pressure does not grow away
@@ -60,13 +65,12 @@ func (t *trees) isLoneEnd(end int32) bool {
 // endsAlone reports whether a link down from a higher switch is the only stalled one down into its far end, an
 // aggregation node or a switch where nothing stalls on which its traffic may go on.
 func (t *trees) endsAlone(i int32) bool {
-	w, to := t.waits, t.to[i]
-	if t.fromHost(i) || w.isLeaf(t.from[i]) || w.isUp(t.links[i]) {
+	w := t.waits
+	if t.fromHost(i) || w.isLeaf(t.from[i]) || w.isUp(t.links[i]) || t.goesOn(i) {
 		return false
 	}
-	goesOn := func(j int32) bool { return t.toHost(j) || w.mayWait(t.links[i], t.links[j]) }
 	comesToo := func(j int32) bool { return j != i && !t.fromHost(j) && !w.isUp(t.links[j]) }
-	return t.toHost(i) || !slices.ContainsFunc(t.into.of(to), comesToo) && !slices.ContainsFunc(t.leaving.of(to), goesOn)
+	return t.toHost(i) || !slices.ContainsFunc(t.into.of(t.to[i]), comesToo)
 }
 
 // fewestRaised is how many links show that traffic waits for a link: a single one may be hot by chance.
