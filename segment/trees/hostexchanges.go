@@ -103,13 +103,25 @@ func (e *hostExchanges) listLeaves(m *Method) {
 			}
 		}
 		e.waiting[d] = x.hosts / max(1, measured)
-		if x.hosts < minFeeders || x.hosts < nearlyAll*measured || len(m.leaving.of(d)) == 0 && !m.restWaits(d) {
+		if x.hosts < minFeeders || x.hosts < nearlyAll*measured || m.mayReceive(d) {
 			continue
 		}
 		if x.finish(); x.hosts*(100-x.mean) > mostPortPasses+passedOn(m, d) && !waitUpwards(m, &x) {
 			e.leaves = append(e.leaves, x)
 		}
 	}
+}
+
+// mayReceive reports whether all that waits at a leaf may wait for one of its hosts: only the port to one stalls that does
+// not wait to send, or nothing does, and some host does not wait.
+func (m *Method) mayReceive(leaf int32) bool {
+	switch leaving := m.leaving.of(leaf); len(leaving) {
+	case 0:
+		return !m.restWaits(leaf)
+	case 1:
+		return m.toHost(leaving[0]) && !m.waitsToSend(m.to[leaving[0]])
+	}
+	return false
 }
 
 // passedOn is what the stalled links that leave a switch pass at most, in percent of a link's rate.
