@@ -19,6 +19,7 @@ type waits struct {
 	hosts    []int32    // by device: links from hosts into it
 	byName   []int32    // by device: its rank by name, independent of numbering
 	kinds    []linkKind // by link
+	cables   []int32    // links between groups of a dragonfly
 	out, in  linkLists
 	rails    rails
 }
@@ -59,6 +60,9 @@ func newWaits(g *topology.Graph) *waits {
 		w.from[id], w.to[id] = int32(from), int32(to)
 		if w.kinds[id] = w.kindOf(w.from[id], w.to[id]); w.fromHost(int32(id)) {
 			w.hosts[to]++
+		}
+		if w.isBetweenGroups(int32(id)) {
+			w.cables = append(w.cables, int32(id))
 		}
 	}
 	w.out.list(w.from, n)

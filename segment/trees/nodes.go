@@ -39,7 +39,7 @@ type trees struct {
 	mutual  []groupStall
 	usual   map[int32]float64 // by group: see markExchanging
 	values  []float32
-	trusted []float32 // copy of values without those not trusted
+	zeros   zeros
 	sample  []float64
 }
 
