@@ -2,19 +2,10 @@ package trees
 
 import "github.com/giverny/giverny/segment/linkset"
 
-// zeros are readings of zero that cannot be right.
-type zeros struct {
-	values []float32 // a copy of the readings without them; empty if there are none
-	into   map[int32]cableCount
-}
-
-// cableCount counts cables into a group of a dragonfly.
-type cableCount struct{ measured, stalled int }
-
 // distrustZeros treats zeros that cannot be right as missing: a link down or within a dragonfly's group, the only way to its
 // switch, reads zero though links wait for it and most links into the same switch from the same level stall.
 func (t *trees) distrustZeros() {
-	t.zeros.values = t.zeros.values[:0]
+	t.trusted = t.trusted[:0]
 	for _, d := range t.entered {
 		if !t.waits.isSwitch[d] || t.feeders[d] < minFeeders {
 			continue
@@ -27,39 +18,42 @@ func (t *trees) distrustZeros() {
 		}
 	}
 	t.distrustCables()
-	if len(t.zeros.values) > 0 {
-		t.values = t.zeros.values
+	if len(t.trusted) > 0 {
+		t.values = t.trusted
 	}
 }
 
 func (t *trees) distrust(l int32) {
-	if len(t.zeros.values) == 0 {
-		t.zeros.values = append(t.zeros.values, t.values...)
+	if len(t.trusted) == 0 {
+		t.trusted = append(t.trusted, t.values...)
 	}
-	t.zeros.values[l] = linkset.Missing
+	t.trusted[l] = linkset.Missing
 }
 
 // distrustCables does the same for cables between groups: several links wait to enter one, and most into the same group
-// stall, so that a tree reaches nearly all groups.
+// stall, so that a tree there reaches most groups.
 func (t *trees) distrustCables() {
 	w := t.waits
-	if len(w.cables) == 0 || t.noise.zeros > mostZeros {
+	if t.noise.zeros > mostZeros {
 		return
 	}
-	clear(t.zeros.into)
-	for _, l := range w.cables {
-		if t.values[l] != linkset.Missing {
-			n := t.zeros.into[w.group[w.to[l]]]
-			n.measured++
-			if t.node[l] >= 0 {
-				n.stalled++
+	for first, end := 0, 0; first < len(w.cables); first = end {
+		group, measured, stalled := w.group[w.to[w.cables[first]]], 0, 0
+		for end = first; end < len(w.cables) && w.group[w.to[w.cables[end]]] == group; end++ {
+			if t.values[w.cables[end]] != linkset.Missing {
+				measured++
 			}
-			t.zeros.into[w.group[w.to[l]]] = n
+			if t.node[w.cables[end]] >= 0 {
+				stalled++
+			}
 		}
-	}
-	for _, l := range w.cables {
-		if n := t.zeros.into[w.group[w.to[l]]]; t.values[l] == 0 && t.stalledInto(w.from[l]) >= fewestPast && n.stalled >= minFeeders && 2*n.stalled > n.measured {
-			t.distrust(l)
+		if stalled < minFeeders || 2*stalled <= measured {
+			continue
+		}
+		for _, l := range w.cables[first:end] {
+			if t.values[l] == 0 && t.stalledInto(w.from[l]) >= fewestPast {
+				t.distrust(l)
+			}
 		}
 	}
 }
