@@ -7,6 +7,7 @@ var (
 	useSibling = env("R_SIB", 1)
 	useEM      = env("R_EM", 1)
 	mostSib    = env("R_MOSTSIB", 8)
+	mostLone   = int(env("R_LONE", 1))
 	fewUp      = int(env("R_FEWUP", 1))
 )
 
@@ -75,7 +76,7 @@ func (h *shares) missingCost(t *trees, i, cause int32) float64 {
 			calm++
 		}
 	}
-	if calm == 0 || calm >= all {
+	if calm == 0 || all-calm > mostLone {
 		return 0
 	}
 	flows := max(1, t.stalledHosts(leaf))

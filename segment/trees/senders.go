@@ -58,8 +58,9 @@ var (
 	emRounds     = int(env("S_ROUNDS", 6))
 	secondTree   = env("S_SECOND", 1.5)
 	mostTrees    = int(env("S_TREES", 6))
-	levelWidth   = env("S_LEVEL", 2)
-	senderShare  = env("S_SHARE", .7)
+	levelWidth   = env("S_LEVEL", 1.5)
+	senderShare  = env("S_SHARE", .85)
+	minTogether  = env("S_TOG", .5)
 	poolScale    = env("S_POOL", 1)
 	skipTwins    = env("S_TWIN", 1)
 	shareWeight  = env("S_W", 1)
@@ -85,6 +86,15 @@ func (e *senders) list(t *trees, s *sinks, c *causes, h *shares, nodes []int32) 
 	}
 	for _, i := range nodes {
 		e.seen[t.from[i]] = false
+	}
+	all := 0
+	for _, i := range nodes {
+		if t.leafOf(i) == t.from[i] && !h.atSink[i] {
+			all++
+		}
+	}
+	if float64(len(e.nodes)) < minTogether*float64(all) {
+		e.leaves = e.leaves[:0]
 	}
 	slices.SortFunc(e.leaves, func(a, b senderLeaf) int { return cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]) })
 	for k := range e.trees {
