@@ -36,13 +36,9 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 	if from.n == 1 {
 		return 1
 	}
-	if h.isTwoLevel && leaf >= 0 {
+	if h.isLayered && leaf >= 0 {
 		for k, p := range from.list() {
-			if t.fromHost(i) && useRates > 0 {
-				with[k] -= useRates * math.Log(h.rates[p.cause]) / math.Sqrt2
-			} else if !t.fromHost(i) && useSibling > 0 {
-				with[k] += useSibling * h.missingCost(t, i, p.cause)
-			}
+			with[k] += h.pathCost(t, i, p.cause)
 		}
 	}
 	return h.cheapest(from.n, t.stall[i], spread*t.noise.sigma(t.stall[i]), minMean, &with, &without)

@@ -17,36 +17,26 @@ const partnerHosts = .5
 
 // joinPieces joins causes that back pressure leaves apart, because a port can be full without being stalled.
 func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
-	zzn := c.zzCount(s)
-	zzs := func(n string) { if m := c.zzCount(s); m != zzn { println("JOIN", n, zzn, m); zzn = m } }
 	c.joinPartners(t, s, h)
-	zzs("partners")
 	h.rename(c)
 	c.joinClosed(t, s)
-	zzs("closed")
 	h.rename(c)
 	c.joinCliques(t, s)
-	zzs("cliques")
 	h.rename(c)
 	c.joinAcross(t, s, h)
-	zzs("across")
 	h.rename(c)
 	for c.joinMutual(t, s, h) {
 		h.rename(c)
 	}
-	zzs("Mutual")
 	for c.joinMisfits(t, s, h) {
 		h.rename(c)
 	}
-	zzs("Misfits")
 	for c.joinLeaning(t, s, h) {
 		h.rename(c)
 	}
-	zzs("Leaning")
 	for c.joinUnexplained(t, s, h) {
 		h.rename(c)
 	}
-	zzs("Unexplained")
 }
 
 // joinPartners joins sinks at leaves with the causes that the leaves' hosts wait for: hosts that exchange both send

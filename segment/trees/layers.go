@@ -110,9 +110,7 @@ func (y *layers) peel(w *waits, values []float32, hot, idle float64) []float32 {
 	y.measureLeaves(w, values, hot)
 	y.find()
 	y.dropSums()
-	if env("L_RAISED", 1) > 0 {
-		y.dropRaised()
-	}
+	y.dropRaised()
 	y.findMembers()
 	y.dropPairs()
 	if !slices.ContainsFunc(y.all, func(z layer) bool { return z.leaves > 0 }) {
@@ -166,8 +164,8 @@ func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64,
 		case v < hot:
 		case w.isDown(l):
 			left := x.down.left(v, level.comes, even)
-			if left > 0 && env("L_PORT", 1) > 0 && !hasMany && x.port >= portShare*x.down.middle {
-				left = v // its port explains all of it
+			if left > 0 && !hasMany && x.port >= portShare*x.down.middle {
+				left = v // the port explains all of it
 			}
 			y.give(x, l, left, idle)
 		case w.fromHost(l) && level.hosts > 0:

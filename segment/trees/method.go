@@ -49,8 +49,7 @@ func New(g *topology.Graph, cfg Config) *Method {
 	for i := range m.node {
 		m.node[i] = -1
 	}
-	m.usual = map[int32]float64{}
-	m.shares.isTwoLevel = m.layered
+	m.usual, m.shares.isLayered = map[int32]float64{}, m.layered
 	m.sinks = newSinks(len(w.level), len(w.from))
 	return m
 }
@@ -89,9 +88,7 @@ func (m *Method) findTrees(values []float32, out *linkset.Groups) {
 		return
 	}
 	m.findCauses()
-	m.zz("causes")
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
-	m.zz("joined")
 	if m.findPeaks(&m.sinks, &m.causes) { // which shows once it is known what exchanges
 		m.findCauses()
 		m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)

@@ -3,6 +3,7 @@ package trees
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
 )
@@ -11,21 +12,22 @@ import (
 // link as the stall of what the link waits for times the cause's fall from hop to hop (attenuation). A link gets the
 // cause, or the two together, whose prediction is nearest.
 type shares struct {
-	of            []partList // by node
-	fall          []float64  // by cause
-	misfit        []float64  // by node: residual of its stall from its causes' prediction, in deviations
-	falls         []fallOf
-	spread        []float64              // by cause: see findSpreads
-	known         []float64              // by cause: its sinks of which the spread is known
-	one           [maxParts]float64      // by candidate cause of a node: what it predicts
-	part          [maxParts]float64      // by candidate cause of a node: what it contributes if the node waits for it
-	costs         [1 << maxParts]float64 // by set of a node's causes: see choose
-	atSink        []bool                 // by node
-	members       linkLists              // by cause: nodes
-	isTwoLevel    bool
-	isChosen      []bool
-	senders       senders
-	rates, rateNo []float64
+	of      []partList // by node
+	fall    []float64  // by cause
+	misfit  []float64  // by node: residual of its stall from its causes' prediction, in deviations
+	falls   []fallOf
+	spread  []float64              // by cause: see findSpreads
+	known   []float64              // by cause: its sinks of which the spread is known
+	one     [maxParts]float64      // by candidate cause of a node: what it predicts
+	part    [maxParts]float64      // by candidate cause of a node: what it contributes if the node waits for it
+	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
+	atSink  []bool                 // by node
+	members linkLists              // by cause: nodes
+	// On a fabric of two levels, if links may be in several regions:
+	isLayered bool
+	senders   senders
+	isGiven   []bool // by node: its causes are those of its leaf
+	hosts     hostChances
 }
 
 const (
@@ -46,9 +48,8 @@ const (
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
-	h.misfit = scratch.Slice(h.misfit, len(t.links))
-	h.isChosen = scratch.Slice(h.isChosen, len(t.links))
-	clear(h.isChosen)
+	h.misfit, h.isGiven = scratch.Slice(h.misfit, len(t.links)), scratch.Slice(h.isGiven, len(t.links))
+	clear(h.isGiven)
 	h.startFalls(s, c)
 	h.findSpreads(s, c)
 	for i := range h.of {
@@ -58,22 +59,19 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
 		}
-		if h.isTwoLevel && useRates > 0 {
-			h.findRates(t, s, c)
+		if h.isLayered && slices.ContainsFunc(t.order[first:end], t.fromHost) {
+			h.hosts.find(t, s, c, h)
 		}
 		isAny := h.gather(t, s, c, t.order[first:end])
 		h.fitFalls()
 		if isAny { // else it would change nothing
 			h.refit(t, s, c, t.order[first:end], minMean)
-		}
-		if isAny && h.isTwoLevel && useEM > 0 {
-			if h.senders.list(t, s, c, h, t.order[first:end]); len(h.senders.leaves) > 0 {
-				h.senders.fit()
-				h.senders.choose(t, c, h, minMean)
+			if h.isLayered {
+				h.senders.find(t, s, c, h, t.order[first:end], minMean)
 			}
 		}
 		for _, i := range t.order[first:end] {
-			if !h.atSink[i] && h.of[i].n > 0 && !h.isChosen[i] {
+			if !h.atSink[i] && h.of[i].n > 0 && !h.isGiven[i] {
 				set := h.choose(t, s, c, i, minMean)
 				all := h.likely(h.of[i].n, t.stall[i], minMean, set)
 				h.misfit[i] = math.Abs(t.stall[i]-min(100, h.predicted(h.of[i].n, set))) / t.noise.sigma(t.stall[i])
