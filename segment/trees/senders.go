@@ -68,7 +68,7 @@ func (e *senders) find(t *trees, s *sinks, c *causes, h *shares, nodes []int32, 
 		h.fall[z.cause] = math.Exp(z.fall)
 	}
 	for k := range e.leaves {
-		e.give(t, h, &e.leaves[k], minMean)
+		e.give(t, s, h, &e.leaves[k], minMean)
 	}
 }
 
@@ -116,11 +116,10 @@ func (e *senders) add(t *trees, s *sinks, c *causes, h *shares, leaf, rank int32
 	for _, i := range t.leaving.of(leaf) {
 		if !t.toHost(i) && t.rank[i] == rank && !h.atSink[i] && h.of[i].n > 0 {
 			e.nodes, s.sample = append(e.nodes, i), append(s.sample, t.stall[i])
-			x.level += t.stall[i]
 		}
 	}
 	n := len(e.nodes) - x.begin
-	x.end, x.level = len(e.nodes), x.level/float64(n)
+	x.end = len(e.nodes)
 	isKept := n >= minFeeders && float64(n) >= mostWays*float64(measured)
 	if isKept {
 		middle := medianOf(s.sample)
@@ -130,9 +129,47 @@ func (e *senders) add(t *trees, s *sinks, c *causes, h *shares, leaf, rank int32
 		e.nodes = e.nodes[:x.begin]
 		return
 	}
-	x.error = t.noise.sigma(x.level) / x.level / math.Sqrt(float64(n))
-	e.leaves = append(e.leaves, x)
 	e.causes = append(e.causes, x.tree[:x.n]...)
+	for k := range x.n {
+		e.takeSure(t, s, h, &x, k)
+	}
+	e.leaves = append(e.leaves, x)
+	e.measure(t, &e.leaves[len(e.leaves)-1])
+}
+
+// measure measures the level of a leaf's uplinks.
+func (e *senders) measure(t *trees, x *senderLeaf) {
+	x.level = 0
+	for _, i := range e.nodes[x.begin:x.end] {
+		x.level += t.stall[i]
+	}
+	n := float64(x.end - x.begin)
+	x.level /= n
+	x.error = t.noise.sigma(x.level) / x.level / math.Sqrt(n)
+}
+
+// takeSure makes those uplinks of a leaf a leaf of their own that lead to spines without a cable to the leaves of all its trees
+// but one. They show the fall of that.
+func (e *senders) takeSure(t *trees, s *sinks, h *shares, x *senderLeaf, tree int) {
+	begin := x.begin
+	for k := x.begin; k < x.end; k++ {
+		i := e.nodes[k]
+		isOther := func(cause int32) bool {
+			return cause != x.tree[tree] && t.waits.isAdjacent(t.to[i], s.leafOf(cause))
+		}
+		if h.of[i].n == 1 && h.of[i].at[0].cause == x.tree[tree] && !slices.ContainsFunc(x.tree[:x.n], isOther) {
+			e.nodes[k], e.nodes[begin] = e.nodes[begin], i
+			begin++
+		}
+	}
+	if x.n == 1 || begin == x.begin || begin == x.end {
+		return
+	}
+	sure := senderLeaf{device: x.device, begin: x.begin, end: begin, n: 1}
+	sure.tree[0], sure.stall[0] = x.tree[tree], x.stall[tree]
+	x.begin = begin
+	e.leaves = append(e.leaves, sure)
+	e.measure(t, &e.leaves[len(e.leaves)-1])
 }
 
 // findTrees finds the trees for which most uplinks of a leaf may wait; false if there are none, or an exchange or twins,
@@ -178,7 +215,7 @@ func (t *trees) hostsAt(leaf int32) hostsOf {
 
 // give gives the uplinks of a leaf the trees that it most likely sends into, and each other one of at least leastLikely. An
 // uplink that may also wait for another cause only loses the others.
-func (e *senders) give(t *trees, h *shares, x *senderLeaf, minMean float64) {
+func (e *senders) give(t *trees, s *sinks, h *shares, x *senderLeaf, minMean float64) {
 	set, predicted := x.likely(), 0.
 	var parts [maxParts]part
 	n := 0
@@ -198,10 +235,12 @@ func (e *senders) give(t *trees, h *shares, x *senderLeaf, minMean float64) {
 	}
 	for _, i := range e.nodes[x.begin:x.end] {
 		from := &h.of[i]
-		if slices.ContainsFunc(from.list(), func(p part) bool { return !isKnown(p.cause) }) {
+		isOther := func(p part) bool { return !isKnown(p.cause) }
+		switch {
+		case slices.ContainsFunc(from.list(), isOther):
 			kept := 0
 			for _, p := range from.list() {
-				if !isKnown(p.cause) || slices.ContainsFunc(parts[:n], func(q part) bool { return q.cause == p.cause }) {
+				if isOther(p) || slices.ContainsFunc(parts[:n], func(q part) bool { return q.cause == p.cause }) {
 					from.at[kept] = p
 					kept++
 				}
@@ -240,3 +279,6 @@ func (x *senderLeaf) likely() (set uint) {
 	}
 	return set
 }
+
+// leafOf is the switch at which a cause begins.
+func (s *sinks) leafOf(cause int32) int32 { return s.all[int(cause)%len(s.all)].device }
