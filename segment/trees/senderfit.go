@@ -32,7 +32,7 @@ const (
 
 var startQuantiles = [...]float64{.1, .3, .5, .7, .9}
 
-// newTree is a tree as the hop before shows it.
+// newTree is a tree as single links show it.
 func (e *senders) newTree(t *trees, s *sinks, c *causes, h *shares, cause int32) senderTree {
 	z := senderTree{cause: cause, fall: math.Log(h.fall[cause]), hosts: .5, share: 1}
 	for a := range s.all {

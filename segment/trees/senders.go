@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/giverny/giverny/segment/linkset"
 )
 
 // senders finds, on a fabric of two levels, which trees each leaf sends into, from all its uplinks together. Traffic takes
@@ -54,9 +56,34 @@ type metCause struct {
 const (
 	// The uplinks of a leaf are one decision if they differ by at most so many deviations of the noise.
 	levelUplinks = 1.5
-	// At least that share of the stalled uplinks is at such leaves: else flows keep to single paths.
+	// More than that share of the stalled uplinks is at leaves all of whose uplinks stall: else flows keep to single paths.
 	sharedPaths = .5
 )
+
+// sharesPaths reports whether traffic takes all spines: most stalled uplinks are at leaves nearly all of whose uplinks stall.
+func (t *trees) sharesPaths() bool {
+	all, wide := 0, 0
+	for d := range int32(len(t.seen)) {
+		if !t.waits.isLeaf(d) {
+			continue
+		}
+		stalled := t.stalledUp(d)
+		if all += stalled; stalled >= minFeeders && float64(stalled) >= mostWays*float64(t.measuredUp(d)) {
+			wide += stalled
+		}
+	}
+	return float64(wide) > sharedPaths*float64(all)
+}
+
+// measuredUp counts the uplinks of a leaf that have a value.
+func (t *trees) measuredUp(leaf int32) (n int) {
+	for _, l := range t.waits.out.of(leaf) {
+		if t.waits.isUp(l) && t.values[l] != linkset.Missing {
+			n++
+		}
+	}
+	return n
+}
 
 // find finds what those nodes of a hop wait for that are uplinks of leaves.
 func (e *senders) find(t *trees, s *sinks, c *causes, h *shares, nodes []int32, minMean float64) {
@@ -72,22 +99,17 @@ func (e *senders) find(t *trees, s *sinks, c *causes, h *shares, nodes []int32, 
 	}
 }
 
-// list lists the leaves, by name, and their trees, unless most uplinks are at other leaves.
+// list lists the leaves, by name, and their trees.
 func (e *senders) list(t *trees, s *sinks, c *causes, h *shares, nodes []int32) {
 	e.leaves, e.nodes, e.trees, e.devices, e.causes = e.leaves[:0], e.nodes[:0], e.trees[:0], e.devices[:0], e.causes[:0]
-	uplinks := 0
 	for _, i := range nodes {
 		if leaf := t.leafOf(i); leaf >= 0 && !t.fromHost(i) && !h.atSink[i] {
-			uplinks++
 			e.devices = append(e.devices, leaf)
 		}
 	}
 	slices.SortFunc(e.devices, func(a, b int32) int { return cmp.Compare(t.waits.byName[a], t.waits.byName[b]) })
 	for _, leaf := range slices.Compact(e.devices) {
 		e.add(t, s, c, h, leaf, t.rank[nodes[0]])
-	}
-	if float64(len(e.nodes)) < sharedPaths*float64(uplinks) {
-		return
 	}
 	slices.Sort(e.causes)
 	e.causes = slices.Compact(e.causes)
@@ -106,12 +128,6 @@ func (e *senders) list(t *trees, s *sinks, c *causes, h *shares, nodes []int32) 
 // add adds a leaf if nearly all of its uplinks stall, at one level, and wait for trees only.
 func (e *senders) add(t *trees, s *sinks, c *causes, h *shares, leaf, rank int32) {
 	x := senderLeaf{device: leaf, begin: len(e.nodes)}
-	measured := 0
-	for _, l := range t.waits.out.of(leaf) {
-		if t.waits.isUp(l) && t.values[l] >= 0 {
-			measured++
-		}
-	}
 	s.sample = s.sample[:0]
 	for _, i := range t.leaving.of(leaf) {
 		if !t.toHost(i) && t.rank[i] == rank && !h.atSink[i] && h.of[i].n > 0 {
@@ -120,7 +136,7 @@ func (e *senders) add(t *trees, s *sinks, c *causes, h *shares, leaf, rank int32
 	}
 	n := len(e.nodes) - x.begin
 	x.end = len(e.nodes)
-	isKept := n >= minFeeders && float64(n) >= mostWays*float64(measured)
+	isKept := n >= minFeeders && float64(n) >= mostWays*float64(t.measuredUp(leaf))
 	if isKept {
 		middle := medianOf(s.sample)
 		isKept = deviationOf(s.sample, middle) <= levelUplinks*t.noise.sigma(middle) && e.findTrees(t, s, c, h, &x)

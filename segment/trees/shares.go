@@ -24,10 +24,11 @@ type shares struct {
 	atSink  []bool                 // by node
 	members linkLists              // by cause: nodes
 	// On a fabric of two levels, if links may be in several regions:
-	isLayered bool
-	senders   senders
-	isGiven   []bool // by node: its causes are those of its leaf
-	hosts     hostChances
+	isLayered   bool
+	sharesPaths bool // see there
+	senders     senders
+	isGiven     []bool // by node: its causes are those of its leaf
+	hosts       hostChances
 }
 
 const (
@@ -50,6 +51,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
 	h.misfit, h.isGiven = scratch.Slice(h.misfit, len(t.links)), scratch.Slice(h.isGiven, len(t.links))
 	clear(h.isGiven)
+	h.sharesPaths = h.isLayered && t.sharesPaths()
 	h.startFalls(s, c)
 	h.findSpreads(s, c)
 	for i := range h.of {
@@ -66,7 +68,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		h.fitFalls()
 		if isAny { // else it would change nothing
 			h.refit(t, s, c, t.order[first:end], minMean)
-			if h.isLayered {
+			if h.sharesPaths {
 				h.senders.find(t, s, c, h, t.order[first:end], minMean)
 			}
 		}

@@ -59,13 +59,13 @@ func (h *shares) onlyCause(t *trees, leaf int32) int32 {
 
 // pathCost is what it costs, on a fabric of two levels, that a node waits for a cause: of a link from a host by how rarely
 // hosts wait for it. For the only stalled uplink of a leaf, by how unlikely its hosts all take that one, if other spines
-// lead to the cause as well.
+// lead to the cause as well and flows do not keep to single paths.
 func (h *shares) pathCost(t *trees, i, cause int32) float64 {
 	if t.fromHost(i) {
 		return -math.Log(h.hosts.chance[cause]) / math.Sqrt2
 	}
 	leaf, ways := t.from[i], 1
-	if t.stalledUp(leaf) > 1 {
+	if !h.sharesPaths || t.stalledUp(leaf) > 1 {
 		return 0
 	}
 	for _, l := range t.waits.out.of(leaf) {
