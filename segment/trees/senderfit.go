@@ -25,7 +25,7 @@ type weighted struct{ x, weight float64 }
 const (
 	// The scale of the leaves' differences counts as if seen to be that at so many leaves.
 	usualScale, scaleLeaves = .1, 2
-	fitRounds               = 6
+	fitRounds               = 15
 	// Up to so many trees, each is started also at some quantiles of the falls that its leaves would show.
 	mostStarted = 6
 )
