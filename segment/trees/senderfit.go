@@ -13,12 +13,11 @@ import (
 
 // senderTree is a tree of the mixture.
 type senderTree struct {
-	cause        int32
-	fall         float64 // logarithm
-	hosts        float64
-	share        float64
-	ratio, prior float64 // of fall, and of share among all trees
-	isSeen       bool    // hosts of the root's leaf wait, and for no uplink
+	cause  int32
+	fall   float64 // logarithm
+	hosts  float64
+	share  float64
+	isSeen bool // hosts of the root's leaf wait, and for no uplink
 }
 
 type weighted struct{ x, weight float64 }
@@ -26,13 +25,12 @@ type weighted struct{ x, weight float64 }
 const (
 	// The scale of the leaves' differences counts as if seen to be that at so many leaves.
 	usualScale, scaleLeaves = .1, 2
-	// The fit ends when a round gains less than that in the logarithm of the likelihood.
-	mostRounds, converged = 15, .01
+	fitRounds               = 15
 	// Up to so many trees, each is started also at some quantiles of the falls that its leaves would show.
-	mostStarted = 6
+	mostStarted = 4
 )
 
-var startQuantiles = [...]float64{.2, .5, .8}
+var startQuantiles = [...]float64{.1, .3, .5, .7, .9}
 
 // newTree is a tree as single links show it.
 func (e *senders) newTree(t *trees, s *sinks, c *causes, h *shares, cause int32) senderTree {
@@ -85,18 +83,13 @@ func (e *senders) fit() {
 }
 
 // climb fits the trees from where they are, and returns the logarithm of the likelihood.
-func (e *senders) climb() (likelihood float64) {
+func (e *senders) climb() float64 {
 	e.scale = 2 * usualScale
-	last := e.expect()
-	for range mostRounds {
+	for range fitRounds {
+		e.expect()
 		e.maximize()
-		likelihood = e.expect()
-		if likelihood-last < converged {
-			break
-		}
-		last = likelihood
 	}
-	return likelihood
+	return e.expect()
 }
 
 // expect finds the chances of all sets of trees of each leaf, and the logarithm of the likelihood.
@@ -105,18 +98,13 @@ func (e *senders) expect() (likelihood float64) {
 	for k := range e.trees {
 		total += e.trees[k].share
 	}
-	for k := range e.trees {
-		z := &e.trees[k]
-		z.ratio, z.prior = math.Exp(z.fall), z.share/total
-	}
-	second := math.Exp(-math.Sqrt2 * secondCost)
 	likelihood = -scaleLeaves * (math.Log(e.scale) + usualScale/e.scale)
 	for m := range e.leaves {
 		x, sum := &e.leaves[m], 0.
 		for set := uint(1); set < 1<<x.n; set++ {
 			x.chance[set] = 0
 			if bits.OnesCount(set) <= mostAtOnce {
-				x.chance[set] = e.likelihood(x, set, second)
+				x.chance[set] = e.likelihood(x, set, total)
 				sum += x.chance[set]
 			}
 		}
@@ -128,14 +116,14 @@ func (e *senders) expect() (likelihood float64) {
 	return likelihood
 }
 
-// likelihood is that of a leaf's level and hosts, if it sends into a set of trees; second is the chance of a second one.
-func (e *senders) likelihood(x *senderLeaf, set uint, second float64) float64 {
-	predicted, prior, none := 0., 1/second, 1.
+// likelihood is that of a leaf's level and hosts, if it sends into a set of trees.
+func (e *senders) likelihood(x *senderLeaf, set uint, total float64) float64 {
+	predicted, prior, none := 0., math.Exp(-math.Sqrt2*secondCost*float64(bits.OnesCount(set)-1)), 1.
 	for k := range x.n {
 		if set>>k&1 != 0 {
 			z := &e.trees[x.tree[k]]
-			predicted += x.stall[k] * z.ratio
-			prior, none = prior*second*z.prior, none*(1-z.hosts)
+			predicted += x.stall[k] * math.Exp(z.fall)
+			prior, none = prior*z.share/total, none*(1-z.hosts)
 		}
 	}
 	switch x.hosts {

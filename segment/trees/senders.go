@@ -53,12 +53,8 @@ type metCause struct {
 	sum   float64
 }
 
-const (
-	// The uplinks of a leaf are one decision if they differ by at most so many deviations of the noise.
-	levelUplinks = 1.5
-	// More than that share of the stalled uplinks is at leaves all of whose uplinks stall: else flows keep to single paths.
-	sharedPaths = .5
-)
+// levelUplinks is by how many deviations of the noise the uplinks of a leaf may differ to be one decision.
+const levelUplinks = 1.5
 
 // sharesPaths reports whether traffic takes all spines: most stalled uplinks are at leaves nearly all of whose uplinks stall.
 func (t *trees) sharesPaths() bool {
@@ -72,7 +68,7 @@ func (t *trees) sharesPaths() bool {
 			wide += stalled
 		}
 	}
-	return float64(wide) > sharedPaths*float64(all)
+	return float64(wide) > besetShare*float64(all)
 }
 
 // measuredUp counts the uplinks of a leaf that have a value.
