@@ -19,6 +19,7 @@ type waits struct {
 	hosts    []int32    // by device: links from hosts into it
 	byName   []int32    // by device: its rank by name, independent of numbering
 	kinds    []linkKind // by link
+	cables   []int32    // links between groups of a dragonfly, by the group that they enter
 	out, in  linkLists
 	rails    rails
 }
@@ -60,7 +61,11 @@ func newWaits(g *topology.Graph) *waits {
 		if w.kinds[id] = w.kindOf(w.from[id], w.to[id]); w.fromHost(int32(id)) {
 			w.hosts[to]++
 		}
+		if w.isBetweenGroups(int32(id)) {
+			w.cables = append(w.cables, int32(id))
+		}
 	}
+	slices.SortStableFunc(w.cables, func(a, b int32) int { return cmp.Compare(w.group[w.to[a]], w.group[w.to[b]]) })
 	w.out.list(w.from, n)
 	w.in.list(w.to, n)
 	return w

@@ -36,6 +36,11 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 	if from.n == 1 {
 		return 1
 	}
+	if h.isLayered && leaf >= 0 {
+		for k, p := range from.list() {
+			with[k] += h.pathCost(t, i, p.cause)
+		}
+	}
 	return h.cheapest(from.n, t.stall[i], spread*t.noise.sigma(t.stall[i]), minMean, &with, &without)
 }
 

@@ -29,6 +29,7 @@ func (p *patches) emit(m *Method, out *linkset.Groups) {
 			out.Links = append(out.Links, schema.LinkID(m.links[j]))
 		}
 		slices.Sort(out.Links[first:])
+		out.Links = out.Links[:first+len(slices.Compact(out.Links[first:]))] // joined regions may share links
 		out.Ends = append(out.Ends, int32(len(out.Links)))
 		m.roots = append(m.roots, p.all[set].root)
 	}

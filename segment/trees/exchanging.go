@@ -52,7 +52,7 @@ func (p *patches) joinExchanging(m *Method) {
 	})
 	for k := 1; k < len(p.exchanging); k++ {
 		a, b := &p.exchanging[k-1], &p.exchanging[k]
-		if a.below == b.below && a.isLevel && b.isLevel && b.mean-a.mean <= exchangeErrors*math.Hypot(a.error, b.error) {
+		if a.below == b.below && a.isLevel && b.isLevel && b.mean-a.mean <= exchangeErrors*math.Hypot(a.error, b.error) && !p.shareHosts(m, a, b) {
 			p.joinTwoExchanging(a, b)
 			a.isPiece, b.isPiece = false, false
 			a.leaves, b.leaves = a.leaves+b.leaves, a.leaves+b.leaves
@@ -113,6 +113,26 @@ func (p *patches) areWholeGroup(m *Method, regions []exchanging) bool {
 		}
 	}
 	return float64(waiting) >= wholeGroup*float64(all)
+}
+
+// shareHosts reports whether more than mostShared of the hosts of the smaller of two regions are in both.
+func (p *patches) shareHosts(m *Method, a, b *exchanging) bool {
+	p.isWaiting = scratch.Slice(p.isWaiting, len(m.links))
+	clear(p.isWaiting)
+	hosts, both := [2]int{}, 0
+	for k, x := range [2]*exchanging{a, b} {
+		for _, i := range p.left[p.all[x.patch].begin:p.all[x.patch].end] {
+			if !m.fromHost(i) {
+				continue
+			}
+			hosts[k]++
+			if p.isWaiting[i] {
+				both++
+			}
+			p.isWaiting[i] = true
+		}
+	}
+	return float64(both) > mostShared*float64(min(hosts[0], hosts[1]))
 }
 
 // joinTwoExchanging makes two regions one, without a root.

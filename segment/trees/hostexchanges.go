@@ -103,13 +103,26 @@ func (e *hostExchanges) listLeaves(m *Method) {
 			}
 		}
 		e.waiting[d] = x.hosts / max(1, measured)
-		if x.hosts < minFeeders || x.hosts < nearlyAll*measured || len(m.leaving.of(d)) == 0 && !m.restWaits(d) {
+		if x.hosts < minFeeders || x.hosts < nearlyAll*measured {
 			continue
 		}
-		if x.finish(); x.hosts*(100-x.mean) > mostPortPasses+passedOn(m, d) && !waitUpwards(m, &x) {
+		if x.finish(); !m.mayReceive(&x) && x.hosts*(100-x.mean) > mostPortPasses+passedOn(m, d) && !waitUpwards(m, &x) {
 			e.leaves = append(e.leaves, x)
 		}
 	}
+}
+
+// mayReceive reports whether all that waits at a leaf may wait for one of its hosts: only the port to one stalls that does
+// not wait to send, or nothing does, and some host does not wait.
+func (m *Method) mayReceive(x *hostLeaf) bool {
+	switch leaving := m.leaving.of(x.device); len(leaving) {
+	case 0:
+		return !m.restWaits(x.device)
+	case 1:
+		i := leaving[0]
+		return m.toHost(i) && !m.waitsToSend(m.to[i]) && m.stall[i] >= aboutAsMuch*x.mean
+	}
+	return false
 }
 
 // passedOn is what the stalled links that leave a switch pass at most, in percent of a link's rate.

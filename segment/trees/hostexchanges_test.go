@@ -90,3 +90,20 @@ func TestHostsOfALeafMayWaitForTheOther(t *testing.T) {
 	}
 	wantRegions(t, "two receivers", g, segmenttest.Find(t, g, segmenttest.Overlapping(), all.On(t, g).Noisy(.4, 1)), want...)
 }
+
+// Two leaves, all of whose hosts wait equally for a receiver in their leaf, whose port stalls, are two trees.
+func TestLeavesWithReceiversDoNotExchange(t *testing.T) {
+	g := stalls.Fabric(t, sixteenLeaves)
+	s := stalls.ByEnds{}
+	for _, leaf := range []int{2, 11} {
+		name := fmt.Sprint("leaf", leaf)
+		for h := range 7 {
+			s[[2]string{fmt.Sprint("host", 8*leaf+h), name}] = 22
+		}
+		s[[2]string{name, fmt.Sprint("host", 8*leaf+7)}] = 30
+	}
+	got := segmenttest.Find(t, g, segmenttest.Overlapping(), s.On(t, g).Noisy(.4, 1))
+	if len(got) != 2 || got[0].Root == nil || got[1].Root == nil {
+		t.Errorf("%s, want two with roots", segmenttest.Sizes(got))
+	}
+}

@@ -24,6 +24,22 @@ func (y *layers) dropSums() {
 	}
 }
 
+// dropRaised drops layers that differ from another one, of no fewer leaves, that stalls uniformly, only by more stall in one
+// direction: their leaves take part in that one, and a tree adds to it.
+func (y *layers) dropRaised() {
+	for c := range y.all {
+		x := &y.all[c]
+		if x.leaves == 0 || !x.isUneven() {
+			continue
+		}
+		if slices.ContainsFunc(y.all, func(z layer) bool {
+			return z.leaves >= x.leaves && !z.isUneven() && (isAbout(x.comes, z.comes) && x.sent > z.sent || isAbout(x.sent, z.sent) && x.comes > z.comes)
+		}) {
+			y.drop(int32(c))
+		}
+	}
+}
+
 // drop removes a layer.
 func (y *layers) drop(layer int32) {
 	y.all[layer].leaves = 0

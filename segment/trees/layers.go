@@ -110,6 +110,7 @@ func (y *layers) peel(w *waits, values []float32, hot, idle float64) []float32 {
 	y.measureLeaves(w, values, hot)
 	y.find()
 	y.dropSums()
+	y.dropRaised()
 	y.findMembers()
 	y.dropPairs()
 	if !slices.ContainsFunc(y.all, func(z layer) bool { return z.leaves > 0 }) {
@@ -162,7 +163,11 @@ func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64,
 		switch v := float64(values[l]); {
 		case v < hot:
 		case w.isDown(l):
-			y.give(x, l, x.down.left(v, level.comes, even), idle)
+			left := x.down.left(v, level.comes, even)
+			if left > 0 && !hasMany && x.port >= portShare*x.down.middle {
+				left = v // the port explains all of it
+			}
+			y.give(x, l, left, idle)
 		case w.fromHost(l) && level.hosts > 0:
 			y.giveHost(x, l, v-level.hosts, &level, idle)
 		}

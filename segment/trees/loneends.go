@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/segment/linkset"
 )
 
 // findLoneEnds marks the lone hot links behind which a chain of waiting seems to end: see isLoneEnd.
 func (t *trees) findLoneEnds() {
 	t.loneEnd = scratch.Slice(t.loneEnd, len(t.links))
 	for i := range int32(len(t.links)) {
-		t.loneEnd[i] = t.mayBeLoneEnd(i) && t.isLoneEnd(i)
+		t.loneEnd[i] = t.mayBeLoneEnd(i) && t.isLoneEnd(i) || t.endsAlone(i) && t.raisesNothing(i)
 	}
 }
 
@@ -19,12 +20,17 @@ func (t *trees) findLoneEnds() {
 // which no port stalls and none on which traffic may go on, and not several hosts, as in an exchange. (Of a leaf's
 // uplinks in an exchange, any may stall alone.)
 func (t *trees) mayBeLoneEnd(i int32) bool {
-	w, to := t.waits, t.to[i]
 	if t.toHost(i) {
-		return w.isLeaf(t.from[i]) && t.feeders[t.from[i]] == 0
+		return t.waits.isLeaf(t.from[i]) && t.feeders[t.from[i]] == 0
 	}
-	goesOn := func(j int32) bool { return t.toHost(j) || w.mayWait(t.links[i], t.links[j]) }
-	return t.leafOf(i) < 0 && t.feeders[to] == 1 && t.stalledHosts(to) <= 1 && !slices.ContainsFunc(t.leaving.of(to), goesOn)
+	return t.leafOf(i) < 0 && t.feeders[t.to[i]] == 1 && t.stalledHosts(t.to[i]) <= 1 && !t.goesOn(i)
+}
+
+// goesOn reports whether a link stalls on which the traffic of another may go on.
+func (t *trees) goesOn(i int32) bool {
+	return !t.toHost(i) && slices.ContainsFunc(t.leaving.of(t.to[i]), func(j int32) bool {
+		return t.toHost(j) || t.waits.mayWait(t.links[i], t.links[j])
+	})
 }
 
 // isLoneEnd reports whether other links explain all that may wait for a link better: back pressure does not grow away
@@ -54,4 +60,53 @@ func (t *trees) isLoneEnd(end int32) bool {
 		above++
 	}
 	return below < minFeeders && above > below
+}
+
+// endsAlone reports whether a link down from a higher switch is the only stalled one down into its far end, an
+// aggregation node or a switch where nothing stalls on which its traffic may go on.
+func (t *trees) endsAlone(i int32) bool {
+	w := t.waits
+	if t.fromHost(i) || w.isLeaf(t.from[i]) || w.isUp(t.links[i]) || t.goesOn(i) {
+		return false
+	}
+	comesToo := func(j int32) bool { return j != i && !t.fromHost(j) && !w.isUp(t.links[j]) }
+	return t.toHost(i) || !slices.ContainsFunc(t.into.of(t.to[i]), comesToo)
+}
+
+// fewestRaised is how many links show that traffic waits for a link: a single one may be hot by chance.
+const fewestRaised = 2
+
+// raisesNothing reports whether nothing shows that traffic waits for a link: of those that may wait for it, most lead
+// up, and fewer than fewestRaised of these are clearly above all of their siblings, the links from their switch to
+// others of the same level, which do not lead to this one.
+func (t *trees) raisesNothing(end int32) bool {
+	w, d := t.waits, t.from[end]
+	all, up, raised := 0, 0, 0
+	for _, i := range t.into.of(d) {
+		if !w.mayWait(t.links[i], t.links[end]) {
+			continue
+		}
+		all++
+		if t.fromHost(i) || !w.isUp(t.links[i]) {
+			continue
+		}
+		if most := t.mostBeside(i); most >= 0 {
+			up++
+			if t.isClearlyAbove(t.stall[i], most) {
+				raised++
+			}
+		}
+	}
+	return up >= minFeeders && 2*up > all && raised < fewestRaised
+}
+
+// mostBeside is the highest reading of the siblings of a link, or -1 if none was read.
+func (t *trees) mostBeside(i int32) float64 {
+	w, d, most := t.waits, t.to[i], float32(linkset.Missing)
+	for _, k := range w.out.of(t.from[i]) {
+		if w.to[k] != d && w.level[w.to[k]] == w.level[d] {
+			most = max(most, t.values[k])
+		}
+	}
+	return float64(most)
 }

@@ -60,6 +60,30 @@ func TestLoneHotLinksAboveLeavesAreNoRoots(t *testing.T) {
 	}
 }
 
+// Links at different levels that wait at a core for a tree do not wait for another link down from it that is hot by
+// chance, however much that stalls, unless some of them show it: those stall more than the links beside them.
+func TestLinksThatRaiseNothingAreNoRoots(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=16")
+	for _, c := range []struct {
+		raised  int // links that wait for the hot link alone
+		regions int
+	}{{0, 1}, {8, 2}} {
+		s := stalls.ByEnds{{"leaf1-0", "host64"}: 70, {"agg1-0", "leaf1-0"}: 68, {"core0", "agg2-0"}: 30}
+		for core := range 8 {
+			s[[2]string{fmt.Sprint("core", core), "agg1-0"}] = 65
+			for pod := 3 + c.raised; pod < 16; pod++ {
+				s[[2]string{fmt.Sprintf("agg%d-0", pod), fmt.Sprint("core", core)}] = float32(18 + (7*pod+5*core)%10)
+			}
+		}
+		for pod := 3; pod < 3+c.raised; pod++ {
+			s[[2]string{fmt.Sprintf("agg%d-0", pod), "core0"}] = 28
+		}
+		if got := segmenttest.Find(t, g, segmenttest.Overlapping(), s.On(t, g).Noisy(.4, 1)); len(got) != c.regions {
+			t.Errorf("%d links stall more: %s, want %d regions", c.raised, segmenttest.Sizes(got), c.regions)
+		}
+	}
+}
+
 // Behind a spine that reports nothing, traffic waits at the leaf to which the other spines' links stall, not for a
 // hot port of a leaf to which none does.
 func TestUnreadLinksStallLikeTheirSiblings(t *testing.T) {

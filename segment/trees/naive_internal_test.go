@@ -27,7 +27,7 @@ func (n *naiveTrees) isStalled(l schema.LinkID) bool { return n.values[l] >= n.h
 
 // next lists the links that a link may wait for.
 func (n *naiveTrees) next(l schema.LinkID) []schema.LinkID {
-	return slices.DeleteFunc(n.after(l), n.isLoneEnd)
+	return slices.DeleteFunc(n.after(l), func(s schema.LinkID) bool { return n.isLoneEnd(s) || n.raisesNothing(s) })
 }
 
 // after lists the stalled links on which the traffic of a link may go on.
@@ -83,10 +83,52 @@ func (n *naiveTrees) isLoneEnd(l schema.LinkID) bool {
 		}
 	}
 	if n.g.IsSwitch(to) {
-		isDown := n.g.Device(from).Level > n.g.Device(to).Level
-		return isDown && n.hasHosts(to) && fromSwitches == 1 && hosts <= 1 && ports == 0 && below < minFeeders && above > below
+		return n.isDown(l) && n.hasHosts(to) && fromSwitches == 1 && hosts <= 1 && ports == 0 && below < minFeeders && above > below
 	}
 	return n.g.IsSwitch(from) && fromSwitches == 0 && below < minFeeders && above > below
+}
+
+// raisesNothing reports whether a link leads down and the wait ends there, and fewer than two of three or more links
+// that might wait for it, most of which lead up, are above the links that leave their switch for another.
+func (n *naiveTrees) raisesNothing(l schema.LinkID) bool {
+	from, to := n.g.Ends(l)
+	if n.hasHosts(from) || !n.isDown(l) || len(n.after(l)) > 0 {
+		return false
+	}
+	all, up, raised := 0, 0, 0
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		begin, end := n.g.Ends(s)
+		switch {
+		case n.isStalled(s) && s != l && end == to && n.g.IsSwitch(to) && n.isDown(s):
+			return false
+		case !n.isStalled(s) || !n.mayGoOn(s, l):
+		case n.isDown(s) || !n.g.IsSwitch(begin):
+			all++
+		default:
+			all, up = all+1, up+1
+			if n.isClearlyAbove(s, n.mostBeside(s)) {
+				raised++
+			}
+		}
+	}
+	return up >= minFeeders && 2*up > all && raised < fewestRaised
+}
+
+func (n *naiveTrees) isDown(l schema.LinkID) bool {
+	from, to := n.g.Ends(l)
+	return n.g.Device(from).Level > n.g.Device(to).Level
+}
+
+// mostBeside is the highest value of the links that leave a link's switch for others of the same level.
+func (n *naiveTrees) mostBeside(l schema.LinkID) (most float64) {
+	from, to := n.g.Ends(l)
+	for s, v := range n.values {
+		begin, end := n.g.Ends(schema.LinkID(s))
+		if begin == from && end != to && n.g.Device(end).Level == n.g.Device(to).Level {
+			most = max(most, float64(v))
+		}
+	}
+	return most
 }
 
 // isUnexplained reports whether a link is far hotter than all that it may wait for.

@@ -39,7 +39,7 @@ type trees struct {
 	mutual  []groupStall
 	usual   map[int32]float64 // by group: see markExchanging
 	values  []float32
-	trusted []float32 // copy of values without those not trusted
+	trusted []float32 // copy of values without those not trusted; empty if all are
 	sample  []float64
 }
 

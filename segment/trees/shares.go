@@ -3,6 +3,7 @@ package trees
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
 )
@@ -22,6 +23,12 @@ type shares struct {
 	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
 	atSink  []bool                 // by node
 	members linkLists              // by cause: nodes
+	// On a fabric of two levels, if links may be in several regions:
+	isLayered   bool
+	sharesPaths bool // see there
+	senders     senders
+	isGiven     []bool // by node: its causes are those of its leaf
+	hosts       hostChances
 }
 
 const (
@@ -42,7 +49,9 @@ const (
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
-	h.misfit = scratch.Slice(h.misfit, len(t.links))
+	h.misfit, h.isGiven = scratch.Slice(h.misfit, len(t.links)), scratch.Slice(h.isGiven, len(t.links))
+	clear(h.isGiven)
+	h.sharesPaths = h.isLayered && t.sharesPaths()
 	h.startFalls(s, c)
 	h.findSpreads(s, c)
 	for i := range h.of {
@@ -52,13 +61,19 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
 		}
+		if h.isLayered && slices.ContainsFunc(t.order[first:end], t.fromHost) {
+			h.hosts.find(t, s, c, h)
+		}
 		isAny := h.gather(t, s, c, t.order[first:end])
 		h.fitFalls()
 		if isAny { // else it would change nothing
 			h.refit(t, s, c, t.order[first:end], minMean)
+			if h.sharesPaths {
+				h.senders.find(t, s, c, h, t.order[first:end], minMean)
+			}
 		}
 		for _, i := range t.order[first:end] {
-			if !h.atSink[i] && h.of[i].n > 0 {
+			if !h.atSink[i] && h.of[i].n > 0 && !h.isGiven[i] {
 				set := h.choose(t, s, c, i, minMean)
 				all := h.likely(h.of[i].n, t.stall[i], minMean, set)
 				h.misfit[i] = math.Abs(t.stall[i]-min(100, h.predicted(h.of[i].n, set))) / t.noise.sigma(t.stall[i])

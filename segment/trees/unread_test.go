@@ -74,3 +74,47 @@ func TestFalseZeroWithinAGroup(t *testing.T) {
 		}
 	}
 }
+
+// A cable between groups of a dragonfly that reads zero, though several links wait to enter it, belongs to the tree for which most
+// cables into the same group wait; where few do, nothing shows that.
+func TestFalseZeroBetweenGroups(t *testing.T) {
+	g := stalls.Fabric(t, seventeenGroups)
+	for _, c := range []struct {
+		groups  int32
+		regions int
+	}{{16, 1}, {5, 2}} {
+		values, _ := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
+			isTree := from.Group >= 1 && from.Group <= c.groups
+			switch {
+			case from.Name == "router0-0" && to.Name == "host0":
+				return 60, true
+			case to.Name == "router0-0" && from.Kind == topology.Switch:
+				return 50, true
+			case to.Group == 0 && isTree && from.Kind == topology.Switch:
+				return 40, true
+			case from.Group == 1 && to.Group == 1 && leadsTo(g, to, 0):
+				return 30, true
+			}
+			return 2, false // so that noise makes no zeros
+		})
+		noisy := values.Noisy(.4, 1)
+		for l := range schema.LinkID(g.NumLinks()) {
+			if from, to := g.Ends(l); g.Device(from).Group == 1 && g.Device(to).Group == 0 {
+				noisy[l] = 0
+			}
+		}
+		if got := segmenttest.Find(t, g, segmenttest.Overlapping(), noisy); len(got) != c.regions {
+			t.Errorf("%d groups: %s, want %d", c.groups, segmenttest.Sizes(got), c.regions)
+		}
+	}
+}
+
+// leadsTo reports whether a switch has a cable to a group.
+func leadsTo(g *topology.Graph, from *topology.Device, group int32) bool {
+	for l := range schema.LinkID(g.NumLinks()) {
+		if a, b := g.Ends(l); g.Device(a).Name == from.Name && g.Device(b).Group == group {
+			return true
+		}
+	}
+	return false
+}

@@ -5,7 +5,7 @@ import "github.com/giverny/giverny/segment/linkset"
 // distrustZeros treats zeros that cannot be right as missing: a link down or within a dragonfly's group, the only way to its
 // switch, reads zero though links wait for it and most links into the same switch from the same level stall.
 func (t *trees) distrustZeros() {
-	isAny := false
+	t.trusted = t.trusted[:0]
 	for _, d := range t.entered {
 		if !t.waits.isSwitch[d] || t.feeders[d] < minFeeders {
 			continue
@@ -14,11 +14,46 @@ func (t *trees) distrustZeros() {
 			if t.values[l] != 0 || !t.isOnlyWay(l) || t.stalledInto(t.waits.from[l]) == 0 || !t.isOddlyCalm(l) {
 				continue
 			}
-			if !isAny {
-				t.trusted = append(t.trusted[:0], t.values...)
-				t.values, isAny = t.trusted, true
+			t.distrust(l)
+		}
+	}
+	t.distrustCables()
+	if len(t.trusted) > 0 {
+		t.values = t.trusted
+	}
+}
+
+func (t *trees) distrust(l int32) {
+	if len(t.trusted) == 0 {
+		t.trusted = append(t.trusted, t.values...)
+	}
+	t.trusted[l] = linkset.Missing
+}
+
+// distrustCables does the same for cables between groups: several links wait to enter one, and most into the same group
+// stall, so that a tree there reaches most groups.
+func (t *trees) distrustCables() {
+	w := t.waits
+	if t.noise.zeros > mostZeros {
+		return
+	}
+	for first, end := 0, 0; first < len(w.cables); first = end {
+		group, measured, stalled := w.group[w.to[w.cables[first]]], 0, 0
+		for end = first; end < len(w.cables) && w.group[w.to[w.cables[end]]] == group; end++ {
+			if t.values[w.cables[end]] != linkset.Missing {
+				measured++
 			}
-			t.values[l] = linkset.Missing
+			if t.node[w.cables[end]] >= 0 {
+				stalled++
+			}
+		}
+		if stalled < minFeeders || 2*stalled <= measured {
+			continue
+		}
+		for _, l := range w.cables[first:end] {
+			if t.values[l] == 0 && t.stalledInto(w.from[l]) >= fewestPast {
+				t.distrust(l)
+			}
 		}
 	}
 }
