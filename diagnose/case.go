@@ -21,17 +21,17 @@ type regionCase struct {
 	waits  []float64 // by link of the region: the share of time that it stalls, 0 if unknown
 	back   root.BackPressure
 	loadChange
-	added []float64 // by link of the region: load added since the onset; empty until needed
-	jobs  []suspect
+	added       []float64 // by link of the region: load added since the onset; empty until needed
+	jobs        []suspect
+	waiting     bool    // no load is measured, and hosts are seen to wait to send into it
+	vacantWaits float64 // the part of hosts of no listed job in that, in the unit of waits
 	ends
-	failures    []nearFailure    // most likely first
-	empty       float64          // on a grid, its share of switches without a listed job, beyond that of the grid
-	waiting     bool             // no load is measured, and hosts are seen to wait to send into it
-	vacantWaits float64          // the part of hosts of no listed job in that, in the unit of waits
-	moved       float64          // share of more that failed links beside it carried before
-	unlisted    float64          // blame of hosts of no listed job, in odds against an unknown cause
-	verdict     verdict          // set once decided
-	nodes       *topology.Device // on a grid, the switch at whose nodes back pressure ends, given the verdict; nil: it does not, or unknown
+	failures []nearFailure    // most likely first
+	moved    float64          // share of more that failed links beside it carried before
+	empty    float64          // on a grid, its share of switches without a listed job, beyond that of the grid
+	unlisted float64          // blame of hosts of no listed job, in odds against an unknown cause
+	verdict  verdict          // set once decided
+	nodes    *topology.Device // on a grid, the switch at whose nodes back pressure ends, given the verdict; nil: it does not, or unknown
 }
 
 // loadChange is how the load of a region's links, and of its root, changed since its onset.

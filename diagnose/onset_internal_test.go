@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/correlation"
-	"github.com/giverny/giverny/diagnose/history"
 )
 
 // Outliers by median and MAD: with a MAD of zero, few jobs or no spread at all, the mean deviation and the
@@ -78,25 +77,5 @@ func TestRise(t *testing.T) {
 	}
 	if r := w.riseAt(laggedOf(append(calm(10), append(level(10, 50), calm(3)...)...)), 20, 0); r != 0 {
 		t.Errorf("it rose ten intervals before: %v", r)
-	}
-}
-
-// The bisection cuts distinguish an all-to-all exchange from many senders to one.
-func TestCuts(t *testing.T) {
-	const n = 16
-	even, one := make([]float64, n), make([]float64, n)
-	for i := range n {
-		even[i] = 1e9
-	}
-	one[3] = n * 1e9
-	exchange, sink := history.Cuts(even, even)
-	if share := 2. * 8 * 8 / (16 * 15); math.Abs(exchange-share*n*1e9) > 1 || sink != 0 {
-		t.Errorf("all to all: %v exchanged, %v gathered", exchange, sink)
-	}
-	send := make([]float64, n)
-	copy(send, even)
-	send[3] = 0
-	if exchange, sink = history.Cuts(one, send); sink < 14e9 || exchange > sink/2 {
-		t.Errorf("many to one: %v exchanged, %v gathered", exchange, sink)
 	}
 }

@@ -35,7 +35,7 @@ func (h *History) deriveTraffic(interval schema.Interval, rateOf func(schema.Lin
 			t.exceed(Write, h.Clock.Now, left, RDMAWrite)
 		}
 		if len(in) > 1 {
-			exchange, sink := Cuts(in, out)
+			exchange, sink := cuts(in, out)
 			t.Set(allToAll, h.Clock.Now, exchange)
 			t.Set(manyToOne, h.Clock.Now, sink)
 		}
@@ -101,11 +101,11 @@ func (h *History) hostRates(rateOf func(schema.LinkID) float64, d topology.Devic
 	return in, out, read
 }
 
-// Cuts estimates an all-to-all exchange and a many-to-one sink from what each node of a job receives and
+// cuts estimates an all-to-all exchange and a many-to-one sink from what each node of a job receives and
 // sends (Monet, section 7, compares the two parts of bisection cuts). The exchange is the least that both
 // parts can have sent each other, over cuts into halves, evens and odds, and alternate quarters. The sink is
 // the most that one node receives beyond what it sends, limited to what the others send beyond what they receive.
-func Cuts(in, out []float64) (exchange, sink float64) {
+func cuts(in, out []float64) (exchange, sink float64) {
 	n := len(in)
 	allIn, allOut := SumOf(in), SumOf(out)
 	exchange = min(allIn, allOut)

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/root/roottest"
@@ -96,6 +97,26 @@ func TestTrafficOfAJobWithoutAReading(t *testing.T) {
 		if isKnown := got > .999*want && got < 1.001*want; isKnown != known {
 			t.Errorf("%d readings are missing: %g bytes written, want %g", missing, got, want)
 		}
+	}
+}
+
+// The bisection cuts distinguish an all-to-all exchange from many senders to one.
+func TestCuts(t *testing.T) {
+	const n = 16
+	even, one := make([]float64, n), make([]float64, n)
+	for i := range n {
+		even[i] = 1e9
+	}
+	one[3] = n * 1e9
+	exchange, sink := cuts(even, even)
+	if share := 2. * 8 * 8 / (16 * 15); math.Abs(exchange-share*n*1e9) > 1 || sink != 0 {
+		t.Errorf("all to all: %v exchanged, %v gathered", exchange, sink)
+	}
+	send := make([]float64, n)
+	copy(send, even)
+	send[3] = 0
+	if exchange, sink = cuts(one, send); sink < 14e9 || exchange > sink/2 {
+		t.Errorf("many to one: %v exchanged, %v gathered", exchange, sink)
 	}
 }
 
