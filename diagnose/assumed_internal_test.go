@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
@@ -17,14 +18,15 @@ func TestAJobIsComparedWithTheCapacity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.clock.duration, s.work.interval = 60e9, 1
+	s.history.Clock.Duration = 60e9
 	p, links := readings(t, g, map[string]float64{"host0>leaf0": 40}, nil)
-	rc := &regionCase{region: &schema.Region{Links: links}, weight: make([]float64, len(links)), fullest: schema.NoLink, onset: -1, back: root.BackPressure{Link: schema.NoLink}}
-	rc.carries = s.assumedLoad(rc)
-	for share, want := range map[float64]float64{0: (1 + trifling) * jobTooLittle, assumedUse * culpritShare / 2: jobTooLittle, .3: 0} {
-		j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0"}}, traffic: &traffic{}, now: moves{interval: 1, all: share * g.Capacity(links[0]) * 60}}
-		j.place(g)
-		if got := s.unable(rc, &suspect{job: j, known: true}, p); math.Abs(got-want) > 1e-6 {
+	s.p = p
+	rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: links}, weight: make([]float64, len(links)), timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: schema.NoLink}, back: root.BackPressure{Link: schema.NoLink}}
+	rc.carries = rc.assumedLoad(&rc.back)
+	for share, want := range map[float64]float64{0: (1 + nothingMoved) * jobTooLittle, assumedUse * culpritShare / 2: jobTooLittle, .3: 0} {
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0"}}, Traffic: &history.Traffic{}}, now: moves{known: true, all: share * g.Capacity(links[0]) * 60}}
+		j.Place(g)
+		if got := rc.scores().tooLittlePenalty(&suspect{job: j, known: true}); math.Abs(got-want) > 1e-6 {
 			t.Errorf("%.1f against a job that moves %g of the capacity, want %.1f", got, share, want)
 		}
 	}
@@ -38,13 +40,14 @@ func TestAnIncastIsNoFailure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.clock.duration = 60e9
+	s.history.Clock.Duration = 60e9
 	p, links := readings(t, g, map[string]float64{"spine0>leaf0": 40}, nil)
+	s.p = p
 	leaf, _ := g.FindDevice("leaf0")
-	f := &failure{Failure: schema.Failure{Kind: schema.LinkFailed, Device: "leaf1", Port: "4"}}
-	f.place(g)
+	f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Device: "leaf1", Port: "4"}}
+	f.Place(g)
 	score := func(back root.BackPressure) float64 {
-		score, _ := s.failureScore(&regionCase{region: &schema.Region{Links: links}, fullest: schema.NoLink, onset: -1, again: -1, back: back}, f, 1, 1, p)
+		score, _ := (&regionCase{interval: &s.interval, region: &schema.Region{Links: links}, timeline: timeline{clock: s.history.Clock, onset: -1, again: -1}, loadChange: loadChange{fullest: schema.NoLink}, back: back}).scores().failureScore(f, 1, 1)
 		return score
 	}
 	other := score(root.BackPressure{Link: schema.NoLink, Waits: true, At: leaf, KindAt: schema.RootLinkCapacity})

@@ -6,72 +6,37 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// averages caches means of readings over the last intervals, by metric and first slot.
-type averages struct {
-	interval uint32 // in which they were computed
-	used     int
-	all      []*meanSeries
-}
-
-type meanSeries struct {
-	metric schema.Metric
-	from   int64
-	series schema.Series
-}
-
 // endIntervals is how many intervals since the onset are averaged to find where a region's traffic converges: neighbours on
 // a line differ by little more than the noise of one interval.
 const endIntervals = 8
 
 // averaged returns the readings of a grid's links, averaged over the last intervals since a region's onset.
-func (s *Stage) averaged(rc *regionCase, p *root.Pressure) *root.Pressure {
+func (rc *regionCase) averaged() *root.Pressure {
 	n := min(endIntervals, len(rc.stall)-rc.onset)
-	if !s.graph.Duplex() || rc.onset < 0 || n < 2 {
-		return p
+	if !rc.graph.Duplex() || rc.onset < 0 || n < 2 {
+		return rc.p
 	}
-	from, q := s.clock.now-int64(n)+1, *p
+	from, q := rc.history.Clock.Now-int64(n)+1, *rc.p
 	of := func(now *schema.Series) *schema.Series {
-		if now == nil || s.memory.metrics[now.Metric] == nil {
+		if now == nil || rc.history.LevelsOf(now.Metric) == nil {
 			return now
 		}
-		return s.average(now.Metric, from)
+		return rc.history.Average(now.Metric, from)
 	}
-	q.Stall, q.Credit, q.Inq, q.Use = of(p.Stall), of(p.Credit), of(p.Inq), of(p.Use)
-	if p.Use == nil && p.Rate != nil && s.memory.metrics[schema.BandwidthUsed] != nil { // remembered as shares of capacity
-		q.Use = s.average(schema.BandwidthUsed, from)
+	q.Stall, q.Credit, q.Inq, q.Use = of(rc.p.Stall), of(rc.p.Credit), of(rc.p.Inq), of(rc.p.Use)
+	if rc.p.Use == nil && rc.p.Rate != nil && rc.history.LevelsOf(schema.BandwidthUsed) != nil { // remembered as shares of capacity
+		q.Use = rc.history.Average(schema.BandwidthUsed, from)
 	}
 	return &q
 }
 
-// arrives is the load of the links of the switch where a region's traffic ends, relative to before its onset; 0 if unknown. Both
+// arrivesNow is the load of the links of the switch where a region's traffic ends, relative to before its onset; 0 if unknown. Both
 // loads are as remembered, with the same rounding.
-func (s *Stage) arrives(rc *regionCase, end topology.DeviceID, p *root.Pressure) float64 {
+func (rc *regionCase) arrivesNow(end topology.DeviceID, p *root.Pressure) float64 {
 	q := *p
-	if s.memory.metrics[schema.BandwidthUsed] != nil {
+	if rc.history.LevelsOf(schema.BandwidthUsed) != nil {
 		n := max(1, min(endIntervals, len(rc.stall)-rc.onset))
-		q.Use = s.average(schema.BandwidthUsed, s.clock.now-int64(n)+1)
+		q.Use = rc.history.Average(schema.BandwidthUsed, rc.history.Clock.Now-int64(n)+1)
 	}
 	return q.Arrives(end)
-}
-
-// average returns the mean of a metric from a slot to now, over the intervals in which a link was measured.
-func (s *Stage) average(metric schema.Metric, from int64) *schema.Series {
-	w := &s.work.averages
-	if w.interval != s.work.interval {
-		w.interval, w.used = s.work.interval, 0
-	}
-	for _, a := range w.all[:w.used] {
-		if a.metric == metric && a.from == from {
-			return &a.series
-		}
-	}
-	if w.used == len(w.all) {
-		n := s.graph.NumLinks()
-		w.all = append(w.all, &meanSeries{series: schema.Series{Values: make([]float32, n), Valid: schema.NewBitmap(n)}})
-	}
-	a := w.all[w.used]
-	w.used++
-	a.metric, a.from, a.series.Metric = metric, from, metric
-	s.memory.metrics[metric].average(from, s.clock.now, &a.series)
-	return &a.series
 }

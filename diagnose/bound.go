@@ -17,36 +17,36 @@ type bound struct {
 }
 
 // boundOn bounds a job's load on a link. A job has no traffic of its own on a link to another's host.
-func (s *Stage) boundOn(j *job, l schema.LinkID, withFiles bool, p *root.Pressure) bound {
-	b := s.boundOf(j.devices, l, withFiles, p)
-	b.known = b.known && s.measuresHosts(j, p)
+func (in *interval) boundOn(j *job, l schema.LinkID, withFiles bool) bound {
+	b := in.boundOf(j.Devices, l, withFiles)
+	b.known = b.known && in.measuresHosts(j)
 	return b
 }
 
 // boundOf sums what hosts send from which shortest paths lead over a link, and what hosts take in to which they lead. Traffic
 // between them is at most the lesser of the two; file traffic has one of its ends elsewhere.
-func (s *Stage) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFiles bool, p *root.Pressure) bound {
-	paths := s.router.Paths
-	if paths == nil || s.graph.Duplex() || l == schema.NoLink {
+func (in *interval) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFiles bool) bound {
+	paths := in.router.Paths
+	if paths == nil || in.graph.Duplex() || l == schema.NoLink {
 		return bound{}
 	}
 	var sent, taken bound
-	from, to := s.graph.Ends(l)
+	from, to := in.graph.Ends(l)
 	for _, d := range hosts {
-		if s.graph.IsSwitch(d) {
+		if in.graph.IsSwitch(d) {
 			return bound{}
 		}
-		leaf := s.router.LeafOf(d)
-		sends := from == d || s.graph.IsSwitch(from) && leaf != to && paths.LeadFrom(leaf, l)
-		takes := to == d || s.graph.IsSwitch(to) && from != d && (!s.graph.IsSwitch(from) || paths.LeadTo(leaf, l))
+		leaf := in.router.LeafOf(d)
+		sends := from == d || in.graph.IsSwitch(from) && leaf != to && paths.LeadFrom(leaf, l)
+		takes := to == d || in.graph.IsSwitch(to) && from != d && (!in.graph.IsSwitch(from) || paths.LeadTo(leaf, l))
 		if !sends && !takes {
 			continue
 		}
-		for _, own := range s.graph.LinksAt(d) {
-			if a, _ := s.graph.Ends(own); a == d && sends {
-				sent.add(p, own, s.graph.Capacity(own))
+		for _, own := range in.graph.LinksAt(d) {
+			if a, _ := in.graph.Ends(own); a == d && sends {
+				sent.add(in.p, own, in.graph.Capacity(own))
 			} else if a != d && takes {
-				taken.add(p, own, s.graph.Capacity(own))
+				taken.add(in.p, own, in.graph.Capacity(own))
 			}
 		}
 	}
@@ -80,31 +80,28 @@ func (b *bound) add(p *root.Pressure, l schema.LinkID, capacity float64) {
 
 // measuresHosts reports whether most links of a job's hosts have load readings, which account for what the job is
 // reported to have moved: each byte is sent or received by one of them. It is computed once per interval.
-func (s *Stage) measuresHosts(j *job, p *root.Pressure) bool {
-	if j.measured.interval == s.work.interval {
+func (in *interval) measuresHosts(j *job) bool {
+	if j.measured.known {
 		return j.measured.hosts
 	}
 	measured, all, carried := 0, 0, 0.
-	for _, d := range j.devices {
-		for _, l := range s.graph.LinksAt(d) {
+	for _, d := range j.Devices {
+		for _, l := range in.graph.LinksAt(d) {
 			all++
-			if use := p.UseOf(l); use >= 0 {
+			if use := in.p.UseOf(l); use >= 0 {
 				measured++
-				carried += use / 100 * s.graph.Capacity(l)
+				carried += use / 100 * in.graph.Capacity(l)
 			}
 		}
 	}
-	moved, _ := s.lately(j)
-	j.measured = measuredHosts{s.work.interval, all > 0 && float64(measured) >= mostHosts*float64(all) && carried*float64(s.clock.duration)/1e9 >= leastSeen*moved}
+	moved, _ := in.lately(j)
+	j.measured = measuredHosts{true, all > 0 && float64(measured) >= mostLinks*float64(all) && carried*float64(in.history.Clock.Duration)/1e9 >= leastSeen*moved}
 	return j.measured.hosts
 }
 
-// measuredHosts caches whether a job's hosts are measured in an interval.
-type measuredHosts struct {
-	interval uint32
-	hosts    bool
-}
+// measuredHosts caches whether a job's hosts are measured in the interval.
+type measuredHosts struct{ known, hosts bool }
 
-// mostHosts is the share of a job's host links that must be measured to bound its traffic, leastSeen the share of
+// mostLinks is the share of a job's host links that must be measured to bound its traffic, leastSeen the share of
 // its reported traffic that they must have carried.
-const mostHosts, leastSeen = .9, .5
+const mostLinks, leastSeen = .9, .5

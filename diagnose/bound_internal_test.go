@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
@@ -17,10 +18,11 @@ func TestWhatAHostSendsMayBeItsJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host2"}}}
-	j.place(g)
+	s.p = p
+	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host2"}}}}
+	j.Place(g)
 	l := roottest.Link(t, g, "host0>leaf0")
-	if b := s.boundOn(j, l, false, p); b.now != .5*g.Capacity(l) {
+	if b := s.boundOn(j, l, false); b.now != .5*g.Capacity(l) {
 		t.Errorf("host0 sends at %g of its link's %g bytes/s, want half", b.now, g.Capacity(l))
 	}
 }
@@ -43,19 +45,19 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock.duration = 60e9
-		s.work.interval++
+		s.p = p
+		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, c.root)
-		j := &job{Job: schema.Job{ID: "1"}, traffic: &traffic{}}
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Traffic: &history.Traffic{}}}
 		for _, sends := range []string{c.first, c.second} {
 			from, _ := g.Ends(roottest.Link(t, g, sends))
 			j.Nodes = append(j.Nodes, g.Device(from).Name)
 		}
-		j.place(g)
+		j.Place(g)
 		moved := 2 * c.percent / 100 * g.Capacity(port) * 60
-		j.now = moves{interval: s.work.interval, all: moved, files: moved}
-		rc := &regionCase{fullest: port, carries: g.Capacity(port), onset: -1}
-		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}, p); got > 0 != c.against {
+		j.now = moves{known: true, all: moved, files: moved}
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}}
+		if got := rc.scores().tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
 		}
 	}
@@ -86,20 +88,21 @@ func TestWhoFillsAPort(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock.duration, s.work.interval = 60e9, 1
+		s.p = p
+		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, "leaf0>host0")
-		j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, traffic: &traffic{}}
-		j.place(g)
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, Traffic: &history.Traffic{}}}
+		j.Place(g)
 		unit := g.Capacity(port) / 100 * 60
-		j.now = moves{interval: s.work.interval, all: c.moves * unit}
-		rc := &regionCase{fullest: port, carries: g.Capacity(port), more: (100 - c.before) / 100 * g.Capacity(port), stall: make([]float64, 4), onset: 2}
+		j.now = moves{known: true, all: c.moves * unit}
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port), more: (100 - c.before) / 100 * g.Capacity(port)}}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
-		j.was = moves{interval: s.work.interval, slots: s.before(rc), all: c.was * unit}
+		j.was = moves{known: true, slots: rc.before(), all: c.was * unit}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
-		if got := s.unable(rc, suspect, p); (got == 0) != c.able {
+		if got := rc.scores().tooLittlePenalty(suspect); (got == 0) != c.able {
 			t.Errorf("%g%% before: %.1f against a job that moves %g%% and moved %g%%", c.before, got, c.moves, c.was)
 		}
-		if got := s.receives(rc, suspect); got != c.ownReceives {
+		if got := rc.receives(suspect); got != c.ownReceives {
 			t.Errorf("%g%% before, %g%% moved: what arrives is the job's: %v", c.before, c.moves, got)
 		}
 	}
@@ -115,18 +118,19 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock.duration, s.work.interval = 60e9, 1
+		s.p = p
+		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, "leaf0>host0")
-		rc := &regionCase{fullest: port, carries: g.Capacity(port), stall: make([]float64, 4), onset: 2}
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
 		half := g.Capacity(port) / 2 * 60
 		for i, host := range []string{"host1", "host2"} {
-			j := &job{Job: schema.Job{ID: host, Nodes: []string{host}}, traffic: &traffic{}, now: moves{interval: s.work.interval, all: half, files: half}}
-			j.place(g)
-			j.lost = loss{s.work.interval, s.began(rc), lost * float64(i)}
+			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: &history.Traffic{}}, now: moves{known: true, all: half, files: half}}
+			j.Place(g)
+			j.lost = loss{true, rc.began(), lost * float64(i)}
 			rc.jobs = append(rc.jobs, suspect{job: j, known: true, file: true, filesKnown: true})
 		}
-		if got := s.unable(rc, &rc.jobs[0], p); (got == 0) != (lost > 0) {
+		if got := rc.scores().tooLittlePenalty(&rc.jobs[0]); (got == 0) != (lost > 0) {
 			t.Errorf("%.1f against a job while the other lost %g", got, lost)
 		}
 	}
@@ -140,15 +144,15 @@ func TestPortToAStorageNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := roottest.Link(t, g, "leaf0>host0")
-	rc := &regionCase{back: root.BackPressure{Link: port, Kind: schema.RootIncast}}
-	if !s.endsAtNoJob(rc) {
+	rc := &regionCase{interval: &s.interval, back: root.BackPressure{Link: port, Kind: schema.RootIncast}}
+	if !rc.endsAtNoJob() {
 		t.Error("no job runs at the root's host")
 	}
 	_, host := g.Ends(port)
-	if s.work.tenants[host] = []*job{{}}; s.endsAtNoJob(rc) {
+	if s.tenants[host] = []*job{{Job: &history.Job{}}}; rc.endsAtNoJob() {
 		t.Error("a job runs there")
 	}
-	if rc.back.Link = roottest.Link(t, g, "leaf0>spine0"); s.endsAtNoJob(rc) {
+	if rc.back.Link = roottest.Link(t, g, "leaf0>spine0"); rc.endsAtNoJob() {
 		t.Error("the root leads to a switch")
 	}
 }
@@ -156,10 +160,10 @@ func TestPortToAStorageNode(t *testing.T) {
 // TestBeforeAJobBegan: a job's traffic before an onset is a mean over the slots in which it ran, given with the share of these
 // slots.
 func TestBeforeAJobBegan(t *testing.T) {
-	s := &Stage{clock: clock{duration: 10, now: 9}, cfg: DefaultConfig()}
-	j := &job{Job: schema.Job{Start: 50}, traffic: newTraffic(20, 9)}
+	s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 10, Now: 9})}}
+	j := &job{Job: &history.Job{Job: schema.Job{Start: 50}, Traffic: history.NewTraffic(20, 9)}}
 	for slot := int64(5); slot < 9; slot++ {
-		j.traffic.set(rdmaWrite, slot, 8)
+		j.Traffic.Set(history.RDMAWrite, slot, 8)
 	}
 	if all, files, ran := s.movedBefore(j, []int64{8, 7, 6, 5, 4, 3, 2, 1}); all != 8 || files != 0 || ran != .5 {
 		t.Errorf("moved %v, files %v, ran in %v of the slots", all, files, ran)
@@ -180,19 +184,20 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock.duration, s.work.interval = 60e9, 1
+		s.history.Clock.Duration = 60e9
 		if c.tenant != "" {
-			other := &job{Job: schema.Job{ID: "2", Nodes: []string{c.tenant}}}
-			other.place(g)
+			other := &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{c.tenant}}}}
+			other.Place(g)
 			s.settle(other)
 		}
 		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host4>leaf1": 50, "host5>leaf1": 50})
-		j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host4", "host5"}}, traffic: &traffic{}}
-		j.place(g)
+		s.p = p
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host4", "host5"}}, Traffic: &history.Traffic{}}}
+		j.Place(g)
 		moved := c.share * g.Capacity(port) * 60
-		j.now = moves{interval: 1, all: moved, files: moved}
-		rc := &regionCase{fullest: port, carries: g.Capacity(port), onset: -1, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
-		if got := s.unable(rc, &suspect{job: j, file: true, filesKnown: true, known: true}, p); got > 0 != c.against {
+		j.now = moves{known: true, all: moved, files: moved}
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
+		if got := rc.scores().tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
 		}
 	}

@@ -1,30 +1,30 @@
 package diagnose
 
 import (
-	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
 )
 
 // burdens divides the region's traffic among the jobs, by each one's recent traffic times the share that its routes put
 // on the region, and likewise the load added since the onset. The links' measured load bounds the shares: traffic that
 // no known job explains belongs to none.
-func (s *Stage) burdens(rc *regionCase, p *root.Pressure) {
+func (rc *regionCase) burdens() {
 	sum, grown, before := 0., 0., 0.
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
-		now, files := s.lately(c.job)
-		was, filesWas := s.earlier(rc, c.job)
+		now, files := rc.lately(c.job)
+		was, filesWas := rc.earlier(c.job)
 		weigh := func(all, files float64) float64 { return (c.load+.5*c.gate)*all + .5*c.way*files }
 		c.burden = weigh(now, files)
 		past := weigh(was, filesWas)
 		c.growth = max(0, c.burden-past)
 		sum, grown, before = sum+c.burden, grown+c.growth, before+past
 	}
-	carried, added := s.carriedOn(p, rc.region.Links)
-	if !s.work.comparable {
+	carried, added := rc.carriedOn(rc.region.Links)
+	if !rc.comparable {
 		carried, added = 0, 0
 	}
-	interval := float64(s.clock.duration) / 1e9
+	interval := float64(rc.history.Clock.Duration) / 1e9
 	sum, grown = max(sum, leastExplained*carried*interval), max(grown, leastExplained*added*interval)
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
@@ -50,29 +50,29 @@ const leastExplained = .5
 const leastCompared = .2
 
 // compare checks that the running jobs' traffic explains enough of the fabric's load.
-func (s *Stage) compare(p *root.Pressure) {
+func (in *interval) compare() {
 	explained, carried := 0., 0.
-	for _, j := range s.work.running {
-		all, _ := s.lately(j)
-		explained += all * s.routesOf(j).Total
+	for _, j := range in.running {
+		all, _ := in.lately(j)
+		explained += all * in.routesOf(j).Total
 	}
-	for l := range schema.LinkID(s.graph.NumLinks()) {
-		carried += p.Carries(l)
+	for l := range schema.LinkID(in.graph.NumLinks()) {
+		carried += in.p.Carries(l)
 	}
-	s.work.loads = carried > 0
-	s.work.comparable = explained >= leastCompared*carried*float64(s.clock.duration)/1e9
+	in.loads = carried > 0
+	in.comparable = explained >= leastCompared*carried*float64(in.history.Clock.Duration)/1e9
 }
 
 // carriedOn sums the load of links and its increase since the onset, bytes/s; 0 if unknown.
-func (s *Stage) carriedOn(p *root.Pressure, links []schema.LinkID) (carried, added float64) {
+func (in *interval) carriedOn(links []schema.LinkID) (carried, added float64) {
 	for _, l := range links {
-		use := p.UseOf(l)
+		use := in.p.UseOf(l)
 		if use <= 0 {
 			continue
 		}
-		c := s.graph.Capacity(l) / 100
+		c := in.graph.Capacity(l) / 100
 		carried += use * c
-		if was := p.Before(l); was >= 0 {
+		if was := in.p.Before(l); was >= 0 {
 			added += max(0, use-was) * c
 		}
 	}
@@ -84,70 +84,55 @@ const leastGrowth = .15
 
 // earlier is a job's mean traffic over the slots before the onset, bytes: the largest measured feature of
 // each slot, and its file traffic.
-func (s *Stage) earlier(rc *regionCase, j *job) (all, files float64) {
-	if j.traffic == nil || rc.onset < 0 {
+func (rc *regionCase) earlier(j *job) (all, files float64) {
+	if j.Traffic == nil || rc.onset < 0 {
 		return 0, 0
 	}
-	calm := s.before(rc)
-	if m := &j.was; m.interval != s.work.interval || m.slots != calm {
-		*m = moves{interval: s.work.interval, slots: calm}
-		m.all, m.files, m.ran = s.movedBefore(j, calm.at[:calm.n])
+	calm := rc.before()
+	if m := &j.was; !m.known || m.slots != calm {
+		*m = moves{known: true, slots: calm}
+		m.all, m.files, m.ran = rc.movedBefore(j, calm.At[:calm.N])
 	}
 	return j.was.all, j.was.files
 }
 
 // moves caches a job's traffic in some slots, bytes, for the regions of an interval that began together.
 type moves struct {
-	interval   uint32
-	slots      slots
+	known      bool
+	slots      history.Slots
 	all, files float64
 	ran        float64 // share of the slots since its start; before, it moved nothing
 }
 
-func (s *Stage) movedBefore(j *job, slots []int64) (all, files, ran float64) {
+func (in *interval) movedBefore(j *job, slots []int64) (all, files, ran float64) {
 	n, yet := 0., 0.
 	for _, slot := range slots {
-		if a, f, known := j.traffic.moved(slot); known {
+		if a, f, known := j.Traffic.Moved(slot); known {
 			all, files, n = all+a, files+f, n+1
-		} else if (slot+1)*s.clock.duration <= int64(j.Start) {
+		} else if (slot+1)*in.history.Clock.Duration <= int64(j.Start) {
 			yet++
 		}
 	}
-	if n == 0 && len(slots) > 0 && s.clock.slotOf(int64(j.Start)) <= slots[0] {
-		all, files = s.lately(j) // it ran, but its traffic is unknown
+	if n == 0 && len(slots) > 0 && in.history.Clock.SlotOf(int64(j.Start)) <= slots[0] {
+		all, files = in.lately(j) // it ran, but its traffic is unknown
 		return all, files, 1
 	}
 	return all / max(1, n), files / max(1, n), n / max(1, n+yet)
 }
 
 // lately is the same for the last intervals, but their maximum.
-func (s *Stage) lately(j *job) (all, files float64) {
-	if j.traffic == nil {
+func (in *interval) lately(j *job) (all, files float64) {
+	if j.Traffic == nil {
 		return 0, 0
 	}
-	if m := &j.now; m.interval != s.work.interval {
-		*m = moves{interval: s.work.interval}
-		for slot := s.clock.now - settle; slot <= s.clock.now; slot++ {
-			all, files, _ := j.traffic.moved(slot)
+	if m := &j.now; !m.known {
+		*m = moves{known: true}
+		for slot := in.history.Clock.Now - settle; slot <= in.history.Clock.Now; slot++ {
+			all, files, _ := j.Traffic.Moved(slot)
 			m.all, m.files = max(m.all, all), max(m.files, files)
 		}
 	}
 	return j.now.all, j.now.files
-}
-
-// moved is the largest measured feature in a slot, and the larger of the file reads and writes.
-func (t *traffic) moved(slot int64) (all, files float64, known bool) {
-	for f := read; f <= rdmaWrite; f++ {
-		v := t.at(f, slot)
-		if isMissing(v) {
-			continue
-		}
-		known = true
-		if all = max(all, float64(v)); f.isFile() {
-			files = max(files, float64(v))
-		}
-	}
-	return all, files, known
 }
 
 // newJobs is the least share of a region's traffic for jobs that began with it to count as its load.
@@ -155,8 +140,8 @@ const newJobs = .25
 
 // newJobsLoad reports whether jobs that began with a region of a grid carry much of its load. Total load does not show that: a link
 // that was already full carries no more than before, whatever they displace.
-func (s *Stage) newJobsLoad(rc *regionCase) bool {
-	if !s.graph.Duplex() || !s.work.comparable {
+func (rc *regionCase) newJobsLoad() bool {
+	if !rc.graph.Duplex() || !rc.comparable {
 		return false
 	}
 	share := 0.

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
@@ -26,11 +27,11 @@ func TestACableThatCameBackSlower(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock = clock{duration: 60e9, now: 10}
+		s.history.Clock = history.Clock{Duration: 60e9, Now: 10}
 		failed := schema.Failure{Time: minute(3), Kind: schema.LinkFailed, Device: "1,1,1", Port: "X+"}
 		back := schema.Failure{Time: minute(5), Kind: schema.LinkRestored, Device: "2,1,1", Port: "X-"}
-		s.takeFailures([]schema.Failure{failed, back})
-		s.kept = map[uint64]*kept{7: {time: minute(c.given), failures: []schema.NearFailure{{Time: failed.Time, Kind: failed.Kind, Device: failed.Device, Port: failed.Port}}, seen: 10, slower: c.slower}}
+		s.history.AddFailures([]schema.Failure{failed, back})
+		s.given.kept = map[uint64]*kept{7: {time: minute(c.given), failures: []schema.NearFailure{{Time: failed.Time, Kind: failed.Kind, Device: failed.Device, Port: failed.Port}}, seen: 10, slower: c.slower}}
 		restarted, err := New(g, DefaultConfig())
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +40,7 @@ func TestACableThatCameBackSlower(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range []*Stage{s, restarted} {
-			if got := s.stands(s.kept[7]); got != c.stands {
+			if got := s.stands(s.given.kept[7]); got != c.stands {
 				t.Errorf("%s: stands %v, want %v", c.name, got, c.stands)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
@@ -13,8 +14,8 @@ import (
 // TestWhatFoundARegionDidNotCauseIt: a job that began or a link that failed after a region did not cause it, unless the region
 // stalls far more since, or the clocks may be off. A region older than what is remembered was there before either.
 func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
-	s := &Stage{clock: clock{duration: 60e9, now: 100}}
-	rc := &regionCase{stall: make([]float64, 30), onset: 19} // began in slot 90
+	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: 100})}}
+	rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 30), onset: 19}} // began in slot 90
 	level := func(from int, stall float64) {
 		for i := from; i < len(rc.stall); i++ {
 			rc.stall[i] = stall
@@ -25,13 +26,13 @@ func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 	started := func(want map[int64]bool) {
 		t.Helper()
 		for start, want := range want {
-			if got := s.foundStalled(rc, schema.Instant(start*60e9)); got != want {
+			if got := rc.foundStalled(schema.Instant(start * 60e9)); got != want {
 				t.Errorf("began in slot %d: found it stalled %v, want %v", start, got, want)
 			}
 		}
 	}
 	started(map[int64]bool{80: false, 90: false, 91: false, 92: true, 93: true, 100: true, 101: false})
-	if score, _ := s.failureScore(rc, &failure{Failure: schema.Failure{Time: 95 * 60e9}}, 0, 1, nil); score != leastScore {
+	if score, _ := rc.scores().failureScore(&history.PlacedFailure{Failure: schema.Failure{Time: 95 * 60e9}}, 0, 1); score != leastScore {
 		t.Errorf("a link that failed when the region stalled as it does now has the score %v, want %v", score, leastScore)
 	}
 	level(22, 90)
@@ -51,7 +52,7 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	const line = 4 * 4 // from a switch to the next one of the last dimension
-	own, other := &job{devices: []topology.DeviceID{3, 5, 9}}, &job{devices: []topology.DeviceID{4, 6}}
+	own, other := &job{Job: &history.Job{Devices: []topology.DeviceID{3, 5, 9}}}, &job{Job: &history.Job{Devices: []topology.DeviceID{4, 6}}}
 	endsAt := func(d topology.DeviceID, l schema.LinkID) func(*regionCase, *suspect) {
 		return func(rc *regionCase, c *suspect) {
 			rc.sender, rc.endings = other, root.Endings{OfMeans: true, Any: root.Ending{Found: true, Device: d, Link: l}}
@@ -62,7 +63,7 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 			rc.drain, rc.sender = root.Drain{Device: 4, Fit: .4, Grew: true, Meeting: root.Meeting{Device: d, Agree: agree, Grew: true}}, other
 		}
 	}
-	full := regionCase{flooded: true, drain: root.Drain{Device: 5, Fit: .7, Grew: true}, sender: own}
+	full := regionCase{interval: &s.interval, ends: ends{flooded: true, drain: root.Drain{Device: 5, Fit: .7, Grew: true}, sender: own}}
 	for _, c := range []struct {
 		name   string
 		change func(rc *regionCase, c *suspect)
@@ -92,27 +93,27 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 	} {
 		rc, suspected := full, suspect{job: own, cross: .95}
 		c.change(&rc, &suspected)
-		if got := s.endsAtOwn(&rc, &suspected); got != c.want {
+		if got := rc.scores().endsAtOwn(&suspected); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 	for _, c := range []struct{ arrives, want float64 }{{0, 0}, {1, 0}, {2, jobConverges + jobRise}} {
 		full.arrives = c.arrives
-		if got := full.holdsItselfUp(&suspect{known: true}); got != c.want {
+		if got := full.scores().holdsItselfUp(&suspect{known: true}); got != c.want {
 			t.Errorf("where %g times as much arrives as before, %v speaks for it, want %v", c.arrives, got, c.want)
 		}
 	}
 	full.drain.Idle = true // buffers are not full, so its traffic would have changed
 	for _, c := range []struct{ rise, want float64 }{{0, unmoved * jobConverges}, {1, jobConverges}} {
-		if got := full.holdsItselfUp(&suspect{known: true, evidence: evidence{rise: c.rise}}); got != c.want {
+		if got := full.scores().holdsItselfUp(&suspect{known: true, evidence: evidence{rise: c.rise}}); got != c.want {
 			t.Errorf("where links idle and its traffic rises by %g, %v speaks for it, want %v", c.rise, got, c.want)
 		}
 	}
-	if got := full.holdsItselfUp(&suspect{}); got != jobConverges {
+	if got := full.scores().holdsItselfUp(&suspect{}); got != jobConverges {
 		t.Errorf("where links idle and its traffic is unknown, %v speaks for it, want all that the tree does", got)
 	}
 	full.moved = 1
-	if got := full.holdsItselfUp(&suspect{}); got != 0 {
+	if got := full.scores().holdsItselfUp(&suspect{}); got != 0 {
 		t.Errorf("a link that failed added the load, and %v speaks for the job", got)
 	}
 }
@@ -128,6 +129,7 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.p = p
 	for before, grows := range map[float64]bool{5: true, 60: false} {
 		want := 0.
 		for name, use := range uses {
@@ -136,7 +138,7 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 			}
 		}
 		p.Before = func(l schema.LinkID) float64 { return min(before, max(before-5, p.UseOf(l))) }
-		rc := &regionCase{onset: 3, region: &schema.Region{Links: region}, drain: root.Drain{Device: end, Fit: .6}}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, timeline: timeline{clock: s.history.Clock, onset: 3}, ends: ends{drain: root.Drain{Device: end, Fit: .6}}}
 		rc.flooded = p.IsFlooded(&rc.drain, end)
 		arrives := func() float64 {
 			if !rc.flooded {
@@ -147,8 +149,8 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 		if got := arrives(); got < want-1 || !grows && got > 0 {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, want %.3g", before, got, want)
 		}
-		s.drain(rc, p)
-		s.findArriving(rc, p)
+		rc.drain, _ = s.finder.Drain(p, region, nil, s.history.UseRound())
+		rc.arrives, rc.flooded = rc.arriving(&rc.ends, p)
 		if got := arrives(); got == 0 == grows || rc.arrives > 1 != grows {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, %.2f times what did", before, got, rc.arrives)
 		}

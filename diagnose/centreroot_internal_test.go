@@ -36,10 +36,10 @@ func TestRootOnATorus(t *testing.T) {
 		{"level stall, means", schema.CauseSystem, root.Drain{}, true, g.Device(placeEnd).Name},
 	} {
 		end := root.Ending{Found: true, Device: placeEnd, Link: schema.NoLink}
-		rc := &regionCase{drain: c.drain, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink},
-			nodes: g.Device(placeEnd), endings: root.Endings{Any: end, Nodes: end, Slow: slowEnd, OfMeans: c.ofMeans}}
+		rc := &regionCase{interval: &s.interval, nodes: g.Device(placeEnd), ends: ends{drain: c.drain, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}, endings: root.Endings{Any: end, Nodes: end, Slow: slowEnd, OfMeans: c.ofMeans}}}
 		got := ""
-		if r := s.centreRoot(rc, &verdict{class: c.class}); r != nil {
+		rc.verdict.class = c.class
+		if r := (&report{rc}).centreRoot(); r != nil {
 			got = r.Device
 		}
 		if got != c.want {

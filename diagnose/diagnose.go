@@ -12,9 +12,9 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	if len(r.Regions) == 0 {
 		return nil
 	}
-	cases := s.work.cases[:0]
-	defer func() { s.work.cases = cases }()
-	snap := s.work.gaps.fill(r.Snapshot, &s.memory, s.clock.now, func(link int) float64 { return s.graph.Capacity(schema.LinkID(link)) })
+	cases := s.scratch.cases[:0]
+	defer func() { s.scratch.cases = cases }()
+	snap := s.history.Fill(r.Snapshot)
 	for i := range r.Regions {
 		if region := &r.Regions[i]; region.Severity >= schema.Low && len(region.Links) > 0 && int(region.Links[len(region.Links)-1]) < s.graph.NumLinks() {
 			cases = slices.Grow(cases, 1)[:len(cases)+1]
@@ -28,21 +28,22 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.findReaders()
 	s.crossing(cases)
 	out := make([]schema.Diagnosis, len(cases))
-	p := s.work.finder.On(snap)
+	p := s.finder.On(snap)
+	s.p = p
 	p.Remember(&s.floor)
-	s.compare(p)
-	s.findSilent()
+	s.compare()
+	s.history.FindSilent()
 	for _, within := range [2]bool{false, true} { // stall inside switches after the stalled links around it
 		for i := range cases {
 			if rc := &cases[i]; within == (rc.region.Metric == schema.InqStall) {
-				s.examine(rc, p, snap)
-				rc.verdict = s.inside(rc, s.decide(rc, p), cases)
-				rc.nodes = s.nodesEnd(rc, &rc.verdict)
+				rc.examine(snap)
+				rc.verdict = rc.inside(rc.decision().decide(), cases)
+				rc.nodes = rc.nodesEnd()
 			}
 		}
 	}
 	for i := range cases {
-		out[i] = s.report(snap, &cases[i], &cases[i].verdict)
+		out[i] = (&report{&cases[i]}).diagnosis(snap)
 	}
 	s.forgetKept()
 	s.forgetMeans()
@@ -50,60 +51,40 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	return out
 }
 
-// examine gathers the evidence on each cause of a region.
-func (s *Stage) examine(rc *regionCase, p *root.Pressure, snap *schema.Snapshot) {
-	p.Stall = snap.Find(rc.region.Metric)
-	rc.load = s.loadChange(rc)
-	s.cutToFirstStep(rc)
-	p.Flat = func(l schema.LinkID) bool { return s.isFlat(rc, l) }
-	p.Before = s.usedBefore(rc)
-	rc.back = p.Follow(rc.region, rc.weight)
-	if rc.fullest, rc.carries, rc.more = p.LoadAt(&rc.back, rc.region.Links); !s.work.loads {
-		rc.carries = s.assumedLoad(rc)
-	}
-	s.near(rc)
-	s.measure(rc, p)
-	s.converge(rc, p)
+// examine measures what speaks for each cause of a region. Its timeline and where it stalls are known (begin).
+func (rc *regionCase) examine(snap *schema.Snapshot) {
+	rc.p.Stall = snap.Find(rc.region.Metric)
+	rc.load = rc.loadNow()
+	rc.cutToFirstStep()
+	rc.p.Flat, rc.p.Before = rc.isFlat, rc.usedBefore()
+	rc.back = rc.p.Follow(rc.region, rc.weight)
+	rc.fullest, rc.carries, rc.more = rc.rootLoad(&rc.back)
+	rc.near()
+	rc.measure()
+	rc.converge()
 }
 
-// converge finds where the traffic of a region on a grid converges, averaged over several intervals. Stall inside switches
-// lies beside the tree; the links that stall for credits are the tree.
-func (s *Stage) converge(rc *regionCase, p *root.Pressure) {
-	if stall := p.Stall; rc.region.Metric == schema.InqStall && p.Credit != nil {
-		p.Stall = p.Credit
-		defer func() { p.Stall = stall }()
+// rootLoad returns the root of a region or, if it has none, its fullest link, what that carries, bytes/s, and by how much more than
+// before the onset.
+func (rc *regionCase) rootLoad(back *root.BackPressure) (fullest schema.LinkID, carries, more float64) {
+	fullest, carries, more = rc.p.LoadAt(back, rc.region.Links)
+	if !rc.loads {
+		carries = rc.assumedLoad(back)
 	}
-	q := s.averaged(rc, p)
-	s.findSenders(rc)
-	s.drain(rc, q)
-	isSteady := rc.load < root.SteadyLoad
-	rc.neck = s.work.finder.Neck(p, rc.region.Links, s.work.senders, &rc.drain, isSteady)
-	rc.full = q.FullLink(rc.region.Links, &rc.neck, &rc.drain)
-	rc.endings = s.work.finder.Endings(q, &rc.drain)
-	if s.findArriving(rc, q); isSteady && rc.endsAtSlowLink() {
-		rc.neck = rc.endings.Neck()
-	}
-	rc.starved = s.starves(rc, q)
-	s.nearFailures(rc, p)
-	s.fitFailures(rc, p)
+	return fullest, carries, more
 }
 
-// drain finds the switch that a region's traffic converges on, and whose nodes send it.
-func (s *Stage) drain(rc *regionCase, p *root.Pressure) {
-	from := -1
-	rc.drain, from = s.work.finder.Drain(p, rc.region.Links, s.work.senders, s.work.past.round)
-	if rc.sender = nil; from >= 0 {
-		rc.sender = s.work.sending[from]
+// converge finds where the traffic of a region ends, and the failures near it. Stall inside switches lies beside the tree; the links
+// that stall for credits are the tree.
+func (rc *regionCase) converge() {
+	if stall := rc.p.Stall; rc.region.Metric == schema.InqStall && rc.p.Credit != nil {
+		rc.p.Stall = rc.p.Credit
+		defer func() { rc.p.Stall = stall }()
 	}
-}
-
-// findArriving finds whether the load where the traffic of a region on a grid ends rose since its onset.
-func (s *Stage) findArriving(rc *regionCase, p *root.Pressure) {
-	rc.flooded, rc.arrives = false, 0
-	if end, known := rc.end(); known && s.graph.Duplex() && rc.onset >= 0 {
-		rc.flooded, rc.arrives = p.IsFlooded(&rc.drain, end), s.arrives(rc, end, p)
-	}
-	rc.flooded = rc.flooded || s.newJobsLoad(rc)
+	senders, jobs := rc.findSenders()
+	rc.ends = rc.findEnds(rc.averaged(), senders, jobs)
+	rc.nearFailures()
+	rc.fitFailures(senders)
 }
 
 // assumedUse is the load assumed of a root whose load is not measured, as a share of its capacity: it sends while traffic waits for
@@ -112,10 +93,10 @@ const assumedUse = .5
 
 // assumedLoad is what the root of a region carries if no load is measured, bytes/s. Where its port is not known, it has the capacity
 // of the link that stalls most.
-func (s *Stage) assumedLoad(rc *regionCase) float64 {
-	l := rc.back.Link
-	if rc.back.Kind == "" {
+func (rc *regionCase) assumedLoad(back *root.BackPressure) float64 {
+	l := back.Link
+	if back.Kind == "" {
 		l = rc.region.Links[slices.Index(rc.weight, slices.Max(rc.weight))]
 	}
-	return assumedUse * s.graph.Capacity(l)
+	return assumedUse * rc.graph.Capacity(l)
 }

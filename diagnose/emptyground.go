@@ -11,29 +11,29 @@ const (
 )
 
 // findEmpty sets by how much a region of a grid lies more on switches without a listed job than the grid has such switches.
-func (s *Stage) findEmpty(rc *regionCase) {
-	if rc.empty = 0; s.router.Grid == nil || !s.graph.Duplex() {
+func (rc *regionCase) findEmpty() {
+	if rc.empty = 0; rc.router.Grid == nil || !rc.graph.Duplex() {
 		return
 	}
 	empty, all := 0, 1
 	for _, l := range rc.region.Links {
-		from, to := s.graph.Ends(l)
+		from, to := rc.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
-			if len(s.work.tenants[d]) == 0 {
+			if len(rc.tenants[d]) == 0 {
 				empty++
 			}
 		}
 	}
-	for _, n := range s.router.Grid.Dims() {
+	for _, n := range rc.router.Grid.Dims() {
 		all *= n
 	}
-	rc.empty = float64(empty)/float64(2*len(rc.region.Links)) - 1 + float64(s.work.taken)/float64(all)
+	rc.empty = float64(empty)/float64(2*len(rc.region.Links)) - 1 + float64(rc.taken)/float64(all)
 }
 
 // onEmptyGround is the penalty of a suspect's exchange for a region that lies where no listed job is. Files lie there as well.
-func (rc *regionCase) onEmptyGround(c *suspect) float64 {
+func (s scores) onEmptyGround(c *suspect) float64 {
 	if c.file || !c.known {
 		return 0
 	}
-	return jobEmpty * max(0, rc.empty-usualEmpty)
+	return jobEmpty * max(0, s.empty-usualEmpty)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -14,15 +15,15 @@ func TestAnExchangeCongestsItsOwnGround(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage
 	s.findRunning()
-	rc := &regionCase{region: &schema.Region{Links: []schema.LinkID{0, 1, 2}}}
-	if s.findEmpty(rc); math.Abs(rc.empty) > 1e-9 {
+	rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: []schema.LinkID{0, 1, 2}}}
+	if rc.findEmpty(); math.Abs(rc.empty) > 1e-9 {
 		t.Errorf("without jobs a region is emptier than the torus by %.2f", rc.empty)
 	}
 	for _, l := range rc.region.Links { // a job at both ends of all links
 		from, to := s.graph.Ends(l)
-		s.settle(&job{devices: []topology.DeviceID{from, to}})
+		s.settle(&job{Job: &history.Job{Devices: []topology.DeviceID{from, to}}})
 	}
-	if s.findEmpty(rc); rc.empty >= 0 {
+	if rc.findEmpty(); rc.empty >= 0 {
 		t.Errorf("a region among jobs is emptier than the torus by %.2f", rc.empty)
 	}
 	rc.empty = .2
@@ -34,7 +35,7 @@ func TestAnExchangeCongestsItsOwnGround(t *testing.T) {
 		"files":       {suspect{known: true, file: true}, 0},
 		"unmeasured":  {suspect{}, 0},
 	} {
-		if got := rc.onEmptyGround(&c.suspect); math.Abs(got-c.against) > 1e-9 {
+		if got := rc.scores().onEmptyGround(&c.suspect); math.Abs(got-c.against) > 1e-9 {
 			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.against)
 		}
 	}

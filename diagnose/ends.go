@@ -3,17 +3,55 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
+// ends are where the traffic of a region of a grid converges, and where it ends.
+type ends struct {
+	drain   root.Drain
+	sender  *job // its nodes send what converges on the drain; nil: unknown
+	neck    root.Neck
+	full    schema.LinkID // on a grid, the full link that most traffic waits for; NoLink: unknown
+	endings root.Endings  // on a grid
+	arrives float64       // load of the links where its traffic ends, relative to before the onset; 0: unknown
+	flooded bool          // on a grid, load was added where the region's traffic ends, even if the mean load fell
+	starved float64       // on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
+}
+
+// findEnds finds them by the mean of the readings, q. The senders are the likeliest, of jobs in this order.
+func (rc *regionCase) findEnds(q *root.Pressure, senders []root.Sender, jobs []*job) (e ends) {
+	links, isSteady, from := rc.region.Links, rc.load < root.SteadyLoad, -1
+	if e.drain, from = rc.finder.Drain(q, links, senders, rc.history.UseRound()); from >= 0 {
+		e.sender = jobs[from]
+	}
+	e.neck = rc.finder.Neck(rc.p, links, senders, &e.drain, isSteady)
+	e.full = q.FullLink(links, &e.neck, &e.drain)
+	e.endings = rc.finder.Endings(q, &e.drain)
+	if e.arrives, e.flooded = rc.arriving(&e, q); isSteady && e.endsAtSlowLink() {
+		e.neck = e.endings.Neck()
+	}
+	e.starved = rc.starves(&e, q)
+	return e
+}
+
+// arriving is the load of the links of the switch where a region's traffic ends, relative to before its onset, 0 if unknown, and
+// whether load was added there.
+func (rc *regionCase) arriving(e *ends, q *root.Pressure) (arrives float64, flooded bool) {
+	if end, known := e.end(); known && rc.graph.Duplex() && rc.onset >= 0 {
+		arrives, flooded = rc.arrivesNow(end, q), q.IsFlooded(&e.drain, end)
+	}
+	return arrives, flooded || rc.newJobsLoad()
+}
+
 // end is the switch where the traffic of a region of a grid ends, if known: the one at whose nodes back pressure ends, or else the end
 // of the tree.
-func (rc *regionCase) end() (at topology.DeviceID, known bool) {
-	if rc.endsAtNodes() {
-		return rc.endings.Any.Device, true
+func (e *ends) end() (at topology.DeviceID, known bool) {
+	if e.endsAtNodes() {
+		return e.endings.Any.Device, true
 	}
-	return rc.drain.End()
+	return e.drain.End()
 }
 
 // exactFit is the fit from which the tree of a job's nodes overrides other evidence of where it ends; a tree that seems to end beside
@@ -22,25 +60,25 @@ const exactFit = .95
 
 // endsAtNodes reports whether the back pressure of a region of a grid ends at a switch's nodes by the comparison of all places,
 // which is more reliable than the tree if readings are the mean of both directions.
-func (rc *regionCase) endsAtNodes() bool {
-	end := &rc.endings.Any
-	return rc.endings.OfMeans && end.Found && end.Link == schema.NoLink && rc.drain.Fit < exactFit
+func (e *ends) endsAtNodes() bool {
+	end := &e.endings.Any
+	return e.endings.OfMeans && end.Found && end.Link == schema.NoLink && e.drain.Fit < exactFit
 }
 
 // endsAtSlowLink reports whether the comparison of all places shows that a link of a grid lost rate, where nothing else does: no load was
 // added, and no tree to nodes fits almost exactly.
-func (rc *regionCase) endsAtSlowLink() bool {
-	named := rc.neck.Slower && rc.neck.Before(&rc.drain)
-	return !named && !rc.flooded && rc.drain.Fit < exactFit && rc.endings.AtSlowLink()
+func (e *ends) endsAtSlowLink() bool {
+	named := e.neck.Slower && e.neck.Before(&e.drain)
+	return !named && !e.flooded && e.drain.Fit < exactFit && e.endings.AtSlowLink()
 }
 
 // hasBeside reports whether a job has a node at a switch of a grid or one step away along the last dimension: neighbours
 // on a line show nearly the same.
-func (s *Stage) hasBeside(j *job, at topology.DeviceID) bool { return s.anyBeside(j.devices, at) }
+func (in *interval) hasBeside(j *job, at topology.DeviceID) bool { return in.anyBeside(j.Devices, at) }
 
 // anyBeside reports the same of a list of devices in ascending order.
-func (s *Stage) anyBeside(devices []topology.DeviceID, at topology.DeviceID) bool {
-	grid := s.router.Grid
+func (in *interval) anyBeside(devices []topology.DeviceID, at topology.DeviceID) bool {
+	grid := in.router.Grid
 	last := len(grid.Dims()) - 1
 	line := grid.Line(at, last)
 	for steps := -1; steps <= 1; steps++ {
@@ -51,16 +89,4 @@ func (s *Stage) anyBeside(devices []topology.DeviceID, at topology.DeviceID) boo
 		}
 	}
 	return false
-}
-
-// Back pressure that ends at a switch's nodes with a probability of mayEnd shows nothing on who sends it; from surelyEnds on it does.
-const mayEnd, surelyEnds = .6, .9
-
-// endsAway is the penalty of an exchange or a reader if the back pressure of a region of a grid surely ends at the nodes of a switch that
-// its traffic only passes: what it sends or reads ends at its own nodes.
-func (s *Stage) endsAway(rc *regionCase, c *suspect) float64 {
-	if rc.full != schema.NoLink || !c.known || c.writes() || !s.endsBeside(rc, c.job) {
-		return 0
-	}
-	return jobTooLittle * max(0, min(1, (rc.atNodes()-mayEnd)/(surelyEnds-mayEnd)))
 }

@@ -1,15 +1,17 @@
 package diagnose
 
-// trifle is the part of what a job's traffic grew by below which its traffic with files is no evidence: what it moves beside that
-// congests.
-const trifle = .05
+import "github.com/giverny/giverny/diagnose/history"
 
-// filesAreTrifles reports whether the traffic of a job that grew since the onset of a region, or if that is unknown its traffic, is
+// negligible is the part of what a job's traffic grew by below which its traffic with files is no evidence: what it moves beside that
+// congests.
+const negligible = .05
+
+// hasNegligibleFiles reports whether the traffic of a job that grew since the onset of a region, or if that is unknown its traffic, is
 // all but that with files.
-func (s *Stage) filesAreTrifles(rc *regionCase, j *job) bool {
-	all, files := s.lately(j)
-	was, filesWas := s.earlier(rc, j)
-	return all > was && files-filesWas < trifle*(all-was)
+func (rc *regionCase) hasNegligibleFiles(j *job) bool {
+	all, files := rc.lately(j)
+	was, filesWas := rc.earlier(j)
+	return all > was && files-filesWas < negligible*(all-was)
 }
 
 // A job may fetch what it reads by RDMA from elsewhere, such as storage nodes, if at most fetchCross of the region's stall is on links
@@ -17,19 +19,19 @@ func (s *Stage) filesAreTrifles(rc *regionCase, j *job) bool {
 const fetchCross = .25
 
 // mayFetch reports whether a suspect on a grid may fetch.
-func (s *Stage) mayFetch(rc *regionCase, c *suspect) bool {
-	return s.graph.Duplex() && rc.onset >= 0 && !c.started && max(c.cross, c.gate) <= fetchCross && s.doubled(rc, c.job)
+func (rc *regionCase) mayFetch(c *suspect) bool {
+	return rc.graph.Duplex() && rc.onset >= 0 && !c.started && max(c.cross, c.gate) <= fetchCross && rc.doubled(c.job)
 }
 
 // doubled reports whether a job moves more than twice what it did before the onset of a region.
-func (s *Stage) doubled(rc *regionCase, j *job) bool {
-	all, _ := s.lately(j)
-	was, _ := s.earlier(rc, j)
+func (rc *regionCase) doubled(j *job) bool {
+	all, _ := rc.lately(j)
+	was, _ := rc.earlier(j)
 	return all > 2*was
 }
 
 // fetches reports whether the RDMA reads of a suspect that may fetch are what stands out, and follow the stall: the table has them not
 // as traffic with files, but they are with others than its nodes.
-func (s *Stage) fetches(rc *regionCase, c *suspect) bool {
-	return c.feature == rdmaRead && c.Correlation >= readsCorrelation && c.P <= readsP && s.mayFetch(rc, c)
+func (rc *regionCase) fetches(c *suspect) bool {
+	return c.feature == history.RDMARead && c.Correlation >= readsCorrelation && c.P <= readsP && rc.mayFetch(c)
 }

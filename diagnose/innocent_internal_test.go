@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -25,8 +26,8 @@ func TestFilesCongestByWhatTheyAdd(t *testing.T) {
 		"no load is measured": {file, 0, 0, 0},
 		"an exchange":         {suspect{known: true}, .8, .6, 0},
 	} {
-		rc := regionCase{load: c.load, arrives: c.arrives}
-		if got := rc.addsNone(&c.suspect); math.Abs(got-c.against) > 1e-9 {
+		rc := regionCase{loadChange: loadChange{load: c.load}, ends: ends{arrives: c.arrives}}
+		if got := rc.scores().addsNone(&c.suspect); math.Abs(got-c.against) > 1e-9 {
 			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.against)
 		}
 	}
@@ -38,22 +39,22 @@ func TestWhatIsReadEndsAtTheReader(t *testing.T) {
 	u := newTiedUp(t)
 	s, end := u.stage, u.Device(t, "5,2,3")
 	s.findRunning()
-	here, away := &job{devices: []topology.DeviceID{end}}, &job{devices: []topology.DeviceID{u.Device(t, "1,5,0")}}
+	here, away := &job{Job: &history.Job{Devices: []topology.DeviceID{end}}}, &job{Job: &history.Job{Devices: []topology.DeviceID{u.Device(t, "1,5,0")}}}
 	s.settle(here)
-	ends := func(c suspect, atNodes float64, full schema.LinkID) float64 {
-		rc := regionCase{full: full}
+	endsAway := func(c suspect, atNodes float64, full schema.LinkID) float64 {
+		rc := regionCase{interval: &s.interval, ends: ends{full: full}}
 		rc.endings.OfMeans = true
 		rc.endings.AtNodes, rc.endings.Any = atNodes, root.Ending{Found: true, Device: end, Link: schema.NoLink}
-		return s.endsAway(&rc, &c)
+		return rc.scores().endsAway(&c)
 	}
 	for name, c := range map[string]struct{ got, want float64 }{
-		"an exchange elsewhere":        {ends(suspect{job: away, known: true}, .95, schema.NoLink), jobTooLittle},
-		"reads of a job elsewhere":     {ends(suspect{job: away, known: true, file: true, feature: read}, .95, schema.NoLink), jobTooLittle},
-		"a job there":                  {ends(suspect{job: here, known: true}, .95, schema.NoLink), 0},
-		"writes of a job elsewhere":    {ends(suspect{job: away, known: true, file: true, feature: write}, .95, schema.NoLink), 0},
-		"a job without a table":        {ends(suspect{job: away}, .95, schema.NoLink), 0},
-		"the region waits for a link":  {ends(suspect{job: away, known: true}, .95, 12), 0},
-		"it may end at a link as well": {ends(suspect{job: away, known: true}, .5, schema.NoLink), 0},
+		"an exchange elsewhere":        {endsAway(suspect{job: away, known: true}, .95, schema.NoLink), jobTooLittle},
+		"reads of a job elsewhere":     {endsAway(suspect{job: away, known: true, file: true, feature: history.Read}, .95, schema.NoLink), jobTooLittle},
+		"a job there":                  {endsAway(suspect{job: here, known: true}, .95, schema.NoLink), 0},
+		"writes of a job elsewhere":    {endsAway(suspect{job: away, known: true, file: true, feature: history.Write}, .95, schema.NoLink), 0},
+		"a job without a table":        {endsAway(suspect{job: away}, .95, schema.NoLink), 0},
+		"the region waits for a link":  {endsAway(suspect{job: away, known: true}, .95, 12), 0},
+		"it may end at a link as well": {endsAway(suspect{job: away, known: true}, .5, schema.NoLink), 0},
 	} {
 		if math.Abs(c.got-c.want) > 1e-9 {
 			t.Errorf("%s: %.2f against it, want %.2f", name, c.got, c.want)

@@ -12,16 +12,16 @@ const sameGround = .5
 // inside gives a region of stall inside switches the verdict of the credit-stalled region around it, if a host or a
 // failure holds that back: packets wait inside the switches before such links too, and a job whose traffic is among
 // them is held back, whatever its load was before.
-func (s *Stage) inside(rc *regionCase, v verdict, cases []regionCase) verdict {
-	if rc.region.Metric != schema.InqStall || !s.graph.Duplex() {
+func (rc *regionCase) inside(v verdict, cases []regionCase) verdict {
+	if rc.region.Metric != schema.InqStall || !rc.graph.Duplex() {
 		return v
 	}
-	of := s.around(rc, cases)
+	of := rc.around(cases)
 	if of == nil || of.verdict.class != schema.CauseSlowHost && of.verdict.class != schema.CauseFailure {
 		return v
 	}
 	rc.failures = append(rc.failures[:0], of.failures...)
-	rc.back, rc.drain, rc.sender, rc.neck, rc.full, rc.endings = of.back, of.drain, of.sender, of.neck, of.full, of.endings
+	rc.back, rc.ends = of.back, of.ends
 	return of.verdict
 }
 
@@ -34,9 +34,9 @@ type shared struct {
 
 // around returns the credit-stalled region with the most stall among those on the same ground as a region and at least as
 // severe; nil: none.
-func (s *Stage) around(rc *regionCase, cases []regionCase) (of *regionCase) {
-	w := &s.work
-	for _, i := range s.beside(rc, cases) {
+func (rc *regionCase) around(cases []regionCase) (of *regionCase) {
+	w := &rc.common
+	for _, i := range rc.beside(cases) {
 		c, with := &cases[i], &w.shared[i]
 		n, all := with.mine, len(rc.region.Links)
 		if len(c.region.Links) < all {
@@ -51,16 +51,16 @@ func (s *Stage) around(rc *regionCase, cases []regionCase) (of *regionCase) {
 
 // beside lists the cases whose regions have a switch in common with a region, and counts what they share. It visits only links
 // beside the region's own, however many regions there are.
-func (s *Stage) beside(rc *regionCase, cases []regionCase) []int32 {
-	w := &s.work
-	w.newGround(len(cases))
+func (rc *regionCase) beside(cases []regionCase) []int32 {
+	w := &rc.common
+	w.next(len(cases))
 	for _, own := range rc.region.Links {
-		from, to := s.graph.Ends(own)
+		from, to := rc.graph.Ends(own)
 		for _, d := range [2]topology.DeviceID{from, to} {
-			for _, l := range s.graph.LinksAt(d) {
-				first := w.grounds[l] != w.groundRound
-				w.grounds[l] = w.groundRound
-				for _, at := range w.of(l) {
+			for _, l := range rc.graph.LinksAt(d) {
+				first := w.links[l] != w.round
+				w.links[l] = w.round
+				for _, at := range rc.memberships.of(l) {
 					w.share(at.cas, own, first)
 				}
 			}
@@ -69,12 +69,20 @@ func (s *Stage) beside(rc *regionCase, cases []regionCase) []int32 {
 	return w.beside
 }
 
-// newGround clears what the previous region shared with others.
-func (w *work) newGround(cases int) {
-	if w.groundRound++; w.groundRound == 0 {
-		clear(w.grounds)
+// ground is what one region has in common with the others.
+type ground struct {
+	round  uint32
+	links  []uint32 // by link: the round in which it had a switch in common with a region
+	shared []shared // by case: with the region of the round
+	beside []int32  // the cases with any
+}
+
+// next clears what the previous region shared with others.
+func (w *ground) next(cases int) {
+	if w.round++; w.round == 0 {
+		clear(w.links)
 		clear(w.shared)
-		w.groundRound = 1
+		w.round = 1
 	}
 	w.beside = w.beside[:0]
 	for len(w.shared) < cases {
@@ -84,10 +92,10 @@ func (w *work) newGround(cases int) {
 
 // share records that a link of another region has a switch in common with link own of the region; first is whether the
 // other region's link is new.
-func (w *work) share(other int32, own schema.LinkID, first bool) {
+func (w *ground) share(other int32, own schema.LinkID, first bool) {
 	with := &w.shared[other]
-	if with.round != w.groundRound {
-		*with = shared{round: w.groundRound, last: schema.NoLink}
+	if with.round != w.round {
+		*with = shared{round: w.round, last: schema.NoLink}
 		w.beside = append(w.beside, other)
 	}
 	if with.last != own {

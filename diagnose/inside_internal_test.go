@@ -33,12 +33,11 @@ func TestInsideTakesTheVerdictAround(t *testing.T) {
 	} {
 		drained := u.Device(t, "1,1,1")
 		cases := []regionCase{
-			{region: &schema.Region{Metric: schema.InqStall, Severity: schema.Medium, Links: at}, weight: make([]float64, len(at)), waits: make([]float64, len(at))},
-			{region: &schema.Region{Metric: schema.CreditStall, Severity: c.severity, Links: c.around}, total: 1, weight: make([]float64, len(c.around)), waits: make([]float64, len(c.around)),
-				verdict: verdict{class: c.class}, drain: root.Drain{Device: drained, Fit: 1}},
+			{interval: &s.interval, region: &schema.Region{Metric: schema.InqStall, Severity: schema.Medium, Links: at}, weight: make([]float64, len(at)), waits: make([]float64, len(at))},
+			{interval: &s.interval, region: &schema.Region{Metric: schema.CreditStall, Severity: c.severity, Links: c.around}, total: 1, weight: make([]float64, len(c.around)), waits: make([]float64, len(c.around)), verdict: verdict{class: c.class}, ends: ends{drain: root.Drain{Device: drained, Fit: 1}}},
 		}
-		s.work.index(cases)
-		got := s.inside(&cases[0], verdict{class: schema.CauseIntraApplication, accused: 1}, cases)
+		s.memberships.index(cases)
+		got := cases[0].inside(verdict{class: schema.CauseIntraApplication, accused: 1}, cases)
 		if got.class != c.want {
 			t.Errorf("%s: %v, want %v", name, got.class, c.want)
 		}
@@ -52,11 +51,11 @@ func TestInsideTakesTheVerdictAround(t *testing.T) {
 // stall inside switches and one of stalled links on the same ground, each of six switches.
 func BenchmarkInside(b *testing.B) {
 	s, cases := manyRegions(b)
-	s.work.index(cases)
+	s.memberships.index(cases)
 	b.ReportAllocs()
 	for b.Loop() {
 		for i := range cases {
-			s.inside(&cases[i], verdict{class: schema.CauseIntraApplication}, cases)
+			cases[i].inside(verdict{class: schema.CauseIntraApplication}, cases)
 		}
 	}
 	b.ReportMetric(float64(len(cases)*b.N)/b.Elapsed().Seconds(), "regions/s")
@@ -79,8 +78,7 @@ func manyRegions(tb testing.TB) (*Stage, []regionCase) {
 			for l := range each {
 				region.Links = append(region.Links, schema.LinkID(first+l))
 			}
-			cases = append(cases, regionCase{region: region, weight: make([]float64, each), waits: make([]float64, each), total: float64(first),
-				verdict: verdict{class: schema.CauseSlowHost}})
+			cases = append(cases, regionCase{interval: &s.interval, region: region, weight: make([]float64, each), waits: make([]float64, each), total: float64(first), verdict: verdict{class: schema.CauseSlowHost}})
 		}
 	}
 	return s, cases
@@ -121,9 +119,9 @@ func TestAroundAgreesWithPairs(t *testing.T) {
 				region.Links = append(region.Links, schema.LinkID(l))
 			}
 			n := len(region.Links)
-			cases = append(cases, regionCase{region: region, weight: make([]float64, n), waits: make([]float64, n), total: rng.Float64()})
+			cases = append(cases, regionCase{interval: &s.interval, region: region, weight: make([]float64, n), waits: make([]float64, n), total: rng.Float64()})
 		}
-		s.work.index(cases)
+		s.memberships.index(cases)
 		for i := range cases {
 			var want *regionCase
 			for j := range cases {
@@ -131,7 +129,7 @@ func TestAroundAgreesWithPairs(t *testing.T) {
 					want = c
 				}
 			}
-			if got := s.around(&cases[i], cases); got != want {
+			if got := cases[i].around(cases); got != want {
 				t.Fatalf("region %d is within another one than comparing all pairs says", i)
 			}
 		}

@@ -29,32 +29,32 @@ const leastBefore = 3
 // hold replaces the verdict on a region by the kept one if the onset or the failures left the window, the region resumes or swells
 // again for no visible reason, or its root gives no more readings, as long as what the kept one blames is there and nothing new
 // speaks against it. It returns the reason.
-func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string {
-	seesOnset := s.before(rc).n >= leastBefore
+func (s steady) hold(because string, d *schema.Diagnosis) string {
+	seesOnset := s.before().N >= leastBefore
 	h := s.keptFor(d)
 	if h == nil {
 		if seesOnset {
-			s.keep(rc, because, d, s.began(rc))
+			s.keep(because, d, s.began())
 		}
 		return because
 	}
-	fellSilent := h.root != nil && s.fellSilent(h.root.Device)
-	knowsLess := fellSilent || s.resumes(rc) || s.outlasts(rc, h)
+	fellSilent := h.root != nil && s.history.FellSilent(h.root.Device)
+	knowsLess := fellSilent || s.resumes() || s.outlasts(h)
 	agrees, isUnknown := h.agrees(d), d.Cause.Class == schema.CauseUnknown
-	if seesOnset && !knowsLess && !(isUnknown && s.swells(rc, h)) {
-		began := s.began(rc)
+	if seesOnset && !knowsLess && !(isUnknown && s.swells(h)) {
+		began := s.began()
 		if agrees {
 			began = min(began, h.began) // it only stalls more
 		}
-		s.keep(rc, because, d, began)
+		s.keep(because, d, began)
 		return because
 	}
-	h.seen = s.clock.now
-	if !isUnknown && !agrees && !knowsLess || h.cause.Class == schema.CauseUnknown || rc.back.Kind == schema.RootDeadlock {
+	h.seen = s.history.Clock.Now
+	if !isUnknown && !agrees && !knowsLess || h.cause.Class == schema.CauseUnknown || s.back.Kind == schema.RootDeadlock {
 		return because
 	}
 	if !s.stands(h) {
-		delete(s.kept, d.Region)
+		delete(s.given.kept, d.Region)
 		return because
 	}
 	s.restore(d, h)
@@ -65,17 +65,17 @@ func (s *Stage) hold(rc *regionCase, because string, d *schema.Diagnosis) string
 }
 
 // keep remembers the verdict on a region, and the slot of its onset.
-func (s *Stage) keep(rc *regionCase, because string, d *schema.Diagnosis, began int64) {
-	if s.kept == nil {
-		s.kept = map[uint64]*kept{}
+func (s steady) keep(because string, d *schema.Diagnosis, began int64) {
+	if s.given.kept == nil {
+		s.given.kept = map[uint64]*kept{}
 	}
-	s.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because,
-		seen: s.clock.now, began: began, slower: rc.partSlower()}
+	s.given.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because,
+		seen: s.history.Clock.Now, began: began, slower: s.partSlower()}
 }
 
 // restore replaces a verdict by a kept one: the jobs that it accuses are no victims.
-func (s *Stage) restore(d *schema.Diagnosis, h *kept) {
-	d.Cause, d.Root, d.Action = h.cause, s.numbered(h.root), h.action
+func (in *interval) restore(d *schema.Diagnosis, h *kept) {
+	d.Cause, d.Root, d.Action = h.cause, in.numbered(h.root), h.action
 	d.Jobs, d.Failures = append([]schema.AccusedJob{}, h.jobs...), append([]schema.NearFailure{}, h.failures...) // empty, not null
 	d.Victims = slices.DeleteFunc(d.Victims, func(v schema.VictimJob) bool {
 		return slices.ContainsFunc(d.Jobs, func(a schema.AccusedJob) bool { return a.JobID == v.JobID })
@@ -83,33 +83,33 @@ func (s *Stage) restore(d *schema.Diagnosis, h *kept) {
 }
 
 // rises reports whether a region has an onset after that of its kept verdict.
-func (s *Stage) rises(rc *regionCase, h *kept) bool {
-	return rc.onset >= 0 && s.began(rc) > h.began+settle
+func (s steady) rises(h *kept) bool {
+	return s.onset >= 0 && s.began() > h.began+settle
 }
 
 // swells reports whether a region stalls more than when its kept verdict was given.
-func (s *Stage) swells(rc *regionCase, h *kept) bool {
-	return rc.onset >= 0 && (rc.cut || s.rises(rc, h) || s.swelled(rc, h))
+func (s steady) swells(h *kept) bool {
+	return s.onset >= 0 && (s.cut || s.rises(h) || s.swelled(h))
 }
 
 // outlasts reports whether a kept cause is still the best known: what shows it left the window, and the region never stalled more.
-func (s *Stage) outlasts(rc *regionCase, h *kept) bool {
-	return h.cause.Class != schema.CauseUnknown && s.forgot(h) && !(s.rises(rc, h) && rc.peaks())
+func (s steady) outlasts(h *kept) bool {
+	return h.cause.Class != schema.CauseUnknown && s.forgot(h) && !(s.rises(h) && s.peaks())
 }
 
 // keptFor is the kept verdict on a region; on one without, that on the last other region, if it was there within a pause, whose root is
 // a link of this one, or is this one's: a region whose links change much has a new number.
-func (s *Stage) keptFor(d *schema.Diagnosis) *kept {
-	h := s.kept[d.Region]
+func (in *interval) keptFor(d *schema.Diagnosis) *kept {
+	h := in.given.kept[d.Region]
 	if h != nil {
 		return h
 	}
-	for _, o := range s.kept {
-		if o.root == nil || s.clock.now-o.seen > longPause {
+	for _, o := range in.given.kept {
+		if o.root == nil || in.history.Clock.Now-o.seen > longPause {
 			continue
 		}
 		isRoot := d.Root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port
-		if (isRoot || slices.Contains(d.Links, s.numbered(o.root).Link)) && (h == nil || o.isAfter(h)) {
+		if (isRoot || slices.Contains(d.Links, in.numbered(o.root).Link)) && (h == nil || o.isAfter(h)) {
 			h = o
 		}
 	}
@@ -117,7 +117,7 @@ func (s *Stage) keptFor(d *schema.Diagnosis) *kept {
 		return nil
 	}
 	same := *h
-	s.kept[d.Region] = &same
+	in.given.kept[d.Region] = &same
 	return &same
 }
 
@@ -128,72 +128,51 @@ func (h *kept) isAfter(o *kept) bool {
 
 // swelled reports whether a region stalls clearly more, since a kept verdict was given, than at any time before: its stall has two
 // steps, and what caused the first follows it no more. In its first intervals a region still rises.
-func (s *Stage) swelled(rc *regionCase, h *kept) bool {
-	at := s.indexIn(rc, h.time)
-	if at < 0 || s.clock.slotOf(int64(h.time)) <= h.began+settle {
+func (s steady) swelled(h *kept) bool {
+	at := s.indexIn(h.time)
+	if at < 0 || s.history.Clock.SlotOf(int64(h.time)) <= h.began+settle {
 		return false
 	}
 	most := 0.
-	for _, v := range rc.stall[:at+1] {
+	for _, v := range s.stall[:at+1] {
 		if v > most { // not NaN
 			most = v
 		}
 	}
-	return slices.ContainsFunc(rc.stall[at:], func(v float64) bool { return v >= moreStall*most })
+	return slices.ContainsFunc(s.stall[at:], func(v float64) bool { return v >= moreStall*most })
 }
 
 // moreStall is how many times the most that a region stalled is clearly more.
 const moreStall = 1.3
 
 // forgot reports whether what shows the cause of a verdict left the window: the onset, with enough before it, or the failures.
-func (s *Stage) forgot(h *kept) bool {
+func (in *interval) forgot(h *kept) bool {
 	shown := h.began
 	if len(h.failures) > 0 {
 		last := slices.MaxFunc(h.failures, func(a, b schema.NearFailure) int { return cmp.Compare(a.Time, b.Time) })
-		shown = min(shown, s.clock.slotOf(int64(last.Time)))
+		shown = min(shown, in.history.Clock.SlotOf(int64(last.Time)))
 	}
-	return shown-leastBefore < s.clock.now-int64(s.cfg.Window)
+	return shown-leastBefore < in.history.Clock.Now-int64(in.cfg.Window)
 }
 
 // peaks reports whether a region stalls more since its onset than at any time remembered before.
-func (rc *regionCase) peaks() bool {
+func (t *timeline) peaks() bool {
 	before := 0.
-	for _, v := range rc.stall[:rc.onset] {
+	for _, v := range t.stall[:t.onset] {
 		if v > before { // not NaN
 			before = v
 		}
 	}
-	return slices.ContainsFunc(rc.stall[rc.onset:], func(v float64) bool { return v > before })
-}
-
-// fellSilent reports whether a switch gave load readings within the window, but none in this interval.
-func (s *Stage) fellSilent(device string) bool {
-	use := s.memory.metrics[schema.BandwidthUsed]
-	d, known := s.graph.FindDevice(device)
-	if use == nil || !known || s.graph.Duplex() || !s.graph.IsSwitch(d) {
-		return false
-	}
-	var out []schema.LinkID
-	for _, l := range s.graph.LinksAt(d) {
-		if from, _ := s.graph.Ends(l); from == d {
-			out = append(out, l)
-		}
-	}
-	for slot := s.clock.now; slot >= s.oldest(use); slot-- {
-		if !isMissing(use.mean(slot, out)) {
-			return slot < s.clock.now
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.stall[t.onset:], func(v float64) bool { return v > before })
 }
 
 // numbered is a kept root with the current link of its port: link numbers change with the version of the fabric.
-func (s *Stage) numbered(kept *schema.Root) *schema.Root {
+func (in *interval) numbered(kept *schema.Root) *schema.Root {
 	if kept == nil {
 		return nil
 	}
 	root := *kept
-	port, _ := s.graph.FindPort(root.Device, root.Port)
+	port, _ := in.graph.FindPort(root.Device, root.Port)
 	root.Link = port.Egress
 	return &root
 }
@@ -204,39 +183,33 @@ func (h *kept) agrees(d *schema.Diagnosis) bool {
 }
 
 // stands reports whether what a verdict blames is still there: its jobs run, and no failed part came back.
-func (s *Stage) stands(h *kept) bool {
+func (in *interval) stands(h *kept) bool {
 	for _, a := range h.jobs {
-		if !slices.ContainsFunc(s.work.running, func(j *job) bool { return j.ID == a.JobID && j.Start <= h.time+schema.Instant(s.clock.duration) }) {
+		if !slices.ContainsFunc(in.running, func(j *job) bool {
+			return j.ID == a.JobID && j.Start <= h.time+schema.Instant(in.history.Clock.Duration)
+		}) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(h.failures, func(f schema.NearFailure) bool { return s.cameBack(f, h) })
+	return !slices.ContainsFunc(h.failures, func(f schema.NearFailure) bool { return in.cameBack(f, h) })
 }
 
 // partSlower reports whether the link that a region waits for carries less than before its onset, and is or was a failed part.
-func (rc *regionCase) partSlower() bool {
-	return (rc.back.Slower || rc.neck.Slower) && slices.ContainsFunc(rc.failures, func(f nearFailure) bool { return slices.Contains(f.links, rc.slowLink()) })
+func (s steady) partSlower() bool {
+	return (s.back.Slower || s.neck.Slower) && slices.ContainsFunc(s.failures, func(f nearFailure) bool { return slices.Contains(f.Links, s.slowLink()) })
 }
 
-// cameBack reports whether the last that is remembered of a part that a verdict blames is that it came back; if it flaps, longer ago
-// than a pause. A verdict given after that, on a link that carries less since, blames what is left, such as a lost lane.
-func (s *Stage) cameBack(was schema.NearFailure, h *kept) bool {
+// cameBack reports whether a part that a verdict blames came back. A verdict given after that, on a link that carries less since,
+// blames what is left, such as a lost lane.
+func (in *interval) cameBack(was schema.NearFailure, h *kept) bool {
 	since := was.Time
 	if h.slower {
 		since = max(since, h.time)
 	}
-	failed := failure{Failure: schema.Failure{Device: was.Device, Port: was.Port}}
-	failed.place(s.graph)
-	part := failed.part()
-	for i := len(s.failures) - 1; i >= 0; i-- {
-		if f := &s.failures[i]; f.part() == part {
-			return !f.broke() && f.Time > since && (f.times < 2 || s.clock.now-s.clock.slotOf(int64(f.Time)) > longPause)
-		}
-	}
-	return false
+	return in.history.CameBack(was.Device, was.Port, since, longPause)
 }
 
 // forgetKept drops the verdicts on regions that have been gone for a window.
-func (s *Stage) forgetKept() {
-	maps.DeleteFunc(s.kept, func(_ uint64, h *kept) bool { return s.clock.now-h.seen > int64(s.cfg.Window) })
+func (in *interval) forgetKept() {
+	maps.DeleteFunc(in.given.kept, func(_ uint64, h *kept) bool { return in.history.Clock.Now-h.seen > int64(in.cfg.Window) })
 }

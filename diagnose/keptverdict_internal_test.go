@@ -3,6 +3,8 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -20,9 +22,9 @@ func TestARegionSwells(t *testing.T) {
 		{"back from a dip to what it was", []float64{0, 0, 0, 45, 45, 40, 12, 45}, 6, false},
 	} {
 		now := int64(len(c.stall) - 1)
-		s := &Stage{clock: clock{duration: 60e9, now: now}}
-		rc, h := &regionCase{stall: c.stall}, &kept{time: schema.Instant(c.given * 60e9), began: 3}
-		if got := s.swelled(rc, h); got != c.want {
+		s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: now})}}
+		rc, h := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: c.stall}}, &kept{time: schema.Instant(c.given * 60e9), began: 3}
+		if got := rc.steady().swelled(h); got != c.want {
 			t.Errorf("%s: swelled %v, want %v", c.name, got, c.want)
 		}
 	}

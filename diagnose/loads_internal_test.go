@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -29,31 +30,31 @@ func TestAJobLoadsItsGround(t *testing.T) {
 	}{{"exchange", true, 2, false, true}, {"incast", false, 2, false, false}, {"no more load", true, 1, false, false}, {"among others", true, 2, true, false}} {
 		t.Run(c.name, func(t *testing.T) {
 			u := newTiedUp(t)
-			own, other := &job{Job: schema.Job{ID: "own"}}, &job{Job: schema.Job{ID: "other"}}
+			own, other := &job{Job: &history.Job{Job: schema.Job{ID: "own"}}}, &job{Job: &history.Job{Job: schema.Job{ID: "other"}}}
 			for _, name := range block {
-				own.devices = append(own.devices, u.Device(t, name))
+				own.Devices = append(own.Devices, u.Device(t, name))
 			}
-			slices.Sort(own.devices)
+			slices.Sort(own.Devices)
 			var links []schema.LinkID
-			for i, to := range own.devices {
-				if !c.all && i < len(own.devices)-1 {
+			for i, to := range own.Devices {
+				if !c.all && i < len(own.Devices)-1 {
 					continue
 				}
-				links = append(links, u.Send(slices.DeleteFunc(slices.Clone(own.devices), func(d topology.DeviceID) bool { return d == to }), to)...)
+				links = append(links, u.Send(slices.DeleteFunc(slices.Clone(own.Devices), func(d topology.DeviceID) bool { return d == to }), to)...)
 			}
 			slices.Sort(links)
-			for i, d := range own.devices {
-				u.stage.work.tenants[d] = []*job{own}
+			for i, d := range own.Devices {
+				u.stage.tenants[d] = []*job{own}
 				if c.tenant && i%2 == 1 {
-					u.stage.work.tenants[d] = []*job{own, other}
+					u.stage.tenants[d] = []*job{own, other}
 				}
 			}
-			rc := &regionCase{region: &schema.Region{Links: links}, load: c.load}
-			if got := u.stage.loadsAll(rc, &suspect{job: own, cross: 1}, u.p); got != c.want {
+			rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Links: links}, loadChange: loadChange{load: c.load}}
+			if got := rc.scores().loadsAll(&suspect{job: own, cross: 1}); got != c.want {
 				t.Errorf("loads its ground: %t, want %t", got, c.want)
 			}
-			last := own.devices[len(own.devices)-1]
-			at := u.stage.receiver(&suspect{job: own, exchanges: u.stage.loadsExchange(own, u.p)}, &schema.Root{Kind: schema.RootIncast, Device: u.stage.graph.Device(last).Name})
+			last := own.Devices[len(own.Devices)-1]
+			at := (&report{rc}).receiver(&suspect{job: own, exchanges: u.stage.loadsExchange(own)}, &schema.Root{Kind: schema.RootIncast, Device: u.stage.graph.Device(last).Name})
 			if named := at != ""; named == c.all {
 				t.Errorf("the one receiver is named: %t", named)
 			}
@@ -69,7 +70,7 @@ func TestWhatWasAddedAstray(t *testing.T) {
 	slices.Sort(senders)
 	links := u.Send(senders[:3], senders[3])
 	slices.Sort(links)
-	own, other := &job{Job: schema.Job{ID: "own"}, devices: senders}, &job{Job: schema.Job{ID: "other"}, devices: []topology.DeviceID{u.Device(t, "5,2,3"), u.Device(t, "5,3,3")}}
+	own, other := &job{Job: &history.Job{Job: schema.Job{ID: "own"}, Devices: senders}}, &job{Job: &history.Job{Job: schema.Job{ID: "other"}, Devices: []topology.DeviceID{u.Device(t, "5,2,3"), u.Device(t, "5,3,3")}}}
 	for _, c := range []struct {
 		name string
 		c    suspect
@@ -77,13 +78,13 @@ func TestWhatWasAddedAstray(t *testing.T) {
 		want float64
 	}{
 		{"own", suspect{job: own, known: true, cross: 1}, 2, 0},
-		{"another's", suspect{job: other, known: true}, 2, jobAstray},
+		{"another's", suspect{job: other, known: true}, 2, jobAddsElsewhere},
 		{"no more load", suspect{job: other, known: true}, 1, 0},
 		{"files", suspect{job: other, known: true, file: true}, 2, 0},
 		{"not measured", suspect{job: other}, 2, 0},
 	} {
-		rc := &regionCase{region: &schema.Region{Links: links}, load: c.load}
-		if got := u.stage.astray(rc, &c.c, u.p); got != c.want {
+		rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Links: links}, loadChange: loadChange{load: c.load}}
+		if got := rc.scores().elsewherePenalty(&c.c); got != c.want {
 			t.Errorf("%s: %.1f speaks against it, want %.1f", c.name, got, c.want)
 		}
 	}

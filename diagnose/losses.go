@@ -1,10 +1,12 @@
 package diagnose
 
+import "github.com/giverny/giverny/diagnose/history"
+
 // loss caches a job's loss of traffic since an onset, for the regions of an interval that began together.
 type loss struct {
-	interval uint32
-	onset    int64 // slot
-	share    float64
+	known bool
+	onset int64 // slot
+	share float64
 }
 
 const (
@@ -18,23 +20,23 @@ const (
 // lostBy is the share of its traffic that a job lost since the onset of a region, 0 to 1; 0 also if unknown. Jobs that
 // communicate in phases move in some intervals what they do not in others, so the mean over the intervals since the onset is
 // compared with the least mean over as many consecutive intervals before.
-func (s *Stage) lostBy(rc *regionCase, j *job) float64 {
-	if rc.onset < 0 || j.traffic == nil {
+func (rc *regionCase) lostBy(j *job) float64 {
+	if rc.onset < 0 || j.Traffic == nil {
 		return 0
 	}
-	onset := s.began(rc)
-	if m := &j.lost; m.interval != s.work.interval || m.onset != onset {
-		*m = loss{s.work.interval, onset, s.lossSince(j, onset)}
+	onset := rc.began()
+	if m := &j.lost; !m.known || m.onset != onset {
+		*m = loss{true, onset, rc.lossSince(j, onset)}
 	}
 	return j.lost.share
 }
 
 // lossSince is the same since a slot. The interval of the onset itself is mixed, and is used only if it is the last.
-func (s *Stage) lossSince(j *job, onset int64) float64 {
-	w, from, to := &s.work, max(s.clock.first, s.clock.now-int64(s.trafficLength())+1), onset-settle
-	main := j.traffic.main(from, to)
-	w.before = j.traffic.movedIn(w.before[:0], main, from, to)
-	w.after = j.traffic.movedIn(w.after[:0], main, min(onset+1, s.clock.now), s.clock.now)
+func (in *interval) lossSince(j *job, onset int64) float64 {
+	w, from, to := &in.scratch, max(in.history.Clock.First, in.history.Clock.Now-int64(in.history.TrafficLength())+1), onset-settle
+	main := j.Traffic.Main(from, to)
+	w.before = j.Traffic.MovedIn(w.before[:0], main, from, to)
+	w.after = j.Traffic.MovedIn(w.after[:0], main, min(onset+1, in.history.Clock.Now), in.history.Clock.Now)
 	before, after := w.before, w.after
 	if len(before) < leastUsual || len(after) == 0 {
 		return 0
@@ -44,38 +46,10 @@ func (s *Stage) lossSince(j *job, onset int64) float64 {
 	return min(below(before, after[:first]), below(before, after[len(after)-most:]))
 }
 
-// main is the measured feature with the largest sum over the slots from one to another.
-func (t *traffic) main(from, to int64) (main feature) {
-	most := 0.
-	for f := range numMeasured {
-		sum := 0.
-		for slot := from; slot <= to; slot++ {
-			sum += float64(orZero(t.at(f, slot)))
-		}
-		if sum > most {
-			main, most = f, sum
-		}
-	}
-	return main
-}
-
-// movedIn appends a job's traffic, bytes, in each slot from one to another in which its main feature was measured: without that,
-// the others say too little.
-func (t *traffic) movedIn(out []float64, main feature, from, to int64) []float64 {
-	for slot := from; slot <= to; slot++ {
-		if isMissing(t.at(main, slot)) {
-			continue
-		}
-		all, _, _ := t.moved(slot)
-		out = append(out, all)
-	}
-	return out
-}
-
 // below is the share by which the mean of values is below the least mean of as many consecutive others; 0 if it is not.
 func below(others, values []float64) float64 {
 	n := len(values)
-	now, sum := sumOf(values), sumOf(others[:n])
+	now, sum := history.SumOf(values), history.SumOf(others[:n])
 	least := sum
 	for i := n; i < len(others); i++ {
 		sum += others[i] - others[i-n]
@@ -88,11 +62,11 @@ func below(others, values []float64) float64 {
 }
 
 // mostLost is the largest loss, at the onset of a region, of a job other than own that the region can hold up.
-func (s *Stage) mostLost(rc *regionCase, own *job) float64 {
+func (rc *regionCase) mostLost(own *job) float64 {
 	most := 0.
 	for i := range rc.jobs {
-		if c := &rc.jobs[i]; c.job.ID != own.ID && s.canHoldUp(c) {
-			most = max(most, s.lostBy(rc, c.job))
+		if c := &rc.jobs[i]; c.job.ID != own.ID && rc.canHoldUp(c) {
+			most = max(most, rc.lostBy(c.job))
 		}
 	}
 	return most
@@ -101,8 +75,8 @@ func (s *Stage) mostLost(rc *regionCase, own *job) float64 {
 // canHoldUp reports whether a region can hold up a job: with directed links, if the job's exchange crosses a link of the region or
 // its root. On a torus back pressure also reaches links around a region that stall too little to belong to it, and so jobs within
 // cfg.Hops.
-func (s *Stage) canHoldUp(c *suspect) bool {
-	if s.graph.Duplex() {
+func (in *interval) canHoldUp(c *suspect) bool {
+	if in.graph.Duplex() {
 		return c.cross > 0 || c.hops >= 0
 	}
 	return c.cross > 0 || c.root

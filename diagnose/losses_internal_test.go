@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 )
 
@@ -34,22 +35,22 @@ func TestLossSinceAnOnset(t *testing.T) {
 		{"rows that lack what it moves most", append(steady, math.NaN(), 10, math.NaN()), 0},
 		{"it moved nothing before", append(repeat(onset+1, 0), repeat(9, 0)...), 0},
 	} {
-		s := &Stage{cfg: DefaultConfig(), clock: clock{duration: 60e9, now: int64(len(c.moved)) - 1}}
-		j := &job{}
-		ring := s.trafficOf(j)
+		s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: int64(len(c.moved)) - 1})}}
+		j := &job{Job: &history.Job{}}
+		ring := s.history.TrafficOf(j.Job)
 		for slot, bytes := range c.moved {
-			ring.set(read, int64(slot), 0)
-			ring.set(rdmaWrite, int64(slot), bytes)
+			ring.Set(history.Read, int64(slot), 0)
+			ring.Set(history.RDMAWrite, int64(slot), bytes)
 		}
 		if got := s.lossSince(j, onset); math.Abs(got-c.want) > .02 {
 			t.Errorf("%s: %.2f, want %.2f", c.name, got, c.want)
 		}
 	}
-	s := &Stage{cfg: DefaultConfig(), clock: clock{duration: 60e9, now: 6}}
-	j := &job{}
-	ring := s.trafficOf(j)
+	s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: 6})}}
+	j := &job{Job: &history.Job{}}
+	ring := s.history.TrafficOf(j.Job)
 	for slot, bytes := range []float64{10, 10, 10, 10, 2, 2, 2} {
-		ring.set(rdmaWrite, int64(slot), bytes)
+		ring.Set(history.RDMAWrite, int64(slot), bytes)
 	}
 	if got := s.lossSince(j, 3); got != 0 {
 		t.Errorf("%.2f, and what is usual is hardly known", got)

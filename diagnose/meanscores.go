@@ -9,6 +9,11 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
+// steady keeps the scores, the verdict and the root of a region steady from one interval to the next.
+type steady struct{ *regionCase }
+
+func (rc *regionCase) steady() steady { return steady{rc} }
+
 // meanScores are running means of the scores, log odds, of a region's causes over its last intervals. A cause seldom
 // changes between intervals, but scores are noisy: without means, causes that fit equally well would alternate by
 // chance.
@@ -40,24 +45,24 @@ func (m *meanScores) with(mean, now float64) float64 {
 
 // smooth replaces the scores of a region's causes by their means, and returns those of a slow host and of a link
 // that lost rate. Without an onset, scores are too uncertain to count.
-func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink float64) {
-	if rc.onset < 0 {
+func (s steady) smooth(host, link float64) (meanHost, meanLink float64) {
+	if s.onset < 0 {
 		return host, link
 	}
-	m := s.means[rc.region.ID]
-	if m == nil || s.clock.now-m.seen > meanIntervals {
+	m := s.given.means[s.region.ID]
+	if m == nil || s.history.Clock.Now-m.seen > meanIntervals {
 		m = &meanScores{jobs: map[string]float64{}}
-		s.means[rc.region.ID] = m
+		s.given.means[s.region.ID] = m
 	}
-	m.intervals, m.seen = min(meanIntervals, m.intervals+1), s.clock.now
-	m.smoothJobs(rc)
-	m.smoothFailures(rc)
+	m.intervals, m.seen = min(meanIntervals, m.intervals+1), s.history.Clock.Now
+	m.smoothJobs(s.regionCase)
+	m.smoothFailures(s.regionCase)
 	switch {
 	case link < leastScore:
-	case rc.back.Slower:
-		m.neck = root.Neck{Link: rc.back.Link, Slower: true}
-	case rc.neck.Slower:
-		m.neck = rc.neck
+	case s.back.Slower:
+		m.neck = root.Neck{Link: s.back.Link, Slower: true}
+	case s.neck.Slower:
+		m.neck = s.neck
 	}
 	host, link = m.with(m.host, host), m.with(m.link, link)
 	m.host, m.link = max(leastScore, host), max(leastScore, link)
@@ -65,9 +70,9 @@ func (s *Stage) smooth(rc *regionCase, host, link float64) (meanHost, meanLink f
 }
 
 // meanPart returns the mean part of jobs other than an accused one in a region, updated with an interval's.
-func (s *Stage) meanPart(rc *regionCase, accused *job, part float64) float64 {
-	m := s.means[rc.region.ID]
-	if m == nil || rc.onset < 0 {
+func (s steady) meanPart(accused *job, part float64) float64 {
+	m := s.given.means[s.region.ID]
+	if m == nil || s.onset < 0 {
 		return part
 	}
 	if m.accused != accused.ID {
@@ -80,9 +85,9 @@ func (s *Stage) meanPart(rc *regionCase, accused *job, part float64) float64 {
 
 // recallSlowLink restores the last link that had lost rate as the neck of a region that shows none in this interval, but is
 // blamed on one by the mean.
-func (s *Stage) recallSlowLink(rc *regionCase) {
-	if m := s.means[rc.region.ID]; m != nil && m.neck.Slower && math.IsInf(s.slowLinkScore(rc), -1) {
-		rc.neck = m.neck
+func (s steady) recallSlowLink() {
+	if m := s.given.means[s.region.ID]; m != nil && m.neck.Slower && math.IsInf(s.scores().slowLinkScore(), -1) {
+		s.neck = m.neck
 	}
 }
 
@@ -119,6 +124,6 @@ func (m *meanScores) smoothFailures(rc *regionCase) {
 }
 
 // forgetMeans drops the means of regions that are gone.
-func (s *Stage) forgetMeans() {
-	maps.DeleteFunc(s.means, func(_ uint64, m *meanScores) bool { return s.clock.now-m.seen > meanIntervals })
+func (in *interval) forgetMeans() {
+	maps.DeleteFunc(in.given.means, func(_ uint64, m *meanScores) bool { return in.history.Clock.Now-m.seen > meanIntervals })
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
@@ -17,12 +18,12 @@ import (
 // Of two jobs that fit equally well, the one with more evidence over the intervals stays ahead despite noise; a
 // cause that was never possible has no score.
 func TestMeanScores(t *testing.T) {
-	s := &Stage{means: map[uint64]*meanScores{}}
-	a, b := &job{Job: schema.Job{ID: "a"}}, &job{Job: schema.Job{ID: "b"}}
+	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{}), given: &given{means: map[uint64]*meanScores{}}}}
+	a, b := &job{Job: &history.Job{Job: schema.Job{ID: "a"}}}, &job{Job: &history.Job{Job: schema.Job{ID: "b"}}}
 	for i, noise := range [...]float64{0, -.5, .5, -1.5, .4, -1.2} {
-		s.clock.now = int64(i)
-		rc := &regionCase{region: &schema.Region{ID: 1}, jobs: []suspect{{job: a, score: 3}, {job: b, score: 2 - noise}}}
-		host, link := s.smooth(rc, 1, math.Inf(-1))
+		s.history.Clock.Now = int64(i)
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}, jobs: []suspect{{job: a, score: 3}, {job: b, score: 2 - noise}}}
+		host, link := rc.steady().smooth(1, math.Inf(-1))
 		if rc.jobs[0].score <= rc.jobs[1].score {
 			t.Errorf("interval %d: a has %.2f, b %.2f", i, rc.jobs[0].score, rc.jobs[1].score)
 		}
@@ -30,13 +31,13 @@ func TestMeanScores(t *testing.T) {
 			t.Errorf("interval %d: a steady host has %v, a link that is not slow %v", i, host, link)
 		}
 	}
-	s.clock.now += 2 * meanIntervals // the region was gone
-	rc := &regionCase{region: &schema.Region{ID: 1}, jobs: []suspect{{job: a, score: -2}}}
-	if s.smooth(rc, math.Inf(-1), 4); rc.jobs[0].score != -2 {
+	s.history.Clock.Now += 2 * meanIntervals // the region was gone
+	rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}, jobs: []suspect{{job: a, score: -2}}}
+	if rc.steady().smooth(math.Inf(-1), 4); rc.jobs[0].score != -2 {
 		t.Errorf("a region that came back has %v, want -2", rc.jobs[0].score)
 	}
-	s.clock.now += 2 * meanIntervals
-	if s.forgetMeans(); len(s.means) != 0 {
+	s.history.Clock.Now += 2 * meanIntervals
+	if s.forgetMeans(); len(s.given.means) != 0 {
 		t.Error("means of a region that is gone are kept")
 	}
 }
@@ -44,18 +45,18 @@ func TestMeanScores(t *testing.T) {
 // A cause that is impossible in one of several intervals is remembered, with its link; one that is impossible for long is
 // not.
 func TestAnIntervalRulesNothingOut(t *testing.T) {
-	s := &Stage{graph: roottest.Graph(t, "torus:4x4x4"), means: map[uint64]*meanScores{}}
+	s := &Stage{interval: interval{graph: roottest.Graph(t, "torus:4x4x4"), history: remembersAt(roottest.Graph(t, "torus:4x4x4"), history.Clock{}), given: &given{means: map[uint64]*meanScores{}}}}
 	for i, now := range [...]float64{4, 4, 4, math.Inf(-1), 4, 4, math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1)} {
-		s.clock.now = int64(i)
-		rc := &regionCase{region: &schema.Region{ID: 1}, neck: root.Neck{Link: schema.NoLink}}
+		s.history.Clock.Now = int64(i)
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}, ends: ends{neck: root.Neck{Link: schema.NoLink}}}
 		if now > 0 {
 			rc.neck = root.Neck{Link: 5, Slower: true, Lost: .5}
 		}
-		_, link := s.smooth(rc, 0, now)
+		_, link := rc.steady().smooth(0, now)
 		if likely := i < 7; link > 0 != likely {
 			t.Errorf("interval %d: %.2f", i, link)
 		}
-		if s.recallSlowLink(rc); rc.neck.Link != 5 {
+		if rc.steady().recallSlowLink(); rc.neck.Link != 5 {
 			t.Errorf("interval %d: link %d", i, rc.neck.Link)
 		}
 	}
@@ -63,14 +64,14 @@ func TestAnIntervalRulesNothingOut(t *testing.T) {
 
 // A new failure starts a mean of its own.
 func TestMeanOfANewFailure(t *testing.T) {
-	s := &Stage{means: map[uint64]*meanScores{}}
+	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{}), given: &given{means: map[uint64]*meanScores{}}}}
 	for i, c := range [...]struct {
 		time        schema.Instant
 		score, want float64
 	}{{1, 2, 2}, {1, 0, 1}, {2, 4, 4}} {
-		s.clock.now = int64(i)
-		rc := &regionCase{region: &schema.Region{ID: 1}, failures: []nearFailure{{failure: &failure{Failure: schema.Failure{Time: c.time}}, score: c.score}}}
-		if s.smooth(rc, 0, 0); rc.failures[0].score != c.want {
+		s.history.Clock.Now = int64(i)
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Time: c.time}}, score: c.score}}}
+		if rc.steady().smooth(0, 0); rc.failures[0].score != c.want {
 			t.Errorf("interval %d: %v, want %v", i, rc.failures[0].score, c.want)
 		}
 	}
@@ -78,15 +79,15 @@ func TestMeanOfANewFailure(t *testing.T) {
 
 // Jobs come and go in a region that lasts: only its suspects keep means.
 func TestMeansAreOfSuspects(t *testing.T) {
-	s := &Stage{means: map[uint64]*meanScores{}}
+	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{}), given: &given{means: map[uint64]*meanScores{}}}}
 	for i := range 100 {
-		s.clock.now = int64(i)
-		rc := &regionCase{region: &schema.Region{ID: 1}}
+		s.history.Clock.Now = int64(i)
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}}
 		for _, id := range [...]string{"stays", fmt.Sprint(i), fmt.Sprint(i + 1)} {
-			rc.jobs = append(rc.jobs, suspect{job: &job{Job: schema.Job{ID: id}}, score: 1})
+			rc.jobs = append(rc.jobs, suspect{job: &job{Job: &history.Job{Job: schema.Job{ID: id}}}, score: 1})
 		}
-		s.smooth(rc, 0, 0)
-		if got, want := slices.Sorted(maps.Keys(s.means[1].jobs)), slices.Sorted(slices.Values([]string{"stays", fmt.Sprint(i), fmt.Sprint(i + 1)})); !slices.Equal(got, want) {
+		rc.steady().smooth(0, 0)
+		if got, want := slices.Sorted(maps.Keys(s.given.means[1].jobs)), slices.Sorted(slices.Values([]string{"stays", fmt.Sprint(i), fmt.Sprint(i + 1)})); !slices.Equal(got, want) {
 			t.Fatalf("interval %d: means of %v, want of %v", i, got, want)
 		}
 	}
@@ -102,14 +103,14 @@ func TestMeansAreSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.clock = clock{duration: 60e9, first: 1, now: 9}
+	s.history.Clock = history.Clock{Duration: 60e9, First: 1, Now: 9}
 	for region := range uint64(3) {
-		rc := &regionCase{region: &schema.Region{ID: region}, failures: []nearFailure{{failure: &failure{Failure: schema.Failure{Time: 7}}, score: 1.5}}}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: region}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Time: 7}}, score: 1.5}}}
 		for i := range region {
-			rc.jobs = append(rc.jobs, suspect{job: &job{Job: schema.Job{ID: fmt.Sprint(i)}}, score: float64(i) - .5})
+			rc.jobs = append(rc.jobs, suspect{job: &job{Job: &history.Job{Job: schema.Job{ID: fmt.Sprint(i)}}}, score: float64(i) - .5})
 		}
-		s.smooth(rc, math.Inf(-1), 2.25)
-		s.meanPart(rc, &job{Job: schema.Job{ID: "7"}}, .25)
+		rc.steady().smooth(math.Inf(-1), 2.25)
+		rc.steady().meanPart(&job{Job: &history.Job{Job: schema.Job{ID: "7"}}}, .25)
 	}
 	fresh, err := New(g, DefaultConfig())
 	if err != nil {
@@ -118,12 +119,12 @@ func TestMeansAreSaved(t *testing.T) {
 	if err := fresh.Load(s.Save()); err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(fresh.means, s.means) {
-		t.Errorf("%v, want %v", fresh.means, s.means)
+	if !reflect.DeepEqual(fresh.given.means, s.given.means) {
+		t.Errorf("%v, want %v", fresh.given.means, s.given.means)
 	}
 	before := savedFormat
 	before.Version = formOfKept
-	if err := fresh.Load(schema.StageState{Stage: "diagnose", Version: formOfKept, Bytes: before.Seal(nil, s.code)}); err != nil || len(fresh.means) != 0 {
-		t.Errorf("a state without means: %v, %v", fresh.means, err)
+	if err := fresh.Load(schema.StageState{Stage: "diagnose", Version: formOfKept, Bytes: before.Seal(nil, s.code)}); err != nil || len(fresh.given.means) != 0 {
+		t.Errorf("a state without means: %v, %v", fresh.given.means, err)
 	}
 }

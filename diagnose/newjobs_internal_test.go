@@ -12,7 +12,7 @@ import (
 func TestJobsThatBeganAreLoad(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage
-	s.work.comparable = true
+	s.comparable = true
 	for name, c := range map[string]struct {
 		jobs []suspect
 		load bool
@@ -22,16 +22,16 @@ func TestJobsThatBeganAreLoad(t *testing.T) {
 		"of one that ran":    {[]suspect{{known: true, burden: 1}}, false},
 		"it is not measured": {[]suspect{{evidence: evidence{started: true}, burden: .5}}, false},
 	} {
-		rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall}, load: .95, arrives: .6, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}, jobs: c.jobs}
-		if got := s.newJobsLoad(rc); got != c.load {
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{Metric: schema.CreditStall}, jobs: c.jobs, loadChange: loadChange{load: .95}, ends: ends{arrives: .6, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
+		if got := rc.newJobsLoad(); got != c.load {
 			t.Errorf("%s: %v, want %v", name, got, c.load)
 		}
-		if got := s.slowHostScore(rc); got > 0 == c.load {
+		if got := rc.scores().slowHostScore(); got > 0 == c.load {
 			t.Errorf("%s: a slow host has a score of %.1f", name, got)
 		}
 	}
-	s.work.comparable = false
-	if s.newJobsLoad(&regionCase{jobs: []suspect{{evidence: evidence{started: true}, known: true, burden: 1}}}) {
+	s.comparable = false
+	if (&regionCase{interval: &s.interval, jobs: []suspect{{evidence: evidence{started: true}, known: true, burden: 1}}}).newJobsLoad() {
 		t.Error("shares count where traffic of jobs and of links is not measured alike")
 	}
 }

@@ -1,16 +1,19 @@
 package diagnose
 
-import "github.com/giverny/giverny/topology"
+import (
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/topology"
+)
 
 // nodesEnd is the switch at whose nodes the back pressure of a region of a grid ends, if it ends at nodes: what a job exchanges or reads
 // goes to its own nodes, what it writes to storage nodes, which are in no job. nil: unknown.
-func (s *Stage) nodesEnd(rc *regionCase, v *verdict) *topology.Device {
+func (rc *regionCase) nodesEnd() *topology.Device {
 	if !rc.endings.Nodes.Found {
 		return nil
 	}
-	return s.graph.Device(s.work.finder.NodesEnd(func(at topology.DeviceID) bool {
-		for i := range v.accused {
-			if s.receivesAt(&rc.jobs[i], at) {
+	return rc.graph.Device(rc.finder.NodesEnd(func(at topology.DeviceID) bool {
+		for i := range rc.verdict.accused {
+			if rc.receivesAt(&rc.jobs[i], at) {
 				return true
 			}
 		}
@@ -19,10 +22,10 @@ func (s *Stage) nodesEnd(rc *regionCase, v *verdict) *topology.Device {
 }
 
 // receivesAt reports whether nodes of a switch can receive the traffic for which a job is accused.
-func (s *Stage) receivesAt(c *suspect, at topology.DeviceID) bool {
-	reads, _ := s.maximum(c.job, read)
-	if writes, _ := s.maximum(c.job, write); c.file && writes > reads {
-		return len(s.work.tenants[at]) == 0
+func (in *interval) receivesAt(c *suspect, at topology.DeviceID) bool {
+	reads, _ := in.maximum(c.job, history.Read)
+	if writes, _ := in.maximum(c.job, history.Write); c.file && writes > reads {
+		return len(in.tenants[at]) == 0
 	}
-	return c.job.has(at)
+	return c.job.Has(at)
 }

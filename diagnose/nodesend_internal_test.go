@@ -3,6 +3,8 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -21,12 +23,11 @@ func TestWhereAJobsTrafficGoes(t *testing.T) {
 		{"writes files", true, 1, 9, free},
 		{"reads from elsewhere", true, 0, 0, own},
 	} {
-		j := &job{Job: schema.Job{ID: "1"}, devices: []topology.DeviceID{own}, traffic: newTraffic(20, 9)}
-		j.traffic.set(read, 9, c.reads)
-		j.traffic.set(write, 9, c.writes)
-		s := &Stage{clock: clock{duration: 60e9, now: 9}, cfg: DefaultConfig()}
-		s.work.interval = 1
-		s.work.tenants = [][]*job{own: {j}, other: {{Job: schema.Job{ID: "2"}}}, free: nil}
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: []topology.DeviceID{own}, Traffic: history.NewTraffic(20, 9)}}
+		j.Traffic.Set(history.Read, 9, c.reads)
+		j.Traffic.Set(history.Write, 9, c.writes)
+		s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: 9})}}
+		s.tenants = [][]*job{own: {j}, other: {{Job: &history.Job{Job: schema.Job{ID: "2"}}}}, free: nil}
 		for _, at := range []topology.DeviceID{own, other, free} {
 			if got := s.receivesAt(&suspect{job: j, file: c.file}, at); got != (at == c.want) {
 				t.Errorf("%s: device %d receives it: %v", c.name, at, got)

@@ -2,150 +2,135 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 
-	"github.com/giverny/giverny/diagnose/root"
-	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/diagnose/correlation"
+	"github.com/giverny/giverny/diagnose/history"
 )
 
-// began is the slot of an onset.
-func (s *Stage) began(rc *regionCase) int64 { return s.clock.now - int64(len(rc.stall)-1-rc.onset) }
-
-// beganAgain is the slot of an onset, or of the end of the last pause since.
-func (s *Stage) beganAgain(rc *regionCase) int64 {
-	return s.clock.now - int64(len(rc.stall)-1-rc.again)
+// evidence is how a feature and the stall of a region agree in time.
+type evidence struct {
+	correlation.Result
+	rise    float64 // at the onset: 0 none, 1 far above its earlier values
+	started bool    // the job itself began at the onset
 }
 
-// indexIn is the index of an instant in a region's stall, negative if before it.
-func (s *Stage) indexIn(rc *regionCase, at schema.Instant) int {
-	return int(s.clock.slotOf(int64(at))-s.clock.now) + len(rc.stall) - 1
+const (
+	// settle is the tolerance of an onset, in intervals to either side.
+	settle = 2
+	// baseline is the number of intervals before that which define what is usual.
+	baseline = history.MostSlots
+	// leastChange is the minimum scale of a single series, as a share of its median.
+	leastChange = .04
+)
+
+// change describes a series around an onset. It is the same for all regions that began together.
+type change struct {
+	onset int    // index into the series; -1: none
+	usual spread // before
+	top   float64
+	known bool // there are values before and after
 }
 
-// startIn is the index of a job's start in a region's stall.
-func (s *Stage) startIn(rc *regionCase, j *job) int { return s.indexIn(rc, j.Start) }
-
-// startedAt reports whether a job began just before the region's onset.
-func (s *Stage) startedAt(rc *regionCase, j *job) bool {
-	start := s.startIn(rc, j)
-	return rc.onset >= 0 && start >= rc.onset-settle-1 && start <= rc.onset
+// lagged is a feature of a job by slot, the same for all regions of an interval.
+type lagged struct {
+	correlation.Series
+	last change // the latest one computed
 }
 
-// alreadyStalled is the share of a region's stall that, if there before an event, clears the event of having caused it.
-const alreadyStalled = .7
-
-// foundStalled reports whether an event came later than one interval after the onset, when the region stalled as it does now.
-func (s *Stage) foundStalled(rc *regionCase, at schema.Instant) bool {
-	first := rc.onset + 2
-	if rc.onset < 0 && !rc.old || first >= len(rc.stall) {
-		return false
-	}
-	now := s.indexIn(rc, at)
-	if now < first || now >= len(rc.stall) {
-		return false
-	}
-	return meanOf(rc.stall[rc.onset+1:now]) >= alreadyStalled*meanOf(rc.stall[now:])
-}
-
-// slots holds up to baseline slots, latest first.
-type slots struct {
-	at [baseline]int64
-	n  int
-}
-
-// before returns the slots that define what was usual before an onset: those before the region first stalled as it does now,
-// ignoring pauses, since what a job that communicates in phases does between them is not usual. If too few are remembered, it is
-// those before the last pause ended.
-func (s *Stage) before(rc *regionCase) slots {
-	if calm := s.calmBefore(rc, rc.firstOnset()); calm.n >= leastBefore {
-		return calm
-	}
-	return s.calmBefore(rc, rc.onset)
-}
-
-// firstOnset is the index into a region's stall at which it first stalled as it does now, ignoring pauses; -1: unknown.
-func (rc *regionCase) firstOnset() int { return min(rc.onset, onsetOf(rc.stall, longPause)) }
-
-// resumes reports whether a pause of a region ended, and too little from before its first onset is remembered.
-func (s *Stage) resumes(rc *regionCase) bool {
-	first := rc.firstOnset()
-	return first < rc.onset && s.calmBefore(rc, first).n < leastBefore
-}
-
-// calmBefore returns the last slots before an onset in which a region did not stall as it does now: its load while it was
-// congested before is no more usual than its load now.
-func (s *Stage) calmBefore(rc *regionCase, onset int) (calm slots) {
-	limit := risenStall(rc.stall)
-	for i := onset - settle - 1; i >= 0 && calm.n < baseline; i-- {
-		if slot := s.clock.now - int64(len(rc.stall)-1-i); slot >= s.clock.first && !(rc.stall[i] >= limit) {
-			calm.at[calm.n] = slot
-			calm.n++
+// changeAt returns the change of a series at an onset.
+func (in *interval) changeAt(x []float64, onset int) change {
+	before, after := in.scratch.before[:0], in.scratch.after[:0]
+	for i := max(0, onset-settle-baseline); i < onset-settle; i++ {
+		if !math.IsNaN(x[i]) {
+			before = append(before, x[i])
 		}
 	}
-	return calm
+	for i := max(0, onset-settle+1); i <= min(len(x)-1, onset+settle); i++ {
+		if !math.IsNaN(x[i]) {
+			after = append(after, x[i])
+		}
+	}
+	in.scratch.before, in.scratch.after = before, after
+	if len(before) == 0 || len(after) == 0 {
+		return change{onset: onset}
+	}
+	return change{onset, spreadOf(before, leastChange), slices.Max(after), true}
 }
 
-// loadChange is the load of a region's links now relative to before its onset; 0 if either is unknown.
-func (s *Stage) loadChange(rc *regionCase) float64 {
-	use := s.memory.metrics[schema.BandwidthUsed]
-	if use == nil || rc.onset < 0 {
+// riseAt is how far a series rises at an onset (an index) above its usual values, on a log scale: 0 up to 2
+// deviations, 1 from 20. floor is added to the deviation.
+func (in *interval) riseAt(x *lagged, onset int, floor float64) float64 {
+	if onset < 0 || onset >= len(x.Raw) {
 		return 0
 	}
-	was, n, calm := 0., 0., s.before(rc)
-	for _, slot := range calm.at[:calm.n] {
-		if v := use.mean(slot, rc.region.Links); !isMissing(v) {
-			was, n = was+float64(v), n+1
-		}
+	if x.last.onset != onset {
+		x.last = in.changeAt(x.Raw, onset)
 	}
-	now := use.mean(s.clock.now, rc.region.Links)
-	if n == 0 || isMissing(now) {
+	if !x.last.known {
 		return 0
 	}
-	const idle = 1 // percent: below, ratios say nothing
-	return max(1e-3, (float64(now)+idle)/(was/n+idle))
-}
-
-// usedBefore returns a function for a link's load before the onset, percent of its capacity; -1 if unknown. It is
-// valid until the next call of usedBefore.
-func (s *Stage) usedBefore(rc *regionCase) func(schema.LinkID) float64 {
-	var calm slots
-	use := s.memory.metrics[schema.BandwidthUsed]
-	if use != nil && rc.onset >= 0 {
-		calm = s.before(rc)
+	z := (x.last.top - x.last.usual.median) / (x.last.usual.scale + floor)
+	if !(z > 2) { // none, or NaN: the series is constant
+		return 0
 	}
-	s.work.past.turnTo(s.work.interval, calm, use)
-	return s.work.past.of
+	return min(1, math.Log(z/2)/math.Log(10))
 }
 
-// findAdded finds the load added to a region's links.
-func (s *Stage) findAdded(rc *regionCase, p *root.Pressure) {
-	for _, l := range rc.region.Links {
-		added := 0.
-		if was := p.Before(l); was >= 0 {
-			added = max(0, p.UseOf(l)-was) * s.graph.Capacity(l)
+// An onset is a rise of at least leastOnset points and at least leastOnsetShare of the current stall. Less is noise, or
+// the region has other links than before.
+const leastOnset, leastOnsetShare = 3., .5
+
+// shortPause and longPause are how many consecutive intervals of low stall count as a pause of the same congestion. Jobs that
+// communicate in phases pause for some intervals.
+const shortPause, longPause = 1, 6
+
+// risenStall is the threshold, percent, above which a region stalls as it does now; +Inf if no rise is known.
+func risenStall(stall []float64) float64 {
+	n := len(stall)
+	now, count := 0., 0.
+	low := math.Inf(1)
+	for i, v := range stall {
+		if math.IsNaN(v) {
+			continue
 		}
-		rc.added = append(rc.added, added)
-	}
-}
-
-// flatIntervals is the least number of intervals since the onset that show a constant load: with a deviation up to
-// flatShare of it or flatSteps, percent of capacity, the resolution at which loads are remembered.
-const flatIntervals, flatShare, flatSteps = 4, .02, .2
-
-// isFlat reports whether a link's load was constant in the last intervals since the onset of a region.
-func (s *Stage) isFlat(rc *regionCase, l schema.LinkID) bool {
-	use := s.memory.metrics[schema.BandwidthUsed]
-	if use == nil || rc.again < 0 {
-		return false
-	}
-	n, sum, squares := 0., 0., 0.
-	for slot := s.clock.now - int64(min(endIntervals, len(rc.stall)-rc.again-1)) + 1; slot <= s.clock.now; slot++ {
-		if v := use.row(slot)[l]; v != levelMissing {
-			v := float64(v) / levelsPerPercent
-			n, sum, squares = n+1, sum+v, squares+v*v
+		low = min(low, v)
+		if i >= n-correlation.Average {
+			now, count = now+v, count+1
 		}
 	}
-	if n < flatIntervals {
-		return false
+	if count == 0 {
+		return math.Inf(1)
 	}
-	mean := sum / n
-	return math.Sqrt(max(0, squares/n-mean*mean)) <= max(flatShare*mean, flatSteps)
+	now /= count
+	if last := stall[n-1]; !math.IsNaN(last) {
+		if last-low < leastOnset {
+			return math.Inf(1) // the congestion has ended
+		}
+		now = max(now, last)
+	}
+	if now-low < max(leastOnset, leastOnsetShare*now) {
+		return math.Inf(1)
+	}
+	return low + .4*(now-low)
+}
+
+// onsetOf returns the index at which a stall series rose to its current level, ignoring pauses; -1 if it was always there, as
+// far as known.
+func onsetOf(stall []float64, pause int) int {
+	n, limit := len(stall), risenStall(stall)
+	onset, gap := n, 0
+	for i := n - 1; i >= 0 && gap <= pause; i-- {
+		switch {
+		case math.IsNaN(stall[i]):
+		case stall[i] >= limit:
+			onset, gap = i, 0
+		default:
+			gap++
+		}
+	}
+	if onset == 0 || onset == n {
+		return -1
+	}
+	return onset
 }

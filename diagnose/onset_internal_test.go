@@ -5,101 +5,77 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/giverny/giverny/diagnose/root/roottest"
-	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/diagnose/correlation"
 )
 
-// TestALoadIsFlat: a link's load is flat if it is the same in all known intervals since the onset, and these are enough.
-func TestALoadIsFlat(t *testing.T) {
-	steady := []uint8{31, 31, 32, 31, 31, 31}
+// Outliers by median and MAD: with a MAD of zero, few jobs or no spread at all, the mean deviation and the
+// median decide.
+func TestDeviations(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		carries []uint8 // since the onset, in levels
-		isFlat  bool
+		name   string
+		others []float64
+		value  float64
+		want   float64
 	}{
-		{name: "the same", carries: steady, isFlat: true},
-		{name: "a reading is lost", carries: []uint8{31, 31, levelMissing, 31, 31, 31}, isFlat: true},
-		{name: "varies", carries: []uint8{28, 31, 34, 31, 27, 31}},
-		{name: "not long enough", carries: steady[:3]},
+		{"the paper's sixteen times the next", []float64{1, 2, 3, 4, 4.4}, 70, (70 - 3) / madScale},
+		{"below the median", []float64{1, 2, 3, 4, 5}, 2, 0},
+		{"half of the jobs are equal", []float64{5, 5, 5, 5, 15}, 15, 10 / (meanScale * 2)},
+		{"all are equal", []float64{5, 5, 5, 5, 5}, 6, 1 / (leastScale * 5)},
+		{"nobody else does anything", []float64{0, 0, 0}, 7, mostDeviations},
+		{"alone", []float64{4}, 4, 0},
+		{"no job", nil, 4, 0},
 	} {
-		s, err := New(roottest.Graph(t, "torus:4x4"), DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.clock = clock{duration: 60e9, now: 20}
-		use := s.memory.of(schema.BandwidthUsed)
-		for i, v := range c.carries {
-			use.row(20 - int64(len(c.carries)-1-i))[7] = v
-		}
-		rc := &regionCase{stall: make([]float64, 20), onset: 20 - len(c.carries) - 1}
-		if got := s.isFlat(rc, 7); got != c.isFlat {
-			t.Errorf("%s: flat %v, want %v", c.name, got, c.isFlat)
+		if got := spreadOf(c.others, leastScale).deviations(c.value); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %v deviations, want %v", c.name, got, c.want)
 		}
 	}
 }
 
-// TestWhatWasUsualIsCalm: the load now is compared with the last intervals before the onset in which the region did not stall as it
-// does now; with pauses only if nothing before them is remembered.
-func TestWhatWasUsualIsCalm(t *testing.T) {
-	calm, congested := func(n int) []float64 { return slices.Repeat([]float64{1}, n) }, func(n int) []float64 { return slices.Repeat([]float64{40}, n) }
+// laggedOf is a feature before the first region asks for its rise.
+func laggedOf(raw []float64) *lagged {
+	return &lagged{correlation.Series{Raw: raw}, change{onset: -1}}
+}
+
+func TestOnset(t *testing.T) {
+	nan := math.NaN()
 	for _, c := range []struct {
 		name  string
 		stall []float64
-		want  []int // indices into stall, the last first
+		want  int
 	}{
-		{"the first time", slices.Concat(calm(20), congested(2)), []int{17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6}},
-		{"again after a pause", slices.Concat(calm(6), congested(10), calm(4), congested(3)), []int{3, 2, 1, 0}},
-		{"a second time", slices.Concat(calm(6), congested(6), calm(8), congested(3)), []int{17, 16, 15, 14, 13, 12, 5, 4, 3, 2, 1, 0}},
-		{"for longer than is known, in phases", slices.Concat(congested(6), calm(4), congested(6), calm(4), congested(3)), []int{17, 16, 9, 8, 7, 6}},
-		{"for as long as is known", congested(22), nil},
-		{"no reading", slices.Concat(calm(4), []float64{math.NaN()}, calm(2), congested(3)), []int{4, 3, 2, 1, 0}},
+		{"a step", []float64{1, 1, 1, 1, 30, 31, 30}, 4},
+		{"a step with a gap", []float64{1, 1, 1, 30, 2, 31, 30}, 3},
+		{"two bursts", []float64{1, 30, 30, 1, 1, 30, 30}, 5},
+		{"a ramp", []float64{1, 1, 1, 8, 16, 24, 32}, 4},
+		{"not measured in between", []float64{1, 1, 1, nan, 30, 31}, 4},
+		{"from the beginning", []float64{30, 31, 30, 32}, -1},
+		{"nothing", []float64{1, 2, 1, 2}, -1},
+		{"just now", []float64{1, 1, 1, 1, 30}, 4},
+		{"unknown", []float64{nan, nan, nan}, -1},
 	} {
-		s, err := New(roottest.Graph(t, "torus:4x4"), DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
+		if got := onsetOf(c.stall, shortPause); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
-		s.clock = clock{duration: 60e9, first: 1, now: 100}
-		got, first := s.before(&regionCase{stall: c.stall, onset: onsetOf(c.stall, shortPause)}), 101-len(c.stall)
-		var want []int64
-		for _, i := range c.want {
-			want = append(want, int64(first+i))
-		}
-		if !slices.Equal(got.at[:got.n], want) {
-			t.Errorf("%s: %v, want %v", c.name, got.at[:got.n], want)
-		}
+	}
+	if got := onsetOf([]float64{1, 1, 30, 30, 1, 1, 1, 30, 30, 2, 1, 1, 30}, longPause); got != 2 {
+		t.Errorf("a stall that pauses began at %d, want 2", got)
 	}
 }
 
-// TestNoBeginningWithoutABefore: on trees a region that rises within the first intervals has no onset, as there is nothing to
-// compare it with; when it rose is known, for comparison with failures.
-func TestNoBeginningWithoutABefore(t *testing.T) {
-	const now = 12
-	for _, c := range []struct {
-		fabric      string
-		rises       int
-		onset, rose int
-	}{
-		{"fattree:leaves=2,hosts=2,spines=1", 6, 6, 6},
-		{"fattree:leaves=2,hosts=2,spines=1", 2, -1, 2},
-		{"torus:4x4", 2, 2, 2},
-	} {
-		g := roottest.Graph(t, c.fabric)
-		s, err := New(g, DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.clock = clock{duration: 60e9, now: now}
-		levels := s.memory.of(schema.CreditStall)
-		for slot := range int64(now + 1) {
-			levels.row(slot)[0] = levelOf(1)
-			if slot >= int64(c.rises) {
-				levels.row(slot)[0] = levelOf(40)
-			}
-		}
-		var rc regionCase
-		s.begin(&rc, &schema.Snapshot{Links: g.NumLinks()}, &schema.Region{Metric: schema.CreditStall, Links: []schema.LinkID{0}})
-		if rc.onset != c.onset || rc.again != c.rose {
-			t.Errorf("%s, rises in interval %d: began in %d, rose in %d", c.fabric, c.rises, rc.onset, rc.again)
-		}
+func TestRise(t *testing.T) {
+	var w interval
+	level := func(n int, v float64) []float64 { return slices.Repeat([]float64{v}, n) }
+	calm := func(n int) []float64 { return level(n, 1) }
+	if r := w.riseAt(laggedOf(append(calm(20), 50, 50, 50)), 20, 0); r != 1 {
+		t.Errorf("fifty times as much: %v", r)
+	}
+	if r := w.riseAt(laggedOf(calm(23)), 20, 0); r != 0 {
+		t.Errorf("no change: %v", r)
+	}
+	if r := w.riseAt(laggedOf(make([]float64, 23)), 20, 0); r != 0 {
+		t.Errorf("nothing ever: %v", r)
+	}
+	if r := w.riseAt(laggedOf(append(calm(10), append(level(10, 50), calm(3)...)...)), 20, 0); r != 0 {
+		t.Errorf("it rose ten intervals before: %v", r)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -50,19 +51,20 @@ func TestOthersLoad(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.clock.duration, s.work.comparable = 1e9, c.comparable
+			s.history.Clock.Duration, s.comparable = 1e9, c.comparable
 			p, region := readings(t, g, c.stalls, map[string]float64{across: c.carries})
+			s.p = p
 			p.Before = func(schema.LinkID) float64 { return c.before }
 			percent := g.Capacity(roottest.Link(t, g, across)) / 100
 			jobOf := func(id string, moved float64, hosts ...string) *job {
-				return &job{Job: schema.Job{ID: id}, devices: hostsOf(t, g, hosts...), traffic: &traffic{}, now: moves{all: moved * percent}}
+				return &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: hostsOf(t, g, hosts...), Traffic: &history.Traffic{}}, now: moves{known: true, all: moved * percent}}
 			}
-			rc := &regionCase{region: &schema.Region{Links: region}, jobs: []suspect{
+			rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, jobs: []suspect{
 				{job: jobOf("1", c.own, "host0", "host2"), cross: 1}, {job: jobOf("2", c.other, "host1", "host3"), cross: 1}}}
 			for _, l := range region {
 				rc.waits = append(rc.waits, c.stalls[g.Device(g.Link(l).From).Name+">"+g.Device(g.Link(l).To).Name]/100)
 			}
-			if got := s.othersPart(rc, &rc.jobs[0], p); math.Abs(got-c.want) > 1e-6 {
+			if got := rc.decision().othersPart(&rc.jobs[0]); math.Abs(got-c.want) > 1e-6 {
 				t.Errorf("%.3f, want %.3f", got, c.want)
 			}
 		})

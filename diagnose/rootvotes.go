@@ -30,30 +30,30 @@ const voteDecay, clearlyMore = 1 - 1./meanIntervals, 1.3
 
 // steadyRoot returns the root with the most votes of a region, counting the one found now, if it lies in the region.
 // Failures and deadlocks become roots at once.
-func (s *Stage) steadyRoot(rc *regionCase, v *verdict, now *schema.Root) *schema.Root {
-	id := rc.region.ID
-	if v.blamed > 0 || rc.back.Kind == schema.RootDeadlock {
-		delete(s.roots, id)
+func (s steady) steadyRoot(now *schema.Root) *schema.Root {
+	id := s.region.ID
+	if s.verdict.blamed > 0 || s.back.Kind == schema.RootDeadlock {
+		delete(s.given.roots, id)
 		return now
 	}
-	votes := s.roots[id]
-	if votes == nil || s.clock.now-votes.seen > meanIntervals {
+	votes := s.given.roots[id]
+	if votes == nil || s.history.Clock.Now-votes.seen > meanIntervals {
 		votes = &rootVotes{}
-		s.roots[id] = votes
+		s.given.roots[id] = votes
 	}
-	votes.seen = s.clock.now
+	votes.seen = s.history.Clock.Now
 	best := votes.add(now)
 	if best.root.Device == "" {
 		return nil
 	}
-	if now != nil && best.isFor(now) || !s.touches(rc, best.root.Device) {
+	if now != nil && best.isFor(now) || !s.touches(best.root.Device) {
 		return now
 	}
 	root := s.numbered(&best.root)
 	switch {
-	case root.Kind == schema.RootIncast && v.class == schema.CauseSlowHost:
+	case root.Kind == schema.RootIncast && s.verdict.class == schema.CauseSlowHost:
 		root.Kind = schema.RootSlowReceiver
-	case root.Kind == schema.RootSlowReceiver && v.accused > 0:
+	case root.Kind == schema.RootSlowReceiver && s.verdict.accused > 0:
 		root.Kind = schema.RootIncast
 	}
 	return root
@@ -95,17 +95,17 @@ func (v *rootVote) isFor(root *schema.Root) bool {
 }
 
 // touches reports whether a link of a region is at a device.
-func (s *Stage) touches(rc *regionCase, device string) bool {
+func (s steady) touches(device string) bool {
 	d, known := s.graph.FindDevice(device)
-	return known && slices.ContainsFunc(rc.region.Links, func(l schema.LinkID) bool {
+	return known && slices.ContainsFunc(s.region.Links, func(l schema.LinkID) bool {
 		from, to := s.graph.Ends(l)
 		return from == d || to == d
 	})
 }
 
 // forgetRoots drops the votes of regions that are gone.
-func (s *Stage) forgetRoots() {
-	maps.DeleteFunc(s.roots, func(_ uint64, r *rootVotes) bool { return s.clock.now-r.seen > meanIntervals })
+func (in *interval) forgetRoots() {
+	maps.DeleteFunc(in.given.roots, func(_ uint64, r *rootVotes) bool { return in.history.Clock.Now-r.seen > meanIntervals })
 }
 
 // code encodes or decodes the fields.

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/diagnose/routes"
@@ -33,7 +34,15 @@ func newTiedUp(t *testing.T) *tiedUp {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.stage, u.p = s, s.work.finder.On(u.Snap)
+	u.stage, u.p = s, s.finder.On(u.Snap)
+	s.p = u.p
 	u.p.Stall, u.p.Before = u.Stall, u.Torus.Before
 	return u
+}
+
+// remembersAt returns a history of a fabric that remembers nothing but the time.
+func remembersAt(g *topology.Graph, c history.Clock) *history.History {
+	h := history.New(g, routes.NewRouter(g), history.Limits{Window: 30, MaxLag: 25, Jobs: 1000})
+	h.Clock = c
+	return h
 }

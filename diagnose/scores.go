@@ -4,9 +4,16 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
+
+// scores rates the causes of a region by what is measured of it. A score is a function of the case: it changes nothing there but what
+// it returns, the score of a suspect, and what is computed when it is first needed.
+type scores struct{ *regionCase }
+
+func (rc *regionCase) scores() scores { return scores{rc} }
 
 // The scores of causes are log odds against an unknown cause: a bias and the contribution of each number.
 // They were chosen on incidents with truth (package bench).
@@ -21,7 +28,7 @@ const (
 	jobAbsent        = 4.  // it has next to no part in the region
 	jobTooLittle     = 6.  // it moves too little to fill the port where back pressure begins
 	jobGrewTooLittle = 3.  // its traffic grew by less than the port's
-	jobAstray        = 4.  // the load added to the region lies outside its exchange
+	jobAddsElsewhere = 4.  // the load added to the region lies outside its exchange
 	jobUnmeasured    = 4.  // it began with the onset, and its traffic is unknown
 	jobUnseen        = 2.  // half of that, if the links' load does not show it
 	jobUnplaced      = 4.  // on a grid without load readings: the stall is where its traffic cannot be
@@ -69,19 +76,19 @@ func (c *suspect) mostScore() float64 {
 }
 
 // rate scores a suspect. Its traffic counts as far as it has a path to the region.
-func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
-	succeeds := s.succeeds(rc, c.job)
-	if !succeeds && s.foundStalled(rc, c.job.Start) {
+func (s scores) rate(c *suspect) {
+	succeeds := s.succeeds(c.job)
+	if !succeeds && s.foundStalled(c.job.Start) {
 		c.score = math.Inf(-1)
 		return
 	}
-	space := s.spaceScore(rc, c, p)
+	space := s.spaceScore(c)
 	c.score = jobBias + jobSpace*space + c.timeScore(succeeds)*timeWeight(space)
-	c.score += jobBurden*c.burden + jobGrowth*c.growth*rc.grown(s.graph.Duplex())*(1-rc.moved)
-	switch explains := s.explains(rc, c, p); {
+	c.score += jobBurden*c.burden + jobGrowth*c.growth*s.grown(s.graph.Duplex())*(1-s.moved)
+	switch explains := s.explains(c); {
 	case explains > 0:
 		c.score += explains
-	case rc.load > 0 && rc.load < fallen && !rc.flooded && !rc.fuller() && !s.receives(rc, c):
+	case s.load > 0 && s.load < fallen && !s.flooded && !s.fuller() && !s.receives(c):
 		c.score -= loadFell
 	}
 	switch {
@@ -90,18 +97,18 @@ func (s *Stage) rate(rc *regionCase, c *suspect, p *root.Pressure) {
 	case c.surelyReads():
 		c.score += jobReads
 	}
-	c.score += s.endScore(rc, c, p)
+	c.score += s.endScore(c)
 	if s.graph.Duplex() {
-		c.score -= s.unseen(rc, c, p, space) + rc.addsNone(c) + rc.onEmptyGround(c) + s.endsAway(rc, c)
+		c.score -= s.notSeenPenalty(c, space) + s.addsNone(c) + s.onEmptyGround(c) + s.endsAway(c)
 	}
-	c.score -= s.unable(rc, c, p) + s.astray(rc, c, p) + s.absent(rc, c)
-	c.sends = s.sendScore(rc, c)
+	c.score -= s.tooLittlePenalty(c) + s.elsewherePenalty(c) + s.noPartPenalty(c)
+	c.sends = s.sendScore(c)
 	c.score += c.sends
-	c.score += jobRose * min(1, rc.rose()) * c.burden * (1 - rc.moved)
+	c.score += jobRose * min(1, s.rose()) * c.burden * (1 - s.moved)
 }
 
 // spaceScore is the share of a region's stall, 0 to 1, where a suspect's traffic can be.
-func (s *Stage) spaceScore(rc *regionCase, c *suspect, p *root.Pressure) float64 {
+func (s scores) spaceScore(c *suspect) float64 {
 	way := c.way
 	switch {
 	case c.file:
@@ -110,11 +117,11 @@ func (s *Stage) spaceScore(rc *regionCase, c *suspect, p *root.Pressure) float64
 	default:
 		way *= wayUnknown
 	}
-	if seen, known := s.seenOnWay(rc, c, p); known {
+	if seen, known := s.seenOnWay(c); known {
 		way = seen
 	}
 	space := max(c.cross, .9*min(1, c.gate), way)
-	if c.root || c.file && c.filesKnown && s.endsAtNoJob(rc) {
+	if c.root || c.file && c.filesKnown && s.endsAtNoJob() {
 		space = max(space, .9)
 	}
 	return space
@@ -136,25 +143,25 @@ func (c *suspect) timeScore(succeeds bool) float64 {
 }
 
 // endScore is the evidence by where back pressure begins, or where the traffic of a region of a grid ends.
-func (s *Stage) endScore(rc *regionCase, c *suspect, p *root.Pressure) (score float64) {
-	if rc.back.Kind != "" && rc.back.Kind != schema.RootDeadlock && !c.root && !c.file {
+func (s scores) endScore(c *suspect) (score float64) {
+	if s.back.Kind != "" && s.back.Kind != schema.RootDeadlock && !c.root && !c.file {
 		switch {
-		case !s.endsAtNoJob(rc):
+		case !s.endsAtNoJob():
 			score = -jobElsewhere
 		case c.filesKnown: // its exchange does not lead there, and it has no traffic with files
-			score = -jobTooLittle * (1 + trifling)
+			score = -jobTooLittle * (1 + nothingMoved)
 		}
 	}
 	switch {
-	case rc.excludes(c):
+	case s.excludes(c):
 		score -= jobElsewhere
-	case c.job == rc.sender && rc.drain.Grew && rc.drain.IsCertain() && !c.known:
+	case c.job == s.sender && s.drain.Grew && s.drain.IsCertain() && !c.known:
 		score += jobConverges
-	case !c.known && s.loadsAll(rc, c, p):
+	case !c.known && s.loadsAll(c):
 		score += jobConverges
-	case s.endsAtOwn(rc, c):
-		score += rc.holdsItselfUp(c)
-	case s.receives(rc, c):
+	case s.endsAtOwn(c):
+		score += s.holdsItselfUp(c)
+	case s.receives(c):
 		score += jobReceives
 	}
 	return score
@@ -173,24 +180,24 @@ const grownShare = .2
 
 // fuller reports whether the root of directed links carries more than before the onset: load was added there, and the links
 // that lead to it may carry less, as back pressure holds them up.
-func (rc *regionCase) fuller() bool {
-	return rc.back.Kind == schema.RootIncast && rc.more > grownShare*rc.carries
+func (s scores) fuller() bool {
+	return s.back.Kind == schema.RootIncast && s.more > grownShare*s.carries
 }
 
 // endsAtOwn reports whether the load added to a region of a grid is a tree of a job's nodes that ends at one of them. Such
 // a job holds itself up: its total traffic may have fallen at the onset, as a victim's does, while the load that arrives
 // at that node has grown.
-func (s *Stage) endsAtOwn(rc *regionCase, c *suspect) bool {
-	d := &rc.drain
-	sends, onOwn := c.job == rc.sender && d.IsRoot(), !c.file && c.cross >= explainedStall
-	if !rc.flooded || !sends && !onOwn {
+func (s scores) endsAtOwn(c *suspect) bool {
+	d := &s.drain
+	sends, onOwn := c.job == s.sender && d.IsRoot(), !c.file && c.cross >= explainedStall
+	if !s.flooded || !sends && !onOwn {
 		return false
 	}
-	if rc.endsAtNodes() {
-		return c.job.has(rc.endings.Any.Device)
+	if s.endsAtNodes() {
+		return c.job.Has(s.endings.Any.Device)
 	}
-	return sends && (c.job.has(d.Device) || d.Fit >= exactFit && s.hasBeside(c.job, d.Device)) ||
-		onOwn && d.Meeting.IsKnown() && d.Meeting.Grew && c.job.has(d.Meeting.Device)
+	return sends && (c.job.Has(d.Device) || d.Fit >= exactFit && s.hasBeside(c.job, d.Device)) ||
+		onOwn && d.Meeting.IsKnown() && d.Meeting.Grew && c.job.Has(d.Meeting.Device)
 }
 
 // Doublings of the load that arrives where a region of a grid ends: up to surelyNot it shows no added load, from surelyMore it
@@ -204,13 +211,13 @@ const unmoved, moving = .4, .5
 
 // holdsItselfUp is the score of that for a job, scaled by how surely more arrives there, unless the load was rerouted from a
 // failed link: the nodes of a large job are everywhere, so another job's tree looks like its own.
-func (rc *regionCase) holdsItselfUp(c *suspect) float64 {
-	sure := max(0, min(1, (doublings(rc.arrives)-surelyNot)/(surelyMore-surelyNot))) * (1 - rc.moved) * (1 - rc.starved)
+func (s scores) holdsItselfUp(c *suspect) float64 {
+	sure := max(0, min(1, (doublings(s.arrives)-surelyNot)/(surelyMore-surelyNot))) * (1 - s.moved) * (1 - s.starved)
 	if !c.known { // only the tree speaks
 		return jobConverges * sure
 	}
 	moves := 1.
-	if rc.drain.Idle {
+	if s.drain.Idle {
 		moves = min(1, c.strength()/moving)
 	}
 	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.rise)*moves) * sure
@@ -224,38 +231,38 @@ const ownRegion, loadedWays, ownGround = .9, .5, .7
 // loadsAll reports whether the load added since the onset is all over the links of a job's exchange, and the region lies
 // on these alone and not among the nodes of others: traffic that crosses a job's ground, or converges within it, loads few
 // of its links.
-func (s *Stage) loadsAll(rc *regionCase, c *suspect, p *root.Pressure) bool {
-	if !s.graph.Duplex() || c.cross < ownRegion || rc.load <= risen || rc.ground(s, c.job) < ownGround {
+func (s scores) loadsAll(c *suspect) bool {
+	if !s.graph.Duplex() || c.cross < ownRegion || s.load <= risen || s.ground(c.job) < ownGround {
 		return false
 	}
-	return s.loadsExchange(c.job, p)
+	return s.loadsExchange(c.job)
 }
 
 // loadsExchange reports whether load was added since the onset on most of a job's exchange: a tree of its nodes to one of them
 // has a small part of that.
-func (s *Stage) loadsExchange(j *job, p *root.Pressure) bool {
-	if j.loads.known && j.loads.round == s.work.past.round {
+func (in *interval) loadsExchange(j *job) bool {
+	if j.loads.known && j.loads.round == in.history.UseRound() {
 		return j.loads.most
 	}
-	r, loaded := s.routesOf(j), 0.
+	r, loaded := in.routesOf(j), 0.
 	for i, l := range r.Links {
-		if p.UseOf(l)-max(0, p.Before(l)) >= root.LeastUse {
+		if in.p.UseOf(l)-max(0, in.p.Before(l)) >= root.LeastUse {
 			loaded += float64(r.Load[i])
 		}
 	}
-	j.loads = exchangeLoad{true, s.work.past.round, loaded >= loadedWays*r.Total}
+	j.loads = exchangeLoad{true, in.history.UseRound(), loaded >= loadedWays*r.Total}
 	return j.loads.most
 }
 
-// unseen is the penalty of a suspect on a grid whose load does not show. Without load readings only its place and time speak against
+// notSeenPenalty is the penalty of a suspect on a grid whose load does not show. Without load readings only its place and time speak against
 // it, so that the more of the region's stall lies where its traffic cannot be, the less it is likely. If it began with the region and
 // its traffic is unknown, its start is all there is against it, and an unlisted job may have begun, too, unless the added load is a
 // tree of its nodes, or on most of its exchange.
-func (s *Stage) unseen(rc *regionCase, c *suspect, p *root.Pressure, space float64) (against float64) {
-	if !s.work.loads {
+func (s scores) notSeenPenalty(c *suspect, space float64) (against float64) {
+	if !s.loads {
 		against = jobUnplaced * (1 - space)
 	}
-	if c.started && !c.known && c.job != rc.sender && !s.loadsExchange(c.job, p) {
+	if c.started && !c.known && c.job != s.sender && !s.loadsExchange(c.job) {
 		against += jobUnseen * timeWeight(space)
 	}
 	return against
@@ -263,45 +270,45 @@ func (s *Stage) unseen(rc *regionCase, c *suspect, p *root.Pressure, space float
 
 // ownAdded of the load added to a region of a grid lies on a culprit's own exchange; if only strayAdded does, the
 // penalty is full.
-const ownAdded, strayAdded = .9, .7
+const ownAdded, elsewhereAdded = .9, .7
 
-// astray is the penalty of a job if load was added to a region of a grid on links outside its exchange: back pressure
+// elsewherePenalty is the penalty of a job if load was added to a region of a grid on links outside its exchange: back pressure
 // reaches such links too, but then they carry less, not more. File traffic goes elsewhere.
-func (s *Stage) astray(rc *regionCase, c *suspect, p *root.Pressure) float64 {
-	if !s.graph.Duplex() || c.file || !c.known || rc.load <= risen {
+func (s scores) elsewherePenalty(c *suspect) float64 {
+	if !s.graph.Duplex() || c.file || !c.known || s.load <= risen {
 		return 0
 	}
-	if len(rc.added) == 0 {
-		s.findAdded(rc, p)
+	if len(s.added) == 0 {
+		s.findAdded()
 	}
 	routes, own, all := s.routesOf(c.job).Links, 0., 0.
-	for i, l := range rc.region.Links {
-		all += rc.added[i]
-		if c.cross == 0 || rc.added[i] == 0 {
+	for i, l := range s.region.Links {
+		all += s.added[i]
+		if c.cross == 0 || s.added[i] == 0 {
 			continue
 		}
 		at, on := slices.BinarySearch(routes, l)
 		if routes = routes[at:]; on {
-			own += rc.added[i]
+			own += s.added[i]
 		}
 	}
 	if all == 0 {
 		return 0
 	}
-	return jobAstray * max(0, min(1, (ownAdded-own/all)/(ownAdded-strayAdded)))
+	return jobAddsElsewhere * max(0, min(1, (ownAdded-own/all)/(ownAdded-elsewhereAdded)))
 }
 
 // failureScore rates a failure by the time from it to the region's onset, and its distance. It also returns the share of the added
 // load that moved from it, as far as the failure is sure. A failure at a time when the region stalled as it does now did not cause it.
-func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64, p *root.Pressure) (score, moved float64) {
-	if s.foundStalled(rc, f.Time) {
+func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (score, moved float64) {
+	if s.foundStalled(f.Time) {
 		return leastScore, 0
 	}
 	coincidence := .5 // the onset is unknown
 	switch {
-	case rc.again >= 0:
-		onset := s.beganAgain(rc)
-		switch after := onset - s.clock.slotOf(int64(f.Time)); {
+	case s.again >= 0:
+		onset := s.beganAgain()
+		switch after := onset - s.history.Clock.SlotOf(int64(f.Time)); {
 		case after < -1:
 			coincidence = -.5 // the region was there before
 		case after <= 2:
@@ -309,22 +316,22 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 		default:
 			coincidence = max(.1, 1-.12*float64(after-2))
 		}
-	case rc.old:
+	case s.old:
 		coincidence = -.5
 	}
-	if !f.broke() && coincidence > 0 {
+	if !f.Broke() && coincidence > 0 {
 		coincidence *= restoredShare
 	}
-	if coincidence > 0 && (s.passesNothing(f) || s.wasIdle(f)) {
+	if coincidence > 0 && (s.history.PassesNothing(f) || s.history.WasIdle(f)) {
 		coincidence *= hostShare
 	}
-	moved = sure * s.moved(rc, f, p)
+	moved = sure * s.movedFrom(f)
 	coincidence = max(coincidence, moved)
 	score = failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
-	if score += failureMoved*moved - (1-moved)*rc.rose(); !s.endsAtFailed(rc, f) {
-		score -= endsElsewhere(1 - rc.atNodes())
+	if score += failureMoved*moved - (1-moved)*s.rose(); !s.endsAtFailed(f) {
+		score -= endsElsewhere(1 - s.atNodes())
 	}
-	if rc.back.IsIncast() && !slices.Contains(f.links, rc.back.Link) {
+	if s.back.IsIncast() && !slices.Contains(f.Links, s.back.Link) {
 		score -= incastLoad
 	}
 	return score, moved
@@ -332,35 +339,22 @@ func (s *Stage) failureScore(rc *regionCase, f *failure, hops int, sure float64,
 
 // endsAtFailed reports whether the traffic of a region of a grid seems to end at a switch of a failed part, or beside it: what waits for a dead
 // link does.
-func (s *Stage) endsAtFailed(rc *regionCase, f *failure) bool {
-	return rc.endings.Nodes.Found && s.anyBeside(f.devices, rc.endings.Nodes.Device) || rc.drain.Fit > 0 && s.anyBeside(f.devices, rc.drain.Device)
-}
-
-// passesNothing reports whether the failed part carries no traffic of others.
-func (s *Stage) passesNothing(f *failure) bool {
-	if f.Kind == schema.NodeFailed || f.Kind == schema.NodeRestored {
-		return true
-	}
-	for _, d := range f.devices {
-		if !s.graph.IsSwitch(d) {
-			return f.Port != "" || len(f.devices) == 1
-		}
-	}
-	return false
+func (s scores) endsAtFailed(f *history.PlacedFailure) bool {
+	return s.endings.Nodes.Found && s.anyBeside(f.Devices, s.endings.Nodes.Device) || s.drain.Fit > 0 && s.anyBeside(f.Devices, s.drain.Device)
 }
 
 // grown is how far the load on a region of a grid confirms that jobs added to it, 0 to 1. With directed links
 // a region waits for others, and its own load may fall.
-func (rc *regionCase) grown(duplex bool) float64 {
-	if !duplex || rc.load == 0 || rc.flooded {
+func (s scores) grown(duplex bool) float64 {
+	if !duplex || s.load == 0 || s.flooded {
 		return 1
 	}
-	return max(0, min(1, (rc.load-1)/(2*(risen-1))))
+	return max(0, min(1, (s.load-1)/(2*(risen-1))))
 }
 
 // rose is the evidence of risen load, of a region or where its traffic ends on a grid, against failures and slow parts, and for jobs.
-func (rc *regionCase) rose() float64 {
-	load := max(rc.load, rc.arrives)
+func (s scores) rose() float64 {
+	load := max(s.load, s.arrives)
 	if load <= risen {
 		return 0
 	}
@@ -370,17 +364,17 @@ func (rc *regionCase) rose() float64 {
 // slowLinkScore rates the cause that a link without a logged failure carries less than before. If a cable died at the same
 // time, other links lose what it fed them; that a link cannot carry more is measured, unless what waits leads to the dead
 // cable.
-func (s *Stage) slowLinkScore(rc *regionCase) float64 {
+func (s scores) slowLinkScore() float64 {
 	switch {
-	case len(rc.failures) > 0 && rc.failures[0].fell() && rc.failures[0].score > 0 && (rc.failures[0].share > 0 || !rc.back.Cannot):
-	case rc.back.Kind == schema.RootLinkCapacity && rc.back.Cannot:
+	case len(s.failures) > 0 && s.failures[0].fell() && s.failures[0].score > 0 && (s.failures[0].share > 0 || !s.back.Cannot):
+	case s.back.Kind == schema.RootLinkCapacity && s.back.Cannot:
 		return slowLinkMeasured
-	case rc.back.Kind == schema.RootLinkCapacity && rc.back.Slower && rc.onset >= 0:
+	case s.back.Kind == schema.RootLinkCapacity && s.back.Slower && s.onset >= 0:
 		return slowLinkFell
-	case rc.neck.Slower && rc.neck.Cannot && rc.neck.Before(&rc.drain):
-		return slowLinkMeasured - rc.rose() - endsElsewhere(1-rc.atNodes())
-	case rc.neck.Slower && rc.neck.Before(&rc.drain):
-		return slowLinkFell + slowLinkLost*(rc.neck.Lost-(1-root.ClearlyLess)) - rc.rose() - endsElsewhere(1-rc.atNodes())
+	case s.neck.Slower && s.neck.Cannot && s.neck.Before(&s.drain):
+		return slowLinkMeasured - s.rose() - endsElsewhere(1-s.atNodes())
+	case s.neck.Slower && s.neck.Before(&s.drain):
+		return slowLinkFell + slowLinkLost*(s.neck.Lost-(1-root.ClearlyLess)) - s.rose() - endsElsewhere(1-s.atNodes())
 	}
 	return math.Inf(-1)
 }

@@ -13,25 +13,27 @@ const mostSenders = 3
 // mostExchange is the least share of a region's stall on links of a job's exchange for the job to be a likely sender.
 const mostExchange = .5
 
-// findSenders lists the jobs on whose links most of a grid region's stall is, likeliest first.
-func (s *Stage) findSenders(rc *regionCase) {
-	w := &s.work
-	w.senders, w.sending = w.senders[:0], w.sending[:0]
-	if s.router.Grid == nil || !s.graph.Duplex() {
-		return
+// findSenders lists the jobs on whose links most of a grid region's stall is, likeliest first. The lists are valid until the
+// next call.
+func (rc *regionCase) findSenders() (senders []root.Sender, jobs []*job) {
+	senders, jobs = rc.scratch.senders[:0], rc.scratch.sending[:0]
+	if rc.router.Grid == nil || !rc.graph.Duplex() {
+		return nil, nil
 	}
 	var out []*suspect
 	for i := range rc.jobs {
-		if c := &rc.jobs[i]; max(c.cross, c.gate, c.way) >= mostExchange && len(c.job.devices) > 1 {
+		if c := &rc.jobs[i]; max(c.cross, c.gate, c.way) >= mostExchange && len(c.job.Devices) > 1 {
 			out = append(out, c)
 		}
 	}
 	weight := func(c *suspect) float64 { return max(c.cross, c.gate) + c.burden }
 	slices.SortStableFunc(out, func(a, b *suspect) int { return cmp.Compare(weight(b), weight(a)) })
 	for _, c := range out[:min(len(out), mostSenders)] {
-		w.sending = append(w.sending, c.job)
-		w.senders = append(w.senders, root.Sender{Devices: c.job.devices, Routes: s.routesOf(c.job)})
+		jobs = append(jobs, c.job)
+		senders = append(senders, root.Sender{Devices: c.job.Devices, Routes: rc.routesOf(c.job)})
 	}
+	rc.scratch.senders, rc.scratch.sending = senders, jobs
+	return senders, jobs
 }
 
 // fewSenders is the share of a tree's senders below which a job is not the sender.
@@ -39,14 +41,14 @@ const fewSenders = .25
 
 // excludes reports whether the region is a tree that the job does not send: few of its senders are nodes of the job, and it
 // does not end at one. Jobs with file traffic are not excluded, as storage nodes send it.
-func (rc *regionCase) excludes(c *suspect) bool {
-	d := &rc.drain
-	if !d.IsCertain() || c.job == rc.sender || c.file || c.job.has(d.Device) {
+func (s scores) excludes(c *suspect) bool {
+	d := &s.drain
+	if !d.IsCertain() || c.job == s.sender || c.file || c.job.Has(d.Device) {
 		return false
 	}
 	n := 0
 	for _, s := range d.Senders {
-		if c.job.has(s) {
+		if c.job.Has(s) {
 			n++
 		}
 	}

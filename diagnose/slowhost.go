@@ -24,49 +24,49 @@ const (
 )
 
 // slowHostScore rates the cause that a host does not take what arrives.
-func (s *Stage) slowHostScore(rc *regionCase) float64 {
-	if rc.region.Metric == schema.PCIeStallRead || rc.region.Metric == schema.PCIeStallWrite {
+func (s scores) slowHostScore() float64 {
+	if s.region.Metric == schema.PCIeStallRead || s.region.Metric == schema.PCIeStallWrite {
 		return slowHostFull
 	}
 	score := math.Inf(-1)
 	switch {
-	case rc.back.Kind == schema.RootSlowReceiver && rc.back.Slower: // it does not pause the port: the link to it may be slow
-		if score = slowLinkFell; rc.back.Cannot {
+	case s.back.Kind == schema.RootSlowReceiver && s.back.Slower: // it does not pause the port: the link to it may be slow
+		if score = slowLinkFell; s.back.Cannot {
 			score = slowLinkMeasured
 		}
-		if len(rc.failures) > 0 && rc.failures[0].score > 0 {
+		if len(s.failures) > 0 && s.failures[0].score > 0 {
 			score -= slowHostFailure
 		}
 		return score
-	case rc.back.Kind == schema.RootSlowReceiver && rc.back.Use >= 0:
-		return rc.paused()
-	case rc.back.Kind == schema.RootSlowReceiver:
+	case s.back.Kind == schema.RootSlowReceiver && s.back.Use >= 0:
+		return s.paused()
+	case s.back.Kind == schema.RootSlowReceiver:
 		score = slowHostMaybe
-	case s.graph.Duplex() && rc.load > 0 && (rc.neck.Sole || rc.neck.Slower || !rc.neck.Before(&rc.drain)):
-		if score = rc.takesLess(); s.newJobsLoad(rc) {
+	case s.graph.Duplex() && s.load > 0 && (s.neck.Sole || s.neck.Slower || !s.neck.Before(&s.drain)):
+		if score = s.takesLess(); s.newJobsLoad() {
 			score -= slowHostNewJobs
 		}
 		return score
 	}
-	return score - rc.rose()
+	return score - s.rose()
 }
 
 // takesLess rates the same on a grid, by whether less arrives where the region's traffic ends than before its onset, or more was
 // sent there.
-func (rc *regionCase) takesLess() float64 {
-	score := slowHostGrid - slowHostArrives*doublings(rc.arrives) - slowHostLoad*doublings(rc.load)
-	score -= endsElsewhere(rc.atNodes())
-	if rc.drain.Meeting.Grew {
+func (s scores) takesLess() float64 {
+	score := slowHostGrid - slowHostArrives*doublings(s.arrives) - slowHostLoad*doublings(s.load)
+	score -= endsElsewhere(s.atNodes())
+	if s.drain.Meeting.Grew {
 		score -= slowHostGrew
 	}
-	if rc.full != schema.NoLink {
+	if s.full != schema.NoLink {
 		score -= slowHostFullLink
 	}
-	if rc.drain.IsCertain() {
+	if s.drain.IsCertain() {
 		score += slowHostTree
 	}
-	score += slowHostStarved * rc.starved
-	if len(rc.failures) > 0 && rc.failures[0].score > 0 {
+	score += slowHostStarved * s.starved
+	if len(s.failures) > 0 && s.failures[0].score > 0 {
 		score -= slowHostFailure
 	}
 	return score
@@ -74,14 +74,14 @@ func (rc *regionCase) takesLess() float64 {
 
 // atNodes is the probability that the back pressure of a region of a grid ends at a switch's nodes, not at a link. A tree that fits almost
 // exactly does.
-func (rc *regionCase) atNodes() float64 {
+func (e *ends) atNodes() float64 {
 	switch {
-	case !rc.endings.Any.Found:
+	case !e.endings.Any.Found:
 		return .5
-	case rc.drain.Fit >= exactFit:
+	case e.drain.Fit >= exactFit:
 		return 1
 	}
-	return rc.endings.AtNodes
+	return e.endings.AtNodes
 }
 
 // endsElsewhere is the evidence, log odds, against a cause by the probability that back pressure ends where it would with that.
@@ -110,7 +110,7 @@ const pausedPercent, slowPercent, busyPercent = 10, 30, 30
 
 // paused rates a port to a host that stalls below its capacity: the less it carries, the less it matters who
 // sends to it.
-func (rc *regionCase) paused() float64 {
-	little := max(0, min(1, (slowPercent-rc.back.Use)/(slowPercent-pausedPercent), (rc.back.Use+rc.back.Stall)/busyPercent))
-	return slowHostFull + (slowHostPaused-slowHostFull)*little - (1-little)*rc.rose()
+func (s scores) paused() float64 {
+	little := max(0, min(1, (slowPercent-s.back.Use)/(slowPercent-pausedPercent), (s.back.Use+s.back.Stall)/busyPercent))
+	return slowHostFull + (slowHostPaused-slowHostFull)*little - (1-little)*s.rose()
 }

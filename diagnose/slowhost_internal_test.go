@@ -26,9 +26,9 @@ func TestAHostThatTakesLess(t *testing.T) {
 		{"it ends at a link", .5, .9, func(rc *regionCase) { rc.endings.Any.Found = true }, false},
 		{"something failed", .7, 1, func(rc *regionCase) { rc.failures = []nearFailure{{score: 1}} }, false},
 	} {
-		rc := &regionCase{arrives: c.arrives, load: c.load, full: schema.NoLink, drain: root.Drain{Fit: .8}}
+		rc := &regionCase{loadChange: loadChange{load: c.load}, ends: ends{arrives: c.arrives, full: schema.NoLink, drain: root.Drain{Fit: .8}}}
 		c.change(rc)
-		if got := rc.takesLess(); got > 0 != c.slow {
+		if got := rc.scores().takesLess(); got > 0 != c.slow {
 			t.Errorf("%s: score %.2f", c.name, got)
 		}
 	}
@@ -49,7 +49,7 @@ func TestWhereItEndsTellsHostsFromLinks(t *testing.T) {
 		{"at a link, but a tree fits", root.Endings{Any: root.Ending{Found: true}, AtNodes: .1}, exactFit, false, true},
 		{"nowhere", root.Endings{}, 0, false, false},
 	} {
-		rc := &regionCase{endings: c.end, drain: root.Drain{Fit: c.fit}}
+		rc := &regionCase{ends: ends{endings: c.end, drain: root.Drain{Fit: c.fit}}}
 		if host, link := endsElsewhere(rc.atNodes()) > 0, endsElsewhere(1-rc.atNodes()) > 0; host != c.host || link != c.link {
 			t.Errorf("%s: against a host: %v, against a link: %v", c.name, host, link)
 		}

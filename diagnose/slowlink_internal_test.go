@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
@@ -48,21 +49,22 @@ func TestALinkThatLostRate(t *testing.T) {
 		}
 	}
 	u.p.Use.Values[slow] /= 4
-	rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall, Links: links}, jobs: []suspect{{job: &job{devices: nodes}, cross: 1}}}
-	u.stage.converge(rc, u.p)
+	rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Metric: schema.CreditStall, Links: links}, jobs: []suspect{{job: &job{Job: &history.Job{Devices: nodes}}, cross: 1}}}
+	rc.converge()
 	if n := rc.neck; n.Link != slow || n.Tail != tail || !n.Slower || math.Abs(n.Lost-.75) > .01 || !n.Before(&rc.drain) {
 		t.Errorf("neck %+v, want link %d from device %d; drain %+v", n, slow, tail, rc.drain)
 	}
-	if root := u.stage.centreRoot(rc, &verdict{class: schema.CauseFailure}); root == nil || root.Device != "2,2,2" || root.Port != "Z+" || root.Kind != schema.RootLinkCapacity {
+	rc.verdict.class = schema.CauseFailure
+	if root := (&report{rc}).centreRoot(); root == nil || root.Device != "2,2,2" || root.Port != "Z+" || root.Kind != schema.RootLinkCapacity {
 		t.Errorf("root %+v", root)
 	}
-	if u.stage.slowLinkScore(rc) <= slowLinkFell {
-		t.Errorf("score %v", u.stage.slowLinkScore(rc))
+	if rc.scores().slowLinkScore() <= slowLinkFell {
+		t.Errorf("score %v", rc.scores().slowLinkScore())
 	}
 	rc.neck.Cannot = true
 	for load, want := range map[float64]float64{0: slowLinkMeasured, .5: slowLinkMeasured, 8: slowLinkMeasured - mostRose} { // a broken part does not add load
-		if rc.load = load; u.stage.slowLinkScore(rc) != want {
-			t.Errorf("of a region that carries %g times what it did, a link that shows that it is slow has the score %v, want %v", load, u.stage.slowLinkScore(rc), want)
+		if rc.load = load; rc.scores().slowLinkScore() != want {
+			t.Errorf("of a region that carries %g times what it did, a link that shows that it is slow has the score %v, want %v", load, rc.scores().slowLinkScore(), want)
 		}
 	}
 }
@@ -70,15 +72,15 @@ func TestALinkThatLostRate(t *testing.T) {
 // TestScoreOfASlowPort: a port that cannot carry more is stronger evidence of a slow host than one that carries less, and a
 // failure near it weakens either.
 func TestScoreOfASlowPort(t *testing.T) {
-	s := &Stage{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")}
-	rc := &regionCase{region: &schema.Region{Metric: schema.CreditStall}, back: root.BackPressure{Kind: schema.RootSlowReceiver, Slower: true}}
+	s := &Stage{interval: interval{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history: remembersAt(roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history.Clock{})}}
+	rc := &regionCase{interval: &s.interval, region: &schema.Region{Metric: schema.CreditStall}, back: root.BackPressure{Kind: schema.RootSlowReceiver, Slower: true}}
 	for cannot, want := range map[bool]float64{true: slowLinkMeasured, false: slowLinkFell} {
 		rc.back.Cannot = cannot
-		if rc.failures = nil; s.slowHostScore(rc) != want {
-			t.Errorf("score %g, want %g", s.slowHostScore(rc), want)
+		if rc.failures = nil; rc.scores().slowHostScore() != want {
+			t.Errorf("score %g, want %g", rc.scores().slowHostScore(), want)
 		}
-		if rc.failures = []nearFailure{{score: 1}}; s.slowHostScore(rc) != want-slowHostFailure {
-			t.Errorf("score beside a failure %g, want %g", s.slowHostScore(rc), want-slowHostFailure)
+		if rc.failures = []nearFailure{{score: 1}}; rc.scores().slowHostScore() != want-slowHostFailure {
+			t.Errorf("score beside a failure %g, want %g", rc.scores().slowHostScore(), want-slowHostFailure)
 		}
 	}
 }
@@ -86,14 +88,14 @@ func TestScoreOfASlowPort(t *testing.T) {
 // TestLessThanBeforeIsSinceAnOnset: without a known onset, that a port of directed links carries less than it once did says
 // nothing; that it cannot carry more does.
 func TestLessThanBeforeIsSinceAnOnset(t *testing.T) {
-	s := &Stage{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")}
+	s := &Stage{interval: interval{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history: remembersAt(roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history.Clock{})}}
 	for _, c := range []struct {
 		onset  int
 		cannot bool
 		want   float64
 	}{{3, false, slowLinkFell}, {-1, false, math.Inf(-1)}, {-1, true, slowLinkMeasured}} {
-		rc := &regionCase{onset: c.onset, back: root.BackPressure{Kind: schema.RootLinkCapacity, Slower: true, Cannot: c.cannot}}
-		if got := s.slowLinkScore(rc); got != c.want {
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: c.onset}, back: root.BackPressure{Kind: schema.RootLinkCapacity, Slower: true, Cannot: c.cannot}}
+		if got := rc.scores().slowLinkScore(); got != c.want {
 			t.Errorf("onset %d, it cannot carry more %v: %g, want %g", c.onset, c.cannot, got, c.want)
 		}
 	}

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -17,31 +16,31 @@ const explainedStall, explainedLoad = .9, .8
 // ground the region lies. What a slow link or host holds up is no job's, and a tree of held-back traffic on a grid may be a slow
 // host's unless it ends at the job's node and brings it much; a kept verdict from when the onset was known knows more. 0: it does not
 // account for it.
-func (s *Stage) explains(rc *regionCase, c *suspect, p *root.Pressure) float64 {
-	isHeldUp := rc.back.Cannot || rc.back.Kind == schema.RootSlowReceiver || rc.drain.IsCertain() && !s.overloads(rc, c, p)
-	if !s.work.loads || isHeldUp {
+func (s scores) explains(c *suspect) float64 {
+	isHeldUp := s.back.Cannot || s.back.Kind == schema.RootSlowReceiver || s.drain.IsCertain() && !s.overloads(c)
+	if !s.loads || isHeldUp {
 		return 0
 	}
-	if h := s.kept[rc.region.ID]; rc.onset >= 0 && !s.asBefore(rc) || rc.onset < 0 && h != nil && h.cause.Class != schema.CauseUnknown {
+	if h := s.given.kept[s.region.ID]; s.onset >= 0 && !s.asBefore() || s.onset < 0 && h != nil && h.cause.Class != schema.CauseUnknown {
 		return 0
 	}
 	burden, cross, unmeasured := 0., 0., 0
-	for i := range rc.jobs {
-		o := &rc.jobs[i]
+	for i := range s.jobs {
+		o := &s.jobs[i]
 		burden, cross = burden+o.burden, cross+o.cross
 		if !o.known && o.cross > 0 {
 			unmeasured++
 		}
 	}
 	if c.known {
-		if s.work.comparable && c.burden >= culpritShare && burden >= explainedLoad && cross >= explainedStall {
+		if s.comparable && c.burden >= culpritShare && burden >= explainedLoad && cross >= explainedStall {
 			return jobExplains
 		}
 		return 0
 	}
-	isOwn := s.work.comparable && unmeasured == 1
+	isOwn := s.comparable && unmeasured == 1
 	if s.graph.Duplex() {
-		isOwn = rc.ground(s, c.job) >= ownGround
+		isOwn = s.ground(c.job) >= ownGround
 	}
 	if isOwn && c.cross >= explainedStall && burden <= 1-explainedLoad {
 		return jobRemains
@@ -55,7 +54,7 @@ const standingMore = .3
 // asBefore reports whether a region of directed links waits for a full port that carried most of its load before the onset, and no
 // failure explains it: it is full because of the jobs that ran before, by however little they grew. A link of a torus shows one load
 // for both directions, so it cannot tell this.
-func (s *Stage) asBefore(rc *regionCase) bool {
-	hasFailed := len(rc.failures) > 0 && rc.failures[0].score > 0
-	return !s.graph.Duplex() && !hasFailed && rc.back.IsFull() && rc.load >= fallen && rc.more <= standingMore*rc.carries
+func (s scores) asBefore() bool {
+	hasFailed := len(s.failures) > 0 && s.failures[0].score > 0
+	return !s.graph.Duplex() && !hasFailed && s.back.IsFull() && s.load >= fallen && s.more <= standingMore*s.carries
 }

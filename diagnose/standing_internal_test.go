@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
@@ -41,12 +42,12 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.work.loads, s.work.comparable = true, true
+		s.loads, s.comparable = true, true
 		if c.kept != "" {
-			s.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
+			s.given.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
 		}
-		rc := &regionCase{region: &schema.Region{ID: 7}, onset: c.onset, back: c.back, jobs: c.jobs}
-		if got := s.explains(rc, &rc.jobs[0], nil); got != c.want {
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, jobs: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, back: c.back}
+		if got := rc.scores().explains(&rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}
@@ -79,10 +80,9 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.work.loads, s.work.comparable = true, true
-		rc := &regionCase{region: &schema.Region{ID: 7}, onset: 4, load: c.load, carries: 100, more: c.more, back: c.back, failures: c.failures,
-			jobs: []suspect{{burden: .9, cross: 1, known: true}}}
-		if got := s.explains(rc, &rc.jobs[0], nil); got != c.want {
+		s.loads, s.comparable = true, true
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, failures: c.failures, jobs: []suspect{{burden: .9, cross: 1, known: true}}, timeline: timeline{clock: s.history.Clock, onset: 4}, loadChange: loadChange{load: c.load, carries: 100, more: c.more}, back: c.back}
+		if got := rc.scores().explains(&rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}
@@ -93,12 +93,12 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage
-	s.work.loads = true
-	own := &job{Job: schema.Job{ID: "1"}}
+	s.loads = true
+	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}}}
 	measured := func(burden, cross float64) suspect {
 		return suspect{job: own, burden: burden, cross: cross, known: true}
 	}
-	other := &job{Job: schema.Job{ID: "2"}}
+	other := &job{Job: &history.Job{Job: schema.Job{ID: "2"}}}
 	for name, c := range map[string]struct {
 		jobs   []suspect
 		onset  int
@@ -122,16 +122,16 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		"not measured, and it began":        {jobs: []suspect{{job: own, cross: 1}}, onset: 2},
 		"not measured, a slow host's tree?": {jobs: []suspect{{job: own, cross: 1}}, onset: -1, fit: .9},
 	} {
-		rc := &regionCase{region: &schema.Region{ID: 7, Links: []schema.LinkID{0}}, onset: c.onset, drain: root.Drain{Fit: c.fit}, jobs: c.jobs}
-		s.work.comparable, s.kept = true, nil
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7, Links: []schema.LinkID{0}}, jobs: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, ends: ends{drain: root.Drain{Fit: c.fit}}}
+		s.comparable, s.given.kept = true, nil
 		if c.kept != "" {
-			s.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
+			s.given.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
 		}
 		from, _ := s.graph.Ends(0)
-		if s.work.tenants[from] = nil; c.theirs {
-			s.work.tenants[from] = []*job{other}
+		if s.tenants[from] = nil; c.theirs {
+			s.tenants[from] = []*job{other}
 		}
-		if got := s.explains(rc, &rc.jobs[0], u.p); got != c.want {
+		if got := rc.scores().explains(&rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}

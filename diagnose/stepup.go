@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/correlation"
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -14,10 +15,10 @@ const leastStep, stepDeviations = .2, 4.
 
 // stepUp is the index into a region's stall of the first failure beside it since when it stalls clearly more; -1: there is none. The
 // same traffic has less room since then, and goes over the region's links instead.
-func (s *Stage) stepUp(rc *regionCase) int {
-	for i := range s.failures {
-		f := &s.failures[i]
-		if at := s.indexIn(rc, f.Time); f.broke() && s.stepsAt(rc.stall, at) && s.isBeside(rc, f) && !s.wasIdle(f) {
+func (rc *regionCase) stepUp() int {
+	for i := range rc.history.Failures {
+		f := &rc.history.Failures[i]
+		if at := rc.indexIn(f.Time); f.Broke() && rc.stepsAt(rc.stall, at) && rc.isBeside(f) && !rc.history.WasIdle(f) {
 			return at
 		}
 	}
@@ -25,28 +26,28 @@ func (s *Stage) stepUp(rc *regionCase) int {
 }
 
 // stepsAt reports whether a stall is clearly higher in the last intervals, of those after an index, than in those before it.
-func (s *Stage) stepsAt(stall []float64, at int) bool {
+func (in *interval) stepsAt(stall []float64, at int) bool {
 	n := len(stall)
 	if at < leastBefore || at >= n {
 		return false
 	}
-	before := s.work.before[:0]
+	before := in.scratch.before[:0]
 	for _, v := range stall[max(0, at-baseline):at] {
 		if !math.IsNaN(v) {
 			before = append(before, v)
 		}
 	}
-	s.work.before = before
+	in.scratch.before = before
 	usual := spreadOf(before, leastChange)
 	now := meanOf(stall[min(n-1, max(at+1, n-correlation.Average)):]) // what failed within an interval shows in full from the next on
 	return usual.count >= leastBefore && now-usual.median >= max(leastOnset, leastStep*now, stepDeviations*usual.scale)
 }
 
 // isBeside reports whether a link between switches failed at a switch of a region's links.
-func (s *Stage) isBeside(rc *regionCase, f *failure) bool {
-	s.reach.from(rc.region.Links, 0)
-	return slices.ContainsFunc(f.links, func(l schema.LinkID) bool {
-		from, to := s.graph.Ends(l)
-		return s.betweenSwitches(l) && (s.reach.hopsTo(from) == 0 || s.reach.hopsTo(to) == 0)
+func (rc *regionCase) isBeside(f *history.PlacedFailure) bool {
+	rc.reach.from(rc.region.Links, 0)
+	return slices.ContainsFunc(f.Links, func(l schema.LinkID) bool {
+		from, to := rc.graph.Ends(l)
+		return rc.history.BetweenSwitches(l) && (rc.reach.hopsTo(from) == 0 || rc.reach.hopsTo(to) == 0)
 	})
 }

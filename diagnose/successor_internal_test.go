@@ -1,11 +1,13 @@
 package diagnose
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
 )
 
 // A job that began in a stalled region succeeds a job that began with the region, if it runs on that job's nodes and began after its end.
@@ -13,7 +15,7 @@ func TestSuccessor(t *testing.T) {
 	const minute = 60_000_000_000
 	for name, c := range map[string]struct {
 		began, ended, start float64 // minutes: of the earlier job, and of the later one
-		node                topology.DeviceID
+		node                int
 		want                bool
 	}{
 		"on the same nodes":              {10, 20, 21, 1, true},
@@ -23,8 +25,9 @@ func TestSuccessor(t *testing.T) {
 		"of a job from before the onset": {2, 20, 21, 1, false},
 		"with the region":                {2, 9, 10, 1, false},
 	} {
-		s := &Stage{cfg: DefaultConfig(), clock: clock{duration: minute, now: 29}, jobs: newJobTable()}
-		rc := &regionCase{onset: 10, again: 10}
+		g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
+		s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(g, history.Clock{Duration: minute, Now: 29})}}
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: 10, again: 10}}
 		for i := range 30 {
 			stall := 0.
 			if i >= rc.onset {
@@ -33,10 +36,10 @@ func TestSuccessor(t *testing.T) {
 			rc.stall = append(rc.stall, stall)
 		}
 		at := func(minutes float64) schema.Instant { return schema.Instant(math.Round(minutes * minute)) }
-		was := &job{Job: schema.Job{ID: "was", Start: at(c.began), End: at(c.ended)}, devices: []topology.DeviceID{1, 2}}
-		j := &job{Job: schema.Job{ID: "now", Start: at(c.start)}, devices: []topology.DeviceID{c.node, c.node + 1}}
-		s.jobs.sorted = []*job{j, was}
-		if got := s.succeeds(rc, j); got != c.want {
+		nodes := func(first int) []string { return []string{fmt.Sprint("host", first), fmt.Sprint("host", first+1)} }
+		s.history.AddJobs([]schema.Job{{ID: "was", Start: at(c.began), End: at(c.ended), Nodes: nodes(1)}, {ID: "now", Start: at(c.start), Nodes: nodes(c.node)}})
+		j := &job{Job: s.history.Jobs()[0]}
+		if got := rc.scores().succeeds(j); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

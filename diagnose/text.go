@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/diagnose/correlation"
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
@@ -14,14 +15,14 @@ import (
 )
 
 // text is a paragraph for a ticket.
-func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string {
+func (r *report) text(because string, d *schema.Diagnosis) string {
 	var b strings.Builder
-	name := rc.region.Name
-	switch at := rc.region.Root; {
+	name := r.region.Name
+	switch at := r.region.Root; {
 	case at != nil && !at.Holds(d.Root): // the verdict found another root than the region's own
-		name = s.graph.Describe(rc.region.Links)
+		name = r.graph.Describe(r.region.Links)
 	case name == "":
-		name = s.graph.DescribeRegion(rc.region)
+		name = r.graph.DescribeRegion(r.region)
 	}
 	if d.Root != nil {
 		name = topology.RenameRoot(name, d.Root.Kind)
@@ -29,8 +30,8 @@ func (s *Stage) text(rc *regionCase, because string, d *schema.Diagnosis) string
 	if !topology.NamesRoot(name) {
 		name = "congestion in " + name
 	}
-	fmt.Fprintf(&b, "%s %s: %d links stall for %.0f%% of the time on average. %s", rc.region.Severity, name, len(rc.region.Links), rc.region.Mean, because)
-	b.WriteString(s.rootText(rc, d))
+	fmt.Fprintf(&b, "%s %s: %d links stall for %.0f%% of the time on average. %s", r.region.Severity, name, len(r.region.Links), r.region.Mean, because)
+	b.WriteString(r.rootText(d))
 	if n := len(d.Victims); n > 0 {
 		worst := d.Victims[0]
 		if n == 1 {
@@ -73,55 +74,55 @@ func factorText(slowdown [2]float64) string {
 }
 
 // because gives the reasons of a verdict in sentences.
-func (s *Stage) because(rc *regionCase, v *verdict, root *schema.Root) string {
-	switch v.class {
+func (r *report) because(root *schema.Root) string {
+	switch r.verdict.class {
 	case schema.CauseUnknown:
-		why := s.whyUnknown(rc)
-		if root := rc.region.Root; root != nil && s.fellSilent(root.Device) {
+		why := r.whyUnknown()
+		if root := r.region.Root; root != nil && r.history.FellSilent(root.Device) {
 			why += " " + topology.PlainName(root.Device) + ", to which its back pressure leads, reports no counters."
 		}
 		return why
 	case schema.CauseFailure:
-		if v.blamed == 0 {
+		if r.verdict.blamed == 0 {
 			return "A link carries much less than before although traffic waits for it. No log reports a failure."
 		}
-		f := &rc.failures[0]
+		f := &r.failures[0]
 		if f.silent != nil {
-			return s.silence(rc, v.blamed)
+			return r.silence(r.verdict.blamed)
 		}
 		where := "at the region"
 		if f.hops > 0 {
 			where = plural.Count(f.hops, "hop", "hops") + " from the region"
 		}
 		what := "a failure"
-		if !f.broke() {
+		if !f.Broke() {
 			what = "an event"
 		}
-		return fmt.Sprintf("It follows %s at %s (%s, %s), %s%s.", what, topology.PortName(f.Device, f.Port), f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), where, f.flaps())
+		return fmt.Sprintf("It follows %s at %s (%s, %s), %s%s.", what, topology.PortName(f.Device, f.Port), f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), where, f.Flaps())
 	case schema.CauseSlowHost:
 		return "A host does not drain its incoming traffic."
 	}
 	var accusations []string
-	for i := range v.accused {
-		accusations = append(accusations, s.accusation(&rc.jobs[i], v.class, root))
+	for i := range r.verdict.accused {
+		accusations = append(accusations, r.accusation(&r.jobs[i], r.verdict.class, root))
 	}
 	return strings.Join(accusations, " ")
 }
 
 // failed says what failed and when.
-func (s *Stage) failed(f *nearFailure) string {
-	return fmt.Sprintf("%s failed (%s, %s%s)", topology.PortName(f.Device, f.Port), f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), f.flaps())
+func (r *report) failed(f *nearFailure) string {
+	return fmt.Sprintf("%s failed (%s, %s%s)", topology.PortName(f.Device, f.Port), f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), f.Flaps())
 }
 
 // silence says since when the failed parts that only counters show carry nothing.
-func (s *Stage) silence(rc *regionCase, blamed int) string {
+func (r *report) silence(blamed int) string {
 	var names []string
 	for i := range blamed {
-		if f := &rc.failures[i]; f.silent != nil {
+		if f := &r.failures[i]; f.silent != nil {
 			names = append(names, topology.PortName(f.Device, f.Port))
 		}
 	}
-	c := rc.failures[0].silent
+	c := r.failures[0].silent
 	carries, it := "carries", "it"
 	if len(names) > 1 {
 		carries, it = "carry", "them"
@@ -131,28 +132,28 @@ func (s *Stage) silence(rc *regionCase, blamed int) string {
 		what = strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 	}
 	why := ""
-	if c.waits {
+	if c.Waits {
 		why = " while traffic waits in front of " + it
 	}
 	carries += " nothing"
-	if c.unread {
+	if c.Unread {
 		carries = map[bool]string{true: "give no readings", false: "gives no readings"}[len(names) > 1]
 	}
 	kind := "probably down"
 	switch {
 	case len(names) > 1:
 		kind = "one of them is probably down, and the others lost the traffic that it fed them"
-	case c.doubt > 0:
+	case c.Doubt > 0:
 		kind = "possibly down"
 	}
 	return fmt.Sprintf("%s %s in either direction since %s%s: %s, although no log reports it.", what, carries, c.Time.Time().Format("15:04:05 UTC"), why, kind)
 }
 
 // accusation gives the evidence against a job.
-func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Root) string {
+func (r *report) accusation(c *suspect, class schema.CauseClass, root *schema.Root) string {
 	var b strings.Builder
 	b.WriteString(strings.ToUpper(jobName(c.job)[:1]) + jobName(c.job)[1:])
-	at := s.receiver(c, root)
+	at := r.receiver(c, root)
 	switch {
 	case class != schema.CauseIntraApplication && c.loadsFiles():
 		b.WriteString(" loads the region with its file traffic")
@@ -177,7 +178,7 @@ func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Roo
 		if c.Correlation > correlation.Least && c.P < .2 {
 			fmt.Fprintf(&b, "; correlation with the stall %.2f", c.Correlation)
 			if c.Lag > 0 {
-				fmt.Fprintf(&b, ", its traffic leading by %s", time.Duration(int64(c.Lag)*s.clock.duration))
+				fmt.Fprintf(&b, ", its traffic leading by %s", time.Duration(int64(c.Lag)*r.history.Clock.Duration))
 			}
 			fmt.Fprintf(&b, " (p %.2g)", c.P)
 		}
@@ -192,15 +193,15 @@ func (s *Stage) accusation(c *suspect, class schema.CauseClass, root *schema.Roo
 // trafficText names the traffic that is the evidence against a job. Without values in the traffic table it is what the links of
 // the job's hosts carried, which is no measurement of RDMA reads or file traffic.
 func trafficText(c *suspect) string {
-	t := c.job.traffic
+	t := c.job.Traffic
 	switch name := strings.Replace(strings.ReplaceAll(strings.TrimSuffix(c.feature.String(), "_bytes"), "_", " "), "rdma", "RDMA", 1); {
-	case t == nil || c.feature >= numMeasured || t.listed[c.feature]:
+	case t == nil || c.feature >= history.NumMeasured || t.Listed[c.feature]:
 		return fmt.Sprintf(" Its %s reached %s per interval", name, bytesText(c.value))
-	case c.feature == rdmaRead:
+	case c.feature == history.RDMARead:
 		return fmt.Sprintf(" By the counters of their links, its hosts received up to %s per interval", bytesText(c.value))
-	case c.feature == rdmaWrite:
+	case c.feature == history.RDMAWrite:
 		return fmt.Sprintf(" By the counters of their links, its hosts sent up to %s per interval", bytesText(c.value))
-	case c.feature == read:
+	case c.feature == history.Read:
 		return fmt.Sprintf(" By the counters of its hosts' links, up to %s per interval came from outside the job", bytesText(c.value))
 	default:
 		return fmt.Sprintf(" By the counters of its hosts' links, up to %s per interval left the job", bytesText(c.value))
@@ -220,36 +221,36 @@ func bytesText(v float64) string {
 }
 
 // whyUnknown says why no cause was found.
-func (s *Stage) whyUnknown(rc *regionCase) string {
+func (r *report) whyUnknown() string {
 	switch {
-	case rc.back.Kind == schema.RootDeadlock:
+	case r.back.Kind == schema.RootDeadlock:
 		return "The cause is unknown."
-	case len(rc.jobs) == 0 && len(rc.failures) == 0:
+	case len(r.jobs) == 0 && len(r.failures) == 0:
 		return "No job and no failure is known near the region."
-	case rc.unlisted > 1 && rc.unlisted > math.Exp(rc.jobs[0].score):
+	case r.unlisted > 1 && r.unlisted > math.Exp(r.jobs[0].score):
 		what := "have added more to its root than those"
-		if !s.work.loads {
+		if !r.loads {
 			what = "wait to send into it, too, beside those"
 		}
-		return fmt.Sprintf("Hosts of no listed job %s of %s, which fits best among the jobs.", what, jobName(rc.jobs[0].job))
-	case len(rc.jobs) > 0 && rc.jobs[0].score > 0:
-		return fmt.Sprintf("Several causes fit equally well, %s among them.", jobName(rc.jobs[0].job))
+		return fmt.Sprintf("Hosts of no listed job %s of %s, which fits best among the jobs.", what, jobName(r.jobs[0].job))
+	case len(r.jobs) > 0 && r.jobs[0].score > 0:
+		return fmt.Sprintf("Several causes fit equally well, %s among them.", jobName(r.jobs[0].job))
 	}
 	var near []string
-	if n := len(rc.jobs); n > 0 {
+	if n := len(r.jobs); n > 0 {
 		near = append(near, plural.Count(n, "job", "jobs"))
 	}
-	if n := len(rc.failures); n > 0 {
+	if n := len(r.failures); n > 0 {
 		near = append(near, plural.Count(n, "failure", "failures"))
 	}
-	if len(rc.jobs)+len(rc.failures) == 1 {
+	if len(r.jobs)+len(r.failures) == 1 {
 		return fmt.Sprintf("The %s near the region does not explain it.", strings.TrimPrefix(near[0], "1 "))
 	}
 	return fmt.Sprintf("None of the %s near the region explains it.", strings.Join(near, " and "))
 }
 
 // rootText says where back pressure begins by the reported root.
-func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
+func (r *report) rootText(d *schema.Diagnosis) string {
 	root := d.Root
 	switch {
 	case len(d.Cycle) > 0:
@@ -268,8 +269,8 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 		return fmt.Sprintf(" Back pressure begins at %s: more traffic arrives for it than it accepts.", topology.PlainName(root.Device))
 	}
 	at, use := topology.PortName(root.Device, root.Port)+" to "+topology.PlainName(root.Peer), ""
-	if rc.back.Kind != "" && rc.back.Use >= 0 {
-		use = fmt.Sprintf(", which carries %.0f%% of its capacity", rc.back.Use)
+	if r.back.Kind != "" && r.back.Use >= 0 {
+		use = fmt.Sprintf(", which carries %.0f%% of its capacity", r.back.Use)
 	}
 	switch root.Kind {
 	case schema.RootIncast:
@@ -283,33 +284,33 @@ func (s *Stage) rootText(rc *regionCase, d *schema.Diagnosis) string {
 	switch {
 	case d.Cause.Class == schema.CauseFailure:
 		why = "the link has lost part of its rate"
-	case rc.back.IsFull():
+	case r.back.IsFull():
 		why = "the link is full because of load, not because of a fault"
 	}
 	return fmt.Sprintf(" Back pressure begins at %s%s: %s.", at, use, why)
 }
 
 // cableAt names a port and, if known, the other end of its cable: replacing it needs both.
-func (s *Stage) cableAt(device, port string) string {
-	d, known := s.graph.FindDevice(device)
-	links, ok := s.graph.FindPort(device, port)
+func (r *report) cableAt(device, port string) string {
+	d, known := r.graph.FindDevice(device)
+	links, ok := r.graph.FindPort(device, port)
 	if !known || !ok || links.Egress == schema.NoLink {
 		return topology.PortName(device, port)
 	}
-	l := s.graph.Link(links.Egress)
+	l := r.graph.Link(links.Egress)
 	other, at := l.To, l.ToPort
 	if l.From != d || l.FromPort != port { // one link stands for both directions
 		other, at = l.From, l.FromPort
 	}
-	return topology.PortName(device, port) + " (to " + topology.PortName(s.graph.Device(other).Name, at) + ")"
+	return topology.PortName(device, port) + " (to " + topology.PortName(r.graph.Device(other).Name, at) + ")"
 }
 
 func jobName(j *job) string { return schema.JobTitle(j.ID, j.Name) }
 
-func jobNames(rc *regionCase, v *verdict) string {
+func (r *report) jobNames() string {
 	var names []string
-	for i := range v.accused {
-		names = append(names, jobName(rc.jobs[i].job))
+	for i := range r.verdict.accused {
+		names = append(names, jobName(r.jobs[i].job))
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/correlation"
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -27,37 +28,37 @@ func TestFactorText(t *testing.T) {
 
 // TestAccusationSaysWhatItHas: zero traffic is no evidence, and file traffic is named if the advice is about it.
 func TestAccusationSaysWhatItHas(t *testing.T) {
-	var s Stage
-	of := &job{Job: schema.Job{ID: "17"}}
-	if text := s.accusation(&suspect{job: of, known: true, feature: rdmaRead, cross: 1}, schema.CauseIntraApplication, nil); strings.Contains(text, "reached") {
+	r := &report{&regionCase{interval: &interval{history: &history.History{}}}}
+	of := &job{Job: &history.Job{Job: schema.Job{ID: "17"}}}
+	if text := r.accusation(&suspect{job: of, known: true, feature: history.RDMARead, cross: 1}, schema.CauseIntraApplication, nil); strings.Contains(text, "reached") {
 		t.Errorf("a job of which no byte was seen: %s", text)
 	}
-	reads := &suspect{job: of, known: true, feature: rdmaRead, value: 1e9}
-	if text := s.accusation(reads, schema.CauseSystem, nil); !strings.Contains(text, "its file traffic") || !strings.Contains(text, "reached 1 GB") {
+	reads := &suspect{job: of, known: true, feature: history.RDMARead, value: 1e9}
+	if text := r.accusation(reads, schema.CauseSystem, nil); !strings.Contains(text, "its file traffic") || !strings.Contains(text, "reached 1 GB") {
 		t.Errorf("a job that reads from storage: %s", text)
 	}
-	of.traffic = newTraffic(1, 0) // without values in the table
-	for f, want := range map[feature]string{
-		rdmaRead:  " By the counters of their links, its hosts received up to 1 TB per interval.",
-		rdmaWrite: " By the counters of their links, its hosts sent up to 1 TB per interval.",
-		read:      " By the counters of its hosts' links, up to 1 TB per interval came from outside the job.",
-		write:     " By the counters of its hosts' links, up to 1 TB per interval left the job.",
+	of.Traffic = history.NewTraffic(1, 0) // without values in the table
+	for f, want := range map[history.Feature]string{
+		history.RDMARead:  " By the counters of their links, its hosts received up to 1 TB per interval.",
+		history.RDMAWrite: " By the counters of their links, its hosts sent up to 1 TB per interval.",
+		history.Read:      " By the counters of its hosts' links, up to 1 TB per interval came from outside the job.",
+		history.Write:     " By the counters of its hosts' links, up to 1 TB per interval left the job.",
 	} {
-		if text := s.accusation(&suspect{job: of, known: true, feature: f, value: .9999e12, evidence: evidence{Result: correlation.Result{P: 1}}}, schema.CauseSystem, nil); !strings.Contains(text, want) {
+		if text := r.accusation(&suspect{job: of, known: true, feature: f, value: .9999e12, evidence: evidence{Result: correlation.Result{P: 1}}}, schema.CauseSystem, nil); !strings.Contains(text, want) {
 			t.Errorf("%v without a traffic table: %s", f, text)
 		}
 	}
-	of.traffic.listed[rdmaRead] = true
-	if text := s.accusation(reads, schema.CauseSystem, nil); !strings.Contains(text, " Its RDMA read reached 1 GB per interval.") {
+	of.Traffic.Listed[history.RDMARead] = true
+	if text := r.accusation(reads, schema.CauseSystem, nil); !strings.Contains(text, " Its RDMA read reached 1 GB per interval.") {
 		t.Errorf("RDMA reads of the traffic table: %s", text)
 	}
 }
 
 // TestWhyUnknownCounts: a single job is not called "none of".
 func TestWhyUnknownCounts(t *testing.T) {
-	var s Stage
+	var in interval
 	for n, want := range map[int]string{1: "The job near the region does not explain it.", 2: "None of the 2 jobs near the region explains it."} {
-		if got := s.whyUnknown(&regionCase{jobs: make([]suspect, n)}); got != want {
+		if got := (&report{&regionCase{interval: &in, jobs: make([]suspect, n)}}).whyUnknown(); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}
@@ -80,7 +81,7 @@ func TestWhoCannotBePlacedOtherwise(t *testing.T) {
 	}{
 		"all": {hosts, false}, "all but three": {hosts[:13], false}, "one leaf": {hosts[4:8], false}, "all but a leaf": {append([]topology.DeviceID{hosts[15]}, hosts[:11]...), true}, "two leaves": {[]topology.DeviceID{hosts[0], hosts[15]}, true},
 	} {
-		if got := s.spreadOut(&job{devices: c.devices}); got != c.want {
+		if got := (&report{&regionCase{interval: &s.interval}}).spreadOut(&job{Job: &history.Job{Devices: c.devices}}); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

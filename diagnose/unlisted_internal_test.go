@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
@@ -34,18 +35,19 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock.duration, s.work.interval, s.work.loads = 60e9, 1, c.uses != nil
-		culprit, other := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}, &job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}
+		s.p = p
+		s.history.Clock.Duration, s.loads = 60e9, c.uses != nil
+		culprit, other := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}, &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
 		for _, j := range []*job{culprit, other} {
-			j.place(g)
+			j.Place(g)
 			s.settle(j)
 		}
-		rc := &regionCase{region: &schema.Region{Links: region}, fullest: roottest.Link(t, g, "leaf0>spine0"), more: .8 * g.Capacity(roottest.Link(t, g, "leaf0>spine0")), jobs: []suspect{{job: culprit, known: true, file: c.file, filesKnown: true}}}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, jobs: []suspect{{job: culprit, known: true, file: c.file, filesKnown: true}}, loadChange: loadChange{fullest: roottest.Link(t, g, "leaf0>spine0"), more: .8 * g.Capacity(roottest.Link(t, g, "leaf0>spine0"))}}
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
-		s.findWaits(rc)
-		if got := s.unlisted(rc, 1, p); math.Abs(got-c.want) > 1e-6 {
+		rc.findWaits()
+		if got := rc.scores().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
 		}
 	}
@@ -74,13 +76,14 @@ func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock.duration, s.work.interval, s.work.loads = 60e9, 1, true
-		j := &job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, traffic: &traffic{}}
-		j.place(g)
+		s.p = p
+		s.history.Clock.Duration, s.loads = 60e9, true
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, Traffic: &history.Traffic{}}}
+		j.Place(g)
 		s.settle(j)
-		j.now = moves{interval: 1, files: c.writes * g.Capacity(port) * 60}
-		rc := &regionCase{region: &schema.Region{}, fullest: port, more: .8 * g.Capacity(port), jobs: []suspect{{job: j, known: true, file: c.writes > 0, filesKnown: c.writes > 0}}}
-		if got := s.unlisted(rc, 1, p); math.Abs(got-c.want) > 1e-6 {
+		j.now = moves{known: true, files: c.writes * g.Capacity(port) * 60}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{}, jobs: []suspect{{job: j, known: true, file: c.writes > 0, filesKnown: c.writes > 0}}, loadChange: loadChange{fullest: port, more: .8 * g.Capacity(port)}}
+		if got := rc.scores().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
 		}
 	}

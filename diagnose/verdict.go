@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -17,30 +16,35 @@ type verdict struct {
 	blamed     int // the first so many of rc.failures
 }
 
+// decision weighs the scores of the causes of a region.
+type decision struct{ *regionCase }
+
+func (rc *regionCase) decision() decision { return decision{rc} }
+
 // decide weighs the causes against each other, and against none of them being right.
-func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
-	s.findEmpty(rc)
-	for i := range rc.jobs {
-		s.rate(rc, &rc.jobs[i], p)
+func (d decision) decide() verdict {
+	d.findEmpty()
+	for i := range d.jobs {
+		d.scores().rate(&d.jobs[i])
 	}
-	slow, lost := s.smooth(rc, s.slowHostScore(rc), s.slowLinkScore(rc))
-	slices.SortFunc(rc.jobs, func(a, b suspect) int {
+	slow, lost := d.steady().smooth(d.scores().slowHostScore(), d.scores().slowLinkScore())
+	slices.SortFunc(d.jobs, func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
 	})
 	sum := 1. // unknown
-	for i := range rc.jobs {
-		rc.jobs[i].blame = math.Exp(rc.jobs[i].score)
-		sum += rc.jobs[i].blame
+	for i := range d.jobs {
+		d.jobs[i].blame = math.Exp(d.jobs[i].score)
+		sum += d.jobs[i].blame
 	}
-	jobs, others, accused := 0., 0., s.accused(rc)
+	jobs, others, accused := 0., 0., d.accused()
 	for i := range accused {
-		jobs += rc.jobs[i].blame
-		others += math.Exp(rc.jobs[i].score - min(0, rc.jobs[i].sends)) // that others send more counts against it only
+		jobs += d.jobs[i].blame
+		others += math.Exp(d.jobs[i].score - min(0, d.jobs[i].sends)) // that others send more counts against it only
 	}
-	rc.unlisted = others * s.unlisted(rc, accused, p)
+	d.unlisted = others * d.scores().unlistedPart(accused)
 	failures, over := 0., 0. // one event often has several lines
-	for i := range rc.failures {
-		if f := &rc.failures[i]; f.over { // what still stalls does not wait for it, unless it left something that is not measured
+	for i := range d.failures {
+		if f := &d.failures[i]; f.over { // what still stalls does not wait for it, unless it left something that is not measured
 			over = max(over, math.Exp(f.score))
 		} else {
 			failures = max(failures, math.Exp(f.score))
@@ -49,29 +53,29 @@ func (s *Stage) decide(rc *regionCase, p *root.Pressure) verdict {
 	sum += over
 	host, link := math.Exp(slow), math.Exp(lost)
 	broken := failures + link // of one class, and often of one thing
-	sum += broken + host + rc.unlisted
-	for i := range rc.jobs {
-		rc.jobs[i].blame /= sum
+	sum += broken + host + d.unlisted
+	for i := range d.jobs {
+		d.jobs[i].blame /= sum
 	}
-	v := verdict{class: schema.CauseUnknown, confidence: (1 + over + rc.unlisted) / sum}
+	v := verdict{class: schema.CauseUnknown, confidence: (1 + over + d.unlisted) / sum}
 	calibrated, right := causeCalibration, 1.
 	switch most := max(jobs, broken, host); {
-	case rc.unlisted > max(most, 1): // known to exist, only its name is not
-	case most < s.cfg.MinConfidence*sum || most <= 1 || rc.unlisted > most:
-		if calibrated = unknownCalibration; s.graph.Duplex() && s.router.Grid != nil {
+	case d.unlisted > max(most, 1): // known to exist, only its name is not
+	case most < d.cfg.MinConfidence*sum || most <= 1 || d.unlisted > most:
+		if calibrated = unknownCalibration; d.graph.Duplex() && d.router.Grid != nil {
 			calibrated = unknownOnGrids
 		}
 	case most == jobs:
 		v.accused = accused
-		rc.jobs[0].exchanges = s.graph.Duplex() && s.loadsExchange(rc.jobs[0].job, p)
+		d.jobs[0].exchanges = d.graph.Duplex() && d.loadsExchange(d.jobs[0].job)
 		v.confidence = jobs / sum
-		v.class, right = s.classOf(rc, accused, p)
+		v.class, right = d.classOf(accused)
 	case most == broken && link >= failures:
-		s.recallSlowLink(rc)
-		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, s.logged(rc, rc.slowLink())
+		d.steady().recallSlowLink()
+		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, d.logged(d.slowLink())
 	case most == broken:
-		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, s.blamed(rc)
-		slices.SortStableFunc(rc.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.share, a.share) })
+		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, d.blamed()
+		slices.SortStableFunc(d.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.share, a.share) })
 	default:
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
@@ -102,9 +106,9 @@ func (c calibration) of(p float64) float64 {
 }
 
 // blamed is how many of the failures near a region are listed: one event often has several lines.
-func (s *Stage) blamed(rc *regionCase) int {
+func (d decision) blamed() int {
 	n := 1
-	for n < min(len(rc.failures), s.cfg.MaxListed) && rc.failures[n].score >= rc.failures[0].score-sameEvent && (rc.failures[n].silent == nil) == (rc.failures[0].silent == nil) {
+	for n < min(len(d.failures), d.cfg.MaxListed) && d.failures[n].score >= d.failures[0].score-sameEvent && (d.failures[n].silent == nil) == (d.failures[0].silent == nil) {
 		n++
 	}
 	return n
@@ -117,12 +121,12 @@ const sameEvent = .75
 const contends = 1.5
 
 // accused is how many of the suspects share the blame.
-func (s *Stage) accused(rc *regionCase) int {
-	if len(rc.jobs) == 0 {
+func (d decision) accused() int {
+	if len(d.jobs) == 0 {
 		return 0
 	}
 	n := 1
-	for n < min(len(rc.jobs), 4) && rc.jobs[n].score > 0 && rc.jobs[n].score >= rc.jobs[0].score-contends {
+	for n < min(len(d.jobs), 4) && d.jobs[n].score > 0 && d.jobs[n].score >= d.jobs[0].score-contends {
 		n++
 	}
 	return n

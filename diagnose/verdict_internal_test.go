@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
@@ -28,15 +29,14 @@ func TestALinkThatFailedAndLostRate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.clock = clock{duration: 60e9, now: 9}
-		rc := &regionCase{region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, onset: 5, again: 5, weight: []float64{40}, total: 40,
-			back:     root.BackPressure{Kind: schema.RootLinkCapacity, Link: link, Slower: c.slower},
-			failures: []nearFailure{{failure: &failure{Failure: schema.Failure{Kind: schema.SwitchFailed, Device: "spine0"}}, score: c.failed}}}
+		s.p = p
+		s.history.Clock = history.Clock{Duration: 60e9, Now: 9}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, weight: []float64{40}, total: 40, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.SwitchFailed, Device: "spine0"}}, score: c.failed}}, timeline: timeline{clock: s.history.Clock, onset: 5, again: 5}, back: root.BackPressure{Kind: schema.RootLinkCapacity, Link: link, Slower: c.slower}}
 		want := schema.CauseFailure
 		if c.least == 0 {
 			want = schema.CauseUnknown
 		}
-		if got := s.decide(rc, p); got.class != want || got.confidence < c.least {
+		if got := rc.decision().decide(); got.class != want || got.confidence < c.least {
 			t.Errorf("%s: %s with %.2f, want %s with %.2f at least", name, got.class, got.confidence, want, c.least)
 		}
 	}

@@ -1,0 +1,149 @@
+package history
+
+import (
+	"math"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// Clock numbers intervals: slot s is the interval that begins at s times the interval's length.
+type Clock struct {
+	Duration int64 // of an interval, nanoseconds; 0: none seen yet
+	First    int64 // slot of the first interval
+	Now      int64 // slot of the last
+}
+
+// SlotOf is the slot that contains an instant.
+func (c *Clock) SlotOf(nanos int64) int64 {
+	return schema.IntervalAt(nanos, c.Duration).StartNanos / c.Duration
+}
+
+// missing is a value that was not measured.
+var missing = float32(math.NaN())
+
+func IsMissing(v float32) bool { return v != v }
+
+// Feature is a kind of traffic of a job (Monet, section 7), bytes per interval.
+type Feature uint8
+
+const (
+	Read Feature = iota
+	Write
+	RDMARead
+	RDMAWrite
+	allToAll  // estimated: what crosses the least of the bisection cuts
+	manyToOne // estimated: what one part takes in beyond what it sends
+	NumFeatures
+)
+
+// NumMeasured features come first, the others are estimated.
+const NumMeasured = RDMAWrite + 1
+
+var featureNames = [NumFeatures]string{"read_bytes", "write_bytes", "rdma_read_bytes", "rdma_write_bytes", "all_to_all_bytes", "many_to_one_bytes"}
+
+func (f Feature) String() string { return featureNames[f] }
+
+// isFile reports whether it is file system traffic.
+func (f Feature) isFile() bool { return f == Read || f == Write }
+
+// Traffic holds a job's features in ring buffers over the last slots: slot s is at s modulo the length.
+type Traffic struct {
+	length int
+	values []float32         // bytes; feature f begins at f*length
+	last   int64             // slot up to which the rings are valid
+	Listed [NumMeasured]bool // the traffic table has values of it
+}
+
+func NewTraffic(length int, now int64) *Traffic {
+	t := &Traffic{length: length, values: make([]float32, int(NumFeatures)*length), last: now}
+	for f := range NumFeatures {
+		t.forget(f)
+	}
+	return t
+}
+
+// forget makes a feature missing in all slots.
+func (t *Traffic) forget(f Feature) {
+	values := t.values[int(f)*t.length:]
+	for i := range values[:t.length] {
+		values[i] = missing
+	}
+}
+
+// advance extends the rings to now; new slots are missing.
+func (t *Traffic) advance(now int64) {
+	for s := max(t.last+1, now-int64(t.length)+1); s <= now; s++ {
+		for f := range int(NumFeatures) {
+			t.values[f*t.length+ring(s, t.length)] = missing
+		}
+	}
+	t.last = max(t.last, now)
+}
+
+// At is a feature in a slot.
+func (t *Traffic) At(f Feature, slot int64) float32 {
+	if slot > t.last || slot <= t.last-int64(t.length) {
+		return missing
+	}
+	return t.values[int(f)*t.length+ring(slot, t.length)]
+}
+
+// Set stores a feature in a slot, if it is within the ring.
+func (t *Traffic) Set(f Feature, slot int64, bytes float64) {
+	if slot > t.last || slot <= t.last-int64(t.length) || math.IsNaN(bytes) || math.IsInf(bytes, 0) || bytes < 0 {
+		return
+	}
+	t.values[int(f)*t.length+ring(slot, t.length)] = float32(bytes)
+}
+
+// ring is the index of a slot in a ring buffer.
+func ring(slot int64, length int) int {
+	i := int(slot % int64(length))
+	if i < 0 {
+		i += length
+	}
+	return i
+}
+
+// Main is the measured feature with the largest sum over the slots from one to another.
+func (t *Traffic) Main(from, to int64) (main Feature) {
+	most := 0.
+	for f := range NumMeasured {
+		sum := 0.
+		for slot := from; slot <= to; slot++ {
+			sum += float64(orZero(t.At(f, slot)))
+		}
+		if sum > most {
+			main, most = f, sum
+		}
+	}
+	return main
+}
+
+// MovedIn appends a job's traffic, bytes, in each slot from one to another in which its main feature was measured: without that,
+// the others say too little.
+func (t *Traffic) MovedIn(out []float64, main Feature, from, to int64) []float64 {
+	for slot := from; slot <= to; slot++ {
+		if IsMissing(t.At(main, slot)) {
+			continue
+		}
+		all, _, _ := t.Moved(slot)
+		out = append(out, all)
+	}
+	return out
+}
+
+// Moved is the largest measured feature in a slot, and the larger of the file reads and writes.
+func (t *Traffic) Moved(slot int64) (all, files float64, known bool) {
+	for f := Read; f <= RDMAWrite; f++ {
+		v := t.At(f, slot)
+		if IsMissing(v) {
+			continue
+		}
+		known = true
+		if all = max(all, float64(v)); f.isFile() {
+			files = max(files, float64(v))
+		}
+	}
+	return all, files, known
+}

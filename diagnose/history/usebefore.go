@@ -1,0 +1,127 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+)
+
+// past caches the links' mean load in some slots, percent of capacity, for the regions of an interval that began
+// together.
+type past struct {
+	round uint32 // it changes with the interval or the slots
+	links int
+	spans []*span // the last ones, unordered
+	now   *span
+}
+
+// mostSpans bounds the spans kept, as regions that began at different times alternate.
+const mostSpans = 4
+
+// span is the links' mean load in some slots of use.
+type span struct {
+	interval uint32
+	slots    Slots
+	use      *levels
+	round    uint32    // in which it was begun
+	percent  []float64 // by link, as far as computed
+	found    []uint32  // by block of links, the round in which it was computed
+}
+
+func newPast(links int) past { return past{links: links} }
+
+// turnTo selects the slots, whose levels use has.
+func (p *past) turnTo(interval uint32, of Slots, use *levels) {
+	if n := p.now; n != nil && n.interval == interval && n.slots == of {
+		return
+	}
+	if p.round++; p.round == 0 {
+		p.spans, p.round = nil, 1
+	}
+	for _, s := range p.spans {
+		if p.now = s; s.interval == interval && s.slots == of {
+			return
+		}
+	}
+	if len(p.spans) < mostSpans {
+		p.spans = append(p.spans, &span{percent: make([]float64, p.links), found: make([]uint32, p.links/blockLinks+1)})
+	}
+	p.now = slices.MinFunc(p.spans, func(a, b *span) int { return cmp.Compare(a.round, b.round) }) // the oldest
+	*p.now = span{interval, of, use, p.round, p.now.percent, p.now.found}
+}
+
+// of is the mean load of a link over the slots; -1 if it was never measured.
+func (p *past) of(l schema.LinkID) float64 {
+	s := p.now
+	if s.found[l/blockLinks] != s.round {
+		s.findBlock(int(l / blockLinks))
+	}
+	return s.percent[l]
+}
+
+// findBlock computes the means of a block of links: cheaper than one by one if many links are asked for; if few are, there are
+// few blocks.
+func (s *span) findBlock(block int) {
+	first := block * blockLinks
+	s.found[block] = s.round
+	s.use.means(s.slots.At[:s.slots.N], first, s.percent[first:min(first+blockLinks, len(s.percent))])
+}
+
+// MeanUse returns a function for the mean load of a link over some slots, percent of its capacity; -1 if it was never measured. It
+// is valid until the next call.
+func (h *History) MeanUse(of Slots) func(schema.LinkID) float64 {
+	use := h.memory.metrics[schema.BandwidthUsed]
+	if use == nil {
+		of = Slots{}
+	}
+	h.past.turnTo(h.interval, of, use)
+	return h.past.of
+}
+
+// Slots returns the number of the slots that MeanUse was last asked for: values that were computed from its means hold while it is
+// the same.
+func (h *History) UseRound() uint32 { return h.past.round }
+
+// Slots holds up to mostSlots slots, latest first.
+type Slots struct {
+	At [MostSlots]int64
+	N  int
+}
+
+const MostSlots = 12
+
+// averages caches means of readings over the last intervals, by metric and first slot.
+type averages struct {
+	interval uint32 // in which they were computed
+	used     int
+	all      []*meanSeries
+}
+
+type meanSeries struct {
+	metric schema.Metric
+	from   int64
+	series schema.Series
+}
+
+// Average returns the mean of a metric from a slot to now, over the intervals in which a link was measured.
+func (h *History) Average(metric schema.Metric, from int64) *schema.Series {
+	w := &h.averages
+	if w.interval != h.interval {
+		w.interval, w.used = h.interval, 0
+	}
+	for _, a := range w.all[:w.used] {
+		if a.metric == metric && a.from == from {
+			return &a.series
+		}
+	}
+	if w.used == len(w.all) {
+		n := h.graph.NumLinks()
+		w.all = append(w.all, &meanSeries{series: schema.Series{Values: make([]float32, n), Valid: schema.NewBitmap(n)}})
+	}
+	a := w.all[w.used]
+	w.used++
+	a.metric, a.from, a.series.Metric = metric, from, metric
+	h.memory.metrics[metric].average(from, h.Clock.Now, &a.series)
+	return &a.series
+}

@@ -1,0 +1,93 @@
+package diagnose
+
+import (
+	"github.com/giverny/giverny/diagnose/correlation"
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/routes"
+	"github.com/giverny/giverny/topology"
+)
+
+// interval is what is measured of the whole fabric in one interval. The cases of its regions share it. Its memory is reused in the
+// next interval.
+type interval struct {
+	cfg     Config
+	graph   *topology.Graph
+	router  *routes.Router
+	finder  *root.Finder
+	reach   reach
+	history *history.History
+	given   *given
+	p       *root.Pressure // the readings; Stall, Flat and Before are those of the region under diagnosis
+
+	hosts        []topology.DeviceID
+	smallestLeaf int // the number of hosts of the smallest leaf switch
+
+	running     []*job              // by id and start
+	tenants     [][]*job            // by device: the jobs with nodes there or, for a switch, at its hosts
+	vacantHosts []topology.DeviceID // hosts without a job, if vacantKnown
+	vacantKnown bool
+	taken       int                              // switches with tenants
+	readers     []*job                           // whose file traffic is an outlier, the most first
+	comparable  bool                             // traffic of jobs and of links is measured alike
+	loads       bool                             // the load of links is measured
+	usualOf     [history.NumMeasured]usualSpread // over all running jobs
+
+	memberships memberships
+	common      ground
+	scratch     scratch
+}
+
+// scratch is memory that is reused, and holds nothing from one use to the next.
+type scratch struct {
+	cases         []regionCase
+	pool          []job               // of running
+	settled       []topology.DeviceID // with tenants
+	lagged        []*lagged           // of the jobs' features, the first laggedUsed
+	laggedUsed    int
+	round         uint32
+	around        []*job // within cfg.Hops of a region, nearest first
+	nearby        []*job
+	before, after []float64
+	own, theirs   []float64 // by link of the region (expectedLoads)
+	values        []float64
+	correlator    correlation.Correlator
+	senders       []root.Sender // of findSenders
+	sending       []*job        // whose these are
+	onWay         onWay
+}
+
+// newInterval returns what is measured of a version of a fabric, as far as it does not change with the intervals.
+func newInterval(g *topology.Graph, cfg Config) interval {
+	in := interval{cfg: cfg, graph: g, router: routes.NewRouter(g), reach: newReach(g), tenants: make([][]*job, g.NumDevices())}
+	in.finder = root.NewFinder(g, in.router.Grid)
+	in.memberships.first, in.common.links = make([]int32, g.NumLinks()), make([]uint32, g.NumLinks())
+	in.countHosts()
+	return in
+}
+
+// given are the verdicts of earlier intervals, as far as later ones depend on them, by region.
+type given struct {
+	kept  map[uint64]*kept
+	means map[uint64]*meanScores // of the scores of causes
+	roots map[uint64]*rootVotes
+}
+
+func newGiven() *given {
+	return &given{means: map[uint64]*meanScores{}, roots: map[uint64]*rootVotes{}}
+}
+
+// countHosts lists the hosts of the fabric, and counts those of its smallest leaf switch.
+func (in *interval) countHosts() {
+	leaves := map[topology.DeviceID]int{}
+	in.hosts = in.graph.Hosts()
+	for _, d := range in.hosts {
+		leaves[in.router.LeafOf(d)]++
+	}
+	in.smallestLeaf = 0
+	for _, n := range leaves {
+		if in.smallestLeaf == 0 || n < in.smallestLeaf {
+			in.smallestLeaf = n
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// nearFailure is a failure within the hops of a region: a row of the F table. All are anomalous (Monet,
+// section 7).
+type nearFailure struct {
+	*history.PlacedFailure
+	silent *history.SilentCable // set if only counters show it, no log
+	hops   int
+	// restored: it came back long enough ago for its traffic to be back, too. over: and no load readings show whether with
+	// fewer lanes.
+	restored, over bool
+
+	score float64
+	stall float64 // around what failed, percent
+	share float64 // part of the region that leads to it rather than to other failures: share of links on a grid, else stall, percent
+}
+
+func (f *nearFailure) report() schema.NearFailure {
+	return schema.NearFailure{Time: f.Time, Kind: f.Kind, Device: f.Device, Port: f.Port, Hops: f.hops}
+}
+
+// fell reports whether counters leave no doubt that the part is dead.
+func (f *nearFailure) fell() bool { return f.silent != nil && f.silent.Doubt == 0 }
+
+// nearFailures lists the failures near the region that reach searched last.
+func (rc *regionCase) nearFailures() {
+	rc.failures = rc.failures[:0]
+	for i := range rc.history.Failures {
+		rc.addNear(&rc.history.Failures[i], nil)
+	}
+	for i := range rc.history.Silent {
+		c := &rc.history.Silent[i]
+		switch {
+		case c.Logged:
+		case c.FedBy >= 0: // listed as the cable that fed it
+			rc.addNear(&c.PlacedFailure, &rc.history.Silent[c.FedBy])
+		default:
+			rc.addNear(&c.PlacedFailure, c)
+		}
+	}
+	rc.findRestored()
+	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int {
+		switch {
+		case b.over && !a.over:
+			return -1
+		case a.over && !b.over:
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.stall, a.stall), cmp.Compare(b.Time, a.Time))
+	})
+}
+
+// addNear adds a failure to those near a region, if it is near. If only counters show it, c is the silent cable to
+// list: f itself, or the one that fed f.
+func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) {
+	hops := -1
+	for _, d := range f.Devices {
+		if h := rc.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
+			hops = h
+		}
+	}
+	if hops < 0 {
+		return
+	}
+	sure := 1.
+	if c != nil {
+		sure -= c.Doubt
+	}
+	score, moved := rc.scores().failureScore(f, hops, sure)
+	rc.moved = max(rc.moved, moved)
+	near := nearFailure{PlacedFailure: f, silent: c, hops: hops, score: score, stall: rc.stallAround(f)}
+	if c == nil {
+		rc.failures = append(rc.failures, near)
+		return
+	}
+	near.PlacedFailure = &c.PlacedFailure
+	near.score -= history.SilentDoubt * c.Doubt
+	if i := slices.IndexFunc(rc.failures, func(o nearFailure) bool { return o.silent == c }); i < 0 {
+		rc.failures = append(rc.failures, near)
+	} else if near.score > rc.failures[i].score {
+		rc.failures[i] = near
+	}
+}
+
+// maxFitted bounds the failures near a region whose links are compared with it.
+const maxFitted = 8
+
+// fitFailures finds how much of the region leads to each of the failed links.
+func (rc *regionCase) fitFailures(senders []root.Sender) {
+	tried := rc.failures[:min(len(rc.failures), maxFitted)]
+	if !rc.graph.Duplex() {
+		for i := range tried {
+			tried[i].share = rc.p.EndsAt(tried[i].Links)
+		}
+		return
+	}
+	if rc.router.Grid == nil || len(tried) == 0 {
+		return
+	}
+	var failed, dead []schema.LinkID
+	for i := range tried {
+		f, first := &tried[i], schema.NoLink
+		if f.Port != "" && len(f.Links) > 0 {
+			first = f.Links[0]
+		}
+		failed = append(failed, first)
+		if f.Port != "" && f.Broke() {
+			dead = append(dead, f.Links...)
+		}
+	}
+	for i, share := range rc.finder.Shares(rc.p, failed, dead, senders) {
+		tried[i].share = share
+	}
+}
+
+// stallAround is the stall of a failed part: of its own links where measured, with a small part of the stall
+// of others at its ends and of its load before.
+func (rc *regionCase) stallAround(f *history.PlacedFailure) float64 {
+	sum := 0.
+	for _, l := range f.Links {
+		sum += .2 * max(0, rc.p.Before(l))
+	}
+	for i, l := range rc.region.Links {
+		from, to := rc.graph.Ends(l)
+		switch {
+		case slices.Contains(f.Links, l):
+			sum += 3 * rc.weight[i]
+		case slices.Contains(f.Devices, from), slices.Contains(f.Devices, to):
+			sum += .1 * rc.weight[i]
+		}
+	}
+	return sum
+}
+
+// logged moves the failures that explain why a link carries less to the front: of the link itself, or of one next to it
+// that fed it, if that failed when the region began. It returns how many of them are listed.
+func (d decision) logged(lost schema.LinkID) int {
+	if lost == schema.NoLink {
+		return 0
+	}
+	from, to := d.graph.Ends(lost)
+	rank := func(f *nearFailure) int {
+		switch {
+		case !f.Broke() || f.restored || f.silent != nil:
+			return 3
+		case slices.Contains(f.Links, lost):
+			return 0
+		case d.history.PassesNothing(f.PlacedFailure) || d.history.WasIdle(f.PlacedFailure):
+			return 3
+		case slices.Contains(f.Devices, from) || slices.Contains(f.Devices, to):
+			return 1
+		case f.score > 0 && slices.ContainsFunc(f.Devices, func(at topology.DeviceID) bool { return d.history.Adjacent(at, from) || d.history.Adjacent(at, to) }):
+			return 2
+		}
+		return 3
+	}
+	slices.SortStableFunc(d.failures, func(a, b nearFailure) int { return cmp.Compare(rank(&a), rank(&b)) })
+	n := 0
+	for n < min(len(d.failures), d.cfg.MaxListed) && rank(&d.failures[n]) == rank(&d.failures[0]) && rank(&d.failures[n]) < 3 {
+		n++
+	}
+	return n
+}
+
+// findRestored finds the failures near a region whose part came back long enough ago for its traffic to be back, too.
+func (rc *regionCase) findRestored() {
+	back := map[history.Part]schema.Instant{} // when it came back last
+	for i := range rc.failures {
+		if f := &rc.failures[i]; !f.Broke() && rc.history.Clock.Now-rc.history.Clock.SlotOf(int64(f.Time)) > settle {
+			back[f.Part()] = max(back[f.Part()], f.Time)
+		}
+	}
+	if len(back) == 0 {
+		return
+	}
+	for i := range rc.failures {
+		f := &rc.failures[i]
+		at, came := back[f.Part()]
+		f.restored = f.Broke() && came && at >= f.Time
+		f.over = f.restored && rc.graph.Duplex() && !rc.loads
+	}
+}

@@ -1,0 +1,89 @@
+package diagnose
+
+import (
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// brings is the load, bytes/s, that a job adds to the links of a switch of a grid if it moves this much more, exchanged among all its
+// nodes.
+func (in *interval) brings(end topology.DeviceID, j *job, more float64) (bytes float64) {
+	if !in.graph.Duplex() {
+		return 0
+	}
+	routes := in.routesOf(j)
+	for _, l := range in.graph.LinksAt(end) {
+		bytes += more * routes.On(l)
+	}
+	return bytes
+}
+
+// endsBeside reports whether a region's traffic ends at a switch that a job's exchange only passes: no known job has nodes there,
+// or the job's own are more than a step away along the line, as neighbours on a line show nearly the same.
+func (s scores) endsBeside(j *job) bool {
+	end, known := s.end()
+	if !known || s.router.Grid == nil {
+		return false
+	}
+	return len(s.tenants[end]) == 0 || !s.hasBeside(j, end)
+}
+
+const (
+	// Load that a job's exchange would bring to one of its nodes, relative to the load added there: up to leastStarved the node gets more
+	// than its share, from surelyStarved less.
+	leastStarved, surelyStarved = .6, 1.2
+	// Doublings of the load that arrives: from grownMuch on the node takes much in any case, up to grownLittle it may not.
+	grownLittle, grownMuch = .75, 1.25
+	// starvedFit is the least fit of a tree whose end is known well enough.
+	starvedFit = .7
+)
+
+// starves is how far, 0 to 1, a job's node at the end of a tree of held-back traffic gets less than its share of the job's
+// exchange. It gets more if many send to one, and less if it does not take what arrives.
+func (rc *regionCase) starves(e *ends, q *root.Pressure) (most float64) {
+	end, known := e.end()
+	if !known || e.drain.Fit < starvedFit || e.full != schema.NoLink || rc.onset < 0 {
+		return 0
+	}
+	more := q.ArrivesMore(end)
+	if more <= 0 {
+		return 0
+	}
+	little := max(0, min(1, (grownMuch-doublings(e.arrives))/(grownMuch-grownLittle)))
+	for _, j := range rc.tenants[end] {
+		all, _ := rc.lately(j)
+		was, _ := rc.earlier(j)
+		share := rc.brings(end, j, (all-was*j.was.ran)*1e9/float64(rc.history.Clock.Duration))
+		most = max(most, little*min(1, (share/more-leastStarved)/(surelyStarved-leastStarved)))
+	}
+	return most
+}
+
+// overloads reports whether the traffic of a region of a grid ends at a suspect's node that gets clearly more than its share of the
+// suspect's exchange: many of its nodes send to one. A slow host gets less.
+func (s scores) overloads(c *suspect) bool {
+	end, known := s.end()
+	if !known || !c.known || !c.job.Has(end) {
+		return false
+	}
+	all, _ := s.lately(c.job)
+	share := s.brings(end, c.job, all*1e9/float64(s.history.Clock.Duration))
+	arrives := 0.
+	for _, l := range s.graph.LinksAt(end) {
+		arrives += s.p.Carries(l)
+	}
+	return share <= leastStarved*arrives
+}
+
+// Back pressure that ends at a switch's nodes with a probability of mayEnd shows nothing on who sends it; from surelyEnds on it does.
+const mayEnd, surelyEnds = .6, .9
+
+// endsAway is the penalty of an exchange or a reader if the back pressure of a region of a grid surely ends at the nodes of a switch that
+// its traffic only passes: what it sends or reads ends at its own nodes.
+func (s scores) endsAway(c *suspect) float64 {
+	if s.full != schema.NoLink || !c.known || c.writes() || !s.endsBeside(c.job) {
+		return 0
+	}
+	return jobTooLittle * max(0, min(1, (s.atNodes()-mayEnd)/(surelyEnds-mayEnd)))
+}

@@ -1,0 +1,186 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// endScene is a torus on which the traffic of a region ends at 1,1,1, where the load of each link rose by 4% of its capacity, and
+// the traffic of a job of some nodes rose by more, bytes/s.
+func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *regionCase, *job, *root.Pressure) {
+	t.Helper()
+	g := roottest.Graph(t, "torus:4x4x4")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, found := g.FindDevice("1,1,1")
+	if !found {
+		t.Fatal("the torus has no 1,1,1")
+	}
+	uses := map[string]float64{}
+	for _, l := range g.LinksAt(end) {
+		from, to := g.Ends(l)
+		uses[g.Device(from).Name+">"+g.Device(to).Name] = 8
+	}
+	p, _ := readings(t, g, nil, uses)
+	s.p = p
+	p.Before = func(schema.LinkID) float64 { return 4 }
+	s.history.Clock.Duration = 60e9
+	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: nodes}, Traffic: history.NewTraffic(1, 0)}}
+	j.Place(g)
+	s.settle(j)
+	rc := &regionCase{interval: &s.interval, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 3}, loadChange: loadChange{fullest: schema.NoLink}, ends: ends{full: schema.NoLink, arrives: arrives}}
+	rc.drain.Device, rc.drain.Fit = end, .9
+	j.now, j.was = moves{known: true, all: 60 * more}, moves{known: true, slots: rc.before(), ran: 1}
+	return s, rc, j, p
+}
+
+// A job's node that gets less than its share of the job's exchange does not take what arrives; one that gets more is sent too
+// much, as is one where the load rose many times.
+func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
+	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
+	_, rc, j, p := endScene(t, 1, 0, nodes...)
+	end, _ := rc.end()
+	arrives := p.ArrivesMore(end)
+	share := rc.brings(rc.drain.Device, j, 1)
+	for _, c := range []struct {
+		name    string
+		shares  float64 // that its exchange would bring there, relative to the load added there
+		arrives float64
+		want    float64
+	}{
+		{"an incast", .3, 1.2, 0},
+		{"half of its share arrives", 2, 1.2, 1},
+		{"half of its share, but many times what it was", 2, 4, 0},
+	} {
+		_, rc, _, p := endScene(t, c.arrives, c.shares*arrives/share, nodes...)
+		if got := rc.starves(&rc.ends, p); got != c.want {
+			t.Errorf("%s: %.2f, want %.2f", c.name, got, c.want)
+		}
+	}
+	_, rc, _, p = endScene(t, 1.2, 2*arrives/share, "3,3,3", "3,3,2")
+	if got := rc.starves(&rc.ends, p); got != 0 {
+		t.Errorf("a node of no job starves by %.2f", got)
+	}
+}
+
+// TestANodeThatGetsMoreThanItsShareIsOverloaded: many send to a node of a job at which most of what the job moves arrives. Where as
+// much arrives as the job's exchange brings, or at a node of another, a host may be slow.
+func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {
+	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
+	_, rc, j, p := endScene(t, 1, 0, nodes...)
+	share := rc.brings(rc.drain.Device, j, 1)
+	arrives := 2 * p.ArrivesMore(rc.drain.Device) // half of it did before
+	for _, c := range []struct {
+		name   string
+		shares float64 // that its exchange brings there, relative to what arrives
+		nodes  []string
+		want   bool
+	}{
+		{"an incast", .3, nodes, true},
+		{"its share arrives", 1, nodes, false},
+		{"another's node", .3, []string{"3,3,3", "3,3,2"}, false},
+	} {
+		_, rc, j, _ := endScene(t, 1, c.shares*arrives/share, c.nodes...)
+		if got := rc.scores().overloads(&suspect{job: j, known: true}); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// A job's exchange does not end at a node of no job: only what passes there counts, however much the job grew.
+func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		nodes   []string
+		against bool
+	}{
+		{"its routes do not come near", []string{"3,3,3", "3,3,2", "3,2,3", "3,2,2"}, true},
+		{"it ends there", []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}, false},
+	} {
+		_, rc, j, _ := endScene(t, 1.5, 1e12, c.nodes...)
+		rc.carries = 1
+		if got := rc.scores().tooLittlePenalty(&suspect{job: j, known: true}); got > 0 != c.against {
+			t.Errorf("%s: %.1f against the job", c.name, got)
+		}
+	}
+}
+
+// A region waits for a full link: a job that grew by what was added to the link can have filled it, even if more arrives at the
+// switch to which it leads, where traffic that goes on is counted twice. A job that grew by less, or does not use the link, is
+// judged as before.
+func TestWhoFillsALinkGrewByWhatWasAddedToIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		full    string
+		grew    float64 // relative to the load added to the full link
+		against bool
+	}{
+		"as much as was added":         {"1,1,0>1,1,1", 1, false},
+		"a third of it":                {"1,1,0>1,1,1", .33, true},
+		"a link it does not lead over": {"0,3,2>1,3,2", 1, true},
+		"no link is full":              {"", 1, true},
+	} {
+		s, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
+		on := roottest.Link(t, s.graph, "1,1,0>1,1,1")
+		added, _ := p.Added(on)
+		if j.now.all = 60 * c.grew * added; c.full != "" {
+			rc.full = roottest.Link(t, s.graph, c.full)
+		}
+		rc.carries = 1
+		if got := rc.scores().tooLittlePenalty(&suspect{job: j, known: true}); got > 0 != c.against {
+			t.Errorf("%s: %.1f against the job", name, got)
+		}
+	}
+}
+
+// Several jobs that write to one storage node share the load added there: one with a third of it is a culprit if the others, with what
+// is left, rose at the onset, too, but not if they did not or if it has a small part.
+func TestJobsFillAStorageNodeTogether(t *testing.T) {
+	for name, c := range map[string]struct {
+		own, others, rise float64 // of the load added, and whether the others rose
+		against           bool
+	}{
+		"a third each":          {.33, .66, 1, false},
+		"the others did before": {.33, .66, 0, true},
+		"it is alone":           {.33, 0, 1, true},
+		"a small part":          {.1, .9, 1, true},
+	} {
+		_, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
+		more := 60 * p.ArrivesMore(rc.drain.Device)
+		writer := func(j *job, part, rise float64) suspect {
+			j.now.all, j.now.files = part*more, part*more
+			return suspect{job: j, known: true, file: true, filesKnown: true, evidence: evidence{rise: rise}}
+		}
+		other := *j
+		rc.carries, rc.jobs = 1, []suspect{writer(j, c.own, 1), writer(&other, c.others, c.rise)}
+		if got := rc.scores().tooLittlePenalty(&rc.jobs[0]); got > 0 != c.against {
+			t.Errorf("%s: %.1f against the job", name, got)
+		}
+	}
+}
+
+// TestAStartAloneIsHalfAReason: a job without traffic data began with a region, and the load of the links may show that or not. If no
+// load is measured, it counts against any suspect that the stall lies where its traffic cannot be.
+func TestAStartAloneIsHalfAReason(t *testing.T) {
+	for _, c := range []struct {
+		loads, known, sends, most bool
+		space, want               float64
+	}{
+		{true, false, false, false, .8, jobUnseen}, {true, false, true, false, .8, 0}, {true, false, false, true, .8, 0}, {true, true, false, false, .8, 0},
+		{false, false, false, false, 1, jobUnseen}, {false, true, false, false, 1, 0}, {false, true, false, false, .5, jobUnplaced / 2},
+	} {
+		s, rc, j, _ := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
+		s.loads, j.loads = c.loads, exchangeLoad{true, s.history.UseRound(), c.most}
+		if rc.sender = nil; c.sends {
+			rc.sender = j
+		}
+		if got := rc.scores().notSeenPenalty(&suspect{job: j, known: c.known, evidence: evidence{started: true}}, c.space); got != c.want {
+			t.Errorf("%+v: %v against it", c, got)
+		}
+	}
+}

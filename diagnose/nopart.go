@@ -1,0 +1,106 @@
+package diagnose
+
+import (
+	"math"
+
+	"github.com/giverny/giverny/diagnose/history"
+)
+
+// A suspect has a part in a region of directed links if it moves partShare of the region's traffic, or its hosts wait for that share of the
+// time for which hosts wait to send into it. With no more than noPart the penalty is full.
+const partShare, noPart = .05, .02
+
+// noPartPenalty is the penalty of a suspect that has next to no part in a region of directed links: whatever its traffic did in time, others'
+// traffic waits there. Of a job without traffic data only who waits shows that.
+func (s scores) noPartPenalty(c *suspect) float64 {
+	if s.graph.Duplex() || !s.comparable || c.burden >= partShare || s.waiting {
+		return 0
+	}
+	part := c.burden
+	own, all := s.hostWaits(c.job)
+	if all > 0 {
+		part = max(part, own/all)
+	}
+	if !c.known && all == 0 {
+		return 0
+	}
+	return jobAbsent * max(0, min(1, (partShare-part)/(partShare-noPart)))
+}
+
+// hostWaits is the time for which the hosts of a job, and all hosts, wait to send into a region of directed links.
+func (rc *regionCase) hostWaits(j *job) (own, all float64) {
+	for k, l := range rc.region.Links {
+		from, _ := rc.graph.Ends(l)
+		if rc.graph.IsSwitch(from) {
+			continue
+		}
+		if all += rc.waits[k]; j.Has(from) {
+			own += rc.waits[k]
+		}
+	}
+	return own, all
+}
+
+// Without load readings, a suspect's part of the time for which hosts wait to send into a region of directed links counts: jobSends for each
+// factor of e between it and usualPart, from which on suspects are guilty more often than not in three simulators (half of that for
+// files, as several jobs share a port to a storage node). A small part counts against it, up to jobAbsent. A large one says where load comes
+// from, not why it waits: only if more arrives for a host than its port delivers, and nothing else is known of the suspect, it counts for it.
+const jobSends, usualPart = 3., .2
+
+// sendScore is that of a suspect. What it reads waits at storage nodes, which are hosts of no listed job. What else these have a part in
+// counts for an unlisted job, not against the suspect.
+func (s scores) sendScore(c *suspect) float64 {
+	if !s.waiting {
+		return 0
+	}
+	own, all := s.hostWaits(c.job)
+	part, listed, least := own/all, all-s.vacantWaits, usualPart
+	if part >= usualPart {
+		if c.known || !s.back.IsIncast() {
+			return 0
+		}
+		return jobSends * math.Log(part/usualPart)
+	}
+	if c.file {
+		least /= 2
+	}
+	switch {
+	case c.file && (c.feature == history.Read || c.feature == history.RDMARead):
+		part += s.vacantWaits / all
+	case listed <= 0:
+		return 0
+	default:
+		part = own / listed
+	}
+	return max(-jobAbsent, min(0, jobSends*math.Log(part/least)))
+}
+
+// findWaits finds whether hosts are seen to wait to send into a region whose load is not measured. If a job's traffic is unknown, its
+// part of that time is its part of the region's traffic.
+func (rc *regionCase) findWaits() {
+	if rc.graph.Duplex() || rc.loads {
+		return
+	}
+	all := 0.
+	for k, l := range rc.region.Links {
+		if from, _ := rc.graph.Ends(l); !rc.graph.IsSwitch(from) {
+			if all += rc.waits[k]; len(rc.tenants[from]) == 0 {
+				rc.vacantWaits += rc.waits[k]
+			}
+		}
+	}
+	if rc.waiting = all > 0; !rc.waiting {
+		return
+	}
+	for i := range rc.jobs {
+		c := &rc.jobs[i]
+		if c.job.Traffic != nil {
+			continue
+		}
+		own, _ := rc.hostWaits(c.job)
+		c.burden = own / all
+		if rc.onset >= 0 {
+			c.growth = c.burden
+		}
+	}
+}

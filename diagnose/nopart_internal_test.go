@@ -1,0 +1,116 @@
+package diagnose
+
+import (
+	"math"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// TestWhoHasNoPartInARegion: a job that moves next to nothing of a region's traffic, and whose hosts do not wait to send into it, is
+// hardly accused. If its traffic is unknown, only waiting hosts show that.
+func TestWhoHasNoPartInARegion(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	own, others := map[string]float64{"host0>leaf0": 60, "leaf0>spine0": 50}, map[string]float64{"host1>leaf0": 60, "leaf0>spine0": 50}
+	for name, c := range map[string]struct {
+		stalls  map[string]float64
+		suspect suspect
+		alike   bool // jobs and links are measured alike
+		want    float64
+	}{
+		"it moves much":          {others, suspect{known: true, burden: .3}, true, 0},
+		"it moves little":        {others, suspect{known: true, burden: .035}, true, jobAbsent / 2},
+		"next to nothing":        {others, suspect{known: true, burden: .01}, true, jobAbsent},
+		"its hosts wait":         {own, suspect{known: true, burden: .01}, true, 0},
+		"not measured":           {others, suspect{}, true, jobAbsent},
+		"not measured, no hosts": {map[string]float64{"leaf0>spine0": 50}, suspect{}, true, 0},
+		"no table":               {others, suspect{known: true}, false, 0},
+	} {
+		p, region := readings(t, g, c.stalls, nil)
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.p = p
+		s.comparable = c.alike
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}
+		j.Place(g)
+		c.suspect.job = j
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}}
+		for _, l := range region {
+			rc.waits = append(rc.waits, p.StallOf(l)/100)
+		}
+		if got := rc.scores().noPartPenalty(&c.suspect); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: penalty %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestWhoWaitsToSend: without load readings a job whose hosts hardly wait to send is hardly accused, unless it reads what waits at hosts of no
+// job. A job of which nothing else is known is accused of an incast into which only its hosts wait to send.
+func TestWhoWaitsToSend(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	own, others, vacant := map[string]float64{"host0>leaf0": 60}, map[string]float64{"host0>leaf0": 6, "host2>leaf0": 94}, map[string]float64{"host1>leaf0": 60}
+	for name, c := range map[string]struct {
+		stalls  map[string]float64
+		suspect suspect
+		kind    string
+		want    float64
+	}{
+		"all wait is its own":      {own, suspect{}, schema.RootIncast, jobSends * math.Log(1/usualPart)},
+		"at a link":                {own, suspect{}, schema.RootLinkCapacity, 0},
+		"its traffic is known":     {own, suspect{known: true}, schema.RootIncast, 0},
+		"others wait":              {others, suspect{known: true}, schema.RootIncast, jobSends * math.Log(.06/usualPart)},
+		"others write there, too":  {others, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, jobSends * math.Log(.12/usualPart)},
+		"an unlisted job's":        {vacant, suspect{known: true}, schema.RootIncast, 0},
+		"storage nodes send to it": {vacant, suspect{known: true, file: true, feature: history.Read}, schema.RootIncast, 0},
+		"it writes nothing":        {vacant, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, 0},
+	} {
+		p, region := readings(t, g, c.stalls, nil)
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		mine, other := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}, &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
+		for _, j := range []*job{mine, other} {
+			j.Place(g)
+			s.settle(j)
+		}
+		c.suspect.job = mine
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, jobs: []suspect{c.suspect}}
+		rc.back.Kind = c.kind
+		for _, l := range region {
+			rc.waits = append(rc.waits, p.StallOf(l)/100)
+		}
+		rc.findWaits()
+		if got := rc.scores().sendScore(&rc.jobs[0]); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestWhatArrivesAtAHostOfNoJob: only traffic with files, or of a job that no table lists, fills the port to a host of no job.
+func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rc := &regionCase{interval: &s.interval, region: &schema.Region{}}
+	rc.back.Kind, rc.back.Link = schema.RootIncast, roottest.Link(t, g, "leaf1>host3")
+	for name, c := range map[string]struct {
+		suspect suspect
+		want    float64
+	}{
+		"it has file traffic":        {suspect{file: true, filesKnown: true}, 0},
+		"it has none":                {suspect{filesKnown: true}, -jobTooLittle * (1 + nothingMoved)},
+		"its files are not measured": {suspect{}, 0},
+	} {
+		c.suspect.job, c.suspect.known = &job{Job: &history.Job{}}, true
+		if got := rc.scores().endScore(&c.suspect); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package diagnose
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/schema"
+)
+
+// failedRoot is the failure of the link where the back pressure of a region begins, if a job is accused; else nil.
+func (r *report) failedRoot(root *schema.Root) *nearFailure {
+	if r.verdict.accused == 0 || root == nil || root.Kind != schema.RootLinkDown || root.Link == schema.NoLink {
+		return nil
+	}
+	var last *nearFailure
+	for i := range r.failures {
+		if f := &r.failures[i]; slices.Contains(f.Links, root.Link) && f.Port != "" && (last == nil || f.Time > last.Time) {
+			last = f
+		}
+	}
+	if last == nil || !last.Broke() {
+		return nil
+	}
+	return last
+}
+
+// rootPort names the root: the failed port if a failure is blamed, else where back pressure begins.
+func (r *report) rootPort() *schema.Root {
+	if r.verdict.class == schema.CauseFailure && r.verdict.blamed > 0 {
+		f := &r.failures[0]
+		if len(f.Links) > 0 && f.Port != "" {
+			return r.portOf(f.Links[0], f.Device, schema.RootLinkDown)
+		}
+		return &schema.Root{Device: f.Device, Port: f.Port, Kind: schema.RootLinkDown, Link: schema.NoLink}
+	}
+	if r.back.Kind == "" && r.back.Waits {
+		if port := r.onlyReceiver(); port != nil {
+			return port
+		}
+	}
+	if r.back.Kind == "" && r.back.As != "" {
+		return r.portOf(r.back.Leading, "", r.back.As)
+	}
+	if r.back.Kind == "" && r.back.KindAt != "" {
+		return &schema.Root{Device: r.graph.Device(r.back.At).Name, Kind: r.back.KindAt, Link: schema.NoLink}
+	}
+	if r.back.Kind == "" {
+		return r.centreRoot()
+	}
+	kind := r.back.Kind
+	if kind == schema.RootSlowReceiver && r.back.Use < 0 && r.verdict.accused > 0 {
+		kind = schema.RootIncast // its load is unknown, but a job is known to load it
+	}
+	if kind == schema.RootIncast && r.verdict.class == schema.CauseSlowHost {
+		kind = schema.RootSlowReceiver // the counters inside the host show that it does not take what arrives
+	}
+	if kind == schema.RootDeadlock {
+		return r.portOf(r.cycleFromFirst()[0], "", kind)
+	}
+	return r.portOf(r.back.Link, "", kind)
+}
+
+// cycleOf is the ports of a deadlock, unless a failure is the cause.
+func (r *report) cycleOf() []schema.PortName {
+	if r.back.Kind != schema.RootDeadlock || r.verdict.class == schema.CauseFailure {
+		return nil
+	}
+	var ports []schema.PortName
+	for _, l := range r.cycleFromFirst() {
+		key := r.graph.PortKey(l)
+		ports = append(ports, schema.PortName{Device: key.Device, Port: key.Port})
+	}
+	return ports
+}
+
+// cycleFromFirst is a deadlock's cycle, rotated to its first port by name, so that all regions of one deadlock have the
+// same root wherever their search entered it.
+func (r *report) cycleFromFirst() []schema.LinkID {
+	cycle := r.back.Cycle
+	first := slices.Index(cycle, slices.MinFunc(cycle, func(a, b schema.LinkID) int {
+		x, y := r.graph.PortKey(a), r.graph.PortKey(b)
+		return cmp.Or(cmp.Compare(x.Device, y.Device), cmp.Compare(x.Port, y.Port))
+	}))
+	return slices.Concat(cycle[first:], cycle[:first])
+}
+
+// onlyReceiver is the port to the only host of the accused job at the switch where the stall ends, if nothing
+// else says which port is full; nil: none.
+func (r *report) onlyReceiver() *schema.Root {
+	if r.verdict.accused == 0 {
+		return nil
+	}
+	only := schema.NoLink
+	for _, d := range r.jobs[0].job.Devices {
+		for _, l := range r.graph.LinksAt(d) {
+			if from, to := r.graph.Ends(l); to != d || from != r.back.At {
+				continue
+			}
+			if only != schema.NoLink {
+				return nil
+			}
+			only = l
+		}
+	}
+	if only == schema.NoLink {
+		return nil
+	}
+	return r.portOf(only, "", schema.RootIncast)
+}
+
+// centreRoot is the root on a grid, whose links have no direction: where its back pressure ends; of a slow host the switch whose
+// nodes take too little.
+func (r *report) centreRoot() *schema.Root {
+	end := r.endingFor(r.verdict.class)
+	if !end.Found || !r.showsEnd() {
+		return nil
+	}
+	if r.verdict.class == schema.CauseSlowHost {
+		return &schema.Root{Device: r.graph.Device(r.endings.Slow).Name, Kind: schema.RootSlowReceiver, Link: schema.NoLink}
+	}
+	if end.Link != schema.NoLink {
+		return r.portOf(end.Link, r.graph.Device(end.Device).Name, r.kindOf(end.Link))
+	}
+	return &schema.Root{Device: r.nodes.Name, Kind: schema.RootIncast, Link: schema.NoLink}
+}
+
+// showsEnd reports whether anything shows where the back pressure of a region on a grid ends: a tree of held-back traffic, a switch
+// where traffic meets, a link that is full or lost rate, a node that takes little, or the traffic of either direction. Level stall
+// alone does not.
+func (e *ends) showsEnd() bool {
+	return e.endings.OfMeans || e.drain.IsRoot() || e.drain.Meeting.IsKnown() || e.full != schema.NoLink || e.neck.Before(&e.drain)
+}
+
+// endingFor is where the back pressure of a region ends, given what it is blamed on: a slow host, a link that lost rate, or load.
+func (e *ends) endingFor(class schema.CauseClass) root.Ending {
+	switch class {
+	case schema.CauseSlowHost:
+		return e.endings.Nodes
+	case schema.CauseFailure:
+		return e.endings.Link
+	}
+	return e.endings.Any
+}
+
+// kindOf is the kind of a root between switches: down if the link is, or if a failure of it is near that nothing restored.
+func (r *report) kindOf(l schema.LinkID) string {
+	if !r.graph.Link(l).Up {
+		return schema.RootLinkDown
+	}
+	var last *history.PlacedFailure
+	for i := range r.failures {
+		if f := r.failures[i].PlacedFailure; slices.Contains(f.Links, l) && (last == nil || f.Time > last.Time) {
+			last = f
+		}
+	}
+	if last != nil && last.Broke() {
+		return schema.RootLinkDown
+	}
+	return schema.RootLinkCapacity
+}
+
+// portOf is the port that a link leaves; of a duplex link the end at a device.
+func (r *report) portOf(id schema.LinkID, device, kind string) *schema.Root {
+	l := r.graph.Link(id)
+	from, to := r.graph.Device(l.From), r.graph.Device(l.To)
+	if device != "" && to.Name == device {
+		return &schema.Root{Device: to.Name, Port: l.ToPort, Peer: from.Name, Kind: kind, Link: id}
+	}
+	return &schema.Root{Device: from.Name, Port: l.FromPort, Peer: to.Name, Kind: kind, Link: id}
+}

@@ -1,0 +1,139 @@
+package diagnose
+
+import (
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/schema"
+)
+
+// timeline is how a region stalled in the remembered intervals, and since when it stalls as it does now.
+type timeline struct {
+	clock history.Clock
+	stall []float64 // mean over its links by slot, the last one now; NaN: not measured
+	onset int       // index into stall; -1: unknown
+	again int       // the same, or the end of the last pause since
+	old   bool      // it began before the remembered intervals
+	cut   bool      // its stall is cut to the first of two steps
+}
+
+// began is the slot of an onset.
+func (t *timeline) began() int64 {
+	return t.clock.Now - int64(len(t.stall)-1-t.onset)
+}
+
+// beganAgain is the slot of an onset, or of the end of the last pause since.
+func (t *timeline) beganAgain() int64 {
+	return t.clock.Now - int64(len(t.stall)-1-t.again)
+}
+
+// indexIn is the index of an instant in a region's stall, negative if before it.
+func (t *timeline) indexIn(at schema.Instant) int {
+	return int(t.clock.SlotOf(int64(at))-t.clock.Now) + len(t.stall) - 1
+}
+
+// startedAt reports whether something began just before the region's onset.
+func (t *timeline) startedAt(at schema.Instant) bool {
+	start := t.indexIn(at)
+	return t.onset >= 0 && start >= t.onset-settle-1 && start <= t.onset
+}
+
+// alreadyStalled is the share of a region's stall that, if there before an event, clears the event of having caused it.
+const alreadyStalled = .7
+
+// foundStalled reports whether an event came later than one interval after the onset, when the region stalled as it does now.
+func (t *timeline) foundStalled(at schema.Instant) bool {
+	first := t.onset + 2
+	if t.onset < 0 && !t.old || first >= len(t.stall) {
+		return false
+	}
+	now := t.indexIn(at)
+	if now < first || now >= len(t.stall) {
+		return false
+	}
+	return meanOf(t.stall[t.onset+1:now]) >= alreadyStalled*meanOf(t.stall[now:])
+}
+
+// before returns the slots that define what was usual before an onset: those before the region first stalled as it does now,
+// ignoring pauses, since what a job that communicates in phases does between them is not usual. If too few are remembered, it is
+// those before the last pause ended.
+func (t *timeline) before() history.Slots {
+	if calm := t.calmBefore(t.firstOnset()); calm.N >= leastBefore {
+		return calm
+	}
+	return t.calmBefore(t.onset)
+}
+
+// firstOnset is the index into a region's stall at which it first stalled as it does now, ignoring pauses; -1: unknown.
+func (t *timeline) firstOnset() int { return min(t.onset, onsetOf(t.stall, longPause)) }
+
+// resumes reports whether a pause of a region ended, and too little from before its first onset is remembered.
+func (t *timeline) resumes() bool {
+	first := t.firstOnset()
+	return first < t.onset && t.calmBefore(first).N < leastBefore
+}
+
+// calmBefore returns the last slots before an onset in which a region did not stall as it does now: its load while it was
+// congested before is no more usual than its load now.
+func (t *timeline) calmBefore(onset int) (calm history.Slots) {
+	limit := risenStall(t.stall)
+	for i := onset - settle - 1; i >= 0 && calm.N < baseline; i-- {
+		if slot := t.clock.Now - int64(len(t.stall)-1-i); slot >= t.clock.First && !(t.stall[i] >= limit) {
+			calm.At[calm.N] = slot
+			calm.N++
+		}
+	}
+	return calm
+}
+
+// loadNow is the load of a region's links now relative to before its onset; 0 if either is unknown.
+func (rc *regionCase) loadNow() float64 {
+	use := rc.history.LevelsOf(schema.BandwidthUsed)
+	if use == nil || rc.onset < 0 {
+		return 0
+	}
+	was, n, calm := 0., 0., rc.before()
+	for _, slot := range calm.At[:calm.N] {
+		if v := use.Mean(slot, rc.region.Links); !history.IsMissing(v) {
+			was, n = was+float64(v), n+1
+		}
+	}
+	now := use.Mean(rc.history.Clock.Now, rc.region.Links)
+	if n == 0 || history.IsMissing(now) {
+		return 0
+	}
+	const idle = 1 // percent: below, ratios say nothing
+	return max(1e-3, (float64(now)+idle)/(was/n+idle))
+}
+
+// usedBefore returns a function for a link's load before the onset, percent of its capacity; -1 if unknown. It is
+// valid until the next call of usedBefore.
+func (rc *regionCase) usedBefore() func(schema.LinkID) float64 {
+	if rc.onset < 0 {
+		return rc.history.MeanUse(history.Slots{})
+	}
+	return rc.history.MeanUse(rc.before())
+}
+
+// findAdded finds the load added to a region's links.
+func (rc *regionCase) findAdded() {
+	for _, l := range rc.region.Links {
+		added := 0.
+		if was := rc.p.Before(l); was >= 0 {
+			added = max(0, rc.p.UseOf(l)-was) * rc.graph.Capacity(l)
+		}
+		rc.added = append(rc.added, added)
+	}
+}
+
+// flatIntervals is the least number of intervals since the onset that show a constant load: with a deviation up to
+// flatShare of it or flatSteps, percent of capacity, the resolution at which loads are remembered.
+const flatIntervals, flatShare, flatSteps = 4, .02, .2
+
+// isFlat reports whether a link's load was constant in the last intervals since the onset of a region.
+func (rc *regionCase) isFlat(l schema.LinkID) bool {
+	use := rc.history.LevelsOf(schema.BandwidthUsed)
+	if use == nil || rc.again < 0 {
+		return false
+	}
+	n, mean, deviation := use.Moments(rc.history.Clock.Now-int64(min(endIntervals, len(rc.stall)-rc.again-1))+1, rc.history.Clock.Now, l)
+	return n >= flatIntervals && deviation <= max(flatShare*mean, flatSteps)
+}

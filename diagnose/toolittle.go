@@ -1,0 +1,150 @@
+package diagnose
+
+import (
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/schema"
+)
+
+// culpritShare of the root's load is the least that a culprit moves; from enoughShare on a job has no penalty. With
+// directed links routes bound what a job can have put there, so enoughBound suffices: jobs that contend for a port each get
+// a part.
+const culpritShare, enoughShare, enoughBound = .25, .5, .35
+
+// nothingMoved is what is added to the penalty of a job that moves nothing of the root's load, none from half of the least share on: several
+// culprits each have a part, but no evidence by time makes up for a job's having none.
+const nothingMoved = .5
+
+// tooLittlePenalty is the penalty of a suspect whose traffic, or its growth, is too little for the root's load: a
+// coincidence in time does not make a cause. What arrives at a host of the job alone is the job's, wherever it comes from.
+func (s scores) tooLittlePenalty(c *suspect) float64 {
+	if !c.known || s.carries <= 0 || s.receives(c) {
+		return 0
+	}
+	all, files := s.lately(c.job)
+	was, filesWas := s.earlier(c.job)
+	if c.file && c.filesKnown {
+		all, was = files, filesWas
+	}
+	interval := float64(s.history.Clock.Duration) / 1e9
+	if end, known := s.end(); known && s.graph.Duplex() {
+		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
+		switch {
+		case s.full != schema.NoLink && (c.file || s.routesOf(c.job).On(s.full) > 0): // the region does not end at the switch
+			more, _ := s.averaged().Added(s.full)
+			return addsTooLittle(s.withOthers(c, grew)/interval, more)
+		case s.endsAtOwn(c): // what it sends there may hold up its other traffic, so its total need not grow
+			grew = all
+		case (!c.file || !c.writes() && s.drain.IsCertain()) && s.endsBeside(c.job):
+			grew = min(grew, s.brings(end, c.job, grew))
+		}
+		if more := s.averaged().ArrivesMore(end); more > 0 {
+			return addsTooLittle(s.withOthers(c, grew)/interval, more)
+		}
+	}
+	least, enough, carries := culpritShare, enoughShare, s.carries
+	if most := s.boundOn(c.job, s.fullest, c.file || !c.filesKnown); most.known {
+		enough = enoughBound
+		all, was = min(all, most.now*interval), min(was, most.before*interval)
+	}
+	if c.file && s.endsAtNoJob() {
+		least, enough, carries = addedShare, addedEnough, max(1, carries-s.displaced(c.job)/interval)
+	}
+	short := func(bytes, of float64) float64 {
+		share := bytes / interval / of
+		return min(1, max(0, (enough-share)/(enough-least))) + nothingMoved*max(0, 1-2*share/least)
+	}
+	against := jobTooLittle * short(all, carries)
+	if s.more > grownShare*s.carries && s.explains(c) == 0 {
+		against = max(against, jobGrewTooLittle*short(all-was, s.more))
+	}
+	return against
+}
+
+// Load, relative to before the onset, up to which a region of a grid shows that no file traffic was added to it, and from which it may
+// have been.
+const filesAddNone, filesMayAdd = .95, 1.05
+
+// addsNone is the penalty of a suspect for its file traffic if neither the links of a region of a grid nor those of the switch where its
+// traffic ends carry more than before the onset: reads and writes congest by what they add, and a host that takes little lets less arrive.
+func (s scores) addsNone(c *suspect) float64 {
+	if !c.file || !c.known || s.load <= 0 {
+		return 0
+	}
+	return jobTooLittle * max(0, min(1, (filesMayAdd-max(s.load, s.arrives))/(filesMayAdd-filesAddNone)))
+}
+
+// writes reports whether a suspect's file traffic leads from its nodes to others: what it reads arrives at its own.
+func (c *suspect) writes() bool { return c.file && !c.fetches && c.feature != history.Read }
+
+// addedShare of the load added where the traffic of a region of a grid ends is the least growth of a culprit's traffic;
+// from addedEnough on a job has no penalty.
+const addedShare, addedEnough = .4, .75
+
+// addsTooLittle is the penalty of a suspect that may have added some bytes/s where a region of a grid ends at a known
+// switch, if these explain too little of the load added there, more.
+func addsTooLittle(adds, more float64) float64 {
+	if more <= 0 {
+		return 0
+	}
+	return jobTooLittle * min(1, max(0, (addedEnough-adds/more)/(addedEnough-addedShare)))
+}
+
+// Of what jobs with files that rose by togetherRise at the onset added together, togetherShare is the least of one of several culprits:
+// of three at one storage node each has a third.
+const togetherShare, togetherRise = culpritShare, .5
+
+// withOthers is what a suspect adds where a region of a grid ends, bytes. Jobs with files at one storage node add together what none
+// of them does alone.
+func (s scores) withOthers(c *suspect, grew float64) float64 {
+	joins := func(o *suspect) bool { return o.file && o.filesKnown && o.rise >= togetherRise }
+	if !joins(c) {
+		return grew
+	}
+	all := grew
+	for i := range s.jobs {
+		if o := &s.jobs[i]; o.job != c.job && joins(o) {
+			_, files := s.lately(o.job)
+			_, was := s.earlier(o.job)
+			all += max(0, files-was*o.job.was.ran)
+		}
+	}
+	if grew < togetherShare*all {
+		return grew
+	}
+	return all
+}
+
+// receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that load is the
+// job's, even if neither its total nor the port's load grew, as its other traffic is held up and the port was full before.
+func (rc *regionCase) receives(c *suspect) bool {
+	if rc.back.Kind != schema.RootIncast || !c.known {
+		return false
+	}
+	_, host := rc.graph.Ends(rc.back.Link)
+	if !c.job.Has(host) || rc.hasOthers(host, c.job) {
+		return false
+	}
+	all, _ := rc.lately(c.job)
+	return all*1e9/float64(rc.history.Clock.Duration) >= enoughShare*rc.carries
+}
+
+// displaced is the traffic with files, bytes, of the jobs that lost traffic at the onset of a region: a culprit leaves them the rest
+// of a full port that they share.
+func (s scores) displaced(culprit *job) (bytes float64) {
+	for i := range s.jobs {
+		if j := s.jobs[i].job; j != culprit && s.lostBy(j) >= smallLoss {
+			_, files := s.lately(j)
+			bytes += files
+		}
+	}
+	return bytes
+}
+
+// endsAtNoJob reports whether the root is the full port to a host without a job: what arrives there is file traffic, of any job.
+func (rc *regionCase) endsAtNoJob() bool {
+	if rc.back.Kind != schema.RootIncast {
+		return false
+	}
+	_, host := rc.graph.Ends(rc.back.Link)
+	return !rc.graph.IsSwitch(host) && len(rc.tenants[host]) == 0
+}
