@@ -15,6 +15,7 @@ import (
 // trees, of which one falls more; whether its hosts wait then tells which it is.
 type senderMixture struct {
 	leaves []senderLeaf
+	some   []senderLeaf // of them: see fit
 	trees  []senderTree
 	scale  float64 // by how much leaves that send into the same differ: that of Laplace's distribution of logarithms
 	falls  []leafFall
@@ -43,12 +44,14 @@ type leafFall struct {
 const (
 	// The scale counts as if it was seen to be usualScale at scaleLeaves leaves: few leaves do not show it.
 	usualScale, scaleLeaves = .1, 2
-	// EM ends after so many rounds, though not quite at the maximum: more change hardly any region.
-	fitRounds = 15
+	// EM ends after so many rounds, if not before: more change hardly any region.
+	mostRounds = 15
 	// EM finds a local maximum, so up to so many trees are also started, one at a time, from some quantiles of the falls
 	// that their leaves may show: with more trees, leaves that show one fall are too few, and the cost grows.
 	mostStarted = 4
-	// How much more likely, as a logarithm, a fit must be to replace another: more than by rounding.
+	// Starts are compared on about so many leaves at most, which bounds the cost on large fabrics.
+	mostLeaves = 64
+	// The difference in likelihood, as a logarithm, up to which two fits are the same.
 	likelier = 1e-6
 	// Scales by which a level may be off its prediction: beyond about 700, all sets of a leaf's trees would have no chance.
 	farOff = 500
@@ -60,9 +63,39 @@ var startQuantiles = [...]float64{.1, .3, .5, .7, .9}
 // (Jeffreys' prior).
 func hostChance(some, none float64) float64 { return (some + .5) / (some + none + 1) }
 
-// fit fits the trees, from where they are and from other falls of each, and keeps the likeliest.
+// fit fits the trees to the leaves, or in a large fabric first to some of them.
 func (x *senderMixture) fit() {
+	all := x.leaves
+	if len(all) > mostLeaves {
+		x.leaves = x.everyNth((len(all)-1)/mostLeaves + 1)
+	}
 	x.listFalls()
+	x.fitFromStarts()
+	if len(x.leaves) < len(all) {
+		x.leaves = all
+		x.listFalls()
+		x.climb()
+	}
+	x.expect()
+}
+
+// everyNth is every n-th leaf, with all its parts: see splitCertain.
+func (x *senderMixture) everyNth(n int) []senderLeaf {
+	x.some = x.some[:0]
+	at := 0
+	for k := range x.leaves {
+		if k > 0 && x.leaves[k].device != x.leaves[k-1].device {
+			at++
+		}
+		if at%n == 0 {
+			x.some = append(x.some, x.leaves[k])
+		}
+	}
+	return x.some
+}
+
+// fitFromStarts fits the trees, from where they are and from other falls of each, and keeps the likeliest.
+func (x *senderMixture) fitFromStarts() {
 	x.start = append(x.start[:0], x.trees...)
 	x.best = scratch.Slice(x.best, len(x.trees))
 	most, scale := math.Inf(-1), 0.
@@ -75,17 +108,20 @@ func (x *senderMixture) fit() {
 	climb()
 	if len(x.trees) <= mostStarted {
 		for k := range x.trees {
+			z := &x.trees[k]
+			if z.begin == z.end {
+				continue // none of some leaves
+			}
 			for _, q := range startQuantiles {
 				copy(x.trees, x.best)
-				x.trees[k] = x.start[k]
-				x.trees[k].fall = x.quantile(&x.trees[k], q)
+				*z = x.start[k]
+				z.fall = x.quantile(z, q)
 				climb()
 			}
 		}
 	}
 	copy(x.trees, x.best)
 	x.scale = scale
-	x.expect()
 }
 
 // listFalls lists, by tree, the falls that its leaves would show, in ascending order.
@@ -114,11 +150,15 @@ func (x *senderMixture) quantile(z *senderTree, q float64) float64 {
 // climb fits the trees from where they are, and returns the logarithm of the likelihood.
 func (x *senderMixture) climb() float64 {
 	x.scale = 2 * usualScale
-	for range fitRounds {
-		x.expect()
+	likelihood := x.expect()
+	for range mostRounds {
 		x.maximize()
+		last := likelihood
+		if likelihood = x.expect(); math.Abs(likelihood-last) < likelier {
+			break
+		}
 	}
-	return x.expect()
+	return likelihood
 }
 
 // expect finds the chances of all sets of trees of each leaf, and returns the logarithm of the likelihood.

@@ -60,10 +60,15 @@ func (x *hostCosts) costOn(t *trees, h *shares, i, cause int32) float64 {
 	switch {
 	case t.fromHost(i):
 		return x.cost[cause]
-	case h.isSpread && t.stalledUp(t.from[i]) <= 1:
+	case h.isSpread && t.isOnlyUp(i):
 		return h.costOfOneWay(t, i, cause)
 	}
 	return 0
+}
+
+// isOnlyUp reports whether no other link from a node's leaf to a switch stalls.
+func (t *trees) isOnlyUp(i int32) bool {
+	return !slices.ContainsFunc(t.leaving.of(t.from[i]), func(j int32) bool { return j != i && !t.toHost(j) })
 }
 
 // costOfOneWay is what it costs that of a leaf's uplinks that lead to a cause only one stalls, though traffic takes all of
