@@ -44,10 +44,10 @@ type leafFall struct {
 const (
 	// The scale counts as if it was seen to be usualScale at scaleLeaves leaves: few leaves do not show it.
 	usualScale, scaleLeaves = .1, 2
-	// EM ends after so many rounds, if not before: more change hardly any region.
+	// EM ends after so many rounds, or before if it has converged: with 32 leaves after eleven on average.
 	mostRounds = 15
 	// EM finds a local maximum, so up to so many trees are also started, one at a time, from some quantiles of the falls
-	// that their leaves may show: with more trees, leaves that show one fall are too few, and the cost grows.
+	// that their leaves may show. The cost grows with the number of trees.
 	mostStarted = 4
 	// Starts are compared on about so many leaves at most, which bounds the cost on large fabrics.
 	mostLeaves = 64
@@ -64,97 +64,97 @@ var startQuantiles = [...]float64{.1, .3, .5, .7, .9}
 func hostChance(some, none float64) float64 { return (some + .5) / (some + none + 1) }
 
 // fit fits the trees to the leaves, or in a large fabric first to some of them.
-func (x *senderMixture) fit() {
-	all := x.leaves
+func (mix *senderMixture) fit() {
+	all := mix.leaves
 	if len(all) > mostLeaves {
-		x.leaves = x.everyNth((len(all)-1)/mostLeaves + 1)
+		mix.leaves = mix.everyNth((len(all)-1)/mostLeaves + 1)
 	}
-	x.listFalls()
-	x.fitFromStarts()
-	if len(x.leaves) < len(all) {
-		x.leaves = all
-		x.listFalls()
-		x.climb()
+	mix.listFalls()
+	mix.fitFromStarts()
+	if len(mix.leaves) < len(all) {
+		mix.leaves = all
+		mix.listFalls()
+		mix.climb()
 	}
-	x.expect()
+	mix.expect()
 }
 
 // everyNth is every n-th leaf, with all its parts: see splitCertain.
-func (x *senderMixture) everyNth(n int) []senderLeaf {
-	x.some = x.some[:0]
+func (mix *senderMixture) everyNth(n int) []senderLeaf {
+	mix.some = mix.some[:0]
 	at := 0
-	for k := range x.leaves {
-		if k > 0 && x.leaves[k].device != x.leaves[k-1].device {
+	for k := range mix.leaves {
+		if k > 0 && mix.leaves[k].device != mix.leaves[k-1].device {
 			at++
 		}
 		if at%n == 0 {
-			x.some = append(x.some, x.leaves[k])
+			mix.some = append(mix.some, mix.leaves[k])
 		}
 	}
-	return x.some
+	return mix.some
 }
 
 // fitFromStarts fits the trees, from where they are and from other falls of each, and keeps the likeliest.
-func (x *senderMixture) fitFromStarts() {
-	x.start = append(x.start[:0], x.trees...)
-	x.best = scratch.Slice(x.best, len(x.trees))
+func (mix *senderMixture) fitFromStarts() {
+	mix.start = append(mix.start[:0], mix.trees...)
+	mix.best = scratch.Slice(mix.best, len(mix.trees))
 	most, scale := math.Inf(-1), 0.
 	climb := func() {
-		if l := x.climb(); l > most+likelier {
-			most, scale = l, x.scale
-			copy(x.best, x.trees)
+		if l := mix.climb(); l > most+likelier {
+			most, scale = l, mix.scale
+			copy(mix.best, mix.trees)
 		}
 	}
 	climb()
-	if len(x.trees) <= mostStarted {
-		for k := range x.trees {
-			z := &x.trees[k]
-			if z.begin == z.end {
-				continue // none of some leaves
+	if len(mix.trees) <= mostStarted {
+		for k := range mix.trees {
+			tree := &mix.trees[k]
+			if tree.begin == tree.end {
+				continue // no leaf of some sends into it
 			}
 			for _, q := range startQuantiles {
-				copy(x.trees, x.best)
-				*z = x.start[k]
-				z.fall = x.quantile(z, q)
+				copy(mix.trees, mix.best)
+				*tree = mix.start[k]
+				tree.fall = mix.quantile(tree, q)
 				climb()
 			}
 		}
 	}
-	copy(x.trees, x.best)
-	x.scale = scale
+	copy(mix.trees, mix.best)
+	mix.scale = scale
 }
 
 // listFalls lists, by tree, the falls that its leaves would show, in ascending order.
-func (x *senderMixture) listFalls() {
-	x.falls = x.falls[:0]
-	for k := range x.trees {
-		z := &x.trees[k]
-		z.begin = int32(len(x.falls))
-		for i := range x.leaves {
-			leaf := &x.leaves[i]
+func (mix *senderMixture) listFalls() {
+	mix.falls = mix.falls[:0]
+	for k := range mix.trees {
+		tree := &mix.trees[k]
+		tree.begin = int32(len(mix.falls))
+		for i := range mix.leaves {
+			leaf := &mix.leaves[i]
 			if slot := slices.Index(leaf.tree[:leaf.n], int32(k)); slot >= 0 {
-				x.falls = append(x.falls, leafFall{math.Log(leaf.level / leaf.stall[slot]), int32(i), int32(slot)})
+				mix.falls = append(mix.falls, leafFall{math.Log(leaf.level / leaf.stall[slot]), int32(i), int32(slot)})
 			}
 		}
-		z.end = int32(len(x.falls))
-		slices.SortFunc(x.falls[z.begin:], func(a, b leafFall) int { return cmp.Or(cmp.Compare(a.fall, b.fall), cmp.Compare(a.leaf, b.leaf)) })
+		tree.end = int32(len(mix.falls))
+		slices.SortFunc(mix.falls[tree.begin:], func(a, b leafFall) int { return cmp.Or(cmp.Compare(a.fall, b.fall), cmp.Compare(a.leaf, b.leaf)) })
 	}
 }
 
 // quantile is a quantile of the falls that the leaves of a tree may show.
-func (x *senderMixture) quantile(z *senderTree, q float64) float64 {
-	falls := x.falls[z.begin:z.end]
+func (mix *senderMixture) quantile(tree *senderTree, q float64) float64 {
+	falls := mix.falls[tree.begin:tree.end]
 	return min(math.Log(mostFall), falls[max(0, int(math.Ceil(q*float64(len(falls))))-1)].fall)
 }
 
 // climb fits the trees from where they are, and returns the logarithm of the likelihood.
-func (x *senderMixture) climb() float64 {
-	x.scale = 2 * usualScale
-	likelihood := x.expect()
+func (mix *senderMixture) climb() float64 {
+	mix.scale = 2 * usualScale
+	likelihood := mix.expect()
 	for range mostRounds {
-		x.maximize()
+		mix.maximize()
 		last := likelihood
-		if likelihood = x.expect(); math.Abs(likelihood-last) < likelier {
+		if likelihood = mix.expect(); math.Abs(likelihood-last) < likelier {
 			break
 		}
 	}
@@ -162,22 +162,22 @@ func (x *senderMixture) climb() float64 {
 }
 
 // expect finds the chances of all sets of trees of each leaf, and returns the logarithm of the likelihood.
-func (x *senderMixture) expect() (likelihood float64) {
+func (mix *senderMixture) expect() (likelihood float64) {
 	total := 0.
-	for k := range x.trees {
-		total += x.trees[k].share
+	for k := range mix.trees {
+		total += mix.trees[k].share
 	}
-	for k := range x.trees {
-		z := &x.trees[k]
-		z.ratio, z.prior = math.Exp(z.fall), z.share/total
+	for k := range mix.trees {
+		tree := &mix.trees[k]
+		tree.ratio, tree.prior = math.Exp(tree.fall), tree.share/total
 	}
-	likelihood = -scaleLeaves * (math.Log(x.scale) + usualScale/x.scale)
+	likelihood = -scaleLeaves * (math.Log(mix.scale) + usualScale/mix.scale)
 	second := chanceOf(secondCost)
-	for i := range x.leaves {
-		leaf, sum := &x.leaves[i], 0.
+	for i := range mix.leaves {
+		leaf, sum := &mix.leaves[i], 0.
 		for set := uint(1); set < 1<<leaf.n; set++ {
 			if bits.OnesCount(set) <= mostAtOnce {
-				leaf.chance[set] = x.likelihood(leaf, set, second)
+				leaf.chance[set] = mix.likelihood(leaf, set, second)
 				sum += leaf.chance[set]
 			}
 		}
@@ -188,13 +188,13 @@ func (x *senderMixture) expect() (likelihood float64) {
 }
 
 // likelihood is that of a leaf's level and hosts, if it sends into a set of trees; second is the chance of a second one.
-func (x *senderMixture) likelihood(leaf *senderLeaf, set uint, second float64) float64 {
+func (mix *senderMixture) likelihood(leaf *senderLeaf, set uint, second float64) float64 {
 	predicted, prior, none := 0., 1/second, 1.
 	for rest := set; rest != 0; rest &= rest - 1 {
 		slot := bits.TrailingZeros(rest)
-		z := &x.trees[leaf.tree[slot]]
-		predicted += leaf.stall[slot] * z.ratio
-		prior, none = prior*second*z.prior, none*(1-z.hosts)
+		tree := &mix.trees[leaf.tree[slot]]
+		predicted += leaf.stall[slot] * tree.ratio
+		prior, none = prior*second*tree.prior, none*(1-tree.hosts)
 	}
 	switch leaf.hosts {
 	case noHosts:
@@ -202,32 +202,32 @@ func (x *senderMixture) likelihood(leaf *senderLeaf, set uint, second float64) f
 	case someHosts:
 		prior *= 1 - none
 	}
-	scale := x.scale + leaf.error
+	scale := mix.scale + leaf.error
 	off := math.Abs(math.Log(leaf.level / min(100, predicted)))
 	return prior * math.Exp(-min(farOff, off/scale)) / (2 * scale)
 }
 
 // normalize makes the chances of a leaf's sets of trees sum to 1, and sums those of each tree.
-func (x *senderLeaf) normalize(sum float64) {
-	x.sendsInto = [maxParts]float64{}
-	for set := uint(1); set < 1<<x.n; set++ {
-		x.chance[set] /= sum
+func (leaf *senderLeaf) normalize(sum float64) {
+	leaf.sendsInto = [maxParts]float64{}
+	for set := uint(1); set < 1<<leaf.n; set++ {
+		leaf.chance[set] /= sum
 		for rest := set; rest != 0; rest &= rest - 1 {
-			x.sendsInto[bits.TrailingZeros(rest)] += x.chance[set]
+			leaf.sendsInto[bits.TrailingZeros(rest)] += leaf.chance[set]
 		}
 	}
 }
 
 // maximize fits each tree to the leaves: its share by the chance that they send into it, its fall, by the weighted median,
 // and its hosts by the chance that they send into nothing else.
-func (x *senderMixture) maximize() {
+func (mix *senderMixture) maximize() {
 	off, all := usualScale*scaleLeaves, float64(scaleLeaves)
-	for k := range x.trees {
-		z := &x.trees[k]
-		falls := x.falls[z.begin:z.end]
-		share, weight, some, none := 1., 0., z.seenHosts, 0.
+	for k := range mix.trees {
+		tree := &mix.trees[k]
+		falls := mix.falls[tree.begin:tree.end]
+		share, weight, some, none := 1., 0., tree.seenHosts, 0.
 		for _, f := range falls {
-			leaf, alone := &x.leaves[f.leaf], x.chanceAlone(f)
+			leaf, alone := &mix.leaves[f.leaf], mix.chanceAlone(f)
 			share, weight = share+leaf.sendsInto[f.slot], weight+alone
 			switch leaf.hosts {
 			case noHosts:
@@ -236,26 +236,28 @@ func (x *senderMixture) maximize() {
 				some += alone
 			}
 		}
-		z.share, z.hosts = share, hostChance(some, none)
+		tree.share, tree.hosts = share, hostChance(some, none)
 		if weight > 0 {
-			z.fall = min(math.Log(mostFall), x.median(falls, weight))
+			tree.fall = min(math.Log(mostFall), mix.median(falls, weight))
 		}
 		for _, f := range falls {
-			off += x.chanceAlone(f) * math.Abs(f.fall-z.fall)
+			off += mix.chanceAlone(f) * math.Abs(f.fall-tree.fall)
 		}
 		all += weight
 	}
-	x.scale = off / all
+	mix.scale = off / all
 }
 
 // chanceAlone is the chance that a leaf sends into one tree alone.
-func (x *senderMixture) chanceAlone(f leafFall) float64 { return x.leaves[f.leaf].chance[1<<f.slot] }
+func (mix *senderMixture) chanceAlone(f leafFall) float64 {
+	return mix.leaves[f.leaf].chance[1<<f.slot]
+}
 
 // median is that of falls in ascending order, each weighted by the chance that the leaf shows it; the weights sum to total.
-func (x *senderMixture) median(falls []leafFall, total float64) float64 {
+func (mix *senderMixture) median(falls []leafFall, total float64) float64 {
 	sum := 0.
 	for _, f := range falls {
-		if sum += x.chanceAlone(f); 2*sum >= total {
+		if sum += mix.chanceAlone(f); 2*sum >= total {
 			return f.fall
 		}
 	}

@@ -25,7 +25,8 @@ type senderLeaf struct {
 	error      float64 // relative standard error of that, by noise
 	hosts      hostsOf
 	n          int                    // number of trees
-	tree       [maxParts]int32        // the cause, and once all are listed its place among the trees
+	cause      [maxParts]int32        // of each of these
+	tree       [maxParts]int32        // its place among all trees
 	stall      [maxParts]float64      // mean stall of what the uplinks may wait for
 	chance     [1 << maxParts]float64 // by set of trees: that the leaf sends into these, and no others
 	sendsInto  [maxParts]float64      // chance that it does, by tree
@@ -77,52 +78,52 @@ func (t *trees) isNearlyAllUp(leaf int32, n int) bool {
 }
 
 // find finds what those nodes of a hop wait for that are uplinks of leaves.
-func (x *senders) find(t *trees, s *sinks, c *causes, h *shares, nodes []int32, minMean float64) {
-	x.listLeaves(t, s, c, h, nodes)
-	if x.listTrees(t, s, c, h); len(x.mixture.trees) < 2 {
+func (snd *senders) find(t *trees, s *sinks, c *causes, h *shares, nodes []int32, minMean float64) {
+	snd.listLeaves(t, s, c, h, nodes)
+	if snd.listTrees(t, s, c, h); len(snd.mixture.trees) < 2 {
 		return
 	}
-	x.mixture.fit()
-	for _, z := range x.mixture.trees {
-		h.fall[z.cause] = z.ratio
+	snd.mixture.fit()
+	for _, tree := range snd.mixture.trees {
+		h.fall[tree.cause] = tree.ratio
 	}
-	for k := range x.mixture.leaves {
-		x.give(t, h, &x.mixture.leaves[k], minMean)
+	for k := range snd.mixture.leaves {
+		snd.give(t, h, &snd.mixture.leaves[k], minMean)
 	}
 }
 
 // listLeaves lists the leaves of a hop's uplinks, by name.
-func (x *senders) listLeaves(t *trees, s *sinks, c *causes, h *shares, nodes []int32) {
-	x.mixture.leaves, x.nodes, x.devices = x.mixture.leaves[:0], x.nodes[:0], x.devices[:0]
+func (snd *senders) listLeaves(t *trees, s *sinks, c *causes, h *shares, nodes []int32) {
+	snd.mixture.leaves, snd.nodes, snd.devices = snd.mixture.leaves[:0], snd.nodes[:0], snd.devices[:0]
 	for _, i := range nodes {
 		if leaf := t.leafOf(i); leaf >= 0 && !t.fromHost(i) && !h.atSink[i] {
-			x.devices = append(x.devices, leaf)
+			snd.devices = append(snd.devices, leaf)
 		}
 	}
-	slices.SortFunc(x.devices, func(a, b int32) int { return cmp.Compare(t.waits.byName[a], t.waits.byName[b]) })
-	for _, leaf := range slices.Compact(x.devices) {
-		x.addLeaf(t, s, c, h, leaf, t.rank[nodes[0]])
+	slices.SortFunc(snd.devices, func(a, b int32) int { return cmp.Compare(t.waits.byName[a], t.waits.byName[b]) })
+	for _, leaf := range slices.Compact(snd.devices) {
+		snd.addLeaf(t, s, c, h, leaf, t.rank[nodes[0]])
 	}
 }
 
 // addLeaf adds a leaf if nearly all of its uplinks stall, at one level, and wait for trees only.
-func (x *senders) addLeaf(t *trees, s *sinks, c *causes, h *shares, device, rank int32) {
-	leaf := senderLeaf{device: device, begin: len(x.nodes)}
+func (snd *senders) addLeaf(t *trees, s *sinks, c *causes, h *shares, device, rank int32) {
+	leaf := senderLeaf{device: device, begin: len(snd.nodes)}
 	s.sample = s.sample[:0]
 	for _, i := range t.leaving.of(device) {
 		if !t.toHost(i) && t.rank[i] == rank && !h.atSink[i] && h.of[i].n > 0 {
-			x.nodes, s.sample = append(x.nodes, i), append(s.sample, t.stall[i])
+			snd.nodes, s.sample = append(snd.nodes, i), append(s.sample, t.stall[i])
 		}
 	}
-	leaf.end = len(x.nodes)
-	if !t.isNearlyAllUp(device, leaf.end-leaf.begin) || !t.isLevel(s.sample) || !x.findTrees(t, s, c, h, &leaf) {
-		x.nodes = x.nodes[:leaf.begin]
+	leaf.end = len(snd.nodes)
+	if !t.isNearlyAllUp(device, leaf.end-leaf.begin) || !t.isLevel(s.sample) || !snd.findTrees(t, s, c, h, &leaf) {
+		snd.nodes = snd.nodes[:leaf.begin]
 		return
 	}
 	for k := range leaf.n {
-		x.splitCertain(t, s, h, &leaf, k)
+		snd.splitCertain(t, s, h, &leaf, k)
 	}
-	x.measure(t, leaf)
+	snd.measure(t, leaf)
 }
 
 // isLevel reports whether stalls differ by no more than the noise explains; it overwrites them.
@@ -133,33 +134,33 @@ func (t *trees) isLevel(stalls []float64) bool {
 
 // findTrees finds the trees for which most uplinks of a leaf may wait; false if there are none, or an exchange or twins,
 // which stall does not tell apart.
-func (x *senders) findTrees(t *trees, s *sinks, c *causes, h *shares, leaf *senderLeaf) bool {
-	x.met = x.met[:0]
-	uplinks := x.nodes[leaf.begin:leaf.end]
+func (snd *senders) findTrees(t *trees, s *sinks, c *causes, h *shares, leaf *senderLeaf) bool {
+	snd.met = snd.met[:0]
+	uplinks := snd.nodes[leaf.begin:leaf.end]
 	for _, i := range uplinks {
 		for _, p := range h.of[i].list() {
-			k := slices.IndexFunc(x.met, func(m metCause) bool { return m.cause == p.cause })
+			k := slices.IndexFunc(snd.met, func(m metCause) bool { return m.cause == p.cause })
 			if k < 0 {
-				k = len(x.met)
-				x.met = append(x.met, metCause{cause: p.cause})
+				k = len(snd.met)
+				snd.met = append(snd.met, metCause{cause: p.cause})
 			}
-			x.met[k].n++
-			x.met[k].sum += p.stall
+			snd.met[k].n++
+			snd.met[k].sum += p.stall
 		}
 	}
-	slices.SortFunc(x.met, func(a, b metCause) int { return cmp.Compare(a.cause, b.cause) })
-	for _, m := range x.met {
+	slices.SortFunc(snd.met, func(a, b metCause) int { return cmp.Compare(a.cause, b.cause) })
+	for _, m := range snd.met {
 		if 2*m.n < len(uplinks) {
 			continue
 		}
 		if leaf.n == maxParts || c.isExchange(m.cause) || s.isTwin(m.cause) {
 			return false
 		}
-		leaf.tree[leaf.n], leaf.stall[leaf.n] = m.cause, m.sum/float64(m.n)
+		leaf.cause[leaf.n], leaf.stall[leaf.n] = m.cause, m.sum/float64(m.n)
 		leaf.n++
 	}
 	switch {
-	case leaf.n < len(x.met): // hosts may wait for what a few uplinks wait for
+	case leaf.n < len(snd.met): // hosts may wait for what a few uplinks wait for
 	case t.stalledHosts(leaf.device) > 0:
 		leaf.hosts = someHosts
 	default:
@@ -170,16 +171,16 @@ func (x *senders) findTrees(t *trees, s *sinks, c *causes, h *shares, leaf *send
 
 // splitCertain makes those uplinks of a leaf a leaf of their own that certainly wait for one of its trees: their spines
 // lack cables to the leaves of the others. They show the fall of that tree.
-func (x *senders) splitCertain(t *trees, s *sinks, h *shares, leaf *senderLeaf, k int) {
+func (snd *senders) splitCertain(t *trees, s *sinks, h *shares, leaf *senderLeaf, k int) {
 	if leaf.n == 1 {
 		return
 	}
-	tree, end := leaf.tree[k], leaf.begin
+	only, end := leaf.cause[k], leaf.begin
 	for at := leaf.begin; at < leaf.end; at++ {
-		i := x.nodes[at]
-		leads := func(cause int32) bool { return cause != tree && t.waits.isAdjacent(t.to[i], s.deviceOf(cause)) }
-		if h.of[i].n == 1 && h.of[i].at[0].cause == tree && !slices.ContainsFunc(leaf.tree[:leaf.n], leads) {
-			x.nodes[at], x.nodes[end] = x.nodes[end], i
+		i := snd.nodes[at]
+		leads := func(cause int32) bool { return cause != only && t.waits.isAdjacent(t.to[i], s.deviceOf(cause)) }
+		if h.of[i].n == 1 && h.of[i].at[0].cause == only && !slices.ContainsFunc(leaf.cause[:leaf.n], leads) {
+			snd.nodes[at], snd.nodes[end] = snd.nodes[end], i
 			end++
 		}
 	}
@@ -187,38 +188,38 @@ func (x *senders) splitCertain(t *trees, s *sinks, h *shares, leaf *senderLeaf, 
 		return
 	}
 	certain := senderLeaf{device: leaf.device, begin: leaf.begin, end: end, n: 1}
-	certain.tree[0], certain.stall[0] = tree, leaf.stall[k]
-	x.measure(t, certain)
+	certain.cause[0], certain.stall[0] = only, leaf.stall[k]
+	snd.measure(t, certain)
 	leaf.begin = end
 }
 
 // measure measures the level of a leaf's uplinks, and adds the leaf to the mixture.
-func (x *senders) measure(t *trees, leaf senderLeaf) {
-	for _, i := range x.nodes[leaf.begin:leaf.end] {
+func (snd *senders) measure(t *trees, leaf senderLeaf) {
+	for _, i := range snd.nodes[leaf.begin:leaf.end] {
 		leaf.level += t.stall[i]
 	}
 	n := float64(leaf.end - leaf.begin)
 	leaf.level /= n
 	leaf.error = t.noise.sigma(leaf.level) / leaf.level / math.Sqrt(n)
-	x.mixture.leaves = append(x.mixture.leaves, leaf)
+	snd.mixture.leaves = append(snd.mixture.leaves, leaf)
 }
 
 // listTrees lists the trees of all leaves.
-func (x *senders) listTrees(t *trees, s *sinks, c *causes, h *shares) {
-	x.causes, x.mixture.trees = x.causes[:0], x.mixture.trees[:0]
-	leaves := x.mixture.leaves
+func (snd *senders) listTrees(t *trees, s *sinks, c *causes, h *shares) {
+	snd.causes, snd.mixture.trees = snd.causes[:0], snd.mixture.trees[:0]
+	leaves := snd.mixture.leaves
 	for k := range leaves {
-		x.causes = append(x.causes, leaves[k].tree[:leaves[k].n]...)
+		snd.causes = append(snd.causes, leaves[k].cause[:leaves[k].n]...)
 	}
-	slices.Sort(x.causes)
-	x.causes = slices.Compact(x.causes)
-	for _, cause := range x.causes {
+	slices.Sort(snd.causes)
+	snd.causes = slices.Compact(snd.causes)
+	for _, cause := range snd.causes {
 		seen := s.hostsWaitFor(t, c, cause)
-		x.mixture.trees = append(x.mixture.trees, senderTree{cause: cause, fall: math.Log(h.fall[cause]), share: 1, hosts: hostChance(seen, 0), seenHosts: seen})
+		snd.mixture.trees = append(snd.mixture.trees, senderTree{cause: cause, fall: math.Log(h.fall[cause]), share: 1, hosts: hostChance(seen, 0), seenHosts: seen})
 	}
 	for k := range leaves {
 		for j := range leaves[k].n {
-			place, _ := slices.BinarySearch(x.causes, leaves[k].tree[j])
+			place, _ := slices.BinarySearch(snd.causes, leaves[k].cause[j])
 			leaves[k].tree[j] = int32(place)
 		}
 	}
@@ -236,14 +237,12 @@ func (s *sinks) hostsWaitFor(t *trees, c *causes, cause int32) float64 {
 
 // give gives the uplinks of a leaf the trees that it most likely sends into, and each other one of at least leastLikely. An
 // uplink that may also wait for another cause only loses the other trees.
-func (x *senders) give(t *trees, h *shares, leaf *senderLeaf, minMean float64) {
+func (snd *senders) give(t *trees, h *shares, leaf *senderLeaf, minMean float64) {
 	var parts [maxParts]part
-	var known [maxParts]int32 // causes of the leaf's trees
 	n, predicted, set := 0, 0., leaf.likely()
 	for k := range leaf.n {
-		known[k] = x.mixture.trees[leaf.tree[k]].cause
-		if one := leaf.stall[k] * h.fall[known[k]]; set>>k&1 != 0 && one >= minMean {
-			parts[n] = part{known[k], one}
+		if one := leaf.stall[k] * h.fall[leaf.cause[k]]; set>>k&1 != 0 && one >= minMean {
+			parts[n] = part{leaf.cause[k], one}
 			predicted += one
 			n++
 		}
@@ -251,11 +250,11 @@ func (x *senders) give(t *trees, h *shares, leaf *senderLeaf, minMean float64) {
 	if n == 0 {
 		return
 	}
-	isOther := func(p part) bool { return !slices.Contains(known[:leaf.n], p.cause) }
+	isOther := func(p part) bool { return !slices.Contains(leaf.cause[:leaf.n], p.cause) }
 	isGiven := func(p part) bool {
 		return slices.ContainsFunc(parts[:n], func(q part) bool { return q.cause == p.cause })
 	}
-	for _, i := range x.nodes[leaf.begin:leaf.end] {
+	for _, i := range snd.nodes[leaf.begin:leaf.end] {
 		from, stall := &h.of[i], t.stall[i]
 		if slices.ContainsFunc(from.list(), isOther) {
 			from.keep(func(p part) bool { return isOther(p) || isGiven(p) })
@@ -272,14 +271,14 @@ func (x *senders) give(t *trees, h *shares, leaf *senderLeaf, minMean float64) {
 }
 
 // likely is the likeliest set of trees, with each other tree of at least leastLikely.
-func (x *senderLeaf) likely() (set uint) {
+func (leaf *senderLeaf) likely() (set uint) {
 	set = 1
-	for other := uint(2); other < 1<<x.n; other++ {
-		if x.chance[other] > x.chance[set] {
+	for other := uint(2); other < 1<<leaf.n; other++ {
+		if leaf.chance[other] > leaf.chance[set] {
 			set = other
 		}
 	}
-	for k, chance := range x.sendsInto[:x.n] {
+	for k, chance := range leaf.sendsInto[:leaf.n] {
 		if chance >= leastLikely {
 			set |= 1 << k
 		}

@@ -14,9 +14,9 @@ type hostCosts struct {
 	cost       []float64 // by cause: that hosts wait for it
 }
 
-func (x *hostCosts) find(t *trees, s *sinks, c *causes, h *shares) {
+func (costs *hostCosts) find(t *trees, s *sinks, c *causes, h *shares) {
 	n := len(h.fall)
-	x.some, x.none, x.cost = scratch.Zeroed(x.some, n), scratch.Zeroed(x.none, n), scratch.Slice(x.cost, n)
+	costs.some, costs.none, costs.cost = scratch.Zeroed(costs.some, n), scratch.Zeroed(costs.none, n), scratch.Slice(costs.cost, n)
 	for d := range int32(len(t.seen)) {
 		if !t.waits.isLeaf(d) {
 			continue
@@ -28,13 +28,13 @@ func (x *hostCosts) find(t *trees, s *sinks, c *causes, h *shares) {
 		switch {
 		case only < 0:
 		case t.stalledHosts(d) > 0:
-			x.some[only]++
+			costs.some[only]++
 		default:
-			x.none[only]++
+			costs.none[only]++
 		}
 	}
-	for k := range x.cost {
-		x.cost[k] = costOf(hostChance(x.some[k], x.none[k]))
+	for k := range costs.cost {
+		costs.cost[k] = costOf(hostChance(costs.some[k], costs.none[k]))
 	}
 }
 
@@ -56,10 +56,10 @@ func (h *shares) onlyCause(t *trees, leaf int32) int32 {
 }
 
 // costOn is what it costs that a node waits for a cause, if it is a link from a host, or the only stalled uplink of a leaf.
-func (x *hostCosts) costOn(t *trees, h *shares, i, cause int32) float64 {
+func (costs *hostCosts) costOn(t *trees, h *shares, i, cause int32) float64 {
 	switch {
 	case t.fromHost(i):
-		return x.cost[cause]
+		return costs.cost[cause]
 	case h.isSpread && t.isOnlyUp(i):
 		return h.costOfOneWay(t, i, cause)
 	}
