@@ -8,6 +8,7 @@ import (
 
 	"github.com/giverny/giverny/internal/test/cputime"
 	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/bench"
 	"github.com/giverny/giverny/segment/segmenttest"
 	"github.com/giverny/giverny/topology"
@@ -79,11 +80,38 @@ func BenchmarkStormOverSort(b *testing.B) {
 	}
 }
 
+// BenchmarkSenders41K is an interval in which all uplinks of all leaves stall for four trees, so that which leaf sends into
+// which is fitted from as many starts as ever, on as many leaves.
+func BenchmarkSenders41K(b *testing.B) {
+	g := stalls.Fabric(b, "fattree:leaves=192,hosts=60,spines=48")
+	values := stalls.Blank(g)
+	for l := range values {
+		from, to := g.Ends(schema.LinkID(l))
+		a, z := g.Device(from), g.Device(to)
+		switch leaf := 0; {
+		case a.Level == 2 && isLeaf(z, &leaf) && leaf < 4:
+			values[l] = float32(60 - 4*leaf)
+		case z.Level == 2 && isLeaf(a, &leaf):
+			values[l] = float32(30 + leaf*7%12)
+		}
+	}
+	snapshot := stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: values.Noisy(.5, 1)})
+	benchmarkSteps(b, g, "senders", []*schema.Snapshot{snapshot})
+}
+
+func isLeaf(d *topology.Device, number *int) bool {
+	n, _ := fmt.Sscanf(d.Name, "leaf%d", number)
+	return n == 1
+}
+
 func benchmarkTrees(b *testing.B, g *topology.Graph, set bench.Set, samples int) {
-	snapshots := segmenttest.Draw(g, set, samples)
-	b.Run(fmt.Sprintf("links=%d/%s", g.NumLinks(), set.Name), func(b *testing.B) {
+	benchmarkSteps(b, g, set.Name, segmenttest.Draw(g, set, samples))
+}
+
+func benchmarkSteps(b *testing.B, g *topology.Graph, name string, snapshots []*schema.Snapshot) {
+	b.Run(fmt.Sprintf("links=%d/%s", g.NumLinks(), name), func(b *testing.B) {
 		s := segmenttest.NewStepper(b, g, segmenttest.Overlapping(), snapshots)
-		for range samples {
+		for range snapshots {
 			s.Step()
 		}
 		b.ReportAllocs()

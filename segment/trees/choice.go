@@ -36,9 +36,9 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 	if from.n == 1 {
 		return 1
 	}
-	if h.isLayered && leaf >= 0 {
+	if h.isTwoLevel && leaf >= 0 {
 		for k, p := range from.list() {
-			with[k] += h.pathCost(t, i, p.cause)
+			with[k] += h.hosts.costOn(t, h, i, p.cause)
 		}
 	}
 	return h.cheapest(from.n, t.stall[i], spread*t.noise.sigma(t.stall[i]), minMean, &with, &without)
@@ -87,7 +87,7 @@ func (h *shares) likely(n int, stall, minMean float64, chosen uint) (set uint) {
 		if math.IsInf(h.costs[set], 1) {
 			continue
 		}
-		p, sum := math.Exp(math.Sqrt2*(h.costs[chosen]-h.costs[set])), h.predicted(n, set)
+		p, sum := chanceOf(h.costs[set]-h.costs[chosen]), h.predicted(n, set)
 		total += p
 		for k := range n {
 			if set>>k&1 != 0 {
@@ -106,6 +106,10 @@ func (h *shares) likely(n int, stall, minMean float64, chosen uint) (set uint) {
 	}
 	return set
 }
+
+// chanceOf is the chance, relative to one without cost, of a set of causes with a cost, in deviations; costOf is the reverse.
+func chanceOf(cost float64) float64 { return math.Exp(-math.Sqrt2 * cost) }
+func costOf(chance float64) float64 { return -math.Log(chance) / math.Sqrt2 }
 
 // predicted is the sum of what the causes of a set predict.
 func (h *shares) predicted(n int, set uint) (sum float64) {

@@ -52,7 +52,8 @@ func (p *patches) joinExchanging(m *Method) {
 	})
 	for k := 1; k < len(p.exchanging); k++ {
 		a, b := &p.exchanging[k-1], &p.exchanging[k]
-		if a.below == b.below && a.isLevel && b.isLevel && b.mean-a.mean <= exchangeErrors*math.Hypot(a.error, b.error) && !p.shareHosts(m, a, b) {
+		areAlike := a.below == b.below && a.isLevel && b.isLevel && b.mean-a.mean <= exchangeErrors*math.Hypot(a.error, b.error)
+		if areAlike && !p.shareHosts(m, a, b) {
 			p.joinTwoExchanging(a, b)
 			a.isPiece, b.isPiece = false, false
 			a.leaves, b.leaves = a.leaves+b.leaves, a.leaves+b.leaves
@@ -115,7 +116,8 @@ func (p *patches) areWholeGroup(m *Method, regions []exchanging) bool {
 	return float64(waiting) >= wholeGroup*float64(all)
 }
 
-// shareHosts reports whether more than mostShared of the hosts of the smaller of two regions are in both.
+// shareHosts reports whether more than mostShared of the hosts of the smaller of two regions are in both: these are two
+// trees into which the same hosts send.
 func (p *patches) shareHosts(m *Method, a, b *exchanging) bool {
 	p.isWaiting = scratch.Slice(p.isWaiting, len(m.links))
 	clear(p.isWaiting)

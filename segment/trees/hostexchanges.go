@@ -112,8 +112,9 @@ func (e *hostExchanges) listLeaves(m *Method) {
 	}
 }
 
-// mayReceive reports whether all that waits at a leaf may wait for one of its hosts: only the port to one stalls that does
-// not wait to send, or nothing does, and some host does not wait.
+// mayReceive reports whether all that waits at a leaf may wait for one of its hosts, which receives from the others: of all
+// that leaves the leaf only the port to that host stalls, which does not wait to send; or nothing stalls, and some host does
+// not wait.
 func (m *Method) mayReceive(x *hostLeaf) bool {
 	switch leaving := m.leaving.of(x.device); len(leaving) {
 	case 0:
@@ -136,17 +137,13 @@ func passedOn(m *Method, device int32) (sum float64) {
 // waitUpwards reports whether the hosts of a leaf may all wait for its uplinks: half of these or more stall, and about as
 // much as the hosts, or more.
 func waitUpwards(m *Method, x *hostLeaf) bool {
-	measured, stalled, sum := 0., 0., 0.
-	for _, l := range m.waits.out.of(x.device) {
-		if !m.waits.isUp(l) || m.values[l] == linkset.Missing {
-			continue
-		}
-		measured++
-		if i := m.node[l]; i >= 0 {
-			stalled, sum = stalled+1, sum+m.stall[i]
+	sum, stalled := 0., m.stalledUp(x.device)
+	for _, i := range m.leaving.of(x.device) {
+		if !m.toHost(i) {
+			sum += m.stall[i]
 		}
 	}
-	return 2*stalled >= measured && sum >= aboutAsMuch*stalled*x.mean
+	return 2*stalled >= m.measuredUp(x.device) && sum >= aboutAsMuch*float64(stalled)*x.mean
 }
 
 // group makes exchanges of leaves below the same switches, in the order of their levels: a leaf belongs to the exchange

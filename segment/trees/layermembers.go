@@ -24,17 +24,18 @@ func (y *layers) dropSums() {
 	}
 }
 
-// dropRaised drops layers that differ from another one, of no fewer leaves, that stalls uniformly, only by more stall in one
-// direction: their leaves take part in that one, and a tree adds to it.
+// dropRaised drops layers that a tree makes of a part of another layer: that one stalls uniformly and has no fewer leaves,
+// and they differ only by more stall in one direction, as a tree adds to what these leaves send, or receive.
 func (y *layers) dropRaised() {
 	for c := range y.all {
 		x := &y.all[c]
 		if x.leaves == 0 || !x.isUneven() {
 			continue
 		}
-		if slices.ContainsFunc(y.all, func(z layer) bool {
-			return z.leaves >= x.leaves && !z.isUneven() && (isAbout(x.comes, z.comes) && x.sent > z.sent || isAbout(x.sent, z.sent) && x.comes > z.comes)
-		}) {
+		isBelow := func(z layer) bool {
+			return isAbout(x.comes, z.comes) && x.sent > z.sent || isAbout(x.sent, z.sent) && x.comes > z.comes
+		}
+		if slices.ContainsFunc(y.all, func(z layer) bool { return z.leaves >= x.leaves && !z.isUneven() && isBelow(z) }) {
 			y.drop(int32(c))
 		}
 	}

@@ -143,7 +143,7 @@ func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64,
 			level.sent, level.comes, level.hosts = level.sent+z.sent, level.comes+z.comes, level.hosts+z.hosts
 		}
 	}
-	even := !level.isUneven()
+	even, portExplains := !level.isUneven(), !hasMany && x.port >= portShare*x.down.middle
 	for _, l := range w.out.of(x.device) {
 		switch v := float64(values[l]); {
 		case v < hot:
@@ -164,8 +164,8 @@ func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64,
 		case v < hot:
 		case w.isDown(l):
 			left := x.down.left(v, level.comes, even)
-			if left > 0 && !hasMany && x.port >= portShare*x.down.middle {
-				left = v // the port explains all of it
+			if left > 0 && portExplains {
+				left = v // all of it may wait for the port
 			}
 			y.give(x, l, left, idle)
 		case w.fromHost(l) && level.hosts > 0:

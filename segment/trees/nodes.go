@@ -112,6 +112,25 @@ func (t *trees) stalledHosts(d int32) (n int) {
 	return n
 }
 
+// stalledUp counts the stalled links from a leaf to switches; measuredUp counts its uplinks that have a value.
+func (t *trees) stalledUp(leaf int32) (n int) {
+	for _, i := range t.leaving.of(leaf) {
+		if !t.toHost(i) {
+			n++
+		}
+	}
+	return n
+}
+
+func (t *trees) measuredUp(leaf int32) (n int) {
+	for _, l := range t.waits.out.of(leaf) {
+		if t.waits.isUp(l) && t.values[l] != linkset.Missing {
+			n++
+		}
+	}
+	return n
+}
+
 // besetShare is the share of stalled links, of those into a switch from switches, that counts as all: the rest may
 // read false zeros.
 const besetShare = .7

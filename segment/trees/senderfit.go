@@ -5,199 +5,261 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
 )
 
-// The trees of senders are a mixture, fitted by expectation and maximization: a leaf sends into one tree or two. Each tree
-// has a fall, by which the uplinks of its leaves stall less than what they wait for, a share of the leaves, and a chance
-// that hosts of its leaves wait. Levels alone often do not tell which of two trees falls more; hosts often do.
-
-// senderTree is a tree of the mixture.
-type senderTree struct {
-	cause  int32
-	fall   float64 // logarithm
-	hosts  float64
-	share  float64
-	isSeen bool // hosts of the root's leaf wait, and for no uplink
+// senderMixture is a mixture model of what leaves send into, fitted by expectation and maximization (EM): each leaf sends
+// into one tree or two. A tree has a fall, by which the uplinks of its leaves stall less than what they wait for, a share
+// of the leaves, and a chance that hosts of such a leaf wait. Often the level of a leaf could be due to either of two
+// trees, of which one falls more; whether its hosts wait then tells which it is.
+type senderMixture struct {
+	leaves []senderLeaf
+	some   []senderLeaf // of them: see fit
+	trees  []senderTree
+	scale  float64 // by how much leaves that send into the same differ: that of Laplace's distribution of logarithms
+	falls  []leafFall
+	start  []senderTree
+	best   []senderTree
 }
 
-type weighted struct{ x, weight float64 }
+// senderTree is a tree that leaves may send into.
+type senderTree struct {
+	cause      int32
+	fall       float64 // logarithm of the ratio
+	share      float64 // leaves that send into it, and one more, so that it remains possible
+	hosts      float64 // chance that hosts of such a leaf wait
+	seenHosts  float64 // leaves with hosts that certainly wait for it: its root's, or none
+	begin, end int32   // of its leaves in falls
+	ratio      float64 // exp(fall)
+	prior      float64 // share of all trees' shares
+}
+
+// leafFall is the fall that a leaf shows if it sends into one tree alone.
+type leafFall struct {
+	fall       float64 // logarithm
+	leaf, slot int32   // the tree's place at the leaf
+}
 
 const (
-	// The scale of the leaves' differences counts as if seen to be that at so many leaves.
+	// The scale counts as if it was seen to be usualScale at scaleLeaves leaves: few leaves do not show it.
 	usualScale, scaleLeaves = .1, 2
-	fitRounds               = 15
-	// Up to so many trees, each is started also at some quantiles of the falls that its leaves would show.
+	// EM ends after so many rounds, or before if it has converged: with 32 leaves after eleven on average.
+	mostRounds = 15
+	// EM finds a local maximum, so up to so many trees are also started, one at a time, from some quantiles of the falls
+	// that their leaves may show. The cost grows with the number of trees.
 	mostStarted = 4
+	// Starts are compared on about so many leaves at most, which bounds the cost on large fabrics.
+	mostLeaves = 64
+	// The difference in likelihood, as a logarithm, up to which two fits are the same.
+	likelier = 1e-6
+	// Scales by which a level may be off its prediction: beyond about 700, all sets of a leaf's trees would have no chance.
+	farOff = 500
 )
 
 var startQuantiles = [...]float64{.1, .3, .5, .7, .9}
 
-// newTree is a tree as single links show it.
-func (e *senders) newTree(t *trees, s *sinks, c *causes, h *shares, cause int32) senderTree {
-	z := senderTree{cause: cause, fall: math.Log(h.fall[cause]), hosts: .5, share: 1}
-	for a := range s.all {
-		if x := &s.all[a]; c.sets.Find(int32(a)) == cause && x.isLeaf && t.stalledUp(x.device) == 0 && t.stalledHosts(x.device) > 0 {
-			z.isSeen, z.hosts = true, hostChance(1, 0)
-		}
-	}
-	return z
-}
-
-// hostChance is the chance that hosts of a leaf wait, after so many leaves of which some do and none does.
+// hostChance is the chance that hosts of a leaf wait, after so many leaves of which some do and so many of which none does
+// (Jeffreys' prior).
 func hostChance(some, none float64) float64 { return (some + .5) / (some + none + 1) }
 
-// stalledUp counts the stalled uplinks of a leaf.
-func (t *trees) stalledUp(leaf int32) (n int) {
-	for _, i := range t.leaving.of(leaf) {
-		if !t.toHost(i) {
-			n++
-		}
+// fit fits the trees to the leaves, or in a large fabric first to some of them.
+func (mix *senderMixture) fit() {
+	all := mix.leaves
+	if len(all) > mostLeaves {
+		mix.leaves = mix.everyNth((len(all)-1)/mostLeaves + 1)
 	}
-	return n
+	mix.listFalls()
+	mix.fitFromStarts()
+	if len(mix.leaves) < len(all) {
+		mix.leaves = all
+		mix.listFalls()
+		mix.climb()
+	}
+	mix.expect()
 }
 
-// fit fits the trees, from where they are and from other falls of each, and keeps the likeliest.
-func (e *senders) fit() {
-	e.start = append(e.start[:0], e.trees...)
-	most := e.climb()
-	e.best = append(e.best[:0], e.trees...)
-	scale := e.scale
-	for k := range e.trees {
-		if len(e.trees) > mostStarted {
-			break
+// everyNth is every n-th leaf, with all its parts: see splitCertain.
+func (mix *senderMixture) everyNth(n int) []senderLeaf {
+	mix.some = mix.some[:0]
+	at := 0
+	for k := range mix.leaves {
+		if k > 0 && mix.leaves[k].device != mix.leaves[k-1].device {
+			at++
 		}
-		for _, q := range startQuantiles {
-			e.listRatios(k, func(*senderLeaf, int) float64 { return 1 })
-			copy(e.trees, e.best)
-			e.trees[k] = e.start[k]
-			e.trees[k].fall = min(math.Log(mostFall), quantileOf(e.ratios, q))
-			if l := e.climb(); l > most+1e-6 {
-				most, scale = l, e.scale
-				copy(e.best, e.trees)
+		if at%n == 0 {
+			mix.some = append(mix.some, mix.leaves[k])
+		}
+	}
+	return mix.some
+}
+
+// fitFromStarts fits the trees, from where they are and from other falls of each, and keeps the likeliest.
+func (mix *senderMixture) fitFromStarts() {
+	mix.start = append(mix.start[:0], mix.trees...)
+	mix.best = scratch.Slice(mix.best, len(mix.trees))
+	most, scale := math.Inf(-1), 0.
+	climb := func() {
+		if l := mix.climb(); l > most+likelier {
+			most, scale = l, mix.scale
+			copy(mix.best, mix.trees)
+		}
+	}
+	climb()
+	if len(mix.trees) <= mostStarted {
+		for k := range mix.trees {
+			tree := &mix.trees[k]
+			if tree.begin == tree.end {
+				continue // no leaf of some sends into it
+			}
+			for _, q := range startQuantiles {
+				copy(mix.trees, mix.best)
+				*tree = mix.start[k]
+				tree.fall = mix.quantile(tree, q)
+				climb()
 			}
 		}
 	}
-	copy(e.trees, e.best)
-	e.scale = scale
-	e.expect()
+	copy(mix.trees, mix.best)
+	mix.scale = scale
+}
+
+// listFalls lists, by tree, the falls that its leaves would show, in ascending order.
+func (mix *senderMixture) listFalls() {
+	mix.falls = mix.falls[:0]
+	for k := range mix.trees {
+		tree := &mix.trees[k]
+		tree.begin = int32(len(mix.falls))
+		for i := range mix.leaves {
+			leaf := &mix.leaves[i]
+			if slot := slices.Index(leaf.tree[:leaf.n], int32(k)); slot >= 0 {
+				mix.falls = append(mix.falls, leafFall{math.Log(leaf.level / leaf.stall[slot]), int32(i), int32(slot)})
+			}
+		}
+		tree.end = int32(len(mix.falls))
+		slices.SortFunc(mix.falls[tree.begin:], func(a, b leafFall) int { return cmp.Or(cmp.Compare(a.fall, b.fall), cmp.Compare(a.leaf, b.leaf)) })
+	}
+}
+
+// quantile is a quantile of the falls that the leaves of a tree may show.
+func (mix *senderMixture) quantile(tree *senderTree, q float64) float64 {
+	falls := mix.falls[tree.begin:tree.end]
+	return min(math.Log(mostFall), falls[max(0, int(math.Ceil(q*float64(len(falls))))-1)].fall)
 }
 
 // climb fits the trees from where they are, and returns the logarithm of the likelihood.
-func (e *senders) climb() float64 {
-	e.scale = 2 * usualScale
-	for range fitRounds {
-		e.expect()
-		e.maximize()
-	}
-	return e.expect()
-}
-
-// expect finds the chances of all sets of trees of each leaf, and the logarithm of the likelihood.
-func (e *senders) expect() (likelihood float64) {
-	total := 0.
-	for k := range e.trees {
-		total += e.trees[k].share
-	}
-	likelihood = -scaleLeaves * (math.Log(e.scale) + usualScale/e.scale)
-	for m := range e.leaves {
-		x, sum := &e.leaves[m], 0.
-		for set := uint(1); set < 1<<x.n; set++ {
-			x.chance[set] = 0
-			if bits.OnesCount(set) <= mostAtOnce {
-				x.chance[set] = e.likelihood(x, set, total)
-				sum += x.chance[set]
-			}
-		}
-		likelihood += math.Log(sum)
-		for set := uint(1); set < 1<<x.n; set++ {
-			x.chance[set] /= sum
+func (mix *senderMixture) climb() float64 {
+	mix.scale = 2 * usualScale
+	likelihood := mix.expect()
+	for range mostRounds {
+		mix.maximize()
+		last := likelihood
+		if likelihood = mix.expect(); math.Abs(likelihood-last) < likelier {
+			break
 		}
 	}
 	return likelihood
 }
 
-// likelihood is that of a leaf's level and hosts, if it sends into a set of trees.
-func (e *senders) likelihood(x *senderLeaf, set uint, total float64) float64 {
-	predicted, prior, none := 0., math.Exp(-math.Sqrt2*secondCost*float64(bits.OnesCount(set)-1)), 1.
-	for k := range x.n {
-		if set>>k&1 != 0 {
-			z := &e.trees[x.tree[k]]
-			predicted += x.stall[k] * math.Exp(z.fall)
-			prior, none = prior*z.share/total, none*(1-z.hosts)
-		}
+// expect finds the chances of all sets of trees of each leaf, and returns the logarithm of the likelihood.
+func (mix *senderMixture) expect() (likelihood float64) {
+	total := 0.
+	for k := range mix.trees {
+		total += mix.trees[k].share
 	}
-	switch x.hosts {
+	for k := range mix.trees {
+		tree := &mix.trees[k]
+		tree.ratio, tree.prior = math.Exp(tree.fall), tree.share/total
+	}
+	likelihood = -scaleLeaves * (math.Log(mix.scale) + usualScale/mix.scale)
+	second := chanceOf(secondCost)
+	for i := range mix.leaves {
+		leaf, sum := &mix.leaves[i], 0.
+		for set := uint(1); set < 1<<leaf.n; set++ {
+			if bits.OnesCount(set) <= mostAtOnce {
+				leaf.chance[set] = mix.likelihood(leaf, set, second)
+				sum += leaf.chance[set]
+			}
+		}
+		likelihood += math.Log(sum)
+		leaf.normalize(sum)
+	}
+	return likelihood
+}
+
+// likelihood is that of a leaf's level and hosts, if it sends into a set of trees; second is the chance of a second one.
+func (mix *senderMixture) likelihood(leaf *senderLeaf, set uint, second float64) float64 {
+	predicted, prior, none := 0., 1/second, 1.
+	for rest := set; rest != 0; rest &= rest - 1 {
+		slot := bits.TrailingZeros(rest)
+		tree := &mix.trees[leaf.tree[slot]]
+		predicted += leaf.stall[slot] * tree.ratio
+		prior, none = prior*second*tree.prior, none*(1-tree.hosts)
+	}
+	switch leaf.hosts {
 	case noHosts:
 		prior *= none
 	case someHosts:
 		prior *= 1 - none
 	}
-	scale := e.scale + x.error
-	return prior * math.Exp(-math.Abs(math.Log(x.level/min(100, predicted)))/scale) / (2 * scale)
+	scale := mix.scale + leaf.error
+	off := math.Abs(math.Log(leaf.level / min(100, predicted)))
+	return prior * math.Exp(-min(farOff, off/scale)) / (2 * scale)
 }
 
-// maximize fits the trees to the leaves, by the chance of each set.
-func (e *senders) maximize() {
-	off, all := usualScale*scaleLeaves, float64(scaleLeaves)
-	for k := range e.trees {
-		z := &e.trees[k]
-		share, some, none := 1., 0., 0.
-		if z.isSeen {
-			some = 1
+// normalize makes the chances of a leaf's sets of trees sum to 1, and sums those of each tree.
+func (leaf *senderLeaf) normalize(sum float64) {
+	leaf.sendsInto = [maxParts]float64{}
+	for set := uint(1); set < 1<<leaf.n; set++ {
+		leaf.chance[set] /= sum
+		for rest := set; rest != 0; rest &= rest - 1 {
+			leaf.sendsInto[bits.TrailingZeros(rest)] += leaf.chance[set]
 		}
-		weight := e.listRatios(k, func(x *senderLeaf, j int) float64 {
-			for set := uint(1); set < 1<<x.n; set++ {
-				if set>>j&1 != 0 {
-					share += x.chance[set]
-				}
-			}
-			alone := x.chance[1<<j]
-			switch x.hosts {
+	}
+}
+
+// maximize fits each tree to the leaves: its share by the chance that they send into it, its fall, by the weighted median,
+// and its hosts by the chance that they send into nothing else.
+func (mix *senderMixture) maximize() {
+	off, all := usualScale*scaleLeaves, float64(scaleLeaves)
+	for k := range mix.trees {
+		tree := &mix.trees[k]
+		falls := mix.falls[tree.begin:tree.end]
+		share, weight, some, none := 1., 0., tree.seenHosts, 0.
+		for _, f := range falls {
+			leaf, alone := &mix.leaves[f.leaf], mix.chanceAlone(f)
+			share, weight = share+leaf.sendsInto[f.slot], weight+alone
+			switch leaf.hosts {
 			case noHosts:
 				none += alone
 			case someHosts:
 				some += alone
 			}
-			return alone
-		})
-		z.share, z.hosts = share, hostChance(some, none)
-		if weight > 0 {
-			z.fall = min(math.Log(mostFall), quantileOf(e.ratios, .5))
 		}
-		for _, r := range e.ratios {
-			off += r.weight * math.Abs(r.x-z.fall)
+		tree.share, tree.hosts = share, hostChance(some, none)
+		if weight > 0 {
+			tree.fall = min(math.Log(mostFall), mix.median(falls, weight))
+		}
+		for _, f := range falls {
+			off += mix.chanceAlone(f) * math.Abs(f.fall-tree.fall)
 		}
 		all += weight
 	}
-	e.scale = off / all
+	mix.scale = off / all
 }
 
-// listRatios lists the logarithms of the fall of a tree at each leaf that may send into it, with weights, and returns the
-// sum of these.
-func (e *senders) listRatios(tree int, weightOf func(x *senderLeaf, j int) float64) (sum float64) {
-	e.ratios = e.ratios[:0]
-	for m := range e.leaves {
-		x := &e.leaves[m]
-		if j := slices.Index(x.tree[:x.n], int32(tree)); j >= 0 {
-			w := weightOf(x, j)
-			e.ratios = append(e.ratios, weighted{math.Log(x.level / x.stall[j]), w})
-			sum += w
-		}
-	}
-	return sum
+// chanceAlone is the chance that a leaf sends into one tree alone.
+func (mix *senderMixture) chanceAlone(f leafFall) float64 {
+	return mix.leaves[f.leaf].chance[1<<f.slot]
 }
 
-// quantileOf is a quantile of values by weight.
-func quantileOf(v []weighted, q float64) float64 {
-	slices.SortFunc(v, func(a, b weighted) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.weight, b.weight)) })
-	total, sum := 0., 0.
-	for _, r := range v {
-		total += r.weight
-	}
-	for _, r := range v {
-		if sum += r.weight; sum >= q*total {
-			return r.x
+// median is that of falls in ascending order, each weighted by the chance that the leaf shows it; the weights sum to total.
+func (mix *senderMixture) median(falls []leafFall, total float64) float64 {
+	sum := 0.
+	for _, f := range falls {
+		if sum += mix.chanceAlone(f); 2*sum >= total {
+			return f.fall
 		}
 	}
-	return v[len(v)-1].x
+	return falls[len(falls)-1].fall
 }

@@ -4,44 +4,39 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"github.com/giverny/giverny/segment/linkset"
 )
 
-// senders finds, on a fabric of two levels, which trees each leaf sends into, from all its uplinks together. Traffic takes
-// all spines, so where the uplinks of a leaf are level within the noise, each of them waits for the same trees. See
-// senderfit.go for how.
+// senders finds, on a fabric of two levels, which trees each leaf sends into, from all its uplinks together. Traffic to
+// any leaf takes all spines, so all uplinks of a leaf wait for the same trees, if they are level within the noise: that
+// is one decision from many readings. Which trees these are is fitted to all leaves together: see senderMixture.
 type senders struct {
-	leaves  []senderLeaf
-	nodes   []int32 // of the leaves
-	trees   []senderTree
-	scale   float64 // by how much the leaves of one tree differ: the scale of Laplace's distribution of logarithms
-	devices []int32
-	causes  []int32 // in ascending order
-	met     []metCause
-	ratios  []weighted
-	start   []senderTree
-	best    []senderTree
+	mixture senderMixture
+	nodes   []int32    // uplinks of the leaves
+	devices []int32    // the leaves
+	causes  []int32    // of the trees, ascending
+	met     []metCause // of one leaf
 }
 
-// senderLeaf is a leaf nearly all of whose uplinks stall alike, and the trees for which most of them may wait.
+// senderLeaf is a leaf nearly all of whose uplinks stall at one level, and the trees for which most of them may wait.
 type senderLeaf struct {
 	device     int32
-	begin, end int     // of nodes
-	level      float64 // mean stall of the uplinks
-	error      float64 // of that, by noise, relative
+	begin, end int     // of its uplinks in nodes
+	level      float64 // mean stall of these
+	error      float64 // relative standard error of that, by noise
 	hosts      hostsOf
-	n          int
-	tree       [maxParts]int32        // a cause, and later its index in trees
+	n          int                    // number of trees
+	cause      [maxParts]int32        // of each of these
+	tree       [maxParts]int32        // its place among all trees
 	stall      [maxParts]float64      // mean stall of what the uplinks may wait for
-	chance     [1 << maxParts]float64 // by set of trees
+	chance     [1 << maxParts]float64 // by set of trees: that the leaf sends into these, and no others
+	sendsInto  [maxParts]float64      // chance that it does, by tree
 }
 
-// hostsOf says whether hosts of a leaf wait.
+// hostsOf says whether hosts of a leaf wait for the trees for which its uplinks may.
 type hostsOf int8
 
 const (
-	hostsUnknown hostsOf = iota
+	hostsUnknown hostsOf = iota // they may wait for something else
 	noHosts
 	someHosts
 )
@@ -53,188 +48,201 @@ type metCause struct {
 	sum   float64
 }
 
-// levelUplinks is by how many deviations of the noise the uplinks of a leaf may differ to be one decision.
-const levelUplinks = 1.5
+const (
+	// levelUplinks is by how many deviations of the noise the uplinks of a leaf may differ to be one decision.
+	levelUplinks = 1.5
+	// spreadShare is the share of stalled uplinks at leaves that stall on nearly all from which traffic takes all spines.
+	// Where flows keep to single paths, a leaf stalls on the uplinks that its flows take.
+	spreadShare = .7
+)
 
-// sharesPaths reports whether traffic takes all spines: most stalled uplinks are at leaves nearly all of whose uplinks stall.
-func (t *trees) sharesPaths() bool {
+// spreadsTraffic reports whether traffic takes all spines: most stalled uplinks are at leaves nearly all of whose uplinks
+// stall.
+func (t *trees) spreadsTraffic() bool {
 	all, wide := 0, 0
 	for d := range int32(len(t.seen)) {
 		if !t.waits.isLeaf(d) {
 			continue
 		}
-		stalled := t.stalledUp(d)
-		if all += stalled; stalled >= minFeeders && float64(stalled) >= mostWays*float64(t.measuredUp(d)) {
-			wide += stalled
+		n := t.stalledUp(d)
+		if all += n; t.isNearlyAllUp(d, n) {
+			wide += n
 		}
 	}
-	return float64(wide) > besetShare*float64(all)
+	return float64(wide) > spreadShare*float64(all)
 }
 
-// measuredUp counts the uplinks of a leaf that have a value.
-func (t *trees) measuredUp(leaf int32) (n int) {
-	for _, l := range t.waits.out.of(leaf) {
-		if t.waits.isUp(l) && t.values[l] != linkset.Missing {
-			n++
-		}
-	}
-	return n
+// isNearlyAllUp reports whether n links are nearly all uplinks of a leaf that have a value.
+func (t *trees) isNearlyAllUp(leaf int32, n int) bool {
+	return n >= minFeeders && float64(n) >= mostWays*float64(t.measuredUp(leaf))
 }
 
 // find finds what those nodes of a hop wait for that are uplinks of leaves.
-func (e *senders) find(t *trees, s *sinks, c *causes, h *shares, nodes []int32, minMean float64) {
-	if e.list(t, s, c, h, nodes); len(e.trees) < 2 {
+func (snd *senders) find(t *trees, s *sinks, c *causes, h *shares, nodes []int32, minMean float64) {
+	snd.listLeaves(t, s, c, h, nodes)
+	if snd.listTrees(t, s, c, h); len(snd.mixture.trees) < 2 {
 		return
 	}
-	e.fit()
-	for _, z := range e.trees {
-		h.fall[z.cause] = math.Exp(z.fall)
+	snd.mixture.fit()
+	for _, tree := range snd.mixture.trees {
+		h.fall[tree.cause] = tree.ratio
 	}
-	for k := range e.leaves {
-		e.give(t, s, h, &e.leaves[k], minMean)
+	for k := range snd.mixture.leaves {
+		snd.give(t, h, &snd.mixture.leaves[k], minMean)
 	}
 }
 
-// list lists the leaves, by name, and their trees.
-func (e *senders) list(t *trees, s *sinks, c *causes, h *shares, nodes []int32) {
-	e.leaves, e.nodes, e.trees, e.devices, e.causes = e.leaves[:0], e.nodes[:0], e.trees[:0], e.devices[:0], e.causes[:0]
+// listLeaves lists the leaves of a hop's uplinks, by name.
+func (snd *senders) listLeaves(t *trees, s *sinks, c *causes, h *shares, nodes []int32) {
+	snd.mixture.leaves, snd.nodes, snd.devices = snd.mixture.leaves[:0], snd.nodes[:0], snd.devices[:0]
 	for _, i := range nodes {
 		if leaf := t.leafOf(i); leaf >= 0 && !t.fromHost(i) && !h.atSink[i] {
-			e.devices = append(e.devices, leaf)
+			snd.devices = append(snd.devices, leaf)
 		}
 	}
-	slices.SortFunc(e.devices, func(a, b int32) int { return cmp.Compare(t.waits.byName[a], t.waits.byName[b]) })
-	for _, leaf := range slices.Compact(e.devices) {
-		e.add(t, s, c, h, leaf, t.rank[nodes[0]])
-	}
-	slices.Sort(e.causes)
-	e.causes = slices.Compact(e.causes)
-	for _, cause := range e.causes {
-		e.trees = append(e.trees, e.newTree(t, s, c, h, cause))
-	}
-	for k := range e.leaves {
-		x := &e.leaves[k]
-		for j := range x.n {
-			at, _ := slices.BinarySearch(e.causes, x.tree[j])
-			x.tree[j] = int32(at)
-		}
+	slices.SortFunc(snd.devices, func(a, b int32) int { return cmp.Compare(t.waits.byName[a], t.waits.byName[b]) })
+	for _, leaf := range slices.Compact(snd.devices) {
+		snd.addLeaf(t, s, c, h, leaf, t.rank[nodes[0]])
 	}
 }
 
-// add adds a leaf if nearly all of its uplinks stall, at one level, and wait for trees only.
-func (e *senders) add(t *trees, s *sinks, c *causes, h *shares, leaf, rank int32) {
-	x := senderLeaf{device: leaf, begin: len(e.nodes)}
+// addLeaf adds a leaf if nearly all of its uplinks stall, at one level, and wait for trees only.
+func (snd *senders) addLeaf(t *trees, s *sinks, c *causes, h *shares, device, rank int32) {
+	leaf := senderLeaf{device: device, begin: len(snd.nodes)}
 	s.sample = s.sample[:0]
-	for _, i := range t.leaving.of(leaf) {
+	for _, i := range t.leaving.of(device) {
 		if !t.toHost(i) && t.rank[i] == rank && !h.atSink[i] && h.of[i].n > 0 {
-			e.nodes, s.sample = append(e.nodes, i), append(s.sample, t.stall[i])
+			snd.nodes, s.sample = append(snd.nodes, i), append(s.sample, t.stall[i])
 		}
 	}
-	n := len(e.nodes) - x.begin
-	x.end = len(e.nodes)
-	isKept := n >= minFeeders && float64(n) >= mostWays*float64(t.measuredUp(leaf))
-	if isKept {
-		middle := medianOf(s.sample)
-		isKept = deviationOf(s.sample, middle) <= levelUplinks*t.noise.sigma(middle) && e.findTrees(t, s, c, h, &x)
-	}
-	if !isKept {
-		e.nodes = e.nodes[:x.begin]
+	leaf.end = len(snd.nodes)
+	if !t.isNearlyAllUp(device, leaf.end-leaf.begin) || !t.isLevel(s.sample) || !snd.findTrees(t, s, c, h, &leaf) {
+		snd.nodes = snd.nodes[:leaf.begin]
 		return
 	}
-	e.causes = append(e.causes, x.tree[:x.n]...)
-	for k := range x.n {
-		e.takeSure(t, s, h, &x, k)
+	for k := range leaf.n {
+		snd.splitCertain(t, s, h, &leaf, k)
 	}
-	e.leaves = append(e.leaves, x)
-	e.measure(t, &e.leaves[len(e.leaves)-1])
+	snd.measure(t, leaf)
 }
 
-// measure measures the level of a leaf's uplinks.
-func (e *senders) measure(t *trees, x *senderLeaf) {
-	x.level = 0
-	for _, i := range e.nodes[x.begin:x.end] {
-		x.level += t.stall[i]
-	}
-	n := float64(x.end - x.begin)
-	x.level /= n
-	x.error = t.noise.sigma(x.level) / x.level / math.Sqrt(n)
-}
-
-// takeSure makes those uplinks of a leaf a leaf of their own that lead to spines without a cable to the leaves of all its trees
-// but one. They show the fall of that.
-func (e *senders) takeSure(t *trees, s *sinks, h *shares, x *senderLeaf, tree int) {
-	begin := x.begin
-	for k := x.begin; k < x.end; k++ {
-		i := e.nodes[k]
-		isOther := func(cause int32) bool {
-			return cause != x.tree[tree] && t.waits.isAdjacent(t.to[i], s.leafOf(cause))
-		}
-		if h.of[i].n == 1 && h.of[i].at[0].cause == x.tree[tree] && !slices.ContainsFunc(x.tree[:x.n], isOther) {
-			e.nodes[k], e.nodes[begin] = e.nodes[begin], i
-			begin++
-		}
-	}
-	if x.n == 1 || begin == x.begin || begin == x.end {
-		return
-	}
-	sure := senderLeaf{device: x.device, begin: x.begin, end: begin, n: 1}
-	sure.tree[0], sure.stall[0] = x.tree[tree], x.stall[tree]
-	x.begin = begin
-	e.leaves = append(e.leaves, sure)
-	e.measure(t, &e.leaves[len(e.leaves)-1])
+// isLevel reports whether stalls differ by no more than the noise explains; it overwrites them.
+func (t *trees) isLevel(stalls []float64) bool {
+	middle := medianOf(stalls)
+	return deviationOf(stalls, middle) <= levelUplinks*t.noise.sigma(middle)
 }
 
 // findTrees finds the trees for which most uplinks of a leaf may wait; false if there are none, or an exchange or twins,
 // which stall does not tell apart.
-func (e *senders) findTrees(t *trees, s *sinks, c *causes, h *shares, x *senderLeaf) bool {
-	e.met = e.met[:0]
-	for _, i := range e.nodes[x.begin:x.end] {
+func (snd *senders) findTrees(t *trees, s *sinks, c *causes, h *shares, leaf *senderLeaf) bool {
+	snd.met = snd.met[:0]
+	uplinks := snd.nodes[leaf.begin:leaf.end]
+	for _, i := range uplinks {
 		for _, p := range h.of[i].list() {
-			k := slices.IndexFunc(e.met, func(m metCause) bool { return m.cause == p.cause })
+			k := slices.IndexFunc(snd.met, func(m metCause) bool { return m.cause == p.cause })
 			if k < 0 {
-				k = len(e.met)
-				e.met = append(e.met, metCause{cause: p.cause})
+				k = len(snd.met)
+				snd.met = append(snd.met, metCause{cause: p.cause})
 			}
-			e.met[k].n++
-			e.met[k].sum += p.stall
+			snd.met[k].n++
+			snd.met[k].sum += p.stall
 		}
 	}
-	slices.SortFunc(e.met, func(a, b metCause) int { return cmp.Compare(a.cause, b.cause) })
-	isWhole := true // no other cause of a few uplinks
-	for _, m := range e.met {
-		if 2*m.n < x.end-x.begin {
-			isWhole = false
+	slices.SortFunc(snd.met, func(a, b metCause) int { return cmp.Compare(a.cause, b.cause) })
+	for _, m := range snd.met {
+		if 2*m.n < len(uplinks) {
 			continue
 		}
-		if x.n == maxParts || c.isExchange(m.cause) || s.isTwin(m.cause) {
+		if leaf.n == maxParts || c.isExchange(m.cause) || s.isTwin(m.cause) {
 			return false
 		}
-		x.tree[x.n], x.stall[x.n] = m.cause, m.sum/float64(m.n)
-		x.n++
+		leaf.cause[leaf.n], leaf.stall[leaf.n] = m.cause, m.sum/float64(m.n)
+		leaf.n++
 	}
-	if isWhole {
-		x.hosts = t.hostsAt(x.device)
+	switch {
+	case leaf.n < len(snd.met): // hosts may wait for what a few uplinks wait for
+	case t.stalledHosts(leaf.device) > 0:
+		leaf.hosts = someHosts
+	default:
+		leaf.hosts = noHosts
 	}
-	return x.n > 0
+	return leaf.n > 0
 }
 
-func (t *trees) hostsAt(leaf int32) hostsOf {
-	if t.stalledHosts(leaf) > 0 {
-		return someHosts
+// splitCertain makes those uplinks of a leaf a leaf of their own that certainly wait for one of its trees: their spines
+// lack cables to the leaves of the others. They show the fall of that tree.
+func (snd *senders) splitCertain(t *trees, s *sinks, h *shares, leaf *senderLeaf, k int) {
+	if leaf.n == 1 {
+		return
 	}
-	return noHosts
+	only, end := leaf.cause[k], leaf.begin
+	for at := leaf.begin; at < leaf.end; at++ {
+		i := snd.nodes[at]
+		leads := func(cause int32) bool { return cause != only && t.waits.isAdjacent(t.to[i], s.deviceOf(cause)) }
+		if h.of[i].n == 1 && h.of[i].at[0].cause == only && !slices.ContainsFunc(leaf.cause[:leaf.n], leads) {
+			snd.nodes[at], snd.nodes[end] = snd.nodes[end], i
+			end++
+		}
+	}
+	if end == leaf.begin || end == leaf.end {
+		return
+	}
+	certain := senderLeaf{device: leaf.device, begin: leaf.begin, end: end, n: 1}
+	certain.cause[0], certain.stall[0] = only, leaf.stall[k]
+	snd.measure(t, certain)
+	leaf.begin = end
+}
+
+// measure measures the level of a leaf's uplinks, and adds the leaf to the mixture.
+func (snd *senders) measure(t *trees, leaf senderLeaf) {
+	for _, i := range snd.nodes[leaf.begin:leaf.end] {
+		leaf.level += t.stall[i]
+	}
+	n := float64(leaf.end - leaf.begin)
+	leaf.level /= n
+	leaf.error = t.noise.sigma(leaf.level) / leaf.level / math.Sqrt(n)
+	snd.mixture.leaves = append(snd.mixture.leaves, leaf)
+}
+
+// listTrees lists the trees of all leaves.
+func (snd *senders) listTrees(t *trees, s *sinks, c *causes, h *shares) {
+	snd.causes, snd.mixture.trees = snd.causes[:0], snd.mixture.trees[:0]
+	leaves := snd.mixture.leaves
+	for k := range leaves {
+		snd.causes = append(snd.causes, leaves[k].cause[:leaves[k].n]...)
+	}
+	slices.Sort(snd.causes)
+	snd.causes = slices.Compact(snd.causes)
+	for _, cause := range snd.causes {
+		seen := s.hostsWaitFor(t, c, cause)
+		snd.mixture.trees = append(snd.mixture.trees, senderTree{cause: cause, fall: math.Log(h.fall[cause]), share: 1, hosts: hostChance(seen, 0), seenHosts: seen})
+	}
+	for k := range leaves {
+		for j := range leaves[k].n {
+			place, _ := slices.BinarySearch(snd.causes, leaves[k].cause[j])
+			leaves[k].tree[j] = int32(place)
+		}
+	}
+}
+
+// hostsWaitFor is 1 if hosts at the leaf where a cause begins wait, and no uplink there: so they wait for it; else 0.
+func (s *sinks) hostsWaitFor(t *trees, c *causes, cause int32) float64 {
+	for a := range s.all {
+		if x := &s.all[a]; c.sets.Find(int32(a)) == cause && x.isLeaf && t.stalledUp(x.device) == 0 && t.stalledHosts(x.device) > 0 {
+			return 1
+		}
+	}
+	return 0
 }
 
 // give gives the uplinks of a leaf the trees that it most likely sends into, and each other one of at least leastLikely. An
-// uplink that may also wait for another cause only loses the others.
-func (e *senders) give(t *trees, s *sinks, h *shares, x *senderLeaf, minMean float64) {
-	set, predicted := x.likely(), 0.
+// uplink that may also wait for another cause only loses the other trees.
+func (snd *senders) give(t *trees, h *shares, leaf *senderLeaf, minMean float64) {
 	var parts [maxParts]part
-	n := 0
-	for k := range x.n {
-		cause := e.trees[x.tree[k]].cause
-		if one := x.stall[k] * h.fall[cause]; set>>k&1 != 0 && one >= minMean {
-			parts[n] = part{cause, one}
+	n, predicted, set := 0, 0., leaf.likely()
+	for k := range leaf.n {
+		if one := leaf.stall[k] * h.fall[leaf.cause[k]]; set>>k&1 != 0 && one >= minMean {
+			parts[n] = part{leaf.cause[k], one}
 			predicted += one
 			n++
 		}
@@ -242,55 +250,41 @@ func (e *senders) give(t *trees, s *sinks, h *shares, x *senderLeaf, minMean flo
 	if n == 0 {
 		return
 	}
-	isKnown := func(cause int32) bool {
-		return slices.ContainsFunc(x.tree[:x.n], func(z int32) bool { return e.trees[z].cause == cause })
+	isOther := func(p part) bool { return !slices.Contains(leaf.cause[:leaf.n], p.cause) }
+	isGiven := func(p part) bool {
+		return slices.ContainsFunc(parts[:n], func(q part) bool { return q.cause == p.cause })
 	}
-	for _, i := range e.nodes[x.begin:x.end] {
-		from := &h.of[i]
-		isOther := func(p part) bool { return !isKnown(p.cause) }
-		switch {
-		case slices.ContainsFunc(from.list(), isOther):
-			kept := 0
-			for _, p := range from.list() {
-				if isOther(p) || slices.ContainsFunc(parts[:n], func(q part) bool { return q.cause == p.cause }) {
-					from.at[kept] = p
-					kept++
-				}
-			}
-			from.n = kept
+	for _, i := range snd.nodes[leaf.begin:leaf.end] {
+		from, stall := &h.of[i], t.stall[i]
+		if slices.ContainsFunc(from.list(), isOther) {
+			from.keep(func(p part) bool { return isOther(p) || isGiven(p) })
 			continue
 		}
 		own := parts
 		for k := range n {
-			own[k].stall *= t.stall[i] / predicted
+			own[k].stall *= stall / predicted
 		}
 		from.set(own[:n]...)
-		from.sort()
-		h.misfit[i] = math.Abs(t.stall[i]-min(100, predicted)) / t.noise.sigma(t.stall[i])
+		h.misfit[i] = math.Abs(stall-min(100, predicted)) / t.noise.sigma(stall)
 		h.isGiven[i] = true
 	}
 }
 
 // likely is the likeliest set of trees, with each other tree of at least leastLikely.
-func (x *senderLeaf) likely() (set uint) {
-	var chance [maxParts]float64
-	for other := uint(1); other < 1<<x.n; other++ {
-		if set == 0 || x.chance[other] > x.chance[set] {
+func (leaf *senderLeaf) likely() (set uint) {
+	set = 1
+	for other := uint(2); other < 1<<leaf.n; other++ {
+		if leaf.chance[other] > leaf.chance[set] {
 			set = other
 		}
-		for k := range x.n {
-			if other>>k&1 != 0 {
-				chance[k] += x.chance[other]
-			}
-		}
 	}
-	for k := range x.n {
-		if chance[k] >= leastLikely {
+	for k, chance := range leaf.sendsInto[:leaf.n] {
+		if chance >= leastLikely {
 			set |= 1 << k
 		}
 	}
 	return set
 }
 
-// leafOf is the switch at which a cause begins.
-func (s *sinks) leafOf(cause int32) int32 { return s.all[int(cause)%len(s.all)].device }
+// deviceOf is the switch at which a cause begins.
+func (s *sinks) deviceOf(cause int32) int32 { return s.all[int(cause)%len(s.all)].device }

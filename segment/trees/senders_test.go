@@ -1,6 +1,7 @@
 package trees_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -12,10 +13,20 @@ import (
 )
 
 // Two trees stall all uplinks of their leaves about equally, but hosts wait for one of them only, as at its root's leaf: they
-// tell which leaves send into which.
+// tell which leaves send into which, also where there are so many leaves that only some are fitted first.
 func TestHostsTellWhichTreeALeafSendsInto(t *testing.T) {
-	g := stalls.Fabric(t, "fattree:leaves=12,hosts=12,spines=8")
-	sendsTo := map[string]string{"leaf2": "leaf0", "leaf3": "leaf0", "leaf4": "leaf0", "leaf5": "leaf1", "leaf6": "leaf1", "leaf7": "leaf1"}
+	testHostsTellWhichTree(t, 12, 0)
+	testHostsTellWhichTree(t, 150, 6)
+}
+
+// testHostsTellWhichTree has the leaves of one tree stall by so many points lower.
+func testHostsTellWhichTree(t *testing.T, leaves int, lower float32) {
+	t.Helper()
+	g := stalls.Fabric(t, fmt.Sprintf("fattree:leaves=%d,hosts=12,spines=8", leaves))
+	sendsTo := map[string]string{}
+	for k := range leaves / 4 {
+		sendsTo[fmt.Sprint("leaf", 2+k)], sendsTo[fmt.Sprint("leaf", 2+leaves/4+k)] = "leaf0", "leaf1"
+	}
 	values, owner := stalls.Blank(g), map[schema.LinkID]string{}
 	for l := range values {
 		a, b := g.Ends(schema.LinkID(l))
@@ -25,6 +36,9 @@ func TestHostsTellWhichTreeALeafSendsInto(t *testing.T) {
 			values[l] = 60
 		case g.Device(b).Level == 2 && sendsTo[from] != "":
 			values[l], owner[schema.LinkID(l)] = 40, sendsTo[from]
+			if sendsTo[from] == "leaf1" {
+				values[l] -= lower
+			}
 		case !g.IsSwitch(a) && sendsTo[to] == "leaf0" && l%4 == 0: // half of the hosts
 			values[l], owner[schema.LinkID(l)] = 30, "leaf0"
 		}
@@ -39,7 +53,7 @@ func TestHostsTellWhichTreeALeafSendsInto(t *testing.T) {
 		}
 	}
 	if right := rightLess(t, g, values.Noisy(.5, 1), owner); right < len(owner)*9/10 {
-		t.Errorf("%d of %d links are right, less those that are in a wrong region", right, len(owner))
+		t.Errorf("%d leaves: %d of %d links are right, less those that are in a wrong region", leaves, right, len(owner))
 	}
 }
 

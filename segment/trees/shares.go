@@ -24,11 +24,11 @@ type shares struct {
 	atSink  []bool                 // by node
 	members linkLists              // by cause: nodes
 	// On a fabric of two levels, if links may be in several regions:
-	isLayered   bool
-	sharesPaths bool // see there
-	senders     senders
-	isGiven     []bool // by node: its causes are those of its leaf
-	hosts       hostChances
+	isTwoLevel bool
+	isSpread   bool // traffic takes all spines: see spreadsTraffic
+	senders    senders
+	isGiven    []bool // by node: an uplink whose causes senders found
+	hosts      hostCosts
 }
 
 const (
@@ -51,7 +51,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
 	h.misfit, h.isGiven = scratch.Slice(h.misfit, len(t.links)), scratch.Slice(h.isGiven, len(t.links))
 	clear(h.isGiven)
-	h.sharesPaths = h.isLayered && t.sharesPaths()
+	h.isSpread = h.isTwoLevel && t.spreadsTraffic()
 	h.startFalls(s, c)
 	h.findSpreads(s, c)
 	for i := range h.of {
@@ -61,14 +61,14 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
 		}
-		if h.isLayered && slices.ContainsFunc(t.order[first:end], t.fromHost) {
+		if h.isTwoLevel && slices.ContainsFunc(t.order[first:end], t.fromHost) {
 			h.hosts.find(t, s, c, h)
 		}
 		isAny := h.gather(t, s, c, t.order[first:end])
 		h.fitFalls()
 		if isAny { // else it would change nothing
 			h.refit(t, s, c, t.order[first:end], minMean)
-			if h.sharesPaths {
+			if h.isSpread {
 				h.senders.find(t, s, c, h, t.order[first:end], minMean)
 			}
 		}

@@ -1,24 +1,22 @@
 package trees
 
 import (
-	"math"
 	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
 )
 
-// hostChances estimates, on a fabric of two levels, the chance that hosts wait for a cause: from leaves whose uplinks wait
-// for it alone, and from its root's leaf. Where several causes explain the hosts of a leaf, that tells which.
-type hostChances struct {
-	some, none []float64 // by cause: leaves
-	chance     []float64 // by cause
+// hostCosts finds, on a fabric of two levels, how unlikely it is that hosts wait for a cause: from the leaves whose uplinks
+// wait for it alone, and from its root's leaf. Whether senders push so hard that hosts wait is alike at most leaves of a
+// cause, so this tells for which of several causes the hosts of a leaf wait.
+type hostCosts struct {
+	some, none []float64 // by cause: leaves of which some hosts wait, and of which none does
+	cost       []float64 // by cause: that hosts wait for it
 }
 
-func (r *hostChances) find(t *trees, s *sinks, c *causes, h *shares) {
+func (costs *hostCosts) find(t *trees, s *sinks, c *causes, h *shares) {
 	n := len(h.fall)
-	r.some, r.none, r.chance = scratch.Slice(r.some, n), scratch.Slice(r.none, n), scratch.Slice(r.chance, n)
-	clear(r.some)
-	clear(r.none)
+	costs.some, costs.none, costs.cost = scratch.Zeroed(costs.some, n), scratch.Zeroed(costs.none, n), scratch.Slice(costs.cost, n)
 	for d := range int32(len(t.seen)) {
 		if !t.waits.isLeaf(d) {
 			continue
@@ -30,17 +28,17 @@ func (r *hostChances) find(t *trees, s *sinks, c *causes, h *shares) {
 		switch {
 		case only < 0:
 		case t.stalledHosts(d) > 0:
-			r.some[only]++
+			costs.some[only]++
 		default:
-			r.none[only]++
+			costs.none[only]++
 		}
 	}
-	for k := range r.chance {
-		r.chance[k] = hostChance(r.some[k], r.none[k])
+	for k := range costs.cost {
+		costs.cost[k] = costOf(hostChance(costs.some[k], costs.none[k]))
 	}
 }
 
-// onlyCause is the cause for which all stalled uplinks of a leaf wait; -1 if they wait for several.
+// onlyCause is the cause for which all stalled uplinks of a leaf wait; -1 if there is none or several.
 func (h *shares) onlyCause(t *trees, leaf int32) int32 {
 	only := int32(-1)
 	for _, i := range t.leaving.of(leaf) {
@@ -57,22 +55,31 @@ func (h *shares) onlyCause(t *trees, leaf int32) int32 {
 	return only
 }
 
-// pathCost is what it costs, on a fabric of two levels, that a node waits for a cause: of a link from a host by how rarely
-// hosts wait for it. For the only stalled uplink of a leaf, by how unlikely its hosts all take that one, if other spines
-// lead to the cause as well and flows do not keep to single paths.
-func (h *shares) pathCost(t *trees, i, cause int32) float64 {
-	if t.fromHost(i) {
-		return -math.Log(h.hosts.chance[cause]) / math.Sqrt2
+// costOn is what it costs that a node waits for a cause, if it is a link from a host, or the only stalled uplink of a leaf.
+func (costs *hostCosts) costOn(t *trees, h *shares, i, cause int32) float64 {
+	switch {
+	case t.fromHost(i):
+		return costs.cost[cause]
+	case h.isSpread && t.isOnlyUp(i):
+		return h.costOfOneWay(t, i, cause)
 	}
+	return 0
+}
+
+// isOnlyUp reports whether no other link from a node's leaf to a switch stalls.
+func (t *trees) isOnlyUp(i int32) bool {
+	return !slices.ContainsFunc(t.leaving.of(t.from[i]), func(j int32) bool { return j != i && !t.toHost(j) })
+}
+
+// costOfOneWay is what it costs that of a leaf's uplinks that lead to a cause only one stalls, though traffic takes all of
+// them: each host that waits, or if none does the leaf, would have to take this one by chance.
+func (h *shares) costOfOneWay(t *trees, i, cause int32) float64 {
 	leaf, ways := t.from[i], 1
-	if !h.sharesPaths || t.stalledUp(leaf) > 1 {
-		return 0
-	}
 	for _, l := range t.waits.out.of(leaf) {
 		leads := func(j int32) bool { return h.of[j].has(cause) && t.waits.mayWait(l, t.links[j]) }
 		if t.waits.isUp(l) && t.node[l] < 0 && t.values[l] >= 0 && slices.ContainsFunc(t.leaving.of(t.waits.to[l]), leads) {
 			ways++
 		}
 	}
-	return float64(max(1, t.stalledHosts(leaf))) * math.Log(float64(ways)) / math.Sqrt2
+	return float64(max(1, t.stalledHosts(leaf))) * costOf(1/float64(ways))
 }

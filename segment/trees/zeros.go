@@ -23,6 +23,7 @@ func (t *trees) distrustZeros() {
 	}
 }
 
+// distrust marks a reading as missing in a copy of the readings, which distrustZeros uses at its end.
 func (t *trees) distrust(l int32) {
 	if len(t.trusted) == 0 {
 		t.trusted = append(t.trusted, t.values...)
@@ -30,8 +31,8 @@ func (t *trees) distrust(l int32) {
 	t.trusted[l] = linkset.Missing
 }
 
-// distrustCables does the same for cables between groups: several links wait to enter one, and most into the same group
-// stall, so that a tree there reaches most groups.
+// distrustCables does the same for cables between groups of a dragonfly that read zero though several links wait to enter
+// them, if most cables into the same group stall: a tree there reaches most groups, so it reaches these, too.
 func (t *trees) distrustCables() {
 	w := t.waits
 	if t.noise.zeros > mostZeros {
