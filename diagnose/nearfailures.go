@@ -126,15 +126,15 @@ func (rc *regionCase) fitFailures(senders []root.Sender) {
 	for i, share := range rc.finder.Shares(rc.p, failed, dead, senders) {
 		f := &tried[i]
 		f.share = share
-		if share == 0 && failed[i] != schema.NoLink && f.Broke() && !f.over {
+		if share == 0 && !rc.loads && failed[i] != schema.NoLink && f.Broke() && !f.over {
 			f.score -= leadsElsewhere
 		}
 	}
 	rc.sortFailures()
 }
 
-// leadsElsewhere counts against a failed link of a grid if none of a region leads to it: its time then counts as little as that of
-// a link that was idle.
+// leadsElsewhere counts against a failed link of a grid without load readings if none of a region leads to it: its time then counts
+// as little as that of a link that was idle. Load readings show whether it was, and where its load moved.
 const leadsElsewhere = (1 - hostShare) * failureOnset
 
 // stallAround is the stall of a failed part: of its own links where measured, with a small part of the stall
