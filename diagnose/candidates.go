@@ -135,7 +135,8 @@ func (in *interval) isAt(j *job, l schema.LinkID) bool {
 	return r.On(l) > 0
 }
 
-// maxSuspects bounds the suspects of a region; those with the least traffic across it are dropped.
+// maxSuspects bounds the suspects of a region; those with the least traffic across it are dropped, except readers, whose paths to
+// storage nodes are not known.
 const maxSuspects = 32
 
 // nearest returns the maxSuspects nearest jobs around a region that do not cross it, nearest first.
@@ -159,8 +160,14 @@ func (in *interval) dropFarthest(rc *regionCase) {
 	if len(rc.jobs) <= maxSuspects {
 		return
 	}
+	traffic := func(c *suspect) float64 {
+		if slices.Contains(in.readers, c.job) {
+			return math.Inf(1)
+		}
+		return c.cross + c.gate
+	}
 	slices.SortStableFunc(rc.jobs, func(a, b suspect) int {
-		return cmp.Or(cmp.Compare(b.cross+b.gate, a.cross+a.gate), cmp.Compare(a.hops, b.hops))
+		return cmp.Or(cmp.Compare(traffic(&b), traffic(&a)), cmp.Compare(a.hops, b.hops))
 	})
 	rc.jobs = rc.jobs[:maxSuspects]
 }

@@ -30,3 +30,23 @@ func TestTheNearestJobs(t *testing.T) {
 		}
 	}
 }
+
+// TestReadersStaySuspects: a job that reads from elsewhere stays a suspect, however many jobs have more traffic across the region.
+func TestReadersStaySuspects(t *testing.T) {
+	reader := &job{Job: &history.Job{}}
+	in := &interval{readers: []*job{reader}}
+	rc := &regionCase{interval: in}
+	for i := range 2 * maxSuspects {
+		rc.jobs = append(rc.jobs, suspect{job: &job{Job: &history.Job{}}, cross: float64(i+1) / 100})
+	}
+	rc.jobs = append(rc.jobs, suspect{job: reader, hops: -1})
+	in.dropFarthest(rc)
+	if len(rc.jobs) != maxSuspects || !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == reader }) {
+		t.Errorf("%d suspects, without the reader", len(rc.jobs))
+	}
+	for i := range rc.jobs {
+		if c := &rc.jobs[i]; c.job != reader && c.cross <= float64(maxSuspects+1)/100 {
+			t.Errorf("a job with a share of %v stays, one with more is dropped", c.cross)
+		}
+	}
+}

@@ -49,6 +49,11 @@ func (rc *regionCase) nearFailures() {
 		}
 	}
 	rc.findRestored()
+	rc.sortFailures()
+}
+
+// sortFailures sorts the failures near a region, the most likely first; those that are over last.
+func (rc *regionCase) sortFailures() {
 	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int {
 		switch {
 		case b.over && !a.over:
@@ -95,7 +100,7 @@ func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) 
 // maxFitted bounds the failures near a region whose links are compared with it.
 const maxFitted = 8
 
-// fitFailures finds how much of the region leads to each of the failed links.
+// fitFailures finds how much of the region leads to each of the failed links, and on a grid what follows for their scores.
 func (rc *regionCase) fitFailures(senders []root.Sender) {
 	tried := rc.failures[:min(len(rc.failures), maxFitted)]
 	if !rc.graph.Duplex() {
@@ -119,9 +124,18 @@ func (rc *regionCase) fitFailures(senders []root.Sender) {
 		}
 	}
 	for i, share := range rc.finder.Shares(rc.p, failed, dead, senders) {
-		tried[i].share = share
+		f := &tried[i]
+		f.share = share
+		if share == 0 && !rc.loads && failed[i] != schema.NoLink && f.Broke() && !f.over {
+			f.score -= leadsElsewhere
+		}
 	}
+	rc.sortFailures()
 }
+
+// leadsElsewhere counts against a failed link of a grid without load readings if none of a region leads to it: its time then counts
+// as little as that of a link that was idle. Load readings show whether it was, and where its load moved.
+const leadsElsewhere = (1 - hostShare) * failureOnset
 
 // stallAround is the stall of a failed part: of its own links where measured, with a small part of the stall
 // of others at its ends and of its load before.
