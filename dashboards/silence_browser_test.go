@@ -80,7 +80,7 @@ func TestThePageGoesOnWithoutItsStream(t *testing.T) {
 // A hidden page holds no stream, and a refused one shows the error of the server.
 func TestThePageHoldsItsStreamWhileSeen(t *testing.T) {
 	h := open(t, torus)
-	h.cfg.StreamsPerClient = 1
+	h.streams.mostPerClient = 1
 	h.fabrics[torus].interval = time.Minute
 	g := h.graph(torus)
 	now := time.Now().Truncate(time.Second).UnixNano()
