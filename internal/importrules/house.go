@@ -28,6 +28,39 @@ func commentFaults(m *Module) []string {
 	return faults
 }
 
+// fileList is a line of a package comment that says what files of the package are for.
+var fileList = regexp.MustCompile(`(?m)^\t([a-z0-9_]+\.go(?:, [a-z0-9_]+\.go)*) `)
+
+// listFaults: a package comment that lists files lists every file without tests, and no other.
+func listFaults(m *Module) []string {
+	var faults []string
+	for _, source := range m.Packages {
+		for _, doc := range source.Files {
+			var listed []string
+			for _, line := range fileList.FindAllStringSubmatch(doc.Syntax.Doc.Text(), -1) {
+				listed = append(listed, strings.Split(line[1], ", ")...)
+			}
+			if listed == nil {
+				continue
+			}
+			for _, file := range source.Files {
+				name := path.Base(file.Path)
+				at := slices.Index(listed, name)
+				switch {
+				case at >= 0:
+					listed = slices.Delete(listed, at, at+1)
+				case !file.IsTest && file.Path != doc.Path:
+					faults = append(faults, fmt.Sprintf("file %s is not in the list of %s", file.Path, doc.Path))
+				}
+			}
+			for _, name := range listed {
+				faults = append(faults, fmt.Sprintf("file %s: %s is not in the package, or listed twice", doc.Path, name))
+			}
+		}
+	}
+	return faults
+}
+
 // emptyNames say nothing about the content of a package.
 var emptyNames = regexp.MustCompile(`^(utils?|common|helpers?|misc|base|types|shared)$`)
 
@@ -166,7 +199,7 @@ func pageFaults(m *Module) []string {
 // Check returns every violation of the table and the house rules in the module, in order.
 func Check(m *Module, table []Row) []string {
 	faults := slices.Concat(tableFaults(m, table), pureFaults(m, table), commentFaults(m),
-		nameFaults(m), initFaults(m), orderFaults(m), skipFaults(m), logFaults(m), mentionFaults(m), pageFaults(m))
+		nameFaults(m), listFaults(m), initFaults(m), orderFaults(m), skipFaults(m), logFaults(m), mentionFaults(m), pageFaults(m))
 	slices.Sort(faults)
 	return faults
 }

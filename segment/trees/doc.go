@@ -83,5 +83,7 @@
 //	an exchanging region hosts or uplinks, and nothing that they wait for: its leaves send alike (exchanging.go)
 //	a host exchange      the same, but beside trees whose uplinks its hosts may wait for, too (hostexchanges.go)
 //
-// deviations.go has medians and spreads.
+// All steps use
+//
+//	deviations.go        medians and spreads
 package trees
