@@ -62,6 +62,7 @@ func (rc *regionCase) examine(snap *schema.Snapshot) {
 	rc.near()
 	rc.measure()
 	rc.converge()
+	rc.findEmpty()
 }
 
 // rootLoad returns the root of a region or, if it has none, its fullest link, what that carries, bytes/s, and by how much more than

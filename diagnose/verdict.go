@@ -23,7 +23,6 @@ func (rc *regionCase) decision() decision { return decision{rc} }
 
 // decide weighs the causes against each other, and against none of them being right.
 func (d decision) decide() verdict {
-	d.findEmpty()
 	for i := range d.jobs {
 		d.scores().rate(&d.jobs[i])
 	}
