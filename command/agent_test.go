@@ -176,7 +176,7 @@ func TestBadHandlers(t *testing.T) {
 		cfg := testConfig()
 		cfg.Limits.AtATime = 2
 		l := startAgent(t, b, agentOptions{cfg: cfg, handlers: []command.Handler{
-			of("test.panic", func() (json.RawMessage, error) { panic("lilies") }),
+			of("test.panic", func() (json.RawMessage, error) { panic("index out of range") }),
 			of("test.fail", func() (json.RawMessage, error) { return nil, errors.New("no adapter mlx5_7") }),
 			of("test.rubbish", func() (json.RawMessage, error) { return json.RawMessage("{"), nil }),
 			of("test.flood", func() (json.RawMessage, error) {
@@ -185,7 +185,7 @@ func TestBadHandlers(t *testing.T) {
 			of("test.hang", func() (json.RawMessage, error) { <-release; return nil, nil }),
 			untilStopped("test.slow"), instantly("test.act")}})
 		synctest.Wait()
-		for kind, want := range map[string]string{"test.panic": "lilies", "test.fail": "no adapter mlx5_7", "test.rubbish": "not JSON", "test.flood": "196610 bytes"} {
+		for kind, want := range map[string]string{"test.panic": "index out of range", "test.fail": "no adapter mlx5_7", "test.rubbish": "not JSON", "test.flood": "196610 bytes"} {
 			c := send(t, b, "operator", command.Order{Kind: kind})
 			synctest.Wait()
 			if r := answerWith(t, b, c.ID, schema.CommandFailed); !strings.Contains(r.Reason, want) {

@@ -21,7 +21,7 @@ func TestDeviations(t *testing.T) {
 		{"below the median", []float64{1, 2, 3, 4, 5}, 2, 0},
 		{"half of the jobs are equal", []float64{5, 5, 5, 5, 15}, 15, 10 / (meanScale * 2)},
 		{"all are equal", []float64{5, 5, 5, 5, 5}, 6, 1 / (leastScale * 5)},
-		{"nobody else does anything", []float64{0, 0, 0}, 7, mostDeviations},
+		{"the other jobs move nothing", []float64{0, 0, 0}, 7, mostDeviations},
 		{"alone", []float64{4}, 4, 0},
 		{"no job", nil, 4, 0},
 	} {

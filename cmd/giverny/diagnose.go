@@ -175,7 +175,9 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 		if r.Network.Unknown != nil {
 			unknown++
 		}
-		hot.add(hotOutside(graph, r.Snapshot, r.Regions))
+		if !f.json {
+			hot.add(hotOutside(graph, r.Snapshot, r.Regions))
+		}
 		names := map[uint64]string{}
 		for i := range r.Regions {
 			names[r.Regions[i].ID] = r.Regions[i].Name
