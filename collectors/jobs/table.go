@@ -61,6 +61,9 @@ func readCSV(r io.Reader, name string, zone *time.Location) (List, error) {
 	in.LazyQuotes = true
 	in.ReuseRecord = true
 	head, err := in.Read()
+	if err == io.EOF {
+		err = errors.New("it is empty")
+	}
 	if err != nil {
 		return list, fmt.Errorf("%s:1: %w; want a header: job_id,name,user,nodes,start,end,state", name, err)
 	}
