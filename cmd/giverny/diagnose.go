@@ -182,6 +182,7 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 		for i := range r.Regions {
 			names[r.Regions[i].ID] = r.Regions[i].Name
 		}
+		out.mitigated(r.Events)
 		return out.write(r.Diagnoses, names)
 	})
 	if err != nil { // the table would be incomplete
