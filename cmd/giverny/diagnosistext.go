@@ -19,7 +19,7 @@ import (
 // diagnosisWriter prints diagnoses, one interval at a time; names are region names by ID.
 type diagnosisWriter interface {
 	write(found []schema.Diagnosis, names map[uint64]string) error
-	mitigated(events []schema.Event) // prints, for people, what congestion protection did
+	mitigated(events []schema.Event)  // prints, for people, what congestion protection did
 	close(calm func(io.Writer)) error // calm prints, for people, what is known if there was no region
 }
 
