@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/root"
@@ -71,13 +72,16 @@ func (r *report) victims() []schema.VictimJob {
 			continue
 		}
 		most := max(c.worst, min(root.MaxStall, lost))
-		out = append(out, schema.VictimJob{JobID: c.job.ID, Slowdown: [2]float64{1 / (1 - min(c.worst, c.waits)), 1 / (1 - most)}, LostPercent: 100 * lost})
+		out = append(out, schema.VictimJob{JobID: c.job.ID, Slowdown: [2]float64{slowdown(min(c.worst, c.waits)), slowdown(most)}, LostPercent: 100 * lost})
 	}
 	slices.SortStableFunc(out, func(a, b schema.VictimJob) int { // measured losses come before bounds
 		return cmp.Or(cmp.Compare(b.LostPercent, a.LostPercent), cmp.Compare(b.Slowdown[1], a.Slowdown[1]), cmp.Compare(a.JobID, b.JobID))
 	})
 	return out[:min(len(out), r.cfg.MaxListed)]
 }
+
+// slowdown is the factor by which a job is slower that waits for a share of the time, to thousandths: of root.MaxStall exactly 20.
+func slowdown(share float64) float64 { return math.Round(1000/(1-share)) / 1000 }
 
 // repeated adds to a diagnosis the earlier failures of the part that it blames first.
 func (r *report) repeated(d *schema.Diagnosis) {

@@ -2,6 +2,8 @@ package schema
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"time"
 )
 
@@ -46,4 +48,33 @@ func (i *Instant) UnmarshalText(text []byte) error {
 	}
 	*i = Instant(t.UnixNano())
 	return nil
+}
+
+// The range of a time in seconds since 1970: a smaller number is a date without separators (20260105), a larger one has
+// milliseconds or nanoseconds, or does not fit in an int64.
+const minSeconds, maxSeconds = 1e9, 9.2e9
+
+// ParseInstant parses a time of a table: RFC 3339, seconds since 1970 with an optional fraction, as Prometheus has them, or a
+// date and time without a zone, which is in the given one; a nil zone refuses it, because it is ambiguous. An empty text is 0.
+// The error is a *TimeError.
+func ParseInstant(text string, zone *time.Location) (Instant, error) {
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
+		if !(seconds >= minSeconds && seconds < maxSeconds) {
+			return 0, &TimeError{text, fmt.Sprintf("RFC 3339, or seconds since 1970, from %.0f (2001) to %.0f (2261), not milliseconds", minSeconds, maxSeconds)}
+		}
+		return Instant(math.Round(seconds*1000) * 1e6), nil
+	}
+	if zone != nil {
+		for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05"} { // a fraction is parsed too
+			if t, err := time.ParseInLocation(layout, text, zone); err == nil {
+				text = t.Format(time.RFC3339Nano)
+			}
+		}
+	}
+	var i Instant
+	if err := i.UnmarshalText([]byte(text)); err != nil {
+		fault := err.(*TimeError)
+		return 0, &TimeError{fault.Text, fault.Want + ", or seconds since 1970"}
+	}
+	return i, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -189,6 +190,7 @@ func (g *Graph) describeRanges(switches []DeviceID) string {
 		kinds[kind] = append(kinds[kind], d)
 	}
 	var whole, short []string
+	others := len(switches) // that the first maxRanges-1 of short do not name
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		names := make([]string, len(kinds[kind]))
 		for i, d := range kinds[kind] {
@@ -199,7 +201,12 @@ func (g *Graph) describeRanges(switches []DeviceID) string {
 		if len(r) > 1 && len(names) > 2 {
 			r = []string{g.describeKind(kinds[kind], names)}
 		}
-		short = append(short, r...)
+		for _, name := range r { // one for all names, or one for each of two
+			if len(short) < maxRanges-1 {
+				others -= len(names) / len(r)
+			}
+			short = append(short, name)
+		}
 	}
 	switch {
 	case len(whole) <= maxRanges:
@@ -207,7 +214,7 @@ func (g *Graph) describeRanges(switches []DeviceID) string {
 	case len(short) <= maxRanges:
 		return strings.Join(short, ", ")
 	}
-	return fmt.Sprintf("%s and %d more places, %d switches", strings.Join(short[:maxRanges-1], ", "), len(short)-maxRanges+1, len(switches))
+	return fmt.Sprintf("%s and %s", strings.Join(short[:maxRanges-1], ", "), plural.Count(others, "more switch", "more switches"))
 }
 
 // describeKind combines switches of one kind: "agg switches of pods 0-2", "leaf3,7,12-14", "17 of leaf3-61".

@@ -172,6 +172,27 @@ func vendorFabric(t *testing.T) *topology.Graph {
 	return g
 }
 
+// Names that form no range, such as those of GUIDs: two, and how many more switches there are.
+func TestDescribeManyKinds(t *testing.T) {
+	b := topology.NewBuilder("ib0")
+	spine := b.Device(topology.Device{Name: "spine", Level: 2, Group: -1})
+	for i, name := range []string{"S-0002c90a", "S-0008f1b1", "S-0008f1b7", "S-0008f10c", "S-00d8f1e"} {
+		leaf := b.Device(topology.Device{Name: name, Level: 1, Group: -1})
+		b.Both(topology.Link{From: leaf, To: spine, FromPort: "1", ToPort: strconv.Itoa(i), Class: topology.ClassSwitch, Dim: -1})
+	}
+	g, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var links []schema.LinkID
+	for l := range g.NumLinks() {
+		links = append(links, schema.LinkID(l))
+	}
+	if got, want := g.Describe(links), "S-0002c90a, S-00d8f1e and 4 more switches"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // Many ports of one leaf are not a root: they are named as host ports.
 func TestDescribeHostPorts(t *testing.T) {
 	g := parse(t, "fattree:leaves=4,hosts=6,spines=2")

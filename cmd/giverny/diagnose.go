@@ -136,7 +136,11 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 	if err != nil {
 		return err
 	}
-	cfg := offline.Config{Interval: f.interval, Analysis: analysis.DefaultConfig(), SkipUnknown: f.skipUnknown}
+	zone, err := time.LoadLocation(f.timeZone)
+	if err != nil {
+		return fmt.Errorf("--time-zone %q: want a name of the time zone database such as Europe/Berlin, UTC or Local", f.timeZone)
+	}
+	cfg := offline.Config{Interval: f.interval, Analysis: analysis.DefaultConfig(), SkipUnknown: f.skipUnknown, Zone: zone}
 	cfg.Analysis.Segment.Method = segment.Method(f.method)
 	var files offline.Files
 	for _, in := range []struct {
@@ -155,10 +159,6 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 	}
 	out := newDiagnosisWriter(cmd.OutOrStdout(), f.json, f.interval)
 	tell := func(note string) { fmt.Fprintln(cmd.ErrOrStderr(), "giverny diagnose:", note) }
-	zone, err := time.LoadLocation(f.timeZone)
-	if err != nil {
-		return fmt.Errorf("--time-zone %q: want a name of the time zone database such as Europe/Berlin, UTC or Local", f.timeZone)
-	}
 	if files.Jobs != nil {
 		if files.Jobs, err = jobsFile(files.Jobs, zone, tell); err != nil {
 			return err
@@ -182,6 +182,7 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 		for i := range r.Regions {
 			names[r.Regions[i].ID] = r.Regions[i].Name
 		}
+		out.mitigated(r.Events)
 		return out.write(r.Diagnoses, names)
 	})
 	if err != nil { // the table would be incomplete

@@ -12,6 +12,7 @@ import (
 	"github.com/giverny/giverny/collectors/failures"
 	"github.com/giverny/giverny/collectors/feeds"
 	"github.com/giverny/giverny/diagnose/offline"
+	"github.com/giverny/giverny/internal/plural"
 )
 
 // isFailureLines reports whether a file of failures with this head has tab-separated fields on each line.
@@ -47,7 +48,7 @@ func failuresFile(in *offline.File, zone *time.Location, tell func(note string))
 	case n == 0 && others == 0:
 		return nil, fmt.Errorf("%s: no line has a known format: want time, kind, device, port and detail, separated by tabs or commas, or a log of opensm, ibdiagnet, netwatch or syslog", name)
 	}
-	tell(fmt.Sprintf("%s: %d failures, %d other lines", name, n, others))
+	tell(fmt.Sprintf("%s: %s, %s", name, plural.Count(n, "failure", "failures"), plural.Count(others, "other line", "other lines")))
 	return &offline.File{Name: name, Reader: text, Plain: true}, nil
 }
 

@@ -16,10 +16,10 @@ func TestFormsOfFailures(t *testing.T) {
 		"tabs":                   {"# of the night\n" + table, "# of the night\n" + table, ""},
 		"broken":                 {"# of the night\n2026-01-05T00:30:00Z\tfell\tleaf3\n", "# of the night\n2026-01-05T00:30:00Z\tfell\tleaf3\n", ""},
 		"empty":                  {"", "", ""},
-		"CSV":                    {"time,kind,device,port\n2026-01-05T00:30:00Z,link_failed,leaf3,8\n", "\n" + table, "f: 1 failures"},
+		"CSV":                    {"time,kind,device,port\n2026-01-05T00:30:00Z,link_failed,leaf3,8\n", "\n" + table, "f: 1 failure"},
 		"a row without a device": {"time,kind,device,port\n2026-01-05T00:30:00Z,link_failed,,8\n2026-01-05T00:30:00Z,link_failed,leaf3,8\n", "\n\n" + table, "f:2: unparsable line"},
 		"syslog": {"2026-01-05T01:29:00 leaf3 sshd[7]: Accepted\n2026-01-05T01:30:00 head slurmctld[912]: error: Nodes host59 not responding, setting DOWN\n",
-			"\n2026-01-05T00:30:00Z\tnode_failed\thost59\t\tslurmctld: error: Nodes host59 not responding, setting DOWN\n", "f: 1 failures, 1 other lines"},
+			"\n2026-01-05T00:30:00Z\tnode_failed\thost59\t\tslurmctld: error: Nodes host59 not responding, setting DOWN\n", "f: 1 failure, 1 other line"},
 	} {
 		var notes []string
 		file, err := failuresFile(&offline.File{Name: "f", Reader: strings.NewReader(c.text)}, time.FixedZone("CET", 3600), func(note string) { notes = append(notes, note) })

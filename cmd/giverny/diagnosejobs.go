@@ -11,14 +11,18 @@ import (
 
 	"github.com/giverny/giverny/collectors/jobs"
 	"github.com/giverny/giverny/diagnose/offline"
+	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/segment/linkscsv"
 )
 
 // listOfJobs matches a key in the output of squeue --json, sacct --json and slurmrestd, or of kubectl.
 var listOfJobs = regexp.MustCompile(`"(jobs|apiVersion)"\s*:`)
 
-// squeueTable matches the head of squeue's plain output.
-var squeueTable = regexp.MustCompile(`^\s*JOBID\s`)
+// squeueTable and podsTable match the heads of the plain output of squeue and kubectl.
+var (
+	squeueTable = regexp.MustCompile(`^\s*JOBID\s`)
+	podsTable   = regexp.MustCompile(`^(NAMESPACE\s+)?NAME\s+READY\s`)
+)
 
 // isJobLines reports whether a file of jobs with this head has a JSON object per line, or nothing that another parser
 // would understand.
@@ -49,6 +53,8 @@ func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*o
 		return &offline.File{Name: name, Reader: buffered, Plain: true}, nil
 	case squeueTable.Match(head):
 		return nil, fmt.Errorf("%s:1: this is squeue's table, which has no start times: want the output of `squeue --json --states=all`", name)
+	case podsTable.Match(head):
+		return nil, fmt.Errorf("%s:1: this is kubectl's table, which has no start times: want the output of `kubectl get pods -A -o json`", name)
 	case isJobLines(head):
 		return &offline.File{Name: name, Reader: buffered, Plain: true}, nil
 	}
@@ -63,15 +69,17 @@ func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*o
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	note := fmt.Sprintf("%s: %d jobs, not counting %d pending jobs and %d job steps", name, n, waiting, list.Steps)
+	note := fmt.Sprintf("%s: %s, not counting %s and %s", name, plural.Count(n, "job", "jobs"),
+		plural.Count(waiting, "pending job", "pending jobs"), plural.Count(list.Steps, "job step", "job steps"))
 	if len(list.Rows) == 0 && list.Steps > 0 {
 		note += ": the lines of the jobs themselves are missing; run sacct with --allocations"
 	}
 	tell(note)
+	file := &offline.File{Name: name, Reader: text, Plain: true}
 	if !list.Lines() {
-		name += ", job"
+		file.Unit = "job"
 	}
-	return &offline.File{Name: name, Reader: text, Plain: true}, nil
+	return file, nil
 }
 
 // plainText returns the decompressed file and its head.

@@ -26,9 +26,9 @@ func TestFormsOfJobs(t *testing.T) {
 			"\n\n" + line + `,"state":"COMPLETED"}` + "\n", `f:2: job "16" ends at 2026-01-05T00:20:00Z, before it starts at 2026-01-05T00:30:00Z: left out`},
 		"empty": {"", "", "f: empty"},
 		"steps": {"JobID|JobName|User|State|Start|End|NodeList\n17.0|PSDNS|flow|COMPLETED|2026-01-05T01:30:00|2026-01-05T02:10:00|n[1-2]\n", "",
-			"f: 0 jobs, not counting 0 pending jobs and 1 job steps: the lines of the jobs themselves are missing"},
-		"csv":        {"job_id,name,user,nodes,start,end\n17,PSDNS,flow,n[1-2],2026-01-05T00:30:00Z,2026-01-05T01:10:00Z\n", "\n" + line + "}\n", "f: 1 jobs"},
-		"slurm JSON": {`{"jobs": [{"job_id":17,"name":"PSDNS","user_name":"flow","nodes":"n[1-2]","job_state":"COMPLETED","start_time":1767573000,"end_time":1767575400}]}`, line + `,"state":"COMPLETED"}` + "\n", "f: 1 jobs"},
+			"f: 0 jobs, not counting 0 pending jobs and 1 job step: the lines of the jobs themselves are missing"},
+		"csv":        {"job_id,name,user,nodes,start,end\n17,PSDNS,flow,n[1-2],2026-01-05T00:30:00Z,2026-01-05T01:10:00Z\n", "\n" + line + "}\n", "f: 1 job,"},
+		"slurm JSON": {`{"jobs": [{"job_id":17,"name":"PSDNS","user_name":"flow","nodes":"n[1-2]","job_state":"COMPLETED","start_time":1767573000,"end_time":1767575400}]}`, line + `,"state":"COMPLETED"}` + "\n", "f: 1 job,"},
 		"pods": {`{"apiVersion":"v1","kind":"List","items":[
 			{"kind":"Pod","metadata":{"name":"p-0","namespace":"ml","labels":{"job-name":"p"}},"spec":{"nodeName":"n2"},"status":{"phase":"Running","startTime":"2026-01-05T00:31:00Z"}},
 			{"kind":"Pod","metadata":{"name":"p-1","namespace":"ml","labels":{"job-name":"p"}},"spec":{"nodeName":"n1"},"status":{"phase":"Running","startTime":"2026-01-05T00:30:00Z"}},
@@ -52,10 +52,17 @@ func TestFormsOfJobs(t *testing.T) {
 	}
 }
 
-func TestATableOfSqueueIsNamed(t *testing.T) {
-	_, err := jobsFile(&offline.File{Name: "f", Reader: strings.NewReader("             JOBID PARTITION     NAME\n")}, time.UTC, func(string) {})
-	if err == nil || !strings.Contains(err.Error(), "squeue --json") {
-		t.Error(err)
+func TestTablesForPeopleAreNamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"             JOBID PARTITION     NAME\n":          "f:1: this is squeue's table, which has no start times: want the output of `squeue --json",
+		"NAMESPACE   NAME      READY   STATUS\n":           "f:1: this is kubectl's table, which has no start times: want the output of `kubectl get pods -A -o json`",
+		"NAME      READY   STATUS\n":                       "f:1: this is kubectl's table",
+		`{"apiVersion":"v1","kind":"NodeList","items":[]}`: `f: kind "NodeList", not pods; want the output of`,
+	} {
+		_, err := jobsFile(&offline.File{Name: "f", Reader: strings.NewReader(text)}, time.UTC, func(string) {})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
 	}
 }
 

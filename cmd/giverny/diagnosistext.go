@@ -19,6 +19,7 @@ import (
 // diagnosisWriter prints diagnoses, one interval at a time; names are region names by ID.
 type diagnosisWriter interface {
 	write(found []schema.Diagnosis, names map[uint64]string) error
+	mitigated(events []schema.Event)  // prints, for people, what congestion protection did
 	close(calm func(io.Writer)) error // calm prints, for people, what is known if there was no region
 }
 
@@ -35,6 +36,8 @@ func (w *diagnosisLines) write(found []schema.Diagnosis, _ map[uint64]string) er
 	}
 	return w.out.Flush()
 }
+
+func (w *diagnosisLines) mitigated([]schema.Event) {}
 
 func (w *diagnosisLines) close(func(io.Writer)) error { return w.out.Flush() }
 
@@ -101,6 +104,14 @@ func (w *diagnosisText) write(found []schema.Diagnosis, names map[uint64]string)
 		w.paragraph(fresh[verdict])
 	}
 	return w.out.Flush()
+}
+
+func (w *diagnosisText) mitigated(events []schema.Event) {
+	for i := range events {
+		if e := &events[i]; e.Kind == schema.MitigationBegan || e.Kind == schema.MitigationEnded {
+			fmt.Fprintf(w.out, "%s  %s\n\n", schema.Instant(e.TimeNanos), schema.OneLine(e.Detail))
+		}
+	}
 }
 
 func (s *regionStory) add(d *schema.Diagnosis) {

@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/logs"
@@ -90,6 +91,10 @@ func exitStatus(err error) int {
 	return 1
 }
 
+// flagForms says what the value of a flag of a type must be.
+var flagForms = map[string]string{"duration": "a duration with its unit, such as 60s or 5m", "int": "a whole number", "int64": "a whole number",
+	"uint64": "a whole number, 0 or more", "float64": "a number", "bool": "true or false"}
+
 // newRoot returns the root command with all subcommands.
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
@@ -112,6 +117,11 @@ func newRoot() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+			if want := flagForms[invalid.GetFlag().Value.Type()]; want != "" {
+				return fmt.Errorf("--%s %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
+			}
+		}
 		return fmt.Errorf("%w; %q lists them", err, cmd.CommandPath()+" --help")
 	})
 	root.AddCommand(

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,11 +103,13 @@ func (f *storyFiles) write(r *scenario.Runner, s *scenario.Step) error {
 			return fmt.Errorf("links of %s: %w", s.Interval, err)
 		}
 	}
-	return f.writeLinks()
+	return f.writeLinks(math.MaxInt64)
 }
 
-func (f *storyFiles) writeLinks() error {
-	for s := f.window.Next(); s != nil; s = f.window.Next() {
+// writeLinks writes the completed intervals that begin before an end. One that begins at the end of the story has readings of
+// hosts whose clocks are ahead only.
+func (f *storyFiles) writeLinks(end schema.Instant) error {
+	for s := f.window.Next(); s != nil && s.Interval.StartNanos < int64(end); s = f.window.Next() {
 		if err := f.links.Write(s); err != nil {
 			return err
 		}
@@ -122,7 +125,7 @@ func (f *storyFiles) close(end schema.Instant) error {
 	if f.links != nil {
 		over := int64(end) + 2*f.intervalNanos // after any lateness
 		f.window.Advance(over, over)
-		err = errors.Join(f.writeLinks(), f.links.Flush())
+		err = errors.Join(f.writeLinks(end), f.links.Flush())
 	}
 	return errors.Join(err, f.closeAll())
 }

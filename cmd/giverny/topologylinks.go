@@ -94,7 +94,7 @@ func writeLinksCSV(w io.Writer, g *topology.Graph) error {
 	}
 	err := eachLink(g, func(l listedLink) error {
 		return table.Write([]string{strconv.Itoa(int(l.ID)), l.From.Device, l.From.Port, strconv.Itoa(int(l.From.Level)),
-			l.To.Device, l.To.Port, strconv.Itoa(int(l.To.Level)), l.Class, strconv.FormatFloat(l.Capacity, 'g', -1, 64), strconv.FormatBool(l.Up)})
+			l.To.Device, l.To.Port, strconv.Itoa(int(l.To.Level)), l.Class, strconv.FormatFloat(l.Capacity, 'f', -1, 64), strconv.FormatBool(l.Up)})
 	})
 	if err != nil {
 		return err

@@ -79,6 +79,7 @@ func TestLines(t *testing.T) {
 		{"table", "2026-01-05T00:30:00Z\tlink_failed\t3,4,5\tX+\tcable", "2026-01-05T00:30:00Z link_failed 3,4,5 X+"},
 		{"table", "2026-01-05T00:30:00Z\tprotection\t\t\tall NICs throttled", "2026-01-05T00:30:00Z congestion_protection  "},
 		{"table", `2026-01-05T00:30:00Z,switch_failed,leaf1,,"power, both"`, "2026-01-05T00:30:00Z switch_failed leaf1 "},
+		{"table", "1767573000,link_failed,leaf1,2", "2026-01-05T00:30:00Z link_failed leaf1 2"},
 		{"table", "2026-01-05T00:30:00Z\tlink_broken\tleaf1\t1\t", "unknown_kind"},
 		// ibdiagnet, with the time at which the log was written
 		{"ibdiagnet", `-W- Sfc6a1c03009be0c0/Nfc6a1c03009be0c0/P1/3/1 - "link_down_counter" increased during the run (difference value=1,difference allowed threshold=1)`, "2026-01-05T12:00:00Z link_failed fc6a1c03009be0c0 1/3/1"},

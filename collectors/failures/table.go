@@ -45,8 +45,12 @@ func (p *Parser) table(line string) (f schema.Failure, o outcome) {
 		p.comma = comma
 		return f, nothing
 	}
-	at, ok := p.zoned(p.cell(fields, "time"))
 	kind, known := kinds[strings.ToLower(p.cell(fields, "kind"))]
+	at, ok := p.zoned(p.cell(fields, "time"))
+	if !ok && known { // seconds since 1970; a number alone does not make a table
+		i, err := schema.ParseInstant(p.cell(fields, "time"), nil)
+		at, ok = i.Time(), err == nil && i != 0
+	}
 	switch {
 	case p.comma == 0 && (!ok || len(fields) < 2 || strings.ContainsAny(p.cell(fields, "kind"), " :")):
 		if p.only("table") {

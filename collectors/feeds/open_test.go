@@ -1,6 +1,7 @@
 package feeds_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,9 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err := feeds.Open(pipe); err == nil || !strings.Contains(err.Error(), pipe+": it is a named pipe") {
 		t.Errorf("%v", err)
+	}
+	if _, err := feeds.Open(t.TempDir()); !errors.Is(err, syscall.EISDIR) {
+		t.Errorf("a directory: %v", err)
 	}
 	for _, path := range []string{"open_test.go", "/dev/null"} {
 		file, err := feeds.Open(path)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/giverny/giverny/collectors/nodes"
 	"github.com/giverny/giverny/schema"
@@ -25,13 +26,13 @@ func (e *fieldError) Error() string { return fmt.Sprintf("%s %.40s: want %s", e.
 
 // line is the JSON form of a job.
 type line struct {
-	ID    id             `json:"job_id"`
-	Name  string         `json:"name"`
-	User  string         `json:"user"`
-	Nodes list           `json:"nodes"`
-	Start schema.Instant `json:"start"`
-	End   schema.Instant `json:"end"`
-	State string         `json:"state"`
+	ID    id     `json:"job_id"`
+	Name  string `json:"name"`
+	User  string `json:"user"`
+	Nodes list   `json:"nodes"`
+	Start moment `json:"start"`
+	End   moment `json:"end"`
+	State string `json:"state"`
 }
 
 // id is a string, or a number as some schedulers write.
@@ -51,6 +52,23 @@ func (i *id) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// moment is a time as text, or a number of seconds since 1970.
+type moment string
+
+func (m *moment) UnmarshalJSON(b []byte) error {
+	var text string
+	if err := json.Unmarshal(b, &text); err == nil {
+		*m = moment(strings.TrimSpace(text))
+		return nil
+	}
+	var number json.Number
+	if err := json.Unmarshal(b, &number); err != nil {
+		return &fieldError{"time", string(b), `text, as in "2026-01-05T00:30:00Z"`}
+	}
+	*m = moment(number)
+	return nil
+}
+
 // list is a list of names, or a single string.
 type list []string
 
@@ -65,15 +83,23 @@ func (l *list) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Parse parses a job. The id may be a number; nodes may be a single string; each node may be a host list. A job
+// Parse parses a job; times without a zone are in the given one, and refused if it is nil. The id may be a number; nodes may be a single string; each node may be a host list. A job
 // without start is waiting and has no nodes; a job that has ended may have nil nodes, if they are no longer known.
 // Errors say what is expected instead.
-func Parse(text []byte) (schema.Job, error) {
+func Parse(text []byte, zone *time.Location) (schema.Job, error) {
 	var in line
 	if err := json.Unmarshal(text, &in); err != nil {
 		return schema.Job{}, worded(err, text)
 	}
-	job := schema.Job{ID: string(in.ID), Name: in.Name, User: in.User, Start: in.Start, End: in.End, State: in.State}
+	start, err := schema.ParseInstant(string(in.Start), zone)
+	if err != nil {
+		return schema.Job{}, err
+	}
+	end, err := schema.ParseInstant(string(in.End), zone)
+	if err != nil {
+		return schema.Job{}, err
+	}
+	job := schema.Job{ID: string(in.ID), Name: in.Name, User: in.User, Start: start, End: end, State: in.State}
 	switch {
 	case job.ID == "":
 		return job, errors.New("no job_id; want a job such as " + example)
@@ -99,9 +125,6 @@ func worded(err error, text []byte) error {
 		return fmt.Errorf("field %s is a %s; want it as in %s", kind.Field, kind.Value, example)
 	}
 	if _, ok := errors.AsType[*fieldError](err); ok {
-		return err
-	}
-	if _, ok := errors.AsType[*schema.TimeError](err); ok {
 		return err
 	}
 	if d := json.NewDecoder(bytes.NewReader(text)); d.Decode(&json.RawMessage{}) == nil && d.More() {

@@ -44,7 +44,7 @@ func Read(r io.Reader, name string, opt Options) (List, error) {
 	}
 	switch opt.Format {
 	case "jsonl":
-		return readLines(in, name)
+		return readLines(in, name, opt.Zone)
 	case "csv":
 		return readCSV(in, name, opt.Zone)
 	case "sacct":

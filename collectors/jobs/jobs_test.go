@@ -305,3 +305,9 @@ func TestAQuotationMarkLeftOpen(t *testing.T) {
 		}
 	}
 }
+
+func TestAnEmptyFile(t *testing.T) {
+	if _, err := jobs.Read(strings.NewReader(""), "f", jobs.Options{}); err == nil || err.Error() != "f:1: it is empty; want a header: job_id,name,user,nodes,start,end,state" {
+		t.Error(err)
+	}
+}

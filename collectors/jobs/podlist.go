@@ -20,8 +20,11 @@ func usualGrouping() PodGrouping {
 func readPods(r io.Reader, name string) (List, error) {
 	in := json.NewDecoder(r)
 	refused := List{name: name, unit: "pod"}
-	pods, listed := map[string]*Pod{}, false
+	pods, listed, kind := map[string]*Pod{}, false, ""
 	err := eachKey(in, func(key string) error {
+		if key == "kind" {
+			return in.Decode(&kind)
+		}
 		if key != "items" {
 			var skipped json.RawMessage
 			return in.Decode(&skipped)
@@ -40,6 +43,8 @@ func readPods(r io.Reader, name string) (List, error) {
 	switch {
 	case err != nil:
 		return List{}, fmt.Errorf("%s: %w", name, err)
+	case kind != "" && kind != "List" && kind != "PodList" && kind != "Pod":
+		return List{}, fmt.Errorf("%s: kind %.60q, not pods; want the output of `kubectl get pods --all-namespaces --output json`", name, kind)
 	case !listed:
 		return List{}, fmt.Errorf("%s: no key \"items\"; want the output of `kubectl get pods --all-namespaces --output json`", name)
 	}

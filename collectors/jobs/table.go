@@ -17,13 +17,13 @@ import (
 
 // readLines reads a job as JSON per line; see jobline.Parse. A job may be repeated when it ends: the last line with an ID and
 // start counts. Malformed lines are counted and skipped.
-func readLines(r io.Reader, name string) (List, error) {
+func readLines(r io.Reader, name string, zone *time.Location) (List, error) {
 	list := List{name: name}
 	in := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := readLine(in, &list)
 		if line = strings.TrimSpace(line); line != "" {
-			switch job, err := jobline.Parse([]byte(line)); {
+			switch job, err := jobline.Parse([]byte(line), zone); {
 			case errors.Is(err, jobline.ErrNoStart):
 				list.drop(feeds.NoTime, err.Error())
 			case err != nil:
@@ -61,6 +61,9 @@ func readCSV(r io.Reader, name string, zone *time.Location) (List, error) {
 	in.LazyQuotes = true
 	in.ReuseRecord = true
 	head, err := in.Read()
+	if err == io.EOF {
+		err = errors.New("it is empty")
+	}
 	if err != nil {
 		return list, fmt.Errorf("%s:1: %w; want a header: job_id,name,user,nodes,start,end,state", name, err)
 	}

@@ -6,6 +6,7 @@ package nodes
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -44,7 +45,10 @@ func ReadMap(r io.Reader, name string) (Map, error) {
 			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 	}
-	if err := scan.Err(); err != nil {
+	switch err := scan.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, fmt.Errorf("%s:%d: the line is longer than %d bytes; want node, tab, device", name, n, maxLine)
+	case err != nil:
 		return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 	}
 	return m, nil

@@ -69,8 +69,12 @@ func addRow(rows *feeds.Rows, f []string, at map[string]int, where string) {
 		return ""
 	}
 	t := schema.JobTraffic{JobID: strings.Clone(field("job_id"))}
-	if err := t.Time.UnmarshalText([]byte(field("time"))); err != nil || t.Time == 0 {
-		rows.Refuse(feeds.NoTime, where, fmt.Sprintf("time %q: want a time such as 2026-01-05T00:30:00Z", field("time")))
+	var err error
+	if t.Time, err = schema.ParseInstant(field("time"), nil); err == nil && t.Time == 0 {
+		err = errors.New("no time; want one such as 2026-01-05T00:30:00Z")
+	}
+	if err != nil {
+		rows.Refuse(feeds.NoTime, where, err.Error())
 		return
 	}
 	for name, into := range map[string]**float64{"read_bytes": &t.Read, "write_bytes": &t.Write, "rdma_read_bytes": &t.RDMARead, "rdma_write_bytes": &t.RDMAWrite} {

@@ -48,7 +48,8 @@ func (r *reading) parseFailure(line string) ([]schema.Failure, error) {
 		fields = append(fields, "")
 	}
 	failure := schema.Failure{Fabric: r.graph.Fabric(), Device: strings.TrimSpace(fields[2]), Port: strings.TrimSpace(fields[3]), Detail: fields[4]}
-	if err := failure.Time.UnmarshalText([]byte(strings.TrimSpace(fields[0]))); err != nil {
+	var err error
+	if failure.Time, err = schema.ParseInstant(strings.TrimSpace(fields[0]), r.cfg.Zone); err != nil {
 		return nil, err
 	}
 	if failure.Time == 0 {

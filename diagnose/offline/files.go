@@ -15,7 +15,16 @@ import (
 type File struct {
 	Name string
 	io.Reader
-	Plain bool // already decompressed, whatever its name
+	Plain bool   // already decompressed, whatever its name
+	Unit  string // what a line was in the file from which these were made, such as "job"; empty: a line
+}
+
+// at names a line in errors.
+func (f *File) at(line int) string {
+	if f.Unit != "" {
+		return fmt.Sprintf("%s: %s %d", f.Name, f.Unit, line)
+	}
+	return fmt.Sprintf("%s:%d", f.Name, line)
 }
 
 // plain returns the decompressed text.
@@ -47,7 +56,7 @@ func (f *File) lines(yield func(line string) error) error {
 		n++
 		line := scan.Text()
 		if at := invalid(line); at >= 0 {
-			return fmt.Errorf("%s:%d: byte %d is not UTF-8; convert the file, with iconv say", f.Name, n, at+1)
+			return fmt.Errorf("%s: byte %d is not UTF-8; convert the file, with iconv say", f.at(n), at+1)
 		}
 		if n == 1 {
 			line = trimMark(line)
@@ -56,14 +65,14 @@ func (f *File) lines(yield func(line string) error) error {
 			continue
 		}
 		if err := yield(line); err != nil {
-			return fmt.Errorf("%s:%d: %w", f.Name, n, err)
+			return fmt.Errorf("%s: %w", f.at(n), err)
 		}
 	}
 	switch err := scan.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return fmt.Errorf("%s:%d: the line is longer than %d bytes", f.Name, n+1, maxLine)
+		return fmt.Errorf("%s: the line is longer than %d bytes; want one row per line", f.at(n+1), maxLine)
 	case err != nil:
-		return fmt.Errorf("%s:%d: %w", f.Name, n+1, err)
+		return fmt.Errorf("%s: %w", f.at(n+1), err)
 	}
 	return nil
 }

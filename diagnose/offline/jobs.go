@@ -73,7 +73,7 @@ func (t *jobTable) endEarlierRuns() {
 }
 
 func (r *reading) parseJob(line string) (schema.Job, error) {
-	job, err := jobline.Parse([]byte(line))
+	job, err := jobline.Parse([]byte(line), r.cfg.Zone)
 	switch {
 	case err != nil:
 		return job, err
@@ -102,7 +102,10 @@ func (r *reading) unknownNodes(job string, missing nodes.Missing) error {
 			what = "is in the node map, but its device is not in the topology"
 		}
 		others := ""
-		if more > 0 {
+		switch {
+		case more == 1:
+			others = " (nor is 1 more)"
+		case more > 1:
 			others = fmt.Sprintf(" (nor are %d more)", more)
 		}
 		fault := fmt.Errorf("job %q: node %q %s%s", job, first, what, others)

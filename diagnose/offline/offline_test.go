@@ -38,7 +38,7 @@ func run(t *testing.T, spec string, files offline.Files, skipUnknown bool) (o ou
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := offline.Config{Interval: time.Minute, Analysis: analysis.DefaultConfig(), SkipUnknown: skipUnknown}
+	cfg := offline.Config{Interval: time.Minute, Analysis: analysis.DefaultConfig(), SkipUnknown: skipUnknown, Zone: time.FixedZone("", 3600)}
 	err = offline.Run(g, cfg, files, func(note string) { o.notes = append(o.notes, note) },
 		func(r *schema.IntervalResult) error { o.results = append(o.results, r); return nil })
 	return o, err
@@ -189,6 +189,32 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
+// Times of all tables may be seconds since 1970; those of jobs and failures may have no zone, and are then in the configured one.
+// The header may be repeated, as in files that were appended.
+func TestFormsOfTimes(t *testing.T) {
+	want := []string{"00:00:00: job 1 on [1,1,1], ended false; link_failed 1,1,1 X+; traffic of 1: 5 - - -;", "00:01:00: job 1 on [1,1,1], ended true;"}
+	for _, form := range []struct{ links, start, end, failed string }{
+		{"1767571200", `"2026-01-05T00:00:30Z"`, `"2026-01-05T00:01:30Z"`, "2026-01-05T00:00:59Z"},
+		{"2026-01-05T01:00:00+01:00", `1767571230`, `"1767571290.5"`, "1767571259"},
+		{"1767571200.0", `"2026-01-05T01:00:30"`, `"2026-01-05 01:01:30.25"`, "2026-01-05 01:00:59"},
+	} {
+		o, err := run(t, "torus:4x4x4", offline.Files{
+			Links: file("links.csv", "\ufefftime,link,credit\n"+form.links+",0,1\ntime,link,credit\n2026-01-05T00:01:00Z,0,1\n"),
+			Jobs:  file("jobs.jsonl", `{"job_id":"1","nodes":["1,1,1"],"start":`+form.start+`,"end":`+form.end+"}\n"),
+			Traffic: file("traffic.csv", "time,job_id,read_bytes,write_bytes,rdma_read_bytes,rdma_write_bytes\n"+form.links+",1,5,,,\n"+
+				"time,job_id,read_bytes,write_bytes,rdma_read_bytes,rdma_write_bytes\n"),
+			Failures: file("failures.tsv", form.failed+"\tlink_failed\t1,1,1\tX+\n"),
+		}, false)
+		if err != nil {
+			t.Errorf("%+v: %v", form, err)
+			continue
+		}
+		if diff := cmp.Diff(want, o.said()); diff != "" {
+			t.Errorf("%+v:\n%s", form, diff)
+		}
+	}
+}
+
 // With SkipUnknown, nodes, devices and ports that the topology lacks are left out, with a note.
 func TestSkipUnknown(t *testing.T) {
 	o, err := run(t, "torus:4x4x4", offline.Files{
@@ -203,7 +229,7 @@ func TestSkipUnknown(t *testing.T) {
 	if want := "00:00:00: job 1 on [1,1,1], ended false; link_failed 1,1,1 X+;"; o.said()[0] != want {
 		t.Errorf("%q, want %q", o.said()[0], want)
 	}
-	want := []string{`job "1": node "8,8,8" is no device of the topology (nor are 1 more): left out`, `device "9,1,1" is not in the topology: its failure is left out`,
+	want := []string{`job "1": node "8,8,8" is no device of the topology (nor is 1 more): left out`, `device "9,1,1" is not in the topology: its failure is left out`,
 		`device "1,1,1" has no port "W+": its failure is left out`}
 	if diff := cmp.Diff(want, o.notes); diff != "" {
 		t.Error(diff)

@@ -18,6 +18,8 @@ type Config struct {
 	Analysis analysis.Config
 	// SkipUnknown leaves out nodes, devices and ports that the topology does not have, with a note.
 	SkipUnknown bool
+	// Zone is that of times without one in the tables of jobs and failures; nil: they are refused.
+	Zone *time.Location
 }
 
 // Files are the input tables. Links is required, the others may be nil.

@@ -31,6 +31,7 @@ type trafficReader struct {
 	r       *reading
 	file    *File
 	csv     *csvfault.Reader
+	names   []string                 // the header
 	columns [len(trafficColumns)]int // -1 if absent
 	seen    map[jobKey]bool
 	ids     map[string]string // interned
@@ -55,6 +56,9 @@ func (r *reading) readTraffic(f *File) error {
 		}
 		if err != nil {
 			return t.located(err, record)
+		}
+		if slices.Equal(record, t.names) { // of a file that was appended
+			continue
 		}
 		if err := t.row(record); err != nil {
 			line, _ := t.csv.FieldPos(0)
@@ -90,11 +94,13 @@ func (t *trafficReader) header() error {
 	if err := fieldsOfText(header); err != nil {
 		return err
 	}
+	t.names = slices.Clone(header)
+	t.names[0] = strings.TrimPrefix(t.names[0], "\ufeff")
 	for i := range t.columns {
 		t.columns[i] = -1
 	}
-	for c, name := range header {
-		name = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")))
+	for c, name := range t.names {
+		name = strings.ToLower(strings.TrimSpace(name))
 		switch i := slices.Index(trafficColumns[:], name); {
 		case i < 0:
 			t.r.note("traffic columns", "%s:1: column %.60q is not used; used are %s", t.file.Name, name, want)
@@ -134,7 +140,8 @@ func (t *trafficReader) row(record []string) error {
 		return err
 	}
 	row := schema.JobTraffic{Fabric: t.r.graph.Fabric(), JobID: t.id(strings.TrimSpace(record[t.columns[1]]))}
-	if err := row.Time.UnmarshalText([]byte(strings.TrimSpace(record[t.columns[0]]))); err != nil {
+	var err error
+	if row.Time, err = schema.ParseInstant(strings.TrimSpace(record[t.columns[0]]), nil); err != nil {
 		return fmt.Errorf("column time: %w", err)
 	}
 	if row.Time == 0 {
@@ -144,7 +151,7 @@ func (t *trafficReader) row(record []string) error {
 		return errors.New("column job_id: it is empty")
 	}
 	if key := (jobKey{row.JobID, row.Time}); t.seen[key] {
-		return fmt.Errorf("job %q has a row of %s already", row.JobID, row.Time)
+		return fmt.Errorf("job %q has a row of %s already; delete one of the two", row.JobID, row.Time)
 	} else {
 		t.seen[key] = true
 	}
@@ -153,7 +160,6 @@ func (t *trafficReader) row(record []string) error {
 		if c < 0 {
 			continue
 		}
-		var err error
 		if *into, err = measured(record[c]); err != nil {
 			return fmt.Errorf("column %s: %w", trafficColumns[firstFeature+i], err)
 		}

@@ -14,7 +14,7 @@
 //   - the rest: metrics by name (credit_stall, inq_stall, xmit_wait, ...), in
 //     their unit. credit and inq are short for the first two.
 //
-// Lines that begin with # are comments. An empty field, a negative one, or one that is not a finite number (nan, inf) is missing. A stall above 100
+// Lines that begin with # are comments; the header may be repeated, as in files that were appended. An empty field, a negative one, or one that is not a finite number (nan, inf) is missing. A stall above 100
 // % of the time counts as 100 %. A link without a row is missing in every metric. The name ending .gz or .zst
 // indicates compression.
 package linkscsv
@@ -118,6 +118,7 @@ func open(r io.Reader, g *topology.Graph) (*table, error) {
 		return nil, t.located(err, header)
 	}
 	t.header = slices.Clone(header)
+	t.header[0] = strings.TrimPrefix(t.header[0], "\ufeff")
 	if err := t.readHeader(); err != nil {
 		return nil, fmt.Errorf(", header: %w", err)
 	}
@@ -161,6 +162,9 @@ func (t *table) next() (*schema.Snapshot, error) {
 		if err != nil {
 			return nil, t.located(err, record)
 		}
+		if slices.Equal(record, t.header) { // of a file that was appended
+			continue
+		}
 		whole, err := t.turn(record)
 		if err == nil {
 			err = t.row(record)
@@ -180,7 +184,10 @@ func (t *table) turn(record []string) (whole *schema.Snapshot, err error) {
 	if t.time < 0 || t.snapshot != nil && record[t.time] == t.timeText {
 		return nil, nil
 	}
-	start, err := parseTime(strings.TrimSpace(record[t.time]))
+	start, err := schema.ParseInstant(strings.TrimSpace(record[t.time]), nil)
+	if strings.TrimSpace(record[t.time]) == "" {
+		err = errors.New("it is empty")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("column time: %w", err)
 	}
@@ -211,7 +218,7 @@ func (t *table) readHeader() error {
 	t.series = make([]int, len(t.header))
 	for c, name := range t.header {
 		t.series[c] = -1
-		name = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")))
+		name = strings.ToLower(strings.TrimSpace(name))
 		switch axis := slices.Index(axes, name); {
 		case slices.ContainsFunc(t.header[:c], func(n string) bool { return strings.EqualFold(strings.TrimSpace(n), name) }):
 			return fmt.Errorf("column %q is duplicated", name)
