@@ -23,7 +23,9 @@ func (s scores) tooLittlePenalty(c *suspect) float64 {
 	all, files := s.lately(c.job)
 	was, filesWas := s.earlier(c.job)
 	if c.file && c.filesKnown {
-		all, was = files, filesWas
+		if all, was = files, filesWas; s.endsAtNoJob() {
+			all, was = s.written(c.job)
+		}
 	}
 	interval := float64(s.history.Clock.Duration) / 1e9
 	if end, known := s.end(); known && s.graph.Duplex() {
