@@ -3,6 +3,7 @@ package diagnose
 import (
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // culpritShare of the root's load is the least that a culprit moves; from enoughShare on a job has no penalty. With
@@ -119,8 +120,8 @@ func (s scores) withOthers(c *suspect, grew float64) float64 {
 // receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that load is the
 // job's, even if neither its total nor the port's load grew, as its other traffic is held up and the port was full before.
 func (rc *regionCase) receives(c *suspect) bool {
-	if rc.back.Kind != schema.RootIncast || !c.known {
-		return false
+	if !c.known || rc.back.Kind != schema.RootIncast {
+		return c.known && rc.takesAdded(c)
 	}
 	_, host := rc.graph.Ends(rc.back.Link)
 	if !c.job.Has(host) || rc.hasOthers(host, c.job) {
@@ -128,6 +129,43 @@ func (rc *regionCase) receives(c *suspect) bool {
 	}
 	all, _ := rc.lately(c.job)
 	return all*1e9/float64(rc.history.Clock.Duration) >= enoughShare*rc.carries
+}
+
+// takesShare of what was added to a full link must arrive in addition at the hosts of one job for it to be that job's.
+const takesShare = .75
+
+// takesAdded reports whether the hosts of a job that mostly reads or writes files take in what was added to a full link down a tree since
+// the onset, and no failed link explains that: a table counts reads when they are asked for, ports when they arrive.
+func (rc *regionCase) takesAdded(c *suspect) bool {
+	all, files := rc.lately(c.job)
+	l := rc.back.Link
+	if files < enoughShare*all || rc.back.Kind != schema.RootLinkCapacity || rc.back.Slower || !rc.back.IsFull() || rc.more <= grownShare*rc.carries || rc.moved > 1-takesShare || rc.router.Paths == nil {
+		return false
+	}
+	from, to := rc.graph.Ends(l)
+	if below := rc.graph.Device(to).Level; below < 0 || rc.graph.Device(from).Level <= below {
+		return false
+	}
+	if rc.takenMore == 0 {
+		rc.takenMore = max(rc.more, rc.takeMore(rc.hosts, l))
+	}
+	return rc.takeMore(c.job.Devices, l) >= takesShare*rc.takenMore
+}
+
+// takeMore sums what hosts behind a link down a tree take in more than before the onset, bytes/s.
+func (in *interval) takeMore(hosts []topology.DeviceID, l schema.LinkID) float64 {
+	taken := bound{}
+	for _, d := range hosts {
+		if in.graph.IsSwitch(d) || !in.router.Paths.LeadTo(in.router.LeafOf(d), l) {
+			continue
+		}
+		for _, own := range in.graph.LinksAt(d) {
+			if _, at := in.graph.Ends(own); at == d {
+				taken.add(in.p, own, in.graph.Capacity(own))
+			}
+		}
+	}
+	return taken.more
 }
 
 // displaced is the traffic with files, bytes, of the jobs that lost traffic at the onset of a region: a culprit leaves them the rest
