@@ -173,7 +173,7 @@ func (d decision) logged(lost schema.LinkID) int {
 			return 3
 		case slices.Contains(f.Devices, from) || slices.Contains(f.Devices, to):
 			return 1
-		case f.score > 0 && slices.ContainsFunc(f.Devices, func(at topology.DeviceID) bool { return d.history.Adjacent(at, from) || d.history.Adjacent(at, to) }):
+		case f.score > 0 && (d.graph.Duplex() || !d.aside(f)) && slices.ContainsFunc(f.Devices, func(at topology.DeviceID) bool { return d.history.Adjacent(at, from) || d.history.Adjacent(at, to) }):
 			return 2
 		}
 		return 3
