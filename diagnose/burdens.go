@@ -155,6 +155,16 @@ func (rc *regionCase) written(j *job) (now, was float64) {
 	return now, was / max(1, n)
 }
 
+// mostlyWrites reports whether at least half of what a suspect moves is written to files.
+func (rc *regionCase) mostlyWrites(c *suspect) bool {
+	if !c.file || !c.filesKnown {
+		return false
+	}
+	all, _ := rc.lately(c.job)
+	writes, _ := rc.written(c.job)
+	return writes >= all/2
+}
+
 // newJobs is the least share of a region's traffic for jobs that began with it to count as its load.
 const newJobs = .25
 
