@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/history"
@@ -134,6 +135,43 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 		}
 		if got := rc.scores().tooLittlePenalty(&rc.jobs[0]); (got == 0) != (lost > 0) {
 			t.Errorf("%.1f against a job while the other lost %g", got, lost)
+		}
+	}
+}
+
+// TestWritersTogether: several jobs that write fill a full port to a host without a job together, unless one does alone; a job with a small
+// part of what they write does not join them.
+func TestWritersTogether(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
+	for _, c := range []struct {
+		shares []float64 // of the port, by job
+		able   []bool
+	}{
+		{[]float64{.35, .35, .3}, []bool{true, true, true}},
+		{[]float64{.85, .35}, []bool{true, false}},
+		{[]float64{.5, .4, .1}, []bool{true, true, false}},
+		{[]float64{.3}, []bool{false}},
+	} {
+		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host1>leaf0": 100, "host2>leaf0": 100, "host3>leaf0": 100})
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.p = p
+		s.history.Clock.Duration = 60e9
+		port := roottest.Link(t, g, "leaf0>host0")
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
+		for i, share := range c.shares {
+			host := fmt.Sprint("host", i+1)
+			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}}
+			j.Place(g)
+			j.Traffic.Set(history.Write, 0, share*g.Capacity(port)*60)
+			rc.jobs = append(rc.jobs, suspect{job: j, known: true, file: true, filesKnown: true, evidence: evidence{rise: 1}})
+		}
+		for i := range rc.jobs {
+			if got := rc.scores().tooLittlePenalty(&rc.jobs[i]); (got < .5) != c.able[i] {
+				t.Errorf("%v: %.1f against job %d", c.shares, got, i)
+			}
 		}
 	}
 }

@@ -51,6 +51,7 @@ func (s scores) tooLittlePenalty(c *suspect) float64 {
 	}
 	if c.file && s.endsAtNoJob() {
 		least, enough, carries = addedShare, addedEnough, max(1, carries-s.displaced(c.job)/interval)
+		all, was = s.withWriters(c, all, was, addedEnough*carries*interval)
 	}
 	short := func(bytes, of float64) float64 {
 		share := bytes / interval / of
@@ -99,13 +100,12 @@ const togetherShare, togetherRise = culpritShare, .5
 // withOthers is what a suspect adds where a region of a grid ends, bytes. Jobs with files at one storage node add together what none
 // of them does alone.
 func (s scores) withOthers(c *suspect, grew float64) float64 {
-	joins := func(o *suspect) bool { return o.file && o.filesKnown && o.rise >= togetherRise }
-	if !joins(c) {
+	if !c.joins() {
 		return grew
 	}
 	all := grew
 	for i := range s.jobs {
-		if o := &s.jobs[i]; o.job != c.job && joins(o) {
+		if o := &s.jobs[i]; o.job != c.job && o.joins() {
 			_, files := s.lately(o.job)
 			_, was := s.earlier(o.job)
 			all += max(0, files-was*o.job.was.ran)
@@ -115,6 +115,33 @@ func (s scores) withOthers(c *suspect, grew float64) float64 {
 		return grew
 	}
 	return all
+}
+
+// joins reports whether a suspect's file traffic rose at the onset.
+func (c *suspect) joins() bool { return c.file && c.filesKnown && c.rise >= togetherRise }
+
+// withWriters is what a suspect writes to a full port of a host of no job, and did before the onset, bytes, with other writers that
+// rose with it, unless one of them writes enough alone.
+func (s scores) withWriters(c *suspect, now, was, enough float64) (all, before float64) {
+	all, before = now, was
+	if !c.joins() || now >= enough {
+		return all, before
+	}
+	for i := range s.jobs {
+		o := &s.jobs[i]
+		if o.job == c.job || !o.joins() {
+			continue
+		}
+		theirs, earlier := s.written(o.job)
+		if theirs >= enough {
+			return now, was
+		}
+		all, before = all+theirs, before+earlier
+	}
+	if now < togetherShare*all {
+		return now, was
+	}
+	return all, before
 }
 
 // receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that load is the
