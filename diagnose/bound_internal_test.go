@@ -1,12 +1,14 @@
 package diagnose
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // TestWhatAHostSendsMayBeItsJobs: all traffic on the link that leaves a host is its job's, if other nodes of the job take it in.
@@ -125,13 +127,51 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
 		half := g.Capacity(port) / 2 * 60
 		for i, host := range []string{"host1", "host2"} {
-			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: &history.Traffic{}}, now: moves{known: true, all: half, files: half}}
+			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}, now: moves{known: true, all: half, files: half}}
+			j.Traffic.Set(history.Write, 0, half)
 			j.Place(g)
 			j.lost = loss{true, rc.began(), lost * float64(i)}
 			rc.jobs = append(rc.jobs, suspect{job: j, known: true, file: true, filesKnown: true})
 		}
 		if got := rc.scores().tooLittlePenalty(&rc.jobs[0]); (got == 0) != (lost > 0) {
 			t.Errorf("%.1f against a job while the other lost %g", got, lost)
+		}
+	}
+}
+
+// TestWritersTogether: several jobs that write fill a full port to a host without a job together, unless one does alone; a job with a small
+// part of what they write does not join them.
+func TestWritersTogether(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
+	for _, c := range []struct {
+		shares []float64 // of the port, by job
+		able   []bool
+	}{
+		{[]float64{.35, .35, .3}, []bool{true, true, true}},
+		{[]float64{.85, .35}, []bool{true, false}},
+		{[]float64{.5, .4, .1}, []bool{true, true, false}},
+		{[]float64{.3}, []bool{false}},
+	} {
+		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host1>leaf0": 100, "host2>leaf0": 100, "host3>leaf0": 100})
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.p = p
+		s.history.Clock.Duration = 60e9
+		port := roottest.Link(t, g, "leaf0>host0")
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
+		for i, share := range c.shares {
+			host := fmt.Sprint("host", i+1)
+			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}}
+			j.Place(g)
+			j.Traffic.Set(history.Write, 0, share*g.Capacity(port)*60)
+			rc.jobs = append(rc.jobs, suspect{job: j, known: true, file: true, filesKnown: true, evidence: evidence{rise: 1}})
+		}
+		for i := range rc.jobs {
+			if got := rc.scores().tooLittlePenalty(&rc.jobs[i]); (got < .5) != c.able[i] {
+				t.Errorf("%v: %.1f against job %d", c.shares, got, i)
+			}
 		}
 	}
 }
@@ -171,15 +211,16 @@ func TestBeforeAJobBegan(t *testing.T) {
 }
 
 // A job that writes files must explain three quarters of a full port to a host without a job: half clears the job there,
-// but not if the host is another job's.
+// but not if the host is another job's. What a job reads does not arrive there.
 func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
 	port := roottest.Link(t, g, "leaf0>host0")
 	for _, c := range []struct {
 		share   float64
 		tenant  string
+		files   history.Feature
 		against bool
-	}{{.5, "", true}, {.8, "", false}, {.5, "host0", false}} {
+	}{{.5, "", history.Write, true}, {.8, "", history.Write, false}, {.8, "", history.Read, true}, {.5, "host0", history.Write, false}} {
 		s, err := New(g, DefaultConfig())
 		if err != nil {
 			t.Fatal(err)
@@ -192,13 +233,55 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 		}
 		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host4>leaf1": 50, "host5>leaf1": 50})
 		s.p = p
-		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host4", "host5"}}, Traffic: &history.Traffic{}}}
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host4", "host5"}}, Traffic: history.NewTraffic(20, 0)}}
 		j.Place(g)
 		moved := c.share * g.Capacity(port) * 60
+		j.Traffic.Set(c.files, 0, moved)
 		j.now = moves{known: true, all: moved, files: moved}
 		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
 		if got := rc.scores().tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
+		}
+	}
+}
+
+// TestHostsTakeWhatWasAdded: what was added to a full link down a tree is that of a job that reads, whenever its table counts that, if the
+// job's hosts behind the link take in as much more, nobody else's do, and no failed link explains it.
+func TestHostsTakeWhatWasAdded(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=2")
+	for _, c := range []struct {
+		name               string
+		own, others, moved float64 // percent of a link that its hosts and others' take in more, and the part that failed links carried
+		files              float64 // of what it moves
+		want               bool
+	}{
+		{"its hosts take it in", 60, 0, 0, 1, true},
+		{"others' hosts do", 0, 60, 0, 1, false},
+		{"both do", 60, 60, 0, 1, false},
+		{"it exchanges", 60, 0, 0, 0, false},
+		{"a failed link carried it", 60, 0, .5, 1, false},
+	} {
+		p, _ := readings(t, g, nil, map[string]float64{"spine0>leaf1": 95, "leaf1>host4": 10 + c.own, "leaf1>host5": 10 + c.others})
+		p.Before = func(l schema.LinkID) float64 {
+			return map[bool]float64{true: 35, false: 10}[l == roottest.Link(t, g, "spine0>leaf1")]
+		}
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.p, s.hosts = p, nil
+		for d := range topology.DeviceID(g.NumDevices()) {
+			if !g.IsSwitch(d) {
+				s.hosts = append(s.hosts, d)
+			}
+		}
+		port := roottest.Link(t, g, "spine0>leaf1")
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host4"}}, Traffic: &history.Traffic{}}, now: moves{known: true, all: 100, files: 100 * c.files}}
+		j.Place(g)
+		rc := &regionCase{interval: &s.interval, moved: c.moved, loadChange: loadChange{fullest: port, carries: .95 * g.Capacity(port), more: .6 * g.Capacity(port)}}
+		rc.back = root.BackPressure{Link: port, Kind: schema.RootLinkCapacity, Use: 95}
+		if got := rc.receives(&suspect{job: j, known: true}); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 }

@@ -135,6 +135,36 @@ func (in *interval) lately(j *job) (all, files float64) {
 	return j.now.all, j.now.files
 }
 
+// written is what a job writes to files, bytes: the maximum of the last intervals, as lately, and the mean of those before the onset. What
+// it reads leaves the storage nodes.
+func (rc *regionCase) written(j *job) (now, was float64) {
+	for slot := rc.history.Clock.Now - settle; slot <= rc.history.Clock.Now; slot++ {
+		if v := j.Traffic.At(history.Write, slot); !history.IsMissing(v) {
+			now = max(now, float64(v))
+		}
+	}
+	if rc.onset < 0 {
+		return now, 0
+	}
+	n, calm := 0., rc.before()
+	for _, slot := range calm.At[:calm.N] {
+		if v := j.Traffic.At(history.Write, slot); !history.IsMissing(v) {
+			n, was = n+1, was+float64(v)
+		}
+	}
+	return now, was / max(1, n)
+}
+
+// mostlyWrites reports whether at least half of what a suspect moves is written to files.
+func (rc *regionCase) mostlyWrites(c *suspect) bool {
+	if !c.file || !c.filesKnown {
+		return false
+	}
+	all, _ := rc.lately(c.job)
+	writes, _ := rc.written(c.job)
+	return writes >= all/2
+}
+
 // newJobs is the least share of a region's traffic for jobs that began with it to count as its load.
 const newJobs = .25
 

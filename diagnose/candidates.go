@@ -94,7 +94,7 @@ func (rc *regionCase) near() {
 		rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.Kind != "" && rc.isAt(j, rc.back.Link)})
 	}
 	for _, j := range rc.readers {
-		if j.round != rc.scratch.round && !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == j }) {
+		if !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == j }) { // beyond the hops, or the nearest
 			rc.jobs = append(rc.jobs, suspect{job: j, hops: -1})
 		}
 	}

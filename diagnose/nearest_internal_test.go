@@ -2,11 +2,15 @@ package diagnose
 
 import (
 	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
 )
 
 // TestTheNearestJobs: of many jobs around a region only the maxSuspects nearest are listed, without those that cross it.
@@ -47,6 +51,51 @@ func TestReadersStaySuspects(t *testing.T) {
 	for i := range rc.jobs {
 		if c := &rc.jobs[i]; c.job != reader && c.cross <= float64(maxSuspects+1)/100 {
 			t.Errorf("a job with a share of %v stays, one with more is dropped", c.cross)
+		}
+	}
+}
+
+// TestAReaderBeyondTheNearest: a job that reads from elsewhere is a suspect within the hops, too, if others are nearer.
+func TestAReaderBeyondTheNearest(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=40,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := func(host string) *job {
+		j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}}}
+		j.Place(g)
+		s.settle(j)
+		return j
+	}
+	for i := range 40 {
+		place(fmt.Sprint("host", i))
+	}
+	s.readers = []*job{place("host50")}
+	rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: []schema.LinkID{roottest.Link(t, g, "leaf0>spine0")}}}
+	rc.near()
+	if len(rc.jobs) != maxSuspects || !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == s.readers[0] }) {
+		t.Errorf("%d suspects, without the reader", len(rc.jobs))
+	}
+}
+
+// TestAWriterDoesNotReceive: where no load is read, the port of a switch at which stall ends is that to the only node there of a job that
+// exchanges, not of one that writes to files.
+func TestAWriterDoesNotReceive(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
+	for _, writes := range []bool{false, true} {
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host2"}}, Traffic: history.NewTraffic(20, 0)}, now: moves{known: true, all: 8}}
+		j.Place(g)
+		j.Traffic.Set(history.Write, 0, 8)
+		at, _ := g.Ends(roottest.Link(t, g, "leaf0>host0"))
+		rc := &regionCase{interval: &s.interval, jobs: []suspect{{job: j, known: true, file: writes, filesKnown: true}}, verdict: verdict{accused: 1}}
+		rc.onset, rc.back = -1, root.BackPressure{Waits: true, At: at}
+		if port := (&report{rc}).onlyReceiver(); (port == nil) != writes {
+			t.Errorf("writes %v: receives at %+v", writes, port)
 		}
 	}
 }

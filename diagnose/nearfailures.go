@@ -105,8 +105,12 @@ func (rc *regionCase) fitFailures(senders []root.Sender) {
 	tried := rc.failures[:min(len(rc.failures), maxFitted)]
 	if !rc.graph.Duplex() {
 		for i := range tried {
-			tried[i].share = rc.p.EndsAt(tried[i].Links)
+			f := &tried[i]
+			if f.share = rc.p.EndsAt(f.Links); rc.back.Kind == schema.RootSlowReceiver && rc.aside(f) {
+				f.score -= waitsForHost
+			}
 		}
+		rc.sortFailures()
 		return
 	}
 	if rc.router.Grid == nil || len(tried) == 0 {
@@ -132,6 +136,10 @@ func (rc *regionCase) fitFailures(senders []root.Sender) {
 	}
 	rc.sortFailures()
 }
+
+// waitsForHost counts against a failure if a region of directed links waits for a host that takes too little, and neither ends at what failed
+// nor carries its load: as much as if more arrives for a host than its port can deliver.
+const waitsForHost = incastLoad
 
 // leadsElsewhere counts against a failed link of a grid without load readings if none of a region leads to it: its time then counts
 // as little as that of a link that was idle. Load readings show whether it was, and where its load moved.
@@ -173,7 +181,7 @@ func (d decision) logged(lost schema.LinkID) int {
 			return 3
 		case slices.Contains(f.Devices, from) || slices.Contains(f.Devices, to):
 			return 1
-		case f.score > 0 && slices.ContainsFunc(f.Devices, func(at topology.DeviceID) bool { return d.history.Adjacent(at, from) || d.history.Adjacent(at, to) }):
+		case f.score > 0 && (d.graph.Duplex() || !d.aside(f)) && slices.ContainsFunc(f.Devices, func(at topology.DeviceID) bool { return d.history.Adjacent(at, from) || d.history.Adjacent(at, to) }):
 			return 2
 		}
 		return 3

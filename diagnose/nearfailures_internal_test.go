@@ -54,3 +54,32 @@ func TestAFailedLinkBesideARegion(t *testing.T) {
 		}
 	}
 }
+
+// TestAFailureBesideASlowHost: of two failed links of a tree, the one where stall ends keeps its score beside a host that takes too little,
+// and neither counts for a link that lost rate at which nothing of it waits.
+func TestAFailureBesideASlowHost(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=2,spines=2")
+	p, links := readings(t, g, map[string]float64{"spine0>leaf0": 60}, map[string]float64{"leaf0>host0": 10})
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.p = p
+	region := &schema.Region{Metric: schema.CreditStall, Links: links}
+	rc := &regionCase{interval: &s.interval, region: region, back: p.Follow(region, []float64{60}), loadChange: loadChange{fullest: schema.NoLink}}
+	rc.back.Kind = schema.RootSlowReceiver
+	for _, name := range []string{"leaf0>spine1", "leaf2>spine1"} {
+		rc.failures = append(rc.failures, nearFailure{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Port: name}, Links: []schema.LinkID{roottest.Link(t, g, name)}}, score: 3})
+	}
+	rc.fitFailures(nil)
+	if f := rc.failures; f[0].Port != "leaf0>spine1" || f[0].score != 3 || f[1].score != 3-waitsForHost {
+		t.Errorf("%s has score %v, %s %v", f[0].Port, f[0].score, f[1].Port, f[1].score)
+	}
+	rc.back.Slower = true
+	if rc.decision().passesBy() {
+		t.Error("stall ends at the first failure")
+	}
+	if rc.failures = rc.failures[1:]; !rc.decision().passesBy() {
+		t.Error("nothing waits for the second failure")
+	}
+}

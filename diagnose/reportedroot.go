@@ -87,9 +87,9 @@ func (r *report) cycleFromFirst() []schema.LinkID {
 }
 
 // onlyReceiver is the port to the only host of the accused job at the switch where the stall ends, if nothing
-// else says which port is full; nil: none.
+// else says which port is full; nil: none. What a job writes to files ends elsewhere.
 func (r *report) onlyReceiver() *schema.Root {
-	if r.verdict.accused == 0 {
+	if r.verdict.accused == 0 || r.mostlyWrites(&r.jobs[0]) {
 		return nil
 	}
 	only := schema.NoLink

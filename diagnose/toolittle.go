@@ -3,6 +3,7 @@ package diagnose
 import (
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // culpritShare of the root's load is the least that a culprit moves; from enoughShare on a job has no penalty. With
@@ -23,7 +24,9 @@ func (s scores) tooLittlePenalty(c *suspect) float64 {
 	all, files := s.lately(c.job)
 	was, filesWas := s.earlier(c.job)
 	if c.file && c.filesKnown {
-		all, was = files, filesWas
+		if all, was = files, filesWas; s.endsAtNoJob() {
+			all, was = s.written(c.job)
+		}
 	}
 	interval := float64(s.history.Clock.Duration) / 1e9
 	if end, known := s.end(); known && s.graph.Duplex() {
@@ -48,6 +51,7 @@ func (s scores) tooLittlePenalty(c *suspect) float64 {
 	}
 	if c.file && s.endsAtNoJob() {
 		least, enough, carries = addedShare, addedEnough, max(1, carries-s.displaced(c.job)/interval)
+		all, was = s.withWriters(c, all, was, addedEnough*carries*interval)
 	}
 	short := func(bytes, of float64) float64 {
 		share := bytes / interval / of
@@ -96,13 +100,12 @@ const togetherShare, togetherRise = culpritShare, .5
 // withOthers is what a suspect adds where a region of a grid ends, bytes. Jobs with files at one storage node add together what none
 // of them does alone.
 func (s scores) withOthers(c *suspect, grew float64) float64 {
-	joins := func(o *suspect) bool { return o.file && o.filesKnown && o.rise >= togetherRise }
-	if !joins(c) {
+	if !c.joins() {
 		return grew
 	}
 	all := grew
 	for i := range s.jobs {
-		if o := &s.jobs[i]; o.job != c.job && joins(o) {
+		if o := &s.jobs[i]; o.job != c.job && o.joins() {
 			_, files := s.lately(o.job)
 			_, was := s.earlier(o.job)
 			all += max(0, files-was*o.job.was.ran)
@@ -114,11 +117,38 @@ func (s scores) withOthers(c *suspect, grew float64) float64 {
 	return all
 }
 
+// joins reports whether a suspect's file traffic rose at the onset.
+func (c *suspect) joins() bool { return c.file && c.filesKnown && c.rise >= togetherRise }
+
+// withWriters is what a suspect writes to a full port of a host of no job, and did before the onset, bytes, with other writers that
+// rose with it, unless one of them writes enough alone.
+func (s scores) withWriters(c *suspect, now, was, enough float64) (all, before float64) {
+	all, before = now, was
+	if !c.joins() || now >= enough {
+		return all, before
+	}
+	for i := range s.jobs {
+		o := &s.jobs[i]
+		if o.job == c.job || !o.joins() {
+			continue
+		}
+		theirs, earlier := s.written(o.job)
+		if theirs >= enough {
+			return now, was
+		}
+		all, before = all+theirs, before+earlier
+	}
+	if now < togetherShare*all {
+		return now, was
+	}
+	return all, before
+}
+
 // receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that load is the
 // job's, even if neither its total nor the port's load grew, as its other traffic is held up and the port was full before.
 func (rc *regionCase) receives(c *suspect) bool {
-	if rc.back.Kind != schema.RootIncast || !c.known {
-		return false
+	if !c.known || rc.back.Kind != schema.RootIncast {
+		return c.known && rc.takesAdded(c)
 	}
 	_, host := rc.graph.Ends(rc.back.Link)
 	if !c.job.Has(host) || rc.hasOthers(host, c.job) {
@@ -126,6 +156,43 @@ func (rc *regionCase) receives(c *suspect) bool {
 	}
 	all, _ := rc.lately(c.job)
 	return all*1e9/float64(rc.history.Clock.Duration) >= enoughShare*rc.carries
+}
+
+// takesShare of what was added to a full link must arrive in addition at the hosts of one job for it to be that job's.
+const takesShare = .75
+
+// takesAdded reports whether the hosts of a job that mostly reads or writes files take in what was added to a full link down a tree since
+// the onset, and no failed link explains that: a table counts reads when they are asked for, ports when they arrive.
+func (rc *regionCase) takesAdded(c *suspect) bool {
+	all, files := rc.lately(c.job)
+	l := rc.back.Link
+	if files < enoughShare*all || rc.back.Kind != schema.RootLinkCapacity || rc.back.Slower || !rc.back.IsFull() || rc.more <= grownShare*rc.carries || rc.moved > 1-takesShare || rc.router.Paths == nil {
+		return false
+	}
+	from, to := rc.graph.Ends(l)
+	if below := rc.graph.Device(to).Level; below < 0 || rc.graph.Device(from).Level <= below {
+		return false
+	}
+	if rc.takenMore == 0 {
+		rc.takenMore = max(rc.more, rc.takeMore(rc.hosts, l))
+	}
+	return rc.takeMore(c.job.Devices, l) >= takesShare*rc.takenMore
+}
+
+// takeMore sums what hosts behind a link down a tree take in more than before the onset, bytes/s.
+func (in *interval) takeMore(hosts []topology.DeviceID, l schema.LinkID) float64 {
+	taken := bound{}
+	for _, d := range hosts {
+		if in.graph.IsSwitch(d) || !in.router.Paths.LeadTo(in.router.LeafOf(d), l) {
+			continue
+		}
+		for _, own := range in.graph.LinksAt(d) {
+			if _, at := in.graph.Ends(own); at == d {
+				taken.add(in.p, own, in.graph.Capacity(own))
+			}
+		}
+	}
+	return taken.more
 }
 
 // displaced is the traffic with files, bytes, of the jobs that lost traffic at the onset of a region: a culprit leaves them the rest

@@ -69,7 +69,7 @@ func (d decision) decide() verdict {
 		d.jobs[0].exchanges = d.graph.Duplex() && d.loadsExchange(d.jobs[0].job)
 		v.confidence = jobs / sum
 		v.class, right = d.classOf(accused)
-	case most == broken && link >= failures:
+	case most == broken && (link >= failures || link > 1 && d.passesBy()):
 		d.steady().recallSlowLink()
 		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, d.logged(d.slowLink())
 	case most == broken:
@@ -111,6 +111,17 @@ func (d decision) blamed() int {
 		n++
 	}
 	return n
+}
+
+// passesBy reports whether the likeliest failure is neither where a region of directed links ends nor one whose load moved there: traffic
+// waits for a link that carries less, not for that failure.
+func (d decision) passesBy() bool {
+	return !d.graph.Duplex() && d.back.Slower && len(d.failures) > 0 && d.aside(&d.failures[0])
+}
+
+// aside reports whether no stall of a region of directed links ends at a failed part, and no load of that moved to the root.
+func (rc *regionCase) aside(f *nearFailure) bool {
+	return f.share == 0 && !slices.Contains(f.Links, rc.back.Link) && rc.scores().movedFrom(f.PlacedFailure) == 0
 }
 
 // sameEvent is the largest difference of score to the first failure within one event.

@@ -51,3 +51,24 @@ func TestPortBehindThatLostAsMuch(t *testing.T) {
 		t.Error("the link is slow itself, though a port behind it lost as much")
 	}
 }
+
+// TestPortThatLostAlone: if one host's port lost what the link before it did, and the rest of the link's traffic goes on, the port is slow.
+func TestPortThatLostAlone(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	link := roottest.Link(t, g, "spine0>leaf0")
+	for rest, slow := range map[float64]bool{20: false, 8: true} { // percent that others behind the link still get of 20
+		p, _ := readings(t, g, map[string]float64{"spine0>leaf0": 40}, map[string]float64{"spine0>leaf0": 15 + rest, "leaf0>host0": 15, "leaf0>host1": rest})
+		p.Before = func(l schema.LinkID) float64 {
+			switch l {
+			case link:
+				return 70
+			case roottest.Link(t, g, "leaf0>host0"):
+				return 50
+			}
+			return 20
+		}
+		if got := p.slowItself(link); got != slow {
+			t.Errorf("others get %g%% of 20%%: the link is slow itself: %v", rest, got)
+		}
+	}
+}
