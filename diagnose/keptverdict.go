@@ -122,8 +122,8 @@ func (in *interval) keptFor(d *schema.Diagnosis) *kept {
 }
 
 // isAfter orders verdicts by when their regions were last there, and when they were given.
-func (h *kept) isAfter(o *kept) bool {
-	return cmp.Or(cmp.Compare(h.seen, o.seen), cmp.Compare(h.time, o.time), cmp.Compare(h.because, o.because)) > 0
+func (k *kept) isAfter(o *kept) bool {
+	return cmp.Or(cmp.Compare(k.seen, o.seen), cmp.Compare(k.time, o.time), cmp.Compare(k.because, o.because)) > 0
 }
 
 // swelled reports whether a region stalls clearly more, since a kept verdict was given, than at any time before: its stall has two
@@ -178,8 +178,8 @@ func (in *interval) numbered(kept *schema.Root) *schema.Root {
 }
 
 // agrees reports whether a verdict has the first job of the kept one, which knows more of whose way it is in.
-func (h *kept) agrees(d *schema.Diagnosis) bool {
-	return len(d.Jobs) > 0 && len(h.jobs) > 0 && d.Jobs[0].JobID == h.jobs[0].JobID
+func (k *kept) agrees(d *schema.Diagnosis) bool {
+	return len(d.Jobs) > 0 && len(k.jobs) > 0 && d.Jobs[0].JobID == k.jobs[0].JobID
 }
 
 // stands reports whether what a verdict blames is still there: its jobs run, and no failed part came back.

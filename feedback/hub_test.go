@@ -11,13 +11,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/giverny/giverny/feedback"
 	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/feedback/webhook"
 	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 	"github.com/giverny/giverny/topology/topologytest"
@@ -158,6 +161,48 @@ func TestVersionsOfTheFabric(t *testing.T) {
 	h.congest(t, schema.High, "host7")
 	if got := h.failed(t, "host4", "host7"); !slices.Equal(got, []string{"host7"}) {
 		t.Errorf("by the version before, %v failed", got)
+	}
+}
+
+// Nothing is done about intervals that ended longer ago than the limit: each is counted, and the log says once that the
+// analysis catches up, and once that it has. Without a limit all are acted on.
+func TestPastIntervalsAreSkipped(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit   time.Duration
+		skipped float64
+		failed  []string
+		said    int
+	}{
+		"limit":    {10 * time.Minute, 2, nil, 2},
+		"no limit": {0, 0, []string{"host4"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var said strings.Builder
+			h := startHub(t, extenderConfig(t), func(d *feedback.Deps) {
+				d.MaxAge["ib0"], d.Log = c.limit, slog.New(slog.NewTextHandler(&said, nil))
+			})
+			if n, err := testutil.GatherAndCount(h.registry, "giverny_feedback_intervals_skipped_total"); n != 2 || err != nil {
+				t.Errorf("at the start %d reasons, %v", n, err)
+			}
+			h.interval -= 13 // the next ones end 12 and 11 minutes ago, or a little more
+			for range 2 {
+				h.congest(t, schema.High, "host4")
+			}
+			if got := h.failed(t, "host4", "host5"); !slices.Equal(got, c.failed) {
+				t.Errorf("by past intervals %v failed", got)
+			}
+			h.interval += 5
+			h.congest(t, schema.High, "host5")
+			if got := h.failed(t, "host4", "host5"); !slices.Equal(got, []string{"host5"}) {
+				t.Errorf("by the newest interval %v failed", got)
+			}
+			if n := metric.Sum(t, h.registry, "giverny_feedback_intervals_skipped_total", "past"); n != c.skipped {
+				t.Errorf("%v intervals skipped, want %v", n, c.skipped)
+			}
+			if n := strings.Count(said.String(), "catching up with past intervals"); n != c.said {
+				t.Errorf("logged %d times, want %d:\n%s", n, c.said, &said)
+			}
+		})
 	}
 }
 

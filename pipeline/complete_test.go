@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -175,5 +176,9 @@ func TestReplacingStoresANewerRevision(t *testing.T) {
 		if got := m.stored("f"); len(got) != 1 || got[0].Revision != want || got[0].Snapshot.Samples != int(want) {
 			t.Errorf("replay %d: %+v", want, got)
 		}
+	}
+	m.breaks("f", errors.New("away"))
+	if err := Replacing(m).Put(t.Context(), &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "f", GraphVersion: g.Version()}}); err == nil {
+		t.Error("a result that the store did not take counts as stored")
 	}
 }

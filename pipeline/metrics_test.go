@@ -79,3 +79,12 @@ func TestCountersOfWhatIsNotUsed(t *testing.T) {
 		t.Errorf("%s: %s", f.Metric, f.Text)
 	}
 }
+
+// The counters of a sink are present from the start, at zero.
+func TestSinkMetricsAtTheStart(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	registered(reg).declareSink("f", "topic")
+	if n, err := testutil.GatherAndCount(reg, "giverny_pipeline_refused_total", "giverny_pipeline_sink_dropped_total"); n != 4 || err != nil {
+		t.Errorf("%d series, %v: want one of refused results and one for each of three reasons to drop one", n, err)
+	}
+}

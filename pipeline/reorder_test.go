@@ -43,3 +43,27 @@ func TestTheBufferSplitsBatches(t *testing.T) {
 		}
 	}
 }
+
+// A buffer that holds more than its limit gives out the oldest batches, however large its slack; empty, it holds nothing.
+func TestTheBufferIsBounded(t *testing.T) {
+	r := reorder{intervalNanos: second, slackNanos: holdAll}
+	for _, nanos := range []int64{epoch + second, epoch, epoch + 2*second} {
+		r.add(&schema.CounterBatch{Ports: []schema.PortName{{Device: "a", Port: "1"}}, PortIndex: []uint32{0}, TimeNanos: []int64{nanos}})
+	}
+	if b := r.next(); b != nil {
+		t.Errorf("within the limit %v is given out", b.TimeNanos)
+	}
+	r.bytes += reorderBytes // as with larger batches
+	if b := r.next(); b == nil || b.TimeNanos[0] != epoch {
+		t.Errorf("beyond the limit the oldest is not given out: %+v", b)
+	}
+	r.bytes -= reorderBytes
+	if b := r.next(); b != nil {
+		t.Errorf("within the limit again %v is given out", b.TimeNanos)
+	}
+	for r.flush(); r.next() != nil; {
+	}
+	if r.bytes != 0 {
+		t.Errorf("the empty buffer counts %d bytes", r.bytes)
+	}
+}

@@ -22,6 +22,7 @@ type live struct {
 	polls
 	silentAt, awayAt time.Duration
 	aheadAt          time.Duration   // from when on its clock is an hour ahead; 0: never
+	ownBehind        time.Duration   // by which the clock of this process is behind
 	share            func(n int) int // percent of the ports that report; nil: all
 }
 
@@ -51,7 +52,7 @@ func (l *live) Run(ctx context.Context, in *Intake) error {
 		if !away {
 			upTo = now
 		}
-		if err := in.Advance(upTo, now); err != nil {
+		if err := in.Advance(upTo-int64(l.ownBehind), now-int64(l.ownBehind)); err != nil {
 			return err
 		}
 		time.Sleep(time.Second)
@@ -284,4 +285,26 @@ func TestIntervalsThatAreOld(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+}
+
+// The clock of this process may be behind those of all agents: no reading is taken to be from the future.
+func TestAClockOfThisProcessThatIsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, g := newRig(), graphOf(t, "f", "torus:4x4x4")
+		f := r.fabric(t, g, one(&live{polls: polls{graph: g}, ownBehind: time.Hour}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := f.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		empty := 0
+		for _, s := range r.store.stored("f") {
+			if s.Snapshot.Samples == 0 {
+				empty++
+			}
+		}
+		if n := len(r.store.stored("f")); n < 40 || empty > 0 {
+			t.Errorf("%d intervals of a minute of polls are stored, %d of them empty", n, empty)
+		}
+	})
 }

@@ -1,7 +1,5 @@
 package search
 
-import "math"
-
 // An engine may not know the limit of its hosts for small packets, which is set by the CPU
 // that posts them. If many measurements have packets of about one size, in otherwise varied
 // workloads, and none comes near either bound, then the size is slow and this is not an
@@ -55,74 +53,3 @@ func (r sizeRates) reachable(sizeBytes float64) float64 {
 }
 
 func similarSize(a, b float64) bool { return a <= b*sameSize && b <= a*sameSize }
-
-// throughput is the worst direction's share of the nearer bound, using the packet bound
-// as calibrated so far.
-func (s *Search) throughput(m *Measurement) float64 {
-	worst := math.Inf(1)
-	for _, dir := range m.Directions {
-		share := s.description.share(dir, s.description.packetRate(dir.SizeBytes))
-		if share < throughputLimit {
-			if best := s.rates.reachable(dir.SizeBytes); best > 0 {
-				share = s.description.share(dir, best)
-			}
-		}
-		worst = min(worst, share)
-	}
-	return worst
-}
-
-// judge determines the symptom of a new measurement. If it shows its packet size to be
-// slow, earlier measurements of that size are judged again.
-func (s *Search) judge(e *experiment) {
-	e.symptom = s.description.Judge(&e.result)
-	if e.symptom != Pause {
-		s.rates.add(&s.description, &e.result)
-	}
-	e.signals = s.signals(&e.result)
-	if e.symptom != Throughput {
-		return
-	}
-	if e.throughput() >= throughputLimit {
-		e.symptom = Healthy
-	}
-	for _, dir := range e.result.Directions {
-		if s.rates.reachable(dir.SizeBytes) > 0 {
-			s.judgeAgain(dir.SizeBytes)
-		}
-	}
-}
-
-// judgeAgain withdraws anomalies that only the engine's bound implied. Measurements
-// judged healthy stay so, even if a later one reaches the engine's bound.
-func (s *Search) judgeAgain(sizeBytes float64) {
-	for _, e := range s.history {
-		if e.symptom != Throughput || !e.hasSize(sizeBytes) {
-			continue
-		}
-		share := s.throughput(&e.result)
-		e.signals[len(e.signals)-1] = -share
-		if share < throughputLimit {
-			continue
-		}
-		e.symptom = Healthy
-		s.healthy.add(e.point)
-		for d, at := range e.point {
-			s.shown[d][at[0]].bad--
-		}
-		for _, a := range s.anomalies {
-			if a.base == e && a.MFS != nil {
-				s.revise(a, nil)
-			}
-		}
-	}
-}
-
-func (e *experiment) hasSize(sizeBytes float64) bool {
-	for _, dir := range e.result.Directions {
-		if similarSize(dir.SizeBytes, sizeBytes) {
-			return true
-		}
-	}
-	return false
-}

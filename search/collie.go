@@ -102,14 +102,6 @@ func pointMFS(space *Space, p point) *MFS {
 	return f
 }
 
-// reportPoint reports an experiment alone, without an MFS.
-func (s *Search) reportPoint(e *experiment) {
-	f := pointMFS(s.space, e.point)
-	a := &Anomaly{Experiment: e.number, Seconds: e.seconds, Symptom: e.symptom, Workload: s.space.workload(e.point), MFS: f, base: e}
-	s.anomalies = append(s.anomalies, a)
-	s.findings = append(s.findings, Finding{Anomaly: *a})
-}
-
 // rank orders the signals by standard deviation over mean (section 7.2).
 func rank(first []*experiment) []int {
 	order := make([]int, len(first[0].signals))
@@ -167,7 +159,7 @@ func energy(a, b []float64, signal int) float64 {
 
 // mutate changes dimensions of a point. The paper mutates one of its four dimensions,
 // each of which corresponds to several of an engine's.
-func (s *Search) mutate(p point, draw func(*rand.Rand) point) point {
+func (s *sampler) mutate(p point, draw func(*rand.Rand) point) point {
 	fresh := draw(s.rnd)
 	p = slices.Clone(p)
 	for range mutated {

@@ -19,10 +19,10 @@ func TestMFSCoversItsWorkload(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := range 2000 {
-		s := &Search{space: space, shown: make([][]shown, len(dims))}
+		s := newFindings(newEvidence(Description{}, space), nil)
 		e := &experiment{number: 1, point: space.random(r), symptom: Pause}
 		random := func() *MFS { return pointMFS(space, space.random(r)) }
-		s.report(&minimizer{Search: s, base: e, mfs: random()})
+		s.report(&minimizer{base: e, mfs: random()})
 		a := s.anomalies[0]
 		for range 3 {
 			f := random()

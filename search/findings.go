@@ -46,8 +46,19 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	}{"anomaly", a.Experiment, a.Seconds, a.Symptom, a.Workload, a.MFS, a.Workload.space.limits()})
 }
 
+// findings are the anomalies of a search. No point that a known MFS may cover is searched again.
+type findings struct {
+	*evidence
+	known     []*MFS // from the start
+	anomalies []*Anomaly
+	news      []Finding // not yet returned by Observe
+	revisions int       // number of changes to what is covered
+}
+
+func newFindings(e *evidence, known []*MFS) *findings { return &findings{evidence: e, known: known} }
+
 // Anomalies returns the anomalies that have not been withdrawn.
-func (s *Search) Anomalies() (standing []Anomaly) {
+func (s *findings) Anomalies() (standing []Anomaly) {
 	for _, a := range s.anomalies {
 		if a.MFS != nil {
 			standing = append(standing, *a)
@@ -57,13 +68,13 @@ func (s *Search) Anomalies() (standing []Anomaly) {
 }
 
 // covered reports whether a point may belong to a known MFS.
-func (s *Search) covered(p point) bool { return s.knownBy(p) != nil }
+func (s *findings) covered(p point) bool { return s.knownBy(p) != nil }
 
 // knownBy returns the known MFS that a point may belong to, or nil.
-func (s *Search) knownBy(p point) *MFS { return s.knownExcept(p, nil) }
+func (s *findings) knownBy(p point) *MFS { return s.knownExcept(p, nil) }
 
-func (s *Search) knownExcept(p point, own *Anomaly) *MFS {
-	for _, f := range s.cfg.Known {
+func (s *findings) knownExcept(p point, own *Anomaly) *MFS {
+	for _, f := range s.known {
 		if f.covers(p) {
 			return f
 		}
@@ -76,8 +87,16 @@ func (s *Search) knownExcept(p point, own *Anomaly) *MFS {
 	return nil
 }
 
+// sinceNew is the number of experiments since the last new anomaly.
+func (s *findings) sinceNew() int {
+	if len(s.anomalies) == 0 {
+		return s.experiments
+	}
+	return s.experiments - s.anomalies[len(s.anomalies)-1].base.number
+}
+
 // report adds an anomaly, or revises one that the new MFS includes.
-func (s *Search) report(m *minimizer) {
+func (s *findings) report(m *minimizer) {
 	e := m.base
 	if e.symptom == Healthy { // judged again in the meantime
 		return
@@ -92,19 +111,19 @@ func (s *Search) report(m *minimizer) {
 	}
 	a := &Anomaly{Experiment: e.number, Seconds: e.seconds, Symptom: e.symptom, Workload: s.space.workload(e.point), MFS: m.mfs, reported: m.mfs.clone(), base: e, open: m}
 	s.anomalies = append(s.anomalies, a)
-	s.findings = append(s.findings, Finding{Anomaly: *a})
+	s.news = append(s.news, Finding{Anomaly: *a})
 	s.markCovered()
 	s.join(a)
 }
 
 // join merges an anomaly with those that differ from it only in the values of one
 // unordered dimension; the earliest one stays.
-func (s *Search) join(a *Anomaly) {
+func (s *findings) join(a *Anomaly) {
 	for _, b := range s.anomalies {
-		if b == a || b.MFS == nil || a.MFS == nil || b.Symptom != a.Symptom || !s.alike(a.base, b.base) {
+		if b == a || b.MFS == nil || a.MFS == nil || b.Symptom != a.Symptom || !a.base.alike(b.base) {
 			continue
 		}
-		d := s.onlyDifference(a, b)
+		d := a.onlyDifference(b)
 		if d < 0 {
 			continue
 		}
@@ -126,9 +145,9 @@ func (s *Search) join(a *Anomaly) {
 
 // absorb withdraws anomalies that another explains: it covers their workload, and no
 // experiment outside it shows them.
-func (s *Search) absorb(a *Anomaly) {
+func (s *findings) absorb(a *Anomaly) {
 	for _, b := range s.anomalies {
-		if b == a || b.busy || b.MFS == nil || a.MFS == nil || !a.MFS.covers(b.base.point) || !s.alike(a.base, b.base) {
+		if b == a || b.busy || b.MFS == nil || a.MFS == nil || !a.MFS.covers(b.base.point) || !a.base.alike(b.base) {
 			continue
 		}
 		own := func(e *experiment) bool {
@@ -143,11 +162,11 @@ func (s *Search) absorb(a *Anomaly) {
 // withdrawNested withdraws anomalies whose MFS lies within that of another with the
 // same symptom, since they add nothing. Before the end of the search, anomalies that
 // are not yet refined or are being audited are left alone.
-func (s *Search) withdrawNested(atEnd bool) {
+func (s *findings) withdrawNested(atEnd bool) {
 	settled := func(a *Anomaly) bool { return a.MFS != nil && (atEnd || a.open == nil && !a.busy) }
 	for _, outer := range s.anomalies {
 		for _, inner := range s.anomalies {
-			if inner != outer && settled(outer) && settled(inner) && s.within(inner, outer) {
+			if inner != outer && settled(outer) && settled(inner) && inner.within(outer) {
 				s.revise(inner, nil)
 			}
 		}
@@ -155,39 +174,56 @@ func (s *Search) withdrawNested(atEnd bool) {
 }
 
 // within reports whether an anomaly lies within another; of two equal MFS the later one does.
-func (s *Search) within(inner, outer *Anomaly) bool {
-	return inner.Symptom == outer.Symptom && subset(inner.MFS, outer.MFS) &&
-		(outer.Experiment < inner.Experiment || !subset(outer.MFS, inner.MFS))
+func (a *Anomaly) within(outer *Anomaly) bool {
+	return a.Symptom == outer.Symptom && subset(a.MFS, outer.MFS) &&
+		(outer.Experiment < a.Experiment || !subset(outer.MFS, a.MFS))
 }
 
 // onlyDifference returns the unordered dimension in which two anomalies differ, or -1
 // if they differ in other or more dimensions, or not at all.
-func (s *Search) onlyDifference(a, b *Anomaly) int {
+func (a *Anomaly) onlyDifference(b *Anomaly) int {
 	if !slices.Equal(a.MFS.dimensions(), b.MFS.dimensions()) {
 		return -1
 	}
 	broken, back := a.MFS.broken(b.base.point, false), b.MFS.broken(a.base.point, false)
-	if len(broken) != 1 || !slices.Equal(broken, back) || s.space.dims[broken[0]].hasOrder() {
+	if len(broken) != 1 || !slices.Equal(broken, back) || a.MFS.space.dims[broken[0]].hasOrder() {
 		return -1
 	}
 	return broken[0]
 }
 
 // literalReport adds an anomaly with an MFS that needs no refinement.
-func (s *Search) literalReport(e *experiment, f *MFS) {
+func (s *findings) literalReport(e *experiment, f *MFS) {
 	s.report(&minimizer{base: e, mfs: f})
 	for _, a := range s.anomalies {
 		a.open = nil
 	}
 }
 
+// reportPoint reports an experiment alone, without an MFS.
+func (s *findings) reportPoint(e *experiment) {
+	f := pointMFS(s.space, e.point)
+	a := &Anomaly{Experiment: e.number, Seconds: e.seconds, Symptom: e.symptom, Workload: s.space.workload(e.point), MFS: f, base: e}
+	s.anomalies = append(s.anomalies, a)
+	s.news = append(s.news, Finding{Anomaly: *a})
+}
+
+// withdraw withdraws the anomaly that an experiment was thought to show.
+func (s *findings) withdraw(e *experiment) {
+	for _, a := range s.anomalies {
+		if a.base == e && a.MFS != nil {
+			s.revise(a, nil)
+		}
+	}
+}
+
 // revise gives an anomaly a new MFS, or withdraws it.
-func (s *Search) revise(a *Anomaly, f *MFS) {
+func (s *findings) revise(a *Anomaly, f *MFS) {
 	if a.MFS = f; f != nil {
 		a.MFS = holding(f, a.base.point, a.reported)
 		a.reported = a.MFS.clone()
 	}
-	s.findings = append(s.findings, Finding{Anomaly: *a, Revised: s.experiments})
+	s.news = append(s.news, Finding{Anomaly: *a, Revised: s.experiments})
 	s.markCovered()
 }
 
@@ -203,7 +239,7 @@ func holding(f *MFS, p point, other *MFS) *MFS {
 	return f
 }
 
-func (s *Search) markCovered() {
+func (s *findings) markCovered() {
 	s.revisions++
 	for _, e := range s.history {
 		e.covered = s.covered(e.point)

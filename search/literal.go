@@ -40,7 +40,7 @@ func (s *Search) literalProbe(w *worker, e *experiment, d int, at ...int) outcom
 	switch {
 	case !ok || probe.result.Status != OK:
 		return unknown
-	case s.alike(e, probe):
+	case e.alike(probe):
 		return held
 	}
 	return lost

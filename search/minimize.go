@@ -101,7 +101,7 @@ const usualConditions = 3.5
 
 // chances is the probability that each dimension matters: the share of known anomalies
 // to which it does, shrunk towards the mean of all dimensions.
-func (s *Search) chances() []float64 {
+func (s *findings) chances() []float64 {
 	const weight = 2 // of the mean, in anomalies
 	chance := make([]float64, len(s.space.dims))
 	known, conditions := 0., usualConditions

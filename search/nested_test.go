@@ -31,7 +31,8 @@ func TestNestedIsWithdrawn(t *testing.T) {
 		{"being audited", wide, narrow, func(_, b *Anomaly) { b.busy = true }, false, [2]bool{true, true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := &Search{space: space, experiments: 9}
+			s := newFindings(newEvidence(Description{}, space), nil)
+			s.experiments = 9
 			for i, text := range []string{c.first, c.second} {
 				f, err := space.ParseMFS([]byte(text))
 				if err != nil {
@@ -49,7 +50,7 @@ func TestNestedIsWithdrawn(t *testing.T) {
 				}
 			}
 			withdrawn := 0
-			for _, f := range s.findings {
+			for _, f := range s.news {
 				if f.Revised == 9 && f.Anomaly.MFS == nil {
 					withdrawn++
 				}

@@ -14,7 +14,7 @@ type popularity struct {
 }
 
 // popularity returns the conditions known so far.
-func (s *Search) popularity() *popularity {
+func (s *findings) popularity() *popularity {
 	k := &popularity{of: make([][]*MFS, len(s.space.dims))}
 	add := func(f *MFS) {
 		for d := range f.conds {
@@ -23,7 +23,7 @@ func (s *Search) popularity() *popularity {
 			}
 		}
 	}
-	for _, f := range s.cfg.Known {
+	for _, f := range s.known {
 		add(f)
 	}
 	for _, a := range s.anomalies {

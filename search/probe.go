@@ -1,9 +1,6 @@
 package search
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // A probe tests whether the anomaly being minimised holds at another point.
 
@@ -86,33 +83,13 @@ func (m *minimizer) probe(p point) (outcome, *experiment) {
 }
 
 // same reports whether an experiment shows the anomaly.
-func (m *minimizer) same(e *experiment) bool { return m.alike(m.base, e) }
+func (m *minimizer) same(e *experiment) bool { return m.base.alike(e) }
 
 // milder reports whether an experiment suffers less than the anomaly. Two anomalies at
 // once are never milder than either, so the anomaly is absent.
 func (m *minimizer) milder(e *experiment) bool {
 	return e.throughput()*(1-sameThroughput) > m.base.throughput() ||
 		m.base.symptom == Pause && e.pause()*samePause < m.base.pause()
-}
-
-// alike reports whether two experiments show the same symptom, with similar throughput
-// and pause.
-func (s *Search) alike(a, b *experiment) bool {
-	if a.symptom != b.symptom {
-		return false
-	}
-	t, u := a.throughput(), b.throughput()
-	p, q := a.pause(), b.pause()
-	return math.Abs(t-u) <= sameThroughput*max(t, u) && max(p, q) <= samePause*min(p, q)
-}
-
-func (e *experiment) throughput() float64 { return -e.signals[len(e.signals)-1] }
-
-func (e *experiment) pause() (most float64) {
-	for _, p := range e.result.TxPausePercent {
-		most = max(most, p)
-	}
-	return max(most, pauseLimitPercent)
 }
 
 // others returns the known MFS of another anomaly that a point may belong to or, if
@@ -122,7 +99,7 @@ func (m *minimizer) others(p point) *MFS {
 	if f == nil || !m.certain {
 		return f
 	}
-	for _, f := range m.cfg.Known {
+	for _, f := range m.known {
 		if f.covers(p) {
 			return f
 		}
@@ -220,7 +197,7 @@ func (s *Search) takeUnexplained(w *worker) bool {
 
 // unexplained returns the experiment with a symptom, not covered by a known MFS and not yet
 // minimised, that is farthest from what is known; the first of equals. nil: none.
-func (s *Search) unexplained() (farthest *experiment) {
+func (s *findings) unexplained() (farthest *experiment) {
 	fewest := 0
 	for _, e := range s.history {
 		if e.symptom == Healthy || e.covered || e.apart || e.of != nil {

@@ -43,7 +43,7 @@ func played(t *testing.T, pause func(p point) float64) (*Search, *worker, *int) 
 		*probes++
 		m := Measurement{Status: OK, Seconds: 1, Directions: []Direction{{Gbps: 195, Mpps: 25, SizeBytes: 1000}}, TxPausePercent: []float64{0, pause(p)}}
 		w.last = &experiment{point: p, result: m}
-		s.count(w.last)
+		s.record(w.last)
 		return true
 	}
 	return s, w, probes

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 )
 
 // Algorithm chooses the next workload.
@@ -50,50 +49,19 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// experiment is a measurement of the search, MFS probes included.
-type experiment struct {
-	number  int     // from 1; 0 for invalid ones
-	seconds float64 // search time at its end
-	point   point
-	result  Measurement
-	symptom Symptom
-	signals []float64 // what the search drives up: see signals.go
-	covered bool      // by a known MFS
-	bins    []int     // by dimension: see lift.go
-	origin  origin
-	apart   bool       // it was minimised, or is being
-	of      *minimizer // the unreported anomaly that it was attributed to; nil: none
-}
-
-// shown counts the experiments with a value, and how many of them showed symptoms.
-type shown struct{ all, bad float64 }
-
 // Search is a running search. Its behaviour depends only on the seed and the sequence
 // of Observe calls; Next only reads. It is not safe for concurrent use.
+//
+// It has three layers, each of which sees only those below: evidence (what was measured),
+// findings (what it means) and sampler (what to try next). Search itself adds the
+// algorithms, which run on its workers.
 type Search struct {
-	description Description
-	space       *Space
-	cfg         Config
-	rnd         *rand.Rand
-	workers     []*worker
-
-	experiments int // those that count
-	failed      int
-	invalidRun  int // consecutive invalid answers
-	seconds     float64
-	flaky       bool          // the engine failed to set up, or missed a symptom
-	history     []*experiment // OK measurements only
-	anomalies   []*Anomaly
-	findings    []Finding
-	refined     int             // experiments when an MFS was last refined
-	invalid     map[string]bool // infeasible points
-	lifts       []lifts         // by signal
-	revisions   int             // number of changes to what is covered
-	yields      [origins]yield
-	shown       [][]shown // by dimension and value: how often it showed symptoms
-	healthy     *healthySet
-	rates       sizeRates
-	err         error
+	*sampler
+	cfg     Config
+	workers []*worker
+	refined int // experiments when an MFS was last refined
+	yields  [origins]yield
+	err     error
 }
 
 // New returns a search of a space: everything that an engine describes, or a restriction.
@@ -102,11 +70,7 @@ func New(d Description, space *Space, cfg Config) (*Search, error) {
 		return nil, err
 	}
 	cfg.Pairs = max(1, cfg.Pairs)
-	s := &Search{description: d, space: space, cfg: cfg, rnd: rand.New(rand.NewPCG(cfg.Seed, 0x6769766572)),
-		healthy: newHealthySet(space), yields: firstYields(), lifts: make([]lifts, len(d.Counters)+1), invalid: map[string]bool{}, shown: make([][]shown, len(space.dims))}
-	for d := range s.shown {
-		s.shown[d] = make([]shown, len(space.dims[d].Values))
-	}
+	s := &Search{sampler: newSampler(newFindings(newEvidence(d, space), cfg.Known), cfg.Seed), cfg: cfg, yields: firstYields()}
 	run, err := s.algorithm()
 	if err != nil {
 		return nil, err
@@ -185,7 +149,7 @@ func (s *Search) Observe(pair int, m Measurement) []Finding {
 	}
 	e := &experiment{point: w.asked, result: m}
 	w.last, w.claimed = e, false
-	s.count(e)
+	s.record(e)
 	if s.invalidRun >= maxInvalid {
 		s.err = fmt.Errorf("search: the engine rejected %d workloads in a row as invalid: restrict the space to what it supports", maxInvalid)
 	}
@@ -197,43 +161,17 @@ func (s *Search) Observe(pair int, m Measurement) []Finding {
 	} else {
 		w.advance()
 	}
-	news := s.findings
-	s.findings = nil
+	news := s.news
+	s.news = nil
 	return news
 }
 
-// count records an experiment.
-func (s *Search) count(e *experiment) {
-	if e.result.Status == Invalid {
-		s.invalid[e.point.key()] = true
-		s.invalidRun++
-		return
+// record adds an experiment, and withdraws what it refutes.
+func (s *Search) record(e *experiment) {
+	for _, cleared := range s.add(e) {
+		s.withdraw(cleared)
 	}
-	s.invalidRun = 0
-	s.experiments++
-	s.seconds += e.result.Seconds
-	e.number, e.seconds = s.experiments, s.seconds
-	switch e.result.Status {
-	case OK:
-		s.judge(e)
-		e.covered = s.covered(e.point)
-		s.history = append(s.history, e)
-		for d, at := range e.point {
-			e.bins = append(e.bins, s.space.dims[d].bin(at))
-			s.shown[d][at[0]].all++
-			if e.symptom != Healthy {
-				s.shown[d][at[0]].bad++
-			}
-		}
-		if e.symptom == Healthy {
-			s.healthy.add(e.point)
-		}
-	case SetupFailed:
-		s.failed++
-		s.flaky = true
-	case NotQuiet:
-		s.failed++
-	}
+	e.covered = s.covered(e.point)
 }
 
 // Err is the reason why a search ended before its budget was spent, or nil.

@@ -10,7 +10,7 @@ import (
 
 // signals of a measurement: the counters in the order of the description, then the
 // lost throughput.
-func (s *Search) signals(m *Measurement) []float64 {
+func (s *evidence) signals(m *Measurement) []float64 {
 	v := make([]float64, 0, len(s.description.Counters)+1)
 	for _, name := range s.description.Counters {
 		v = append(v, m.Counters[name])
@@ -34,7 +34,7 @@ func (p *spread) add(v float64) {
 func (p *spread) deviation() float64 { return math.Sqrt(p.sqrs / float64(max(1, p.n))) }
 
 // top is the value of a signal that the given share of the uncovered history reaches.
-func (s *Search) top(signal int, share float64, scratch []float64) float64 {
+func (s *evidence) top(signal int, share float64, scratch []float64) float64 {
 	scratch = scratch[:0]
 	for _, e := range s.history {
 		if !e.covered {

@@ -80,7 +80,7 @@ func (h *healthySet) meets(conjunction []conjunct) bool {
 
 // untested draws until a point, neither known nor infeasible, meets a conjunction that
 // no healthy experiment meets.
-func (s *Search) untested(draw func() point) point {
+func (s *sampler) untested(draw func() point) point {
 	chance := s.chances()
 	for range untestedTries {
 		p, conjunction := s.conjunction(s.outside(draw), chance)
@@ -93,7 +93,7 @@ func (s *Search) untested(draw func() point) point {
 
 // conjunction returns a random conjunction that a point meets, with each dimension included
 // by its chance to matter. For a condition in the middle of a dimension the point is moved.
-func (s *Search) conjunction(p point, chance []float64) (point, []conjunct) {
+func (s *sampler) conjunction(p point, chance []float64) (point, []conjunct) {
 	var list []conjunct
 	for d := range p {
 		dim := &s.space.dims[d]

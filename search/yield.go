@@ -71,7 +71,7 @@ func (s *Search) takeApart(w *worker, e *experiment) bool {
 // newness of the anomaly reported for an experiment: 1 if no other with its symptom shares
 // a dimension, 0 if another has the same ones, as parts of one anomaly do. Different
 // anomalies may share some, so the overlap counts squared.
-func (s *Search) newness(e *experiment) float64 {
+func (s *findings) newness(e *experiment) float64 {
 	var own *MFS
 	for _, a := range s.anomalies {
 		if a.base == e {
@@ -106,7 +106,7 @@ func sharedDimensions(a, b *MFS) float64 {
 
 // neighbours counts the anomalies with the same symptom that a change of one dimension
 // might move an experiment into.
-func (s *Search) neighbours(e *experiment) (n int) {
+func (s *findings) neighbours(e *experiment) (n int) {
 	for _, a := range s.anomalies {
 		if a.MFS != nil && a.Symptom == e.symptom && a.MFS.nearly(e.point) {
 			n++

@@ -26,14 +26,14 @@ func (g *Graph) DescribeRegions(regions []schema.Region) {
 	}
 	for _, list := range same {
 		if len(list) > 1 {
-			g.tellApart(list)
+			g.disambiguate(list)
 		}
 	}
 }
 
-// tellApart adds to a shared name the first port, by name, of the links that only this region has; if there is none,
+// disambiguate adds to a shared name the first port, by name, of the links that only this region has; if there is none,
 // the first port not used for another region.
-func (g *Graph) tellApart(list []*schema.Region) {
+func (g *Graph) disambiguate(list []*schema.Region) {
 	regionsOf := map[schema.LinkID]int{}
 	for _, r := range list {
 		for _, l := range r.Links {

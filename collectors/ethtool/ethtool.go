@@ -155,7 +155,7 @@ func (c *Collector) Devices(context.Context) ([]collectors.Device, error) {
 			d = &netdev{name: i.Name, cfg: &c.cfg, kernel: c.kernel}
 		}
 		present[i.Index] = d
-		if !d.mute.Load() {
+		if !d.noStatistics.Load() {
 			devices = append(devices, d)
 		}
 	}
@@ -170,13 +170,13 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// netdev is one interface. Fields not set at creation, except mute, are used by Read
+// netdev is one interface. Fields not set at creation, except noStatistics, are used by Read
 // only.
 type netdev struct {
-	name   string
-	cfg    *Config
-	kernel Kernel
-	mute   atomic.Bool // the driver has no statistics
+	name         string
+	cfg          *Config
+	kernel       Kernel
+	noStatistics atomic.Bool // the driver has no statistics
 
 	family  string
 	offered int         // statistics at the last read
@@ -216,7 +216,7 @@ func (d *netdev) Read(_ context.Context, r *collectors.Reading) error {
 
 func (d *netdev) noteMute(err error) error {
 	if collectors.ReasonOf(err) == collectors.Unsupported {
-		d.mute.Store(true)
+		d.noStatistics.Store(true)
 	}
 	return err
 }

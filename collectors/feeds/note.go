@@ -42,7 +42,7 @@ func (r *Runner) count(now time.Time, rows *Rows, took taken, err error) {
 		h.flooded = now
 	}
 	if took.lies > 0 {
-		h.lied, h.lie = now, r.lie
+		h.implausibleAt, h.implausible = now, r.implausible
 	}
 	if took.matched > 0 {
 		h.strangers = 0
@@ -76,7 +76,7 @@ func (r *Runner) stateAt(now time.Time) State {
 	switch {
 	case h.Failures >= r.cfg.StoppedAfter:
 		return Stopped
-	case recent(h.lied):
+	case recent(h.implausibleAt):
 		return Implausible
 	case many(h.unparsed) || h.held >= r.cfg.StoppedAfter:
 		return Unusable

@@ -43,19 +43,19 @@ type Deps struct {
 
 // Runner reads one feed and emits its rows.
 type Runner struct {
-	cfg      Config
-	name     string
-	source   Source
-	emitter  Emitter
-	resolver atomic.Pointer[nodes.Resolver]
-	metrics  *feedMetrics
-	log      *slog.Logger
-	pause    retry.Backoff
-	unknown  map[string]bool // names already logged; bounded
-	faulty   map[Fault]bool  // faults already logged; bounded
-	lie      string          // the last implausible row
-	stranger string          // a recent node that matches no device
-	broken   string          // a recent row that could not be parsed
+	cfg         Config
+	name        string
+	source      Source
+	emitter     Emitter
+	resolver    atomic.Pointer[nodes.Resolver]
+	metrics     *feedMetrics
+	log         *slog.Logger
+	pause       retry.Backoff
+	unknown     map[string]bool // names already logged; bounded
+	faulty      map[Fault]bool  // faults already logged; bounded
+	implausible string          // the last implausible row
+	stranger    string          // a recent node that matches no device
+	broken      string          // a recent row that could not be parsed
 
 	mu     sync.Mutex
 	health Health // guarded by mu
@@ -70,11 +70,11 @@ type Health struct {
 	Failures int       `json:"failures"`  // failed reads since
 	Err      error     `json:"-"`         // of the last read
 
-	minute  time.Time // in which the rows below arrived
-	arrived int
-	full    int       // consecutive reads that returned the maximum
-	lied    time.Time // when implausible rows last arrived
-	lie     string    // the last of them
+	minute        time.Time // in which the rows below arrived
+	arrived       int
+	full          int       // consecutive reads that returned the maximum
+	implausibleAt time.Time // when implausible rows last arrived
+	implausible   string    // the last of them
 
 	held      int       // consecutive reads that are repeated because most of their rows could not be parsed
 	since     time.Time // the first of them
@@ -121,8 +121,8 @@ func (r *Runner) State() string {
 	switch {
 	case h.Err != nil:
 		text += fmt.Sprintf(" (%d reads failed: %v)", h.Failures, h.Err)
-	case h.State == Implausible && h.lie != "":
-		text += fmt.Sprintf(" (%s)", h.lie)
+	case h.State == Implausible && h.implausible != "":
+		text += fmt.Sprintf(" (%s)", h.implausible)
 	case h.State == Unusable && h.held > 0:
 		text += fmt.Sprintf(" (most rows cannot be parsed, for example %s; rows since %s are queried again until they can)", h.broken, h.since.UTC().Format(time.RFC3339))
 	case h.State == Unusable:
@@ -304,7 +304,7 @@ func (r *Runner) freshFaults(faults []Fault) string {
 	for _, f := range faults[:min(len(faults), MaxFaults)] {
 		switch text := f.Where + ": " + f.Detail; {
 		case f.Reason == Future || f.Reason == Backwards || f.Reason == Late:
-			r.lie = text
+			r.implausible = text
 		case slices.Contains(Unparsable(), f.Reason):
 			r.broken = text
 		}

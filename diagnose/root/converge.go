@@ -88,7 +88,7 @@ func (h *held) take(links []schema.LinkID, p *Pressure) {
 	h.findLast(p)
 }
 
-func (s *reading) all() [measures]float64 { return [measures]float64{s.held, s.added, s.waits} }
+func (r *reading) all() [measures]float64 { return [measures]float64{r.held, r.added, r.waits} }
 
 // grewShare is the share of a region's load added since its onset from which on the added load shows where it goes; below, only
 // what is held back does.

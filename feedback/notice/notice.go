@@ -136,7 +136,7 @@ func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 		there = append(there, n)
 	}
 	for _, n := range there {
-		notices = append(notices, t.worthSaying(&n)...)
+		notices = append(notices, t.present(&n)...)
 	}
 	if r.Network.Unknown == nil { // else it may exist unseen
 		notices = append(notices, t.ended(schema.Instant(start), seen)...)
@@ -151,9 +151,9 @@ func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 	return notices
 }
 
-// worthSaying records a region that is present and returns the notices about it: none if nothing differs from the last
+// present records a region that is present and returns the notices about it: none if nothing differs from the last
 // notice.
-func (t *Tracker) worthSaying(n *Notice) (notices []Notice) {
+func (t *Tracker) present(n *Notice) (notices []Notice) {
 	key, signs := keyOf(n.Region.ID, n.Region.Metric), t.signsOf(n)
 	was := t.state.Open[key]
 	if was != nil {

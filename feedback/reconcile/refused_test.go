@@ -164,6 +164,70 @@ func TestAJournalThatCannotBeWritten(t *testing.T) {
 	})
 }
 
+// While the journal cannot be written a lost mark is not set again, since a restart might not undo it; reliefs are made.
+// Once it can be written, the mark is set again.
+func TestALostMarkWaitsForTheJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir() + "/journal"
+		f := &fake{t: t, dir: dir, other: dir + ".away", fails: never, nodes: map[string]reconcile.State{"n1": "1", "n2": "2"}}
+		r := start(t, f, nil)
+		r.score("n1", "n2")
+		if err := os.Rename(f.dir, f.other); err != nil { // not writable even for root
+			t.Fatal(err)
+		}
+		f.set("n2", "2")
+		r.score("n2")
+		time.Sleep(3 * time.Minute) // more than one verification
+		synctest.Wait()
+		if got := f.all(); got["n1"] != "1" || got["n2"] != "2" || f.changes("n2") != 1 || !strings.Contains(r.record.State(), "feedback journal") {
+			t.Errorf("without a journal: %v, n2 changed %d times, state %q", got, f.changes("n2"), r.record.State())
+		}
+		if err := os.Rename(f.other, f.dir); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if got := f.all(); got["n2"] != marked || r.record.State() != "" {
+			t.Errorf("with a journal the lost mark is not set again: %v, state %q", got, r.record.State())
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+		if got := f.all(); got["n2"] != "2" {
+			t.Errorf("after the stop: %v", got)
+		}
+	})
+}
+
+// A relief that the journal missed is written once it can be, although nothing else changes: otherwise a restart would
+// undo a change that is no longer there.
+func TestAMissedReliefIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir() + "/journal"
+		f := &fake{t: t, dir: dir, other: dir + ".away", fails: never, nodes: map[string]reconcile.State{"n1": "1"}}
+		r := start(t, f, nil)
+		r.score("n1")
+		if err := os.Rename(f.dir, f.other); err != nil { // not writable even for root
+			t.Fatal(err)
+		}
+		r.score()
+		if got := f.all(); got["n1"] != "1" || !strings.Contains(r.record.State(), "feedback journal") {
+			t.Errorf("without a journal: %v, state %q", got, r.record.State())
+		}
+		if err := os.Rename(f.other, f.dir); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if left, err := reconcile.LeftBehind(f.dir); len(left) != 0 || err != nil || r.record.State() != "" {
+			t.Errorf("with a journal %v are in it, %v, state %q", left, err, r.record.State())
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Of thousands of refusals near a region a few are logged and audited by node; all are counted.
 func TestThousandsOfRefusalsAreSummedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -298,7 +298,7 @@ func (s *sinks) measureSent(t *trees, x *sink) {
 
 // portsSend reports whether many ports of a switch stall and most of their hosts send into the congestion, too: they
 // exchange, however many other hosts there are.
-func (x *sink) portsSend() bool { return x.hasManyPorts() && 2*x.sending > x.ports }
+func (s *sink) portsSend() bool { return s.hasManyPorts() && 2*s.sending > s.ports }
 
 // measurePorts counts the hosts at stalled ports that send, too, and if many ports stall, finds the spread of their
 // logarithms: each host receives at its own rate.

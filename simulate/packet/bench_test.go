@@ -11,7 +11,7 @@ import (
 
 // permute posts a put from every node to a distinct other node.
 func permute(t testing.TB, s *Sim, bytes int64) {
-	hosts := s.graph.Hosts()
+	hosts := s.paths.graph.Hosts()
 	order := rand.New(rand.NewPCG(7, 0)).Perm(len(hosts))
 	for i := range order { // a cycle has no fixed point
 		post(t, s, Request{Verb: Put, From: hosts[order[i]], To: hosts[order[(i+1)%len(order)]], Bytes: bytes})
@@ -19,7 +19,7 @@ func permute(t testing.TB, s *Sim, bytes int64) {
 }
 
 func incast(t testing.TB, s *Sim, bytes int64) {
-	hosts := s.graph.Hosts()
+	hosts := s.paths.graph.Hosts()
 	for _, h := range hosts[1:] {
 		post(t, s, Request{Verb: Put, From: h, To: hosts[0], Bytes: bytes})
 	}

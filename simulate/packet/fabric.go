@@ -2,302 +2,226 @@ package packet
 
 import (
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/giverny/giverny/simulate/routing"
 )
 
-// pkt is a packet. It is in flight to a lane, the buffer at the end of a channel, or
-// lies in the buffer before that channel and waits for it.
-type pkt struct {
-	transfer int32
-	next     int32 // next in its buffer or in the free list
-	size     int32 // payload
-	wire     int32 // bytes on a link
-	path     hopRange
-	lane     int32 // lane number hop of path
-	from     int32 // lane whose room it occupies
-	hop      uint16
-	epoch    uint16 // of the channel that carries it
-	role     role
-	tries    uint8
-	marked   bool
-	torn     bool // a link broke after its head had passed
-	tail     Time // when its tail has passed through the current device
-}
-
-type role uint8
-
-const (
-	payload role = iota
-	completion
-	getRequest
-	notification // of congestion
-	acknowledgement
-)
-
-// channel is a directed link and its sender.
-type channel struct {
-	pace   pace
-	freeAt Time  // end of the current packet
-	since  Time  // start of idling or stalling; freeAt while busy
-	wakeAt Time  // of the next atLinkFree, or Never
-	first  int32 // buffers whose head wants it, in order of request
-	last   int32
-	holder int32 // transfer carried last
-	pkt    int32 // packet carried last
-	turn   int32 // lane after the one served last
-	stall  blockCause
-	broken bool
-	epoch  uint16 // incremented when it breaks, so that what it carried is lost
-
-	queued   int64 // bytes in switch buffers that want it, without the NIC's queue
-	heads    int32 // packets waiting at the head of its far buffers
-	headsAt  Time  // since when heads > 0
-	counters channelCounters
-}
-
-type blockCause uint8
-
-const (
-	notBlocked blockCause = iota
-	noCredit
-	paused
-)
-
-// buffer is one lane of the input at the far end of a channel, of a NIC's queue for its
-// first channel, or of a switch's output queue before a channel. Only the head may
-// leave, one packet at a time.
+// buffer is the queue of one lane: of the input at the far end of a channel, of a NIC's
+// packets for its first channel, or of a switch's output before a channel. Only the head
+// may leave, one packet at a time.
 type buffer struct {
-	head, tail  int32
-	next        int32 // in the list of the channel that its head wants
-	waiting     bool  // it is in that list
-	due         bool  // an atInputFree is pending
-	paused      bool  // its sender is paused
-	pausing     bool  // it has requested a pause that is still in effect
-	draining    bool  // an atDrain is pending
-	busyUntil   Time  // the previous packet is leaving until then
-	room        int64 // credits: bytes its sender may send; PFC: bytes that fit
-	firstReturn int32 // list of room to be returned
-	lastReturn  int32
-	pausedAt    Time
-	pausingAt   Time
-	pauseRx     Time // total time its sender was paused
-	pauseTx     Time // total time for which it requested a pause
+	head, tail int32
+	next       int32 // in the list of the channel that its head wants
+	waiting    bool  // it is in that list
+	due        bool  // an atInputFree is pending
+	busyUntil  Time  // the previous packet is leaving until then
 }
 
-// creditReturn is room that will be returned at a known time.
-type creditReturn struct {
-	at    Time
-	bytes int64
-	next  int32
+// fabric is the links and switches: packets wait in buffers, request the channel of their
+// next hop, and are sent over it when arbitration and flow control allow.
+type fabric struct {
+	*clock
+	*observers
+	packets
+	lanes
+	cfg       Config
+	paths     *paths
+	transfers *transfers
+	rooms     rooms
+	random    *rand.Rand // of marks
+	cable     Time
+	stages    Time                          // of a switch
+	leftNIC   func(node int32, bytes int64) // a packet leaves a NIC's queue
+
+	channels []channel
+	buffers  []buffer // by channel and lane, then by NIC and lane, then output queues by channel and lane
+	outputs  int32    // index of the first output queue in buffers
+	lost     uint64
+	unrouted uint64
 }
 
-func (s *Sim) makeChannels() error {
-	n := s.routes.Len()
-	if (2*n+s.graph.NumDevices())*s.lanes >= 1<<argBits {
-		return fmt.Errorf("packet model: %d channels of %d lanes are too many", n, s.lanes)
+func newFabric(cfg Config, c *clock, o *observers, t *transfers, p *paths, random *rand.Rand) (*fabric, error) {
+	n, nodes := p.routes.Len(), p.graph.NumDevices()
+	if (2*n+nodes)*p.perChannel >= 1<<argBits {
+		return nil, fmt.Errorf("packet model: %d channels of %d lanes are too many", n, p.perChannel)
 	}
-	s.channels = make([]channel, n)
-	for i := range s.channels {
+	f := &fabric{cfg: cfg, clock: c, observers: o, packets: packets{spare: none}, lanes: p.lanes, transfers: t, paths: p, random: random,
+		rooms: newRooms(c, cfg, n*p.perChannel), cable: Nanos(cfg.CableNanos), stages: cfg.switchLatency(), channels: make([]channel, n)}
+	for i := range f.channels {
 		ch := routing.Channel(i)
-		speed := s.speed(ch)
+		speed := f.speed(ch)
 		if speed <= 0 {
-			return fmt.Errorf("packet model: link %q has no capacity; set link_gbytes", s.routes.Name(ch))
+			return nil, fmt.Errorf("packet model: link %q has no capacity; set link_gbytes", p.routes.Name(ch))
 		}
-		s.channels[i] = channel{pace: paceOf(speed), wakeAt: Never, first: none, last: none, holder: none, broken: !s.routes.Up(ch)}
+		f.channels[i] = channel{pace: paceOf(speed), wakeAt: Never, first: none, last: none, holder: none, broken: !p.routes.Up(ch)}
 	}
-	s.outputs = (n + s.graph.NumDevices()) * s.lanes
-	s.buffers = make([]buffer, s.outputs, s.outputs+n*s.lanes)
-	if s.cfg.OutputQueued {
-		s.buffers = s.buffers[:cap(s.buffers)]
+	f.outputs = int32((n + nodes) * p.perChannel)
+	queues := int(f.outputs)
+	if cfg.OutputQueued {
+		queues += n * p.perChannel
 	}
-	for i := range s.buffers {
-		s.buffers[i] = buffer{head: none, tail: none, next: none, room: s.cfg.BufferBytes, firstReturn: none, lastReturn: none}
+	f.buffers = make([]buffer, queues)
+	for i := range f.buffers {
+		f.buffers[i] = buffer{head: none, tail: none, next: none}
 	}
-	return nil
+	return f, nil
 }
 
 // speed is that of an intact link, in GB/s.
-func (s *Sim) speed(ch routing.Channel) float64 {
-	if s.cfg.LinkSpeed > 0 {
-		return s.cfg.LinkSpeed
+func (f *fabric) speed(ch routing.Channel) float64 {
+	if f.cfg.LinkSpeed > 0 {
+		return f.cfg.LinkSpeed
 	}
-	return s.graph.Capacity(s.routes.Link(ch)) / 1e9
-}
-
-func (s *Sim) newPacket(p pkt) int32 {
-	if s.spare != none {
-		i := s.spare
-		s.spare = s.pkts[i].next
-		s.pkts[i] = p
-		return i
-	}
-	s.pkts = append(s.pkts, p)
-	if len(s.pkts) >= 1<<argBits {
-		panic("packet: more than 2^28 packets at once")
-	}
-	return int32(len(s.pkts) - 1)
-}
-
-func (s *Sim) freePacket(i int32) {
-	s.pkts[i].next = s.spare
-	s.spare = i
-}
-
-// setHop moves a packet to lane number hop of its path.
-func (s *Sim) setHop(p *pkt, hop uint16) {
-	p.hop = hop
-	p.lane = int32(s.hops[p.path.at+uint32(hop)])
+	return f.paths.graph.Capacity(f.paths.routes.Link(ch)) / 1e9
 }
 
 // inInput and inNIC distinguish a switch's input buffer and a NIC's queue for its first
 // channel from other buffers.
-func (s *Sim) inInput(lane int32) bool { return int(lane>>s.shift) < len(s.channels) }
+func (f *fabric) inInput(lane int32) bool { return int(f.channel(lane)) < len(f.channels) }
 
-func (s *Sim) inNIC(lane int32) bool { return !s.inInput(lane) && int(lane) < s.outputs }
+func (f *fabric) inNIC(lane int32) bool { return !f.inInput(lane) && lane < f.outputs }
 
-// wants is the channel that the packet needs next.
-func (s *Sim) wants(p *pkt) int32 { return p.lane >> s.shift }
+// wants is the channel that a packet needs next.
+func (f *fabric) wants(p *pkt) int32 { return f.channel(p.lane) }
+
+// depart puts a packet with a path into its NIC's queue.
+func (f *fabric) depart(node, i int32) {
+	p := &f.pkts[i]
+	f.paths.enter(p, 0)
+	p.from = (int32(len(f.channels))+node)<<f.shift | p.lane&int32(f.perChannel-1)
+	f.enqueue(p.from, i)
+}
 
 // arriveAtSwitch puts a packet into the buffer at the end of the channel that carried it.
-func (s *Sim) arriveAtSwitch(i int32) {
-	p := &s.pkts[i]
+func (f *fabric) arriveAtSwitch(i int32) {
+	p := &f.pkts[i]
 	lane := p.lane
-	c := &s.channels[lane>>s.shift]
-	if p.epoch != c.epoch {
-		s.lose(i, lane>>s.shift, LostOnLink)
+	if !f.arrive(i, p.epoch != f.channels[f.channel(lane)].epoch) {
 		return
 	}
-	if s.cfg.FlowControl == PFC && !s.admit(lane, int64(p.wire)) {
-		s.lose(i, lane>>s.shift, BufferFull)
-		return
-	}
-	s.setHop(p, p.hop+1)
+	f.paths.enter(p, p.hop+1)
 	p.from = lane
-	if s.watch.Queued != nil && p.role == payload {
-		s.watch.Queued(Queued{From: routing.Channel(lane >> s.shift), To: routing.Channel(s.wants(p)), Transfer: TransferID(p.transfer),
-			Bytes: p.size, Ahead: s.channels[s.wants(p)].queued, Paused: s.buffers[p.lane].paused})
+	if f.watch.Queued != nil && p.role == payload {
+		f.watch.Queued(Queued{From: routing.Channel(f.channel(lane)), To: routing.Channel(f.wants(p)), Transfer: TransferID(p.transfer),
+			Bytes: p.size, Ahead: f.channels[f.wants(p)].queued, Paused: f.rooms.lanes[p.lane].paused})
 	}
-	if s.cfg.OutputQueued {
-		lane = int32(s.outputs) + p.lane
+	if f.cfg.OutputQueued {
+		lane = f.outputs + p.lane
 	}
-	s.enqueue(lane, i)
+	f.enqueue(lane, i)
+}
+
+// arrive takes a packet whose channel ends here into the far buffer's room, and otherwise
+// loses it.
+func (f *fabric) arrive(i int32, broken bool) bool {
+	p := &f.pkts[i]
+	switch {
+	case broken:
+		f.lose(i, LostOnLink)
+		return false
+	case !f.rooms.admit(p.lane, int64(p.wire)):
+		f.lose(i, BufferFull)
+		return false
+	}
+	return true
+}
+
+// release returns a packet's room in a buffer at a time, when the packet has left. In a
+// NIC's queue the room is free as soon as the packet begins to leave.
+func (f *fabric) release(lane int32, bytes int64, at Time) {
+	ch := f.channel(lane)
+	if node := ch - int32(len(f.channels)); node >= 0 {
+		f.leftNIC(node, bytes)
+		return
+	}
+	f.rooms.giveBack(lane, bytes, at)
+	if f.channels[ch].stall == noCredit {
+		f.wakeLater(ch, f.rooms.nextReturn(lane))
+	}
 }
 
 // enqueue appends a packet to a buffer.
-func (s *Sim) enqueue(lane, i int32) {
-	b := &s.buffers[lane]
-	p := &s.pkts[i]
+func (f *fabric) enqueue(lane, i int32) {
+	b := &f.buffers[lane]
+	p := &f.pkts[i]
 	p.next = none
-	if !s.inNIC(lane) {
-		s.channels[s.wants(p)].queued += int64(p.wire)
+	if !f.inNIC(lane) {
+		f.channels[f.wants(p)].queued += int64(p.wire)
 	}
 	if b.head != none {
-		s.pkts[b.tail].next = i
+		f.pkts[b.tail].next = i
 		b.tail = i
 		return
 	}
 	b.head, b.tail = i, i
-	s.headWaits(lane)
-	s.requestHead(lane)
+	f.headWaits(lane)
+	f.requestHead(lane)
 }
 
-// headWaits and headLeaves measure the time in which a ready packet waits at the head
-// of a channel's far buffer: Gemini's input-queue stall.
-func (s *Sim) headWaits(lane int32) {
-	if s.inInput(lane) {
-		c := &s.channels[lane>>s.shift]
-		if c.heads == 0 {
-			c.headsAt = s.now
-		}
-		c.heads++
+func (f *fabric) headWaits(lane int32) {
+	if f.inInput(lane) {
+		f.channels[f.channel(lane)].headWaits(f.now)
 	}
 }
 
-func (s *Sim) headLeaves(lane int32) {
-	if s.inInput(lane) {
-		c := &s.channels[lane>>s.shift]
-		if c.heads--; c.heads == 0 {
-			c.counters.inputStall += s.now - c.headsAt
-		}
+func (f *fabric) headLeaves(lane int32) {
+	if f.inInput(lane) {
+		f.channels[f.channel(lane)].headLeaves(f.now)
 	}
+}
+
+// inputFree lets the next packet of a buffer request its channel.
+func (f *fabric) inputFree(lane int32) {
+	f.buffers[lane].due = false
+	f.requestHead(lane)
 }
 
 // requestHead makes the head of a buffer request its channel, once the previous packet has
 // left the input.
-func (s *Sim) requestHead(lane int32) {
-	b := &s.buffers[lane]
+func (f *fabric) requestHead(lane int32) {
+	b := &f.buffers[lane]
 	if b.waiting || b.due {
 		return
 	}
 	for b.head != none {
-		ch := s.wants(&s.pkts[b.head])
-		c := &s.channels[ch]
+		ch := f.wants(&f.pkts[b.head])
+		c := &f.channels[ch]
 		if c.broken {
-			if !s.detour(lane) {
+			if !f.detour(lane) {
 				continue
 			}
-			ch = s.wants(&s.pkts[b.head])
-			c = &s.channels[ch]
+			ch = f.wants(&f.pkts[b.head])
+			c = &f.channels[ch]
 		}
-		if b.busyUntil > s.now && c.freeAt < b.busyUntil {
+		if b.busyUntil > f.now && c.freeAt < b.busyUntil {
 			b.due = true
-			s.queue.push(b.busyUntil, atInputFree, lane)
+			f.at(b.busyUntil, atInputFree, lane)
 			return
 		}
-		s.requestOutput(ch, lane)
+		f.requestOutput(ch, lane)
 		return
 	}
 }
 
-// transmit sends the head of a buffer over an idle channel (virtual cut-through: the
-// packet's head reaches the next switch while its tail is still here).
-func (s *Sim) transmit(ch, lane int32) {
-	c := &s.channels[ch]
-	b := &s.buffers[lane]
-	i := b.head
-	p := &s.pkts[i]
-	s.idle(c)
-	finish := s.now + c.pace.of(int64(p.wire))
-	if p.tail > finish {
-		finish = p.tail // the link is faster than the previous one
+// togglePause pauses a lane's sender, or lets it resume.
+func (f *fabric) togglePause(lane int32) {
+	ch := f.channel(lane)
+	isPaused := f.rooms.togglePause(lane)
+	if f.watch.Paused != nil {
+		f.watch.Paused(routing.Channel(ch), isPaused)
 	}
-	c.counters.busy += finish - s.now
-	c.counters.bytes += uint64(p.wire)
-	c.counters.packets++
-	c.freeAt, c.since = finish, finish
-	if !s.inNIC(lane) {
-		c.queued -= int64(p.wire)
-		if s.cfg.Rate.Enabled && p.role == payload && !p.marked {
-			p.marked = s.marks(c)
-		}
+	if c := &f.channels[ch]; !isPaused && c.freeAt <= f.now {
+		f.serve(ch)
 	}
-	if s.observer != nil {
-		s.blameWaiting(c, p.transfer, finish-s.now)
-	}
-	c.holder, c.pkt = p.transfer, i
+}
 
-	s.headLeaves(lane)
-	b.head = p.next
-	b.busyUntil = finish
-	s.release(p.from, int64(p.wire), finish)
-
-	if s.cfg.FlowControl == Credits {
-		s.buffers[p.lane].room -= int64(p.wire)
+// counters reads a channel's counters.
+func (f *fabric) counters(ch routing.Channel) Counters {
+	out := f.channels[ch].read(f.now, f.cfg.XmitTickPicos)
+	for lane := range f.perChannel {
+		rx, tx := f.rooms.pauses(int32(ch)<<f.shift + int32(lane))
+		out.PauseRxNanos[lane], out.PauseTxNanos[lane] = rx.Nanoseconds(), tx.Nanoseconds()
 	}
-	p.epoch = c.epoch
-	switch {
-	case p.hop+1 == p.path.hops:
-		s.queue.push(finish+s.cable, atNIC, i)
-	case s.cfg.StoreAndForward:
-		p.tail = finish + s.cable + s.stages
-		s.queue.push(p.tail, atSwitch, i)
-	default:
-		p.tail = finish + s.cable + s.stages
-		s.queue.push(s.now+s.cable+s.stages, atSwitch, i)
-	}
-	if b.head != none {
-		s.headWaits(lane)
-		s.requestHead(lane)
-	}
+	return out
 }

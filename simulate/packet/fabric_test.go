@@ -19,8 +19,8 @@ func finish(t testing.TB, s *Sim) float64 {
 		t.Fatalf("%d transfers did not end", s.Underway())
 	}
 	last := Time(0)
-	for i := range s.transfers {
-		last = max(last, s.transfers[i].Completed)
+	for i := range s.transfers.all {
+		last = max(last, s.transfers.all[i].Completed)
 	}
 	return last.Nanoseconds()
 }
@@ -107,7 +107,7 @@ func TestCongestionSpreads(t *testing.T) {
 			incast(t, s, mib)
 			finish(t, s)
 			var sum Counters
-			for ch := range s.channels {
+			for ch := range s.fabric.channels {
 				c := s.Counters(routing.Channel(ch))
 				sum.CreditStallNanos += c.CreditStallNanos
 				sum.PauseStallNanos += c.PauseStallNanos
@@ -119,14 +119,14 @@ func TestCongestionSpreads(t *testing.T) {
 			if (sum.CreditStallNanos > 0) != (flow == Credits) || (sum.PauseStallNanos > 0) != (flow == PFC) {
 				t.Errorf("credit stall %.0f, pause stall %.0f ns", sum.CreditStallNanos, sum.PauseStallNanos)
 			}
-			near(t, "xmit wait", float64(sum.XmitWaitTicks), sum.CreditStallNanos+sum.PauseStallNanos, float64(len(s.channels)))
+			near(t, "xmit wait", float64(sum.XmitWaitTicks), sum.CreditStallNanos+sum.PauseStallNanos, float64(len(s.fabric.channels)))
 			near(t, "pause asked for", sum.PauseTxNanos[0], sum.PauseRxNanos[0], 0.01)
 			if sum.InputStallNanos == 0 {
 				t.Error("no packet ever stood in an input")
 			}
 			up, hot := s.Counters(find(t, s, "leaf1 3")), s.Counters(find(t, s, "leaf0 1"))
-			if stalled := up.CreditStallNanos + up.PauseStallNanos; flow != Unlimited && stalled < 0.3*s.now.Nanoseconds() {
-				t.Errorf("the uplink of a far leaf stalled %.0f of %.0f ns", stalled, s.now.Nanoseconds())
+			if stalled := up.CreditStallNanos + up.PauseStallNanos; flow != Unlimited && stalled < 0.3*s.clock.now.Nanoseconds() {
+				t.Errorf("the uplink of a far leaf stalled %.0f of %.0f ns", stalled, s.clock.now.Nanoseconds())
 			}
 			if want := uint64(7*mib + 0); hot.Bytes != want {
 				t.Errorf("%d bytes into the hot node, want %d", hot.Bytes, want)
@@ -146,11 +146,11 @@ func TestSmallHeadroom(t *testing.T) {
 	incast(t, s, 1<<18)
 	finish(t, s)
 	full := uint64(0)
-	for ch := range s.channels {
-		full += s.channels[ch].counters.drops[BufferFull]
+	for ch := range s.fabric.channels {
+		full += s.fabric.channels[ch].counters.drops[BufferFull]
 	}
-	if full == 0 || full != s.lost {
-		t.Errorf("%d packets lost, %d for want of room", s.lost, full)
+	if full == 0 || full != s.fabric.lost {
+		t.Errorf("%d packets lost, %d for want of room", s.fabric.lost, full)
 	}
 }
 
@@ -185,7 +185,7 @@ func TestRateControl(t *testing.T) {
 		incast(t, s, 16*mib)
 		finish(t, s)
 		sum := 0.0
-		for ch := range s.channels {
+		for ch := range s.fabric.channels {
 			sum += s.Counters(routing.Channel(ch)).PauseRxNanos[0]
 		}
 		return sum, s
@@ -197,9 +197,9 @@ func TestRateControl(t *testing.T) {
 	}
 	hot := s.Counters(find(t, s, "leaf0 1"))
 	t.Logf("paused %.0f us with, %.0f us without; the hot link was busy %.0f%% of the time, %d packets marked",
-		with/1000, without/1000, 100*hot.BusyNanos/s.now.Nanoseconds(), hot.Marks)
-	if hot.Marks == 0 || hot.BusyNanos < 0.5*s.now.Nanoseconds() {
-		t.Errorf("%d marks, busy %.0f of %.0f ns", hot.Marks, hot.BusyNanos, s.now.Nanoseconds())
+		with/1000, without/1000, 100*hot.BusyNanos/s.clock.now.Nanoseconds(), hot.Marks)
+	if hot.Marks == 0 || hot.BusyNanos < 0.5*s.clock.now.Nanoseconds() {
+		t.Errorf("%d marks, busy %.0f of %.0f ns", hot.Marks, hot.BusyNanos, s.clock.now.Nanoseconds())
 	}
 }
 
@@ -237,36 +237,36 @@ func TestLinkFails(t *testing.T) {
 	}
 	s := run(t, DefaultConfig())
 	up := schema.NoLink
-	for ch := range s.channels {
-		from, to := s.routes.Ends(routing.Channel(ch))
-		if s.channels[ch].counters.packets > 100 && s.graph.IsSwitch(from) && s.graph.IsSwitch(to) && up == schema.NoLink {
-			up = s.routes.Link(routing.Channel(ch))
+	for ch := range s.fabric.channels {
+		from, to := s.paths.routes.Ends(routing.Channel(ch))
+		if s.fabric.channels[ch].counters.packets > 100 && s.paths.graph.IsSwitch(from) && s.paths.graph.IsSwitch(to) && up == schema.NoLink {
+			up = s.paths.routes.Link(routing.Channel(ch))
 		}
 	}
-	_, spine := s.graph.Ends(up)
-	if s.graph.Device(spine).Level != 2 {
-		spine, _ = s.graph.Ends(up)
+	_, spine := s.paths.graph.Ends(up)
+	if s.paths.graph.Device(spine).Level != 2 {
+		spine, _ = s.paths.graph.Ends(up)
 	}
 
 	t.Run("reroute at once", func(t *testing.T) {
 		s := run(t, DefaultConfig(), Fault{At: 100 * Microsecond, Link: up})
 		near(t, "end", s.Times(0).Completed.Nanoseconds(), whole, 60000)
-		if s.lost == 0 || s.Times(0).Completed == Never {
-			t.Errorf("%d packets lost, completed %v", s.lost, s.Times(0).Completed)
+		if s.fabric.lost == 0 || s.Times(0).Completed == Never {
+			t.Errorf("%d packets lost, completed %v", s.fabric.lost, s.Times(0).Completed)
 		}
 	})
 	t.Run("reroute late", func(t *testing.T) {
 		cfg := DefaultConfig()
 		cfg.RerouteMicros = 120
 		s := run(t, cfg, Fault{At: 100 * Microsecond, Link: up})
-		if s.lost < 40 || s.Times(0).Completed == Never {
-			t.Errorf("%d packets lost, want those of 120 us", s.lost)
+		if s.fabric.lost < 40 || s.Times(0).Completed == Never {
+			t.Errorf("%d packets lost, want those of 120 us", s.fabric.lost)
 		}
 	})
 	t.Run("switch fails", func(t *testing.T) {
 		s := run(t, DefaultConfig(), Fault{At: 100 * Microsecond, Link: schema.NoLink, Device: spine})
-		if s.lost == 0 || s.Times(0).Completed == Never {
-			t.Errorf("%d packets lost, completed %v", s.lost, s.Times(0).Completed)
+		if s.fabric.lost == 0 || s.Times(0).Completed == Never {
+			t.Errorf("%d packets lost, completed %v", s.fabric.lost, s.Times(0).Completed)
 		}
 	})
 	t.Run("slow", func(t *testing.T) {
@@ -275,8 +275,8 @@ func TestLinkFails(t *testing.T) {
 	})
 	t.Run("cut off", func(t *testing.T) {
 		s := run(t, DefaultConfig(), Fault{At: 100 * Microsecond, Link: schema.NoLink, Device: 2})
-		if s.Underway() != 0 || s.transfers[0].state != failed || s.Times(0).Completed != Never || s.unrouted == 0 {
-			t.Errorf("state %d, completed %v, %d without a path", s.transfers[0].state, s.Times(0).Completed, s.unrouted)
+		if s.Underway() != 0 || s.transfers.all[0].state != failed || s.Times(0).Completed != Never || s.fabric.unrouted == 0 {
+			t.Errorf("state %d, completed %v, %d without a path", s.transfers.all[0].state, s.Times(0).Completed, s.fabric.unrouted)
 		}
 	})
 	t.Run("down and up", func(t *testing.T) {

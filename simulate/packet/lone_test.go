@@ -34,8 +34,8 @@ func TestLoneFlowIsNotSlowed(t *testing.T) {
 					packets := math.Ceil(float64(bytes) / 4096)
 					want := 2*4096/cfg.DMASpeed + (float64(bytes)+60*packets)/link + 140*fabric.switches + 0.6*(fabric.switches+1)
 					near(t, "arrival", s.Times(id).Arrived.Nanoseconds(), want, 0.005*want)
-					for i := range s.channels {
-						if n := s.channels[i].counters.marks; n > 0 {
+					for i := range s.fabric.channels {
+						if n := s.fabric.channels[i].counters.marks; n > 0 {
 							t.Errorf("channel %d marked %d packets", i, n)
 						}
 					}

@@ -81,7 +81,7 @@ func (w *world) run(t *rapid.T, plain bool, audit func(*Sim)) *Sim {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.queue.plain = plain
+	s.clock.queue.plain = plain
 	for _, f := range w.faults {
 		if err := s.Inject(f); err != nil {
 			t.Fatal(err)
@@ -107,18 +107,23 @@ func TestConservation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		s := w.run(t, false, func(s *Sim) { auditTime(t, s); auditCredits(t, s) })
-		if s.Underway() != 0 || s.lost != 0 {
-			t.Fatalf("%d transfers underway, %d packets lost, want none", s.Underway(), s.lost)
+		if s.Underway() != 0 || s.fabric.lost != 0 {
+			t.Fatalf("%d transfers underway, %d packets lost, want none", s.Underway(), s.fabric.lost)
 		}
 		auditSwitches(t, s)
 		auditTimes(t, s, w)
-		for i := range s.buffers {
-			if b := &s.buffers[i]; b.head != none || b.waiting || b.paused != b.pausing {
+		for i := range s.fabric.buffers {
+			if b := &s.fabric.buffers[i]; b.head != none || b.waiting {
 				t.Fatalf("lane %d is not at rest: %+v", i, *b)
 			}
 		}
-		for i := range s.nics {
-			if n := &s.nics[i]; n.queued != 0 || n.inDMA != 0 {
+		for i, m := range s.fabric.rooms.lanes {
+			if m.paused != m.pausing {
+				t.Fatalf("the pause of lane %d is not at rest: %+v", i, m)
+			}
+		}
+		for i := range s.senders.nics {
+			if n := &s.senders.nics[i]; n.queued != 0 || n.inDMA != 0 {
 				t.Fatalf("NIC %d is not at rest: %+v", i, *n)
 			}
 		}
@@ -135,9 +140,9 @@ func TestWheelIsAHeap(t *testing.T) {
 		if a.events != b.events {
 			t.Fatalf("%d events on the wheel, %d on the heap", a.events, b.events)
 		}
-		for i := range a.transfers {
-			if a.transfers[i].Times != b.transfers[i].Times {
-				t.Fatalf("transfer %d: %+v on the wheel, %+v on the heap", i, a.transfers[i].Times, b.transfers[i].Times)
+		for i := range a.transfers.all {
+			if a.transfers.all[i].Times != b.transfers.all[i].Times {
+				t.Fatalf("transfer %d: %+v on the wheel, %+v on the heap", i, a.transfers.all[i].Times, b.transfers.all[i].Times)
 			}
 		}
 	})
@@ -167,10 +172,10 @@ func TestFaultsEnd(t *testing.T) {
 		}
 		s := w.run(t, false, func(s *Sim) { auditTime(t, s); auditCredits(t, s) })
 		if s.Underway() != 0 {
-			t.Fatalf("%d transfers underway after the links were mended; %d packets were lost", s.Underway(), s.lost)
+			t.Fatalf("%d transfers underway after the links were mended; %d packets were lost", s.Underway(), s.fabric.lost)
 		}
-		for i := range s.transfers {
-			if s.transfers[i].state != done {
+		for i := range s.transfers.all {
+			if s.transfers.all[i].state != done {
 				t.Fatalf("transfer %d was given up", i)
 			}
 		}
@@ -178,11 +183,11 @@ func TestFaultsEnd(t *testing.T) {
 }
 
 func auditTime(t *rapid.T, s *Sim) {
-	for ch := range s.channels {
+	for ch := range s.fabric.channels {
 		c := s.Counters(routing.Channel(ch))
 		sum := c.BusyNanos + c.IdleNanos + c.CreditStallNanos + c.PauseStallNanos
-		if math.Abs(sum-s.now.Nanoseconds()) > 0.01 || min(c.BusyNanos, c.IdleNanos, c.CreditStallNanos, c.PauseStallNanos, c.InputStallNanos) < 0 {
-			t.Fatalf("channel %d at %v ns: %+v", ch, s.now.Nanoseconds(), c)
+		if math.Abs(sum-s.clock.now.Nanoseconds()) > 0.01 || min(c.BusyNanos, c.IdleNanos, c.CreditStallNanos, c.PauseStallNanos, c.InputStallNanos) < 0 {
+			t.Fatalf("channel %d at %v ns: %+v", ch, s.clock.now.Nanoseconds(), c)
 		}
 	}
 }
@@ -193,24 +198,25 @@ func auditCredits(t *rapid.T, s *Sim) {
 	if s.cfg.FlowControl != Credits {
 		return
 	}
-	sum := make([]int64, len(s.buffers))
-	for i := range sum {
-		b := &s.buffers[i]
-		sum[i] += b.room
-		for r := b.firstReturn; r != none; r = s.returns[r].next {
-			sum[i] += s.returns[r].bytes
-		}
-		for p := b.head; p != none; p = s.pkts[p].next {
-			sum[s.pkts[p].from] += int64(s.pkts[p].wire)
+	sum := make([]int64, len(s.fabric.buffers))
+	for i, m := range s.fabric.rooms.lanes {
+		sum[i] += m.free
+		for r := m.firstReturn; r != none; r = s.fabric.rooms.returns[r].next {
+			sum[i] += s.fabric.rooms.returns[r].bytes
 		}
 	}
-	for _, e := range pending(&s.queue) {
+	for _, b := range s.fabric.buffers {
+		for p := b.head; p != none; p = s.fabric.pkts[p].next {
+			sum[s.fabric.pkts[p].from] += int64(s.fabric.pkts[p].wire)
+		}
+	}
+	for _, e := range pending(&s.clock.queue) {
 		if k := kindOf(e); k == atSwitch || k == atNIC {
-			p := &s.pkts[indexOf(e)]
+			p := &s.fabric.pkts[indexOf(e)]
 			sum[p.lane] += int64(p.wire)
 		}
 	}
-	for i, n := range sum[:len(s.channels)<<s.shift] {
+	for i, n := range sum[:len(s.fabric.channels)<<s.paths.shift] {
 		if n != s.cfg.BufferBytes {
 			t.Fatalf("lane %d accounts for %d bytes, want %d", i, n, s.cfg.BufferBytes)
 		}
@@ -226,15 +232,15 @@ func pending(q *queue) []event {
 }
 
 func auditSwitches(t *rapid.T, s *Sim) {
-	balance := make([]int64, s.graph.NumDevices())
-	for ch := range s.channels {
-		from, to := s.routes.Ends(routing.Channel(ch))
-		balance[from] -= int64(s.channels[ch].counters.bytes)
-		balance[to] += int64(s.channels[ch].counters.bytes)
+	balance := make([]int64, s.paths.graph.NumDevices())
+	for ch := range s.fabric.channels {
+		from, to := s.paths.routes.Ends(routing.Channel(ch))
+		balance[from] -= int64(s.fabric.channels[ch].counters.bytes)
+		balance[to] += int64(s.fabric.channels[ch].counters.bytes)
 	}
-	hosts := s.graph.Hosts()
-	for d := range s.graph.NumDevices() {
-		if s.graph.IsSwitch(topology.DeviceID(d)) && !s.graph.IsSwitch(hosts[0]) && balance[d] != 0 {
+	hosts := s.paths.graph.Hosts()
+	for d := range s.paths.graph.NumDevices() {
+		if s.paths.graph.IsSwitch(topology.DeviceID(d)) && !s.paths.graph.IsSwitch(hosts[0]) && balance[d] != 0 {
 			t.Fatalf("%d bytes more came to switch %d than left it", balance[d], d)
 		}
 	}
@@ -243,8 +249,8 @@ func auditSwitches(t *rapid.T, s *Sim) {
 // auditTimes checks the order of each transfer's times, and that no put is faster than
 // its bytes allow.
 func auditTimes(t *rapid.T, s *Sim, w world) {
-	for i := range s.transfers {
-		x := &s.transfers[i]
+	for i := range s.transfers.all {
+		x := &s.transfers.all[i]
 		if x.Posted > x.DMAStart || x.DMAStart > x.Arrived || x.Arrived > x.Completed || x.Completed == Never {
 			t.Fatalf("transfer %d (%+v): %+v", i, w.posts[i], x.Times)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 )
 
 // RateConfig has the parameters of ECN marking and of the senders' reaction, DCQCN (Zhu
@@ -158,67 +159,87 @@ func (f *flow) increase(c *RateConfig) {
 	}
 }
 
-// flowFor returns the flow of a transfer's data, creating it if necessary.
-func (s *Sim) flowFor(t *transfer) *flow {
-	if !s.cfg.Rate.Enabled {
-		return nil
+// marks decides whether a switch marks a packet that leaves so many bytes behind in its
+// output queue, as RED does (figure 4).
+func (c *RateConfig) marks(queued int64, random *rand.Rand) bool {
+	switch {
+	case queued <= c.KminBytes:
+		return false
+	case queued >= c.KmaxBytes:
+		return true
 	}
+	share := float64(queued-c.KminBytes) / float64(c.KmaxBytes-c.KminBytes)
+	return random.Float64() < share*c.Pmax
+}
+
+// flows are the rates at which senders may send. Only with RateConfig.Enabled do
+// transfers have one.
+type flows struct {
+	*clock
+	cfg    *RateConfig
+	paths  *paths
+	fabric *fabric
+	nic    float64 // bytes per ns that a NIC's DMA sends at most
+	all    []flow
+	shared map[uint64]int32 // by sender, receiver and class
+}
+
+// of returns the flow of a transfer's data, creating it if necessary.
+func (f *flows) of(t *transfer) *flow {
 	if t.flow == none {
 		key := uint64(t.src)<<32 | uint64(t.dst)<<3 | uint64(t.class)
-		n, known := s.flowOf[key]
-		if !known || s.cfg.Rate.PerTransfer {
-			n = int32(len(s.flows))
-			s.flowOf[key] = n
-			line := s.cfg.DMASpeed * float64(s.cfg.DMAChannels)
-			if s.direct(t) {
-				line = min(line, 1e6/float64(s.channels[s.hops[t.path.at]>>s.shift].pace))
-			}
-			s.flows = append(s.flows, flow{line: line, lastNotified: -Second, cutAt: Never})
+		n, known := f.shared[key]
+		if !known || f.cfg.PerTransfer {
+			n = int32(len(f.all))
+			f.shared[key] = n
+			f.all = append(f.all, flow{line: f.line(t), lastNotified: -Second, cutAt: Never})
 		}
 		t.flow = n
 	}
-	return &s.flows[t.flow]
+	return &f.all[t.flow]
+}
+
+// line is the rate at which a transfer would be sent without congestion control.
+func (f *flows) line(t *transfer) float64 {
+	if !f.paths.ofData(t) {
+		return f.nic
+	}
+	return min(f.nic, 1e6/float64(f.fabric.channels[f.paths.first(t.path)].pace))
 }
 
 // throttle delays a transfer's next packet according to its rate.
-func (s *Sim) throttle(t *transfer, bytes int64) {
-	f := s.flowFor(t)
-	if f.rate == 0 {
+func (f *flows) throttle(t *transfer, bytes int64) {
+	w := f.of(t)
+	if w.rate == 0 {
 		return
 	}
-	f.grow(&s.cfg.Rate, s.now)
-	f.sent(&s.cfg.Rate, bytes)
-	t.eligible = s.now
-	if f.rate < f.line {
-		t.eligible += Nanos(float64(bytes) / f.rate)
+	w.grow(f.cfg, f.now)
+	w.sent(f.cfg, bytes)
+	t.eligible = f.now
+	if w.rate < w.line {
+		t.eligible += Nanos(float64(bytes) / w.rate)
 	}
 }
 
-// marks decides whether to mark by the output queue, as RED does (figure 4).
-func (s *Sim) marks(c *channel) bool {
-	r := &s.cfg.Rate
-	var mark bool
-	switch {
-	case c.queued <= r.KminBytes:
-	case c.queued >= r.KmaxBytes:
-		mark = true
-	default:
-		share := float64(c.queued-r.KminBytes) / float64(r.KmaxBytes-r.KminBytes)
-		mark = s.random.Float64() < share*r.Pmax
+// window shrinks a window of bytes in flight with the rate, so that it never limits a
+// lone flow.
+func (f *flows) window(t *transfer, bytes int64) int64 {
+	if w := f.of(t); w.rate > 0 {
+		return int64(float64(bytes) * w.rate / w.line)
 	}
-	if mark {
-		c.counters.marks++
-	}
-	return mark
+	return bytes
 }
 
-// notify reports whether the response to a marked packet may carry a notification: at
+// notified slows down the sender of a transfer's data.
+func (f *flows) notified(t *transfer) { f.of(t).notified(f.cfg, f.now) }
+
+// mayNotify reports whether the response to a marked packet may carry a notification: at
 // most one per interval and flow does.
-func (s *Sim) notify(t *transfer) bool {
-	f := s.flowFor(t)
-	if s.now-f.lastNotified < Nanos(s.cfg.Rate.NotifyMicros*1000) {
+func (f *flows) mayNotify(t *transfer) bool {
+	w := f.of(t)
+	if f.now-w.lastNotified < Nanos(f.cfg.NotifyMicros*1000) {
 		return false
 	}
-	f.lastNotified = s.now
+	w.lastNotified = f.now
 	return true
 }

@@ -2,93 +2,178 @@ package packet
 
 import (
 	"fmt"
-	"math"
+	"math/rand/v2"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
 )
 
-// hopRange is a path, stored in Sim.hops as the lanes that a packet enters.
+// lanes numbers the lanes of all channels: those of channel c are c<<shift and the next ones.
+type lanes struct {
+	perChannel int  // a power of two
+	shift      uint // log2 of perChannel
+	perClass   int  // virtual channels
+}
+
+// channel is the channel of a lane.
+func (l lanes) channel(lane int32) int32 { return lane >> l.shift }
+
+// newLanes gives each class enough virtual channels to keep its routes free of
+// cyclic waits: on a torus a packet switches to the second one after the wraparound
+// link of a dimension (Dally and Seitz, "Deadlock-Free Message Routing", 1987), on a
+// dragonfly to the next after each global link (Kim et al., ISCA 2008).
+func newLanes(g *topology.Graph, policy routing.Policy, cfg Config) (lanes, error) {
+	need := 1
+	switch {
+	case g.Grid() != nil && g.Grid().Wrap:
+		need = 2
+	case policy == routing.Valiant:
+		need = 3
+	case hasGlobals(g):
+		need = 2
+	}
+	vcs := cfg.VirtualChannels
+	if vcs == 0 {
+		vcs = need
+	}
+	if vcs*cfg.Classes > maxLanes {
+		return lanes{}, fmt.Errorf("packet model: classes=%d with %d virtual channels each: at most %d lanes", cfg.Classes, vcs, maxLanes)
+	}
+	l := lanes{perChannel: 1, perClass: vcs}
+	for ; l.perChannel < vcs*cfg.Classes; l.perChannel *= 2 {
+		l.shift++
+	}
+	return l, nil
+}
+
+func hasGlobals(g *topology.Graph) bool {
+	for l := range g.NumLinks() {
+		if g.Link(schema.LinkID(l)).Class == topology.ClassGlobal {
+			return true
+		}
+	}
+	return false
+}
+
+// hopRange is a path, stored in paths.hops as the lanes that a packet enters.
 type hopRange struct {
 	at      uint32
 	hops    uint16
 	version uint16 // version of the routes
 }
 
-// assignLanes gives each class enough virtual channels to keep its routes free of
-// cyclic waits: on a torus a packet switches to the second one after the wraparound
-// link of a dimension (Dally and Seitz, "Deadlock-Free Message Routing", 1987), on a
-// dragonfly to the next after each global link (Kim et al., ISCA 2008).
-func (s *Sim) assignLanes() error {
-	need := 1
-	switch g := s.graph; {
-	case g.Grid() != nil && g.Grid().Wrap:
-		need = 2
-	case s.router.Policy() == routing.Valiant:
-		need = 3
-	case hasGlobals(g):
-		need = 2
+// paths are the paths of all transfers, on the links that are up.
+type paths struct {
+	lanes
+	graph   *topology.Graph
+	routes  *routing.Channels
+	router  *routing.Router
+	random  *rand.Rand
+	seed    uint64
+	hops    []uint32 // arena of hops: lanes
+	cached  map[uint64]hopRange
+	version uint16 // of the routes
+	scratch []routing.Channel
+}
+
+func newPaths(g *topology.Graph, cfg Config, random *rand.Rand) (*paths, error) {
+	p := &paths{graph: g, routes: routing.NewChannels(g), random: random, seed: uint64(cfg.Seed), cached: map[uint64]hopRange{}}
+	policy := cfg.Routing
+	if policy == routing.Default && g.Grid() == nil && !hasGlobals(g) {
+		policy = routing.DModK
 	}
-	vcs := s.cfg.VirtualChannels
-	if vcs == 0 {
-		vcs = need
+	var err error
+	if p.router, err = routing.New(p.routes, policy); err != nil {
+		return nil, fmt.Errorf("packet model: %w", err)
 	}
-	if vcs*s.cfg.Classes > maxLanes {
-		return fmt.Errorf("packet model: classes=%d with %d virtual channels each: at most %d lanes", s.cfg.Classes, vcs, maxLanes)
+	if p.lanes, err = newLanes(g, p.router.Policy(), cfg); err != nil {
+		return nil, err
 	}
-	s.vcs = vcs
-	for s.lanes = 1; s.lanes < vcs*s.cfg.Classes; s.lanes *= 2 {
-		s.shift++
+	return p, nil
+}
+
+// ofData and ofControl ensure that a transfer's data, and its control packets, have a path
+// that avoids failures.
+func (p *paths) ofData(t *transfer) bool { return p.renew(&t.path, t.src, t.dst, t) }
+
+func (p *paths) ofControl(t *transfer) bool { return p.renew(&t.controlPath, t.dst, t.src, t) }
+
+func (p *paths) renew(path *hopRange, from, to int32, t *transfer) bool {
+	if path.hops > 0 && path.version == p.version {
+		return true
 	}
-	return nil
+	found, ok := p.route(from, to, t)
+	if ok {
+		*path = found
+	}
+	return ok
 }
 
 // route finds a path between nodes for a transfer. Transfers of a class between the
 // same nodes share a path, except with Valiant routing.
-func (s *Sim) route(from, to int32, t *transfer) (hopRange, bool) {
+func (p *paths) route(from, to int32, t *transfer) (hopRange, bool) {
 	key := uint64(from)<<32 | uint64(to)<<3 | uint64(t.class)
-	shared := s.router.Policy() != routing.Valiant
+	shared := p.router.Policy() != routing.Valiant
 	if shared {
-		if w, ok := s.cached[key]; ok {
+		if w, ok := p.cached[key]; ok {
 			return w, true
 		}
 	}
-	flow := key*0x9e3779b97f4a7c15 ^ uint64(s.cfg.Seed)
+	flow := key*0x9e3779b97f4a7c15 ^ p.seed
 	if !shared {
-		flow = s.random.Uint64()
+		flow = p.random.Uint64()
 	}
-	w, ok := s.find(topology.DeviceID(from), topology.DeviceID(to), int(t.class), flow)
+	w, ok := p.find(topology.DeviceID(from), topology.DeviceID(to), int(t.class), flow)
 	if ok && shared {
-		s.cached[key] = w
+		p.cached[key] = w
 	}
 	return w, ok
 }
 
-func (s *Sim) find(from, to topology.DeviceID, class int, flow uint64) (hopRange, bool) {
-	path, ok := s.router.Append(s.scratch[:0], from, to, flow)
-	s.scratch = path[:0]
+func (p *paths) find(from, to topology.DeviceID, class int, flow uint64) (hopRange, bool) {
+	path, ok := p.router.Append(p.scratch[:0], from, to, flow)
+	p.scratch = path[:0]
 	if !ok || len(path) == 0 {
 		return hopRange{}, false
 	}
-	return s.addPath(path, class), true
+	return p.add(path, class), true
 }
 
-// addPath assigns virtual channels to a path.
-func (s *Sim) addPath(path []routing.Channel, class int) hopRange {
-	w := hopRange{uint32(len(s.hops)), uint16(len(path)), s.version}
+// given validates and adds a path that the user gave; an empty one is left to the router.
+func (p *paths) given(path []routing.Channel, from, to int32, class int) (hopRange, error) {
+	if len(path) == 0 {
+		return hopRange{}, nil
+	}
+	at := topology.DeviceID(from)
+	for _, ch := range path {
+		start, end := p.routes.Ends(ch)
+		if start != at || !p.routes.Up(ch) {
+			return hopRange{}, fmt.Errorf("path from %q: link %q does not go on from %q, or is down", p.graph.Device(topology.DeviceID(from)).Name, p.routes.Name(ch), p.graph.Device(at).Name)
+		}
+		at = end
+	}
+	if at != topology.DeviceID(to) {
+		return hopRange{}, fmt.Errorf("path to %q: it ends at %q", p.graph.Device(topology.DeviceID(to)).Name, p.graph.Device(at).Name)
+	}
+	return p.add(path, class), nil
+}
+
+// add assigns virtual channels to a path.
+func (p *paths) add(path []routing.Channel, class int) hopRange {
+	w := hopRange{uint32(len(p.hops)), uint16(len(path)), p.version}
 	vc, dim := 0, int8(-1)
 	for _, ch := range path {
-		l := s.graph.Link(s.routes.Link(ch))
+		l := p.graph.Link(p.routes.Link(ch))
 		if l.Class == topology.ClassTorus {
 			if l.Dim != dim {
 				vc, dim = 0, l.Dim
 			}
-			if s.wraps(ch, dim) {
+			if p.wraps(ch, dim) {
 				vc = 1
 			}
 		}
-		s.hops = append(s.hops, uint32(ch)<<s.shift|uint32(class*s.vcs+min(vc, s.vcs-1)))
+		p.hops = append(p.hops, uint32(ch)<<p.shift|uint32(class*p.perClass+min(vc, p.perClass-1)))
 		if l.Class == topology.ClassGlobal {
 			vc++
 		}
@@ -96,68 +181,45 @@ func (s *Sim) addPath(path []routing.Channel, class int) hopRange {
 	return w
 }
 
-func (s *Sim) wraps(ch routing.Channel, dim int8) bool {
-	from, to := s.routes.Ends(ch)
-	d := s.graph.Device(from).Coord[dim] - s.graph.Device(to).Coord[dim]
+func (p *paths) wraps(ch routing.Channel, dim int8) bool {
+	from, to := p.routes.Ends(ch)
+	d := p.graph.Device(from).Coord[dim] - p.graph.Device(to).Coord[dim]
 	return d > 1 || d < -1
 }
 
-// detour redirects the head of a buffer whose channel is broken; if there is no other
-// path the packet is lost and detour returns false.
-func (s *Sim) detour(lane int32) bool {
-	i := s.buffers[lane].head
-	p := &s.pkts[i]
-	t := &s.transfers[p.transfer]
-	to := t.dst
-	if p.role != payload {
-		to = t.src
-	}
-	ch := s.wants(p)
-	here, _ := s.routes.Ends(routing.Channel(ch))
-	w, ok := s.find(here, topology.DeviceID(to), int(t.class), uint64(p.transfer))
-	if !s.inNIC(lane) {
-		s.channels[ch].queued -= int64(p.wire)
-	}
-	if ok && !s.channels[s.hops[w.at]>>s.shift].broken {
-		p.path = w
-		s.setHop(p, 0)
-		if !s.inNIC(lane) {
-			s.channels[s.wants(p)].queued += int64(p.wire)
-		}
-		return true
-	}
-	b := &s.buffers[lane]
-	s.headLeaves(lane)
-	b.head = p.next
-	s.release(p.from, int64(p.wire), s.now)
-	s.drop(i, ch, LostOnLink)
-	if b.head != none {
-		s.headWaits(lane)
-	}
-	return false
+// first is the channel with which a path begins.
+func (p *paths) first(w hopRange) int32 { return p.channel(int32(p.hops[w.at])) }
+
+// enter moves a packet to lane number hop of its path.
+func (p *paths) enter(k *pkt, hop uint16) {
+	k.hop = hop
+	k.lane = int32(p.hops[k.path.at+uint32(hop)])
 }
 
-// links are the channels affected by a fault.
-func (s *Sim) links(f *Fault) []routing.Channel {
+func (p *paths) channelsOf(w hopRange) (path []routing.Channel) {
+	for _, lane := range p.hops[w.at : w.at+uint32(w.hops)] {
+		path = append(path, routing.Channel(lane>>p.shift))
+	}
+	return path
+}
+
+// setUp adds a channel to the routes or removes it from them.
+func (p *paths) setUp(ch routing.Channel, up bool) {
+	if p.routes.Up(ch) != up {
+		p.routes.SetUp(ch, up)
+		p.version++
+		clear(p.cached)
+	}
+}
+
+// affected are the channels that a fault changes.
+func (p *paths) affected(f *Fault) []routing.Channel {
 	if f.Link != schema.NoLink {
-		return s.routes.Of(f.Link)
+		return p.routes.Of(f.Link)
 	}
 	var of []routing.Channel
-	for _, l := range s.graph.LinksAt(f.Device) {
-		of = append(of, s.routes.Of(l)...)
+	for _, l := range p.graph.LinksAt(f.Device) {
+		of = append(of, p.routes.Of(l)...)
 	}
 	return of
-}
-
-// Profile hashes the link speeds of paths: paths with equal profiles take the same time
-// on an idle fabric.
-func (s *Sim) Profile(along Paths) uint64 {
-	h := uint64(14695981039346656037)
-	for _, path := range [2][]routing.Channel{along.Data, along.Control} {
-		for _, ch := range path {
-			h = (h ^ math.Float64bits(float64(s.channels[ch].pace))) * 1099511628211
-		}
-		h = (h ^ uint64(len(path))) * 1099511628211
-	}
-	return h
 }

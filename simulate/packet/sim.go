@@ -2,32 +2,11 @@ package packet
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 
-	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
-)
-
-// kind is the kind of an event; each comment begins with what its index refers to.
-type kind uint8
-
-const (
-	atSwitch    kind = iota // pkt: its head, or tail, has passed through the switch's stages
-	atNIC                   // pkt: its tail has reached its last device
-	atLinkFree              // channel: it may send again
-	atInputFree             // lane: the next packet may leave the input
-	atDMADone               // pkt: it may leave the NIC
-	atPump                  // NIC: a DMA may begin
-	atDelivered             // transfer: its last DMA has ended
-	atArrived               // transfer: the target's library is notified
-	atCompleted             // transfer: the poster's library is notified
-	atRequest               // transfer: a get's request leaves
-	atTimer                 // number passed to Timer
-	atFault                 // fault
-	atResend                // pkt: it was lost
-	atPause                 // lane: its sender pauses or resumes
-	atDrain                 // lane: a paused buffer may have room
 )
 
 // Notice is an event that a program may wait for.
@@ -48,47 +27,21 @@ const (
 	Timed                       // a timer has expired
 )
 
-// Sim is one simulation. It is not safe for concurrent use.
+// Sim is one simulation. It is not safe for concurrent use. Each part owns one kind of
+// state and calls the parts above it only; what happens later it schedules.
 type Sim struct {
-	cfg      Config
-	graph    *topology.Graph
-	routes   *routing.Channels
-	router   *routing.Router
-	now      Time
-	queue    queue
-	random   *rand.Rand
-	overhead Time
-	stages   Time // of a switch
-	cable    Time
-	dma      pace
-	lanes    int // per channel, a power of two
-	shift    int // log2 of lanes
-	vcs      int // per class
-
-	channels    []channel
-	buffers     []buffer // by channel and lane, then by NIC and lane, then output queues by channel and lane
-	outputs     int      // index of the first output queue in buffers
-	nics        []nic
-	dmaFree     []Time // by NIC, side and DMA channel
-	pkts        []pkt
-	spare       int32 // first free pkt
-	transfers   []transfer
-	underway    int
-	returns     []creditReturn
-	spareReturn int32
-
-	hops     []uint32 // arena of hops: indices into buffers
-	cached   map[uint64]hopRange
-	version  uint16 // of the routes
-	scratch  []routing.Channel
-	flows    []flow
-	flowOf   map[uint64]int32
-	faults   []Fault
-	observer func(waiting, holder TransferID, d Time, where Place)
-	watch    Watch
-	events   uint64
-	lost     uint64
-	unrouted uint64
+	cfg       Config
+	clock     *clock     // time and events
+	observers *observers // callbacks
+	transfers *transfers // what was posted, and how it ends
+	paths     *paths     // routes, lanes
+	fabric    *fabric    // links, switches and the packets in them
+	flows     *flows     // congestion control
+	dmas      *dmas      // memory access
+	senders   *senders   // NICs' sending sides; fabric tells them what has left their queues
+	receivers *receivers // NICs' receiving sides
+	faults    []Fault
+	events    uint64
 }
 
 // New returns a simulation of a fabric at time 0.
@@ -96,51 +49,68 @@ func New(g *topology.Graph, cfg Config) (*Sim, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("packet model: %w", err)
 	}
-	s := &Sim{cfg: cfg, graph: g, routes: routing.NewChannels(g), cached: map[uint64]hopRange{}, flowOf: map[uint64]int32{},
-		random: rand.New(rand.NewPCG(uint64(cfg.Seed), 0)), overhead: Nanos(cfg.OverheadNanos),
-		stages: cfg.switchLatency(), cable: Nanos(cfg.CableNanos), dma: paceOf(cfg.DMASpeed), spare: none, spareReturn: none}
-	policy := cfg.Routing
-	if policy == routing.Default && g.Grid() == nil && !hasGlobals(g) {
-		policy = routing.DModK
-	}
+	s := &Sim{cfg: cfg, clock: &clock{}, observers: &observers{}}
+	s.transfers = &transfers{clock: s.clock, overhead: Nanos(cfg.OverheadNanos)}
+	random := rand.New(rand.NewPCG(uint64(cfg.Seed), 0))
 	var err error
-	if s.router, err = routing.New(s.routes, policy); err != nil {
-		return nil, fmt.Errorf("packet model: %w", err)
-	}
-	if err := s.assignLanes(); err != nil {
+	if s.paths, err = newPaths(g, cfg, random); err != nil {
 		return nil, err
 	}
-	if err := s.makeChannels(); err != nil {
+	if s.fabric, err = newFabric(cfg, s.clock, s.observers, s.transfers, s.paths, random); err != nil {
 		return nil, err
 	}
-	s.makeNICs()
+	s.flows = &flows{clock: s.clock, cfg: &s.cfg.Rate, paths: s.paths, fabric: s.fabric,
+		nic: cfg.DMASpeed * float64(cfg.DMAChannels), shared: map[uint64]int32{}}
+	s.dmas = newDMAs(cfg, g.NumDevices())
+	s.senders = newSenders(s)
+	s.fabric.leftNIC = s.senders.left
+	s.receivers = newReceivers(s)
 	return s, nil
 }
 
-func hasGlobals(g *topology.Graph) bool {
-	for l := range g.NumLinks() {
-		if g.Link(schema.LinkID(l)).Class == topology.ClassGlobal {
-			return true
-		}
-	}
-	return false
-}
-
 // Now is the simulated time.
-func (s *Sim) Now() Time { return s.now }
+func (s *Sim) Now() Time { return s.clock.now }
 
 // Underway is the number of transfers that are neither complete nor failed.
-func (s *Sim) Underway() int { return s.underway }
+func (s *Sim) Underway() int { return s.transfers.underway }
 
 // Idle reports whether no events are pending.
-func (s *Sim) Idle() bool { return s.queue.peek() == Never }
+func (s *Sim) Idle() bool { return s.clock.queue.peek() == Never }
+
+// Channels are the directed links, for Counters.
+func (s *Sim) Channels() *routing.Channels { return s.paths.routes }
+
+// Counters reads a channel's counters at Now.
+func (s *Sim) Counters(ch routing.Channel) Counters { return s.fabric.counters(ch) }
+
+// LinkPackets is the number of packets sent so far, summed over all links.
+func (s *Sim) LinkPackets() (n uint64) {
+	for i := range s.fabric.channels {
+		n += s.fabric.channels[i].counters.packets
+	}
+	return n
+}
+
+// Profile hashes the link speeds of paths: paths with equal profiles take the same time
+// on an idle fabric.
+func (s *Sim) Profile(along Paths) uint64 {
+	h := uint64(14695981039346656037)
+	for _, path := range [2][]routing.Channel{along.Data, along.Control} {
+		for _, ch := range path {
+			h = (h ^ math.Float64bits(float64(s.fabric.channels[ch].pace))) * 1099511628211
+		}
+		h = (h ^ uint64(len(path))) * 1099511628211
+	}
+	return h
+}
 
 // Timer requests a Timed notice, with a number below 2^28, after a delay.
 func (s *Sim) Timer(delay Time, number int32) error {
-	if delay < 0 || delay > horizon || s.now+delay > horizon {
-		return fmt.Errorf("a delay of %v s at %v s: a simulation lasts %v s", delay.Nanoseconds()/1e9, s.now.Nanoseconds()/1e9, horizon.Nanoseconds()/1e9)
+	now := s.clock.now
+	if delay < 0 || delay > horizon || now+delay > horizon {
+		return fmt.Errorf("a delay of %v s at %v s: a simulation lasts %v s", delay.Nanoseconds()/1e9, now.Nanoseconds()/1e9, horizon.Nanoseconds()/1e9)
 	}
-	s.later(delay, atTimer, number)
+	s.clock.later(delay, atTimer, number)
 	return nil
 }
 
@@ -148,15 +118,14 @@ func (s *Sim) Timer(delay Time, number int32) error {
 // false at the limit, or, with limit Never, if no events are left.
 func (s *Sim) Next(limit Time) (Notice, bool) {
 	for {
-		at := s.queue.peek()
+		at := s.clock.queue.peek()
 		if at > limit || at == Never {
 			if limit != Never {
-				s.now = max(s.now, limit)
+				s.clock.now = max(s.clock.now, limit)
 			}
 			return Notice{}, false
 		}
-		e := s.queue.pop()
-		s.now = Time(e.Key)
+		e := s.clock.next()
 		s.events++
 		if notice, ok := s.handle(kindOf(e), indexOf(e)); ok {
 			return notice, true
@@ -167,27 +136,26 @@ func (s *Sim) Next(limit Time) (Notice, bool) {
 func (s *Sim) handle(k kind, i int32) (Notice, bool) {
 	switch k {
 	case atSwitch:
-		s.arriveAtSwitch(i)
+		s.fabric.arriveAtSwitch(i)
 	case atNIC:
-		s.receive(i)
+		s.receivers.receive(i)
 	case atLinkFree:
-		s.wake(i)
+		s.fabric.wake(i)
 	case atInputFree:
-		s.buffers[i].due = false
-		s.requestHead(i)
+		s.fabric.inputFree(i)
 	case atDMADone:
-		s.inject(i)
+		s.senders.inject(i)
 	case atPump:
-		s.pumpDue(i)
+		s.senders.pumpDue(i)
 	case atDelivered:
-		s.delivered(i)
+		s.receivers.delivered(i)
 	case atArrived:
 		return Notice{Kind: Arrived, Transfer: TransferID(i)}, true
 	case atCompleted:
-		s.completed(i)
+		s.transfers.complete(i)
 		return Notice{Kind: Completed, Transfer: TransferID(i)}, true
 	case atRequest:
-		s.sendControl(i, getRequest)
+		s.senders.sendControl(i, getRequest)
 	case atTimer:
 		return Notice{Kind: Timed, Timer: i}, true
 	case atFault:
@@ -195,9 +163,9 @@ func (s *Sim) handle(k kind, i int32) (Notice, bool) {
 	case atResend:
 		return s.resend(i)
 	case atPause:
-		s.setPaused(i)
+		s.fabric.togglePause(i)
 	case atDrain:
-		s.drain(i)
+		s.fabric.rooms.drain(i)
 	}
 	return Notice{}, false
 }

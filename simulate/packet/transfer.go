@@ -35,6 +35,10 @@ type Times struct {
 	Completed Time // the poster is notified
 }
 
+// Paths are the channels of a transfer, in order: those of its data, and those of its
+// control packets, which go in the opposite direction.
+type Paths struct{ Data, Control []routing.Channel }
+
 type state uint8
 
 const (
@@ -71,22 +75,79 @@ const none = int32(-1)
 // maxPackets bounds the packets of one transfer.
 const maxPackets = 1 << 30
 
-// Paths are the channels of a transfer, in order: those of its data, and those of its
-// control packets, which go in the opposite direction.
-type Paths struct{ Data, Control []routing.Channel }
-
-// Paths returns the last paths of a transfer; they are empty for an intra-node transfer
-// and for what has not been sent.
-func (s *Sim) Paths(id TransferID) Paths {
-	t := &s.transfers[id]
-	return Paths{s.channelsOf(t.path), s.channelsOf(t.controlPath)}
+// newTransfer is a transfer without its paths.
+func newTransfer(r Request, packetBytes int64, posted Time) transfer {
+	t := transfer{src: int32(r.From), dst: int32(r.To), verb: r.Verb, class: uint8(r.Class), bytes: r.Bytes, unsent: r.Bytes, next: none, flow: none,
+		pending: int32(max(1, (r.Bytes+packetBytes-1)/packetBytes)),
+		Times:   Times{Posted: posted, DMAStart: Never, Arrived: Never, Completed: Never}}
+	if r.Verb == Get {
+		t.src, t.dst = t.dst, t.src
+	}
+	t.unacked = t.pending
+	return t
 }
 
-func (s *Sim) channelsOf(p hopRange) (path []routing.Channel) {
-	for _, lane := range s.hops[p.at : p.at+uint32(p.hops)] {
-		path = append(path, routing.Channel(lane>>s.shift))
+// lastBytes is the payload of a transfer's last packet.
+func (t *transfer) lastBytes(packet int64) int32 {
+	if t.bytes == 0 {
+		return 0
 	}
-	return path
+	return int32((t.bytes-1)%packet + 1)
+}
+
+// transfers are all that were posted, and how they end: the library notifies a program
+// of an end after its overhead.
+type transfers struct {
+	*clock
+	overhead Time
+	all      []transfer
+	underway int // neither complete nor failed
+}
+
+func (x *transfers) add(t transfer) int32 {
+	x.all = append(x.all, t)
+	x.underway++
+	return int32(len(x.all) - 1)
+}
+
+// destination is where a packet goes, and in which class.
+func (x *transfers) destination(p *pkt) (node int32, class int) {
+	t := &x.all[p.transfer]
+	if p.role != payload {
+		return t.src, int(t.class)
+	}
+	return t.dst, int(t.class)
+}
+
+// arrived records that a transfer's data are in the target's memory.
+func (x *transfers) arrived(id int32) *transfer {
+	t := &x.all[id]
+	t.Arrived = x.now
+	if t.verb == Put {
+		x.later(x.overhead, atArrived, id)
+	}
+	return t
+}
+
+// confirm notifies a transfer's poster.
+func (x *transfers) confirm(id int32) { x.later(x.overhead, atCompleted, id) }
+
+func (x *transfers) complete(id int32) {
+	t := &x.all[id]
+	t.Completed = x.now
+	t.state = done
+	x.underway--
+}
+
+// fail reports whether a transfer was underway; it has now failed.
+func (x *transfers) fail(id int32) bool {
+	t := &x.all[id]
+	if t.state != underway {
+		return false
+	}
+	t.state = failed
+	x.underway--
+	return true
 }
 
 // Post starts a transfer now.
@@ -98,117 +159,53 @@ func (s *Sim) PostAlong(r Request, along Paths) (TransferID, error) {
 	if err := s.check(r); err != nil {
 		return 0, err
 	}
-	id := int32(len(s.transfers))
-	t := transfer{src: int32(r.From), dst: int32(r.To), verb: r.Verb, class: uint8(r.Class), bytes: r.Bytes, unsent: r.Bytes, next: none, flow: none,
-		pending: int32(max(1, (r.Bytes+s.cfg.PacketBytes-1)/s.cfg.PacketBytes)),
-		Times:   Times{Posted: s.now, DMAStart: Never, Arrived: Never, Completed: Never}}
-	if r.Verb == Get {
-		t.src, t.dst = t.dst, t.src
-	}
-	t.unacked = t.pending
+	t := newTransfer(r, s.cfg.PacketBytes, s.clock.now)
 	var err error
-	if t.path, err = s.along(along.Data, t.src, t.dst, r.Class); err != nil {
+	if t.path, err = s.paths.given(along.Data, t.src, t.dst, r.Class); err != nil {
 		return 0, err
 	}
-	if t.controlPath, err = s.along(along.Control, t.dst, t.src, r.Class); err != nil {
+	if t.controlPath, err = s.paths.given(along.Control, t.dst, t.src, r.Class); err != nil {
 		return 0, err
 	}
-	s.transfers = append(s.transfers, t)
-	s.underway++
+	id := s.transfers.add(t)
+	overhead := s.transfers.overhead
 	switch {
 	case r.Verb == Put || t.src == t.dst:
-		s.submit(id, s.now+s.overhead)
-	case s.overhead > 0:
-		s.queue.push(s.now+s.overhead, atRequest, id)
+		s.senders.submit(id, s.clock.now+overhead)
+	case overhead > 0:
+		s.clock.later(overhead, atRequest, id)
 	default:
-		s.sendControl(id, getRequest)
+		s.senders.sendControl(id, getRequest)
 	}
 	return TransferID(id), nil
 }
 
-// along validates a given path.
-func (s *Sim) along(path []routing.Channel, from, to int32, class int) (hopRange, error) {
-	if len(path) == 0 {
-		return hopRange{}, nil
-	}
-	at := topology.DeviceID(from)
-	for _, ch := range path {
-		start, end := s.routes.Ends(ch)
-		if start != at || !s.routes.Up(ch) {
-			return hopRange{}, fmt.Errorf("path from %q: link %q does not go on from %q, or is down", s.graph.Device(topology.DeviceID(from)).Name, s.routes.Name(ch), s.graph.Device(at).Name)
-		}
-		at = end
-	}
-	if at != topology.DeviceID(to) {
-		return hopRange{}, fmt.Errorf("path to %q: it ends at %q", s.graph.Device(topology.DeviceID(to)).Name, s.graph.Device(at).Name)
-	}
-	return s.addPath(path, class), nil
-}
-
 func (s *Sim) check(r Request) error {
-	n := topology.DeviceID(len(s.nics))
+	g, now := s.paths.graph, s.clock.now
+	n := topology.DeviceID(g.NumDevices())
 	switch {
 	case r.From >= n || r.To >= n:
 		return fmt.Errorf("transfer from device %d to %d: the fabric has %d devices", r.From, r.To, n)
-	case s.graph.IsSwitch(r.From) != s.graph.IsSwitch(s.graph.Hosts()[0]) || s.graph.IsSwitch(r.To) != s.graph.IsSwitch(r.From):
-		return fmt.Errorf("transfer from %q to %q: both must be nodes of the fabric", s.graph.Device(r.From).Name, s.graph.Device(r.To).Name)
+	case g.IsSwitch(r.From) != g.IsSwitch(g.Hosts()[0]) || g.IsSwitch(r.To) != g.IsSwitch(r.From):
+		return fmt.Errorf("transfer from %q to %q: both must be nodes of the fabric", g.Device(r.From).Name, g.Device(r.To).Name)
 	case r.Bytes < 0 || r.Bytes/s.cfg.PacketBytes >= maxPackets:
 		return fmt.Errorf("transfer of %d bytes: want 0 to %d packets of %d", r.Bytes, maxPackets, s.cfg.PacketBytes)
-	case s.now > horizon:
-		return fmt.Errorf("transfer at %v s: a simulation lasts %v s", s.now.Nanoseconds()/1e9, horizon.Nanoseconds()/1e9)
+	case now > horizon:
+		return fmt.Errorf("transfer at %v s: a simulation lasts %v s", now.Nanoseconds()/1e9, horizon.Nanoseconds()/1e9)
 	case r.Class < 0 || r.Class >= s.cfg.Classes:
 		return fmt.Errorf("transfer in class %d: the model has classes=%d", r.Class, s.cfg.Classes)
-	case len(s.transfers) >= 1<<argBits-1:
-		return fmt.Errorf("more than %d transfers", len(s.transfers))
+	case len(s.transfers.all) >= 1<<argBits-1:
+		return fmt.Errorf("more than %d transfers", len(s.transfers.all))
 	}
 	return nil
 }
 
 // Times returns the times of a transfer so far.
-func (s *Sim) Times(id TransferID) Times { return s.transfers[id].Times }
+func (s *Sim) Times(id TransferID) Times { return s.transfers.all[id].Times }
 
-// delivered is called when the last DMA of a transfer's data has ended.
-func (s *Sim) delivered(id int32) {
-	t := &s.transfers[id]
-	t.Arrived = s.now
-	if t.verb == Put {
-		s.later(s.overhead, atArrived, id)
-	}
-	switch {
-	case t.verb == Get || t.src == t.dst:
-		s.later(s.overhead, atCompleted, id)
-	case s.cfg.AckBytes > 0:
-		s.acknowledge(id, t.lastBytes(s.cfg.PacketBytes), t.echo)
-	default:
-		s.sendControl(id, completion)
-	}
-}
-
-// lastBytes is the payload of a transfer's last packet.
-func (t *transfer) lastBytes(packet int64) int32 {
-	if t.bytes == 0 {
-		return 0
-	}
-	return int32((t.bytes-1)%packet + 1)
-}
-
-// later schedules an event; with delay 0 it happens within the current instant.
-func (s *Sim) later(delay Time, k kind, index int32) { s.queue.push(s.now+delay, k, index) }
-
-func (s *Sim) completed(id int32) {
-	t := &s.transfers[id]
-	t.Completed = s.now
-	t.state = done
-	s.underway--
-}
-
-// fail fails a transfer.
-func (s *Sim) fail(id int32) bool {
-	t := &s.transfers[id]
-	if t.state != underway {
-		return false
-	}
-	t.state = failed
-	s.underway--
-	return true
+// Paths returns the last paths of a transfer; they are empty for an intra-node transfer
+// and for what has not been sent.
+func (s *Sim) Paths(id TransferID) Paths {
+	t := &s.transfers.all[id]
+	return Paths{s.paths.channelsOf(t.path), s.paths.channelsOf(t.controlPath)}
 }

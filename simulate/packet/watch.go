@@ -1,11 +1,17 @@
 package packet
 
-import (
-	"fmt"
+import "github.com/giverny/giverny/simulate/routing"
 
-	"github.com/giverny/giverny/simulate/routing"
-	"github.com/giverny/giverny/topology"
+// Place is where a packet had to wait for another.
+type Place uint8
+
+// Places.
+const (
+	OnLink    Place = iota // another packet took the link
+	OnReceive              // another packet was moved into memory
 )
+
+func (p Place) String() string { return [...]string{"link", "receive"}[p] }
 
 // Watch has callbacks for movements of data packets; nil ones are not called. Switch
 // telemetry and host round-trip times are derived from them.
@@ -25,15 +31,24 @@ type Queued struct {
 	Paused   bool  // its lane of To is paused
 }
 
-// Watch sets the callbacks from now on.
-func (s *Sim) Watch(w Watch) { s.watch = w }
-
-// SlowNIC changes the DMA speed of a node from now on, in GB/s, to model a host with
-// slow memory or PCIe.
-func (s *Sim) SlowNIC(node topology.DeviceID, gigabytesPerSecond float64) error {
-	if int(node) >= len(s.nics) || !(gigabytesPerSecond >= minSpeed) {
-		return fmt.Errorf("NIC of device %d at %v GB/s: want a device of the fabric and at least %v", node, gigabytesPerSecond, minSpeed)
-	}
-	s.nics[node].dma = paceOf(gigabytesPerSecond)
-	return nil
+// observers are the callbacks of a simulation's user.
+type observers struct {
+	watch  Watch
+	waited func(waiting, holder TransferID, d Time, where Place) // may be nil
 }
+
+// blame reports that a packet of one transfer waits for d because of a packet of another.
+func (o *observers) blame(waiting, holder int32, d Time, where Place) {
+	if o.waited != nil && waiting != holder && holder != none {
+		o.waited(TransferID(waiting), TransferID(holder), d, where)
+	}
+}
+
+// Observe registers f, which is called whenever a packet of one transfer waits for d
+// because of a packet of another.
+func (s *Sim) Observe(f func(waiting, holder TransferID, d Time, where Place)) {
+	s.observers.waited = f
+}
+
+// Watch sets the callbacks from now on.
+func (s *Sim) Watch(w Watch) { s.observers.watch = w }
