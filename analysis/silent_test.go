@@ -29,11 +29,13 @@ jobs:
 events: [%s]
 `
 
-// A switch whose readings stop while it forwards traffic has not failed, and nothing is blamed on it; one that fails has.
+// A switch whose readings stop, or are dropped because its clock is minutes off, while it forwards traffic has not failed, and
+// nothing is blamed on it; one that fails has.
 func TestASwitchWithoutReadings(t *testing.T) {
 	for name, story := range silentStories {
-		for _, fails := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s fails %v", name, fails), func(t *testing.T) {
+		for _, how := range []string{"silent", "clock", "fails"} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				fails := how == "fails"
 				job, load := `hosts: "0-15"`, "5"
 				if name == "torus" {
 					job, load = `at: [0,0,0], size: [4,4,4]`, "1"
@@ -50,7 +52,7 @@ func TestASwitchWithoutReadings(t *testing.T) {
 				if fails {
 					want = []string{"switch_failed " + story.device, "switch_restored " + story.device}
 				}
-				got, blamed := playSilence(t, script, story.device)
+				got, blamed := playSilence(t, script, story.device, how == "clock")
 				if !slices.Equal(got, want) {
 					t.Errorf("events %v, want %v", got, want)
 				}
@@ -62,9 +64,10 @@ func TestASwitchWithoutReadings(t *testing.T) {
 	}
 }
 
-// playSilence plays a story without its log and without the readings of a device between 100 s and 250 s. It returns the
+// playSilence plays a story without its log and without the readings of a device between 100 s and 250 s, or with readings
+// of three minutes before. It returns the
 // events of devices, and whether a diagnosis blames a failure of the device.
-func playSilence(t *testing.T, script *scenario.Script, device string) (events []string, blamed bool) {
+func playSilence(t *testing.T, script *scenario.Script, device string, clock bool) (events []string, blamed bool) {
 	diagnosed := false
 	const start = 1_700_000_000 * second
 	runner, err := scenario.New(newGraph(t, script.Fabric.Topology), script, 1, start)
@@ -79,8 +82,7 @@ func playSilence(t *testing.T, script *scenario.Script, device string) (events [
 	}
 	for step, ok := runner.Step(); ok; step, ok = runner.Step() {
 		for _, b := range step.Batches {
-			b = without(b, device, start+100*second, start+250*second)
-			add(t, core, b)
+			add(t, core, without(b, device, start+100*second, start+250*second, clock))
 		}
 		core.Advance(step.Interval.EndNanos(), step.Interval.EndNanos())
 		for r := core.Next(); r != nil; r = core.Next() {
@@ -103,18 +105,23 @@ func playSilence(t *testing.T, script *scenario.Script, device string) (events [
 	return events, blamed
 }
 
-// without returns a batch without a device's rows of a span.
-func without(b *schema.CounterBatch, device string, from, to int64) *schema.CounterBatch {
+// without returns a batch without a device's rows of a span, or with those three minutes earlier.
+func without(b *schema.CounterBatch, device string, from, to int64, earlier bool) *schema.CounterBatch {
 	cut := *b
 	cut.TimeNanos, cut.PortIndex, cut.Columns = nil, nil, slices.Clone(b.Columns)
 	for c := range cut.Columns {
 		cut.Columns[c].Values = nil
 	}
 	for row, p := range b.PortIndex {
-		if at := b.TimeNanos[row]; b.Ports[p].Device == device && at >= from && at < to {
-			continue
+		at := b.TimeNanos[row]
+		if b.Ports[p].Device == device && at >= from && at < to {
+			if !earlier {
+				continue
+			}
+			at -= 180 * second
 		}
-		cut.TimeNanos, cut.PortIndex = append(cut.TimeNanos, b.TimeNanos[row]), append(cut.PortIndex, p)
+		cut.TimeNanos = append(cut.TimeNanos, at)
+		cut.PortIndex = append(cut.PortIndex, p)
 		for c := range cut.Columns {
 			cut.Columns[c].Values = append(cut.Columns[c].Values, b.Columns[c].Values[row])
 		}

@@ -34,7 +34,7 @@ func (m *Monitor) emitDevice(nanos int64, d topology.DeviceID, was watch) {
 		}
 		m.emit(nanos, deviceKinds[k].failed, d, "", text)
 	case now.mute:
-		m.emit(nanos, deviceKinds[k].silent, d, "", m.unanswered(d)+", but it works: "+m.whyWorks(d)+"; check the agent or collector that reads it: "+m.portsOf(d))
+		m.emit(nanos, deviceKinds[k].silent, d, "", m.unanswered(d)+", but it works: "+m.whyWorks(d)+"; check the agent or collector that reads it, and its clock: "+m.portsOf(d))
 	case was.mute:
 		m.emit(nanos, deviceKinds[k].reporting, d, "", word+" reports again: "+m.portsOf(d))
 	}
