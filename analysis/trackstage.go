@@ -22,7 +22,7 @@ func (s *trackStage) Step(r *schema.IntervalResult) {
 	if !measuresStalls(r.Snapshot) {
 		return
 	}
-	tracked := s.tracker.Step(r.Snapshot.Interval, r.Regions)
+	tracked := s.tracker.StepOf(r.Snapshot, r.Regions)
 	forecasts := slices.Clone(tracked.Forecasts)
 	for i := range r.Regions {
 		r.Regions[i].Forecast = &forecasts[i]

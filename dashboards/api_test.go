@@ -47,7 +47,7 @@ func twoIntervals(g *topology.Graph) []*schema.IntervalResult {
 			snap.Series = append(snap.Series, s)
 		}
 		region := schema.Region{ID: firstRegion, Metric: schema.CreditStall, Severity: severity, Links: []schema.LinkID{0, 2, 3}[:2+n], Size: 2 + n, Mean: 10 + 20*float64(n), Max: 12 + 20*float64(n),
-			Name: "(0,0) 2x1", AgeIntervals: 1 + n, BirthNanos: noon - second, Box: &schema.Box{Min: []int{0, 0}, Max: []int{1, 0}},
+			Name: "(0,0) 2x1", AgeIntervals: 1 + n, Unread: n, BirthNanos: noon - second, Box: &schema.Box{Min: []int{0, 0}, Max: []int{1, 0}},
 			Forecast: &schema.Forecast{GrowthLinks: n, TrendPercent: .5, Next: schema.Odds{0, .5, 0, .5, 0}, Later: schema.Odds{0, 0, 0, 0, 1}}}
 		r := &schema.IntervalResult{Snapshot: snap, Regions: []schema.Region{region}}
 		r.States = schema.NetworkStates(snap, r.Regions)

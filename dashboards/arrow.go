@@ -118,7 +118,8 @@ func (p *regionPage) WriteTable(w io.Writer, format string) error {
 	t := newTableWriter(w, format, []arrow.Field{{Name: "time", Type: instants}, {Name: "graph_version", Type: text}, {Name: "region", Type: arrow.PrimitiveTypes.Uint64},
 		{Name: "metric", Type: text}, {Name: "severity", Type: text}, {Name: "name", Type: text}, {Name: "mean_percent", Type: number}, {Name: "max_percent", Type: number},
 		{Name: "birth", Type: instants}, {Name: "age_intervals", Type: arrow.PrimitiveTypes.Uint32}, {Name: "links", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Uint32)},
-		{Name: "root_device", Type: text}, {Name: "root_port", Type: text}, {Name: "root_peer", Type: text}, {Name: "root_kind", Type: text}}, &meta)
+		{Name: "root_device", Type: text}, {Name: "root_port", Type: text}, {Name: "root_peer", Type: text}, {Name: "root_kind", Type: text},
+		{Name: "unread", Type: arrow.PrimitiveTypes.Uint32}}, &meta)
 	for i := range p.Regions {
 		t.appendRegion(&p.Regions[i])
 	}
@@ -149,6 +150,7 @@ func (t *tableWriter) appendRegion(r *read.RegionAt) {
 	for i, text := range []string{root.Device, root.Port, root.Peer, root.Kind} {
 		column(11 + i).(*array.StringBuilder).Append(text)
 	}
+	column(15).(*array.Uint32Builder).Append(uint32(r.Region.Unread))
 }
 
 // maxBulkValues limits the number of values in one response.

@@ -95,7 +95,7 @@ func TestTablesAsCSV(t *testing.T) {
 	}
 	newest, next := get("regions?n=1")
 	lines := strings.Split(strings.TrimSpace(newest), "\n")
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], "time,graph_version,region,metric,severity,name,mean_percent,max_percent,birth,age_intervals,links,root_device,") || !strings.HasSuffix(lines[1], `,0 2 3,'=leaf1,9,"host1, the first",incast`) {
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "time,graph_version,region,metric,severity,name,mean_percent,max_percent,birth,age_intervals,links,root_device,") || !strings.HasSuffix(lines[1], `,0 2 3,'=leaf1,9,"host1, the first",incast,1`) {
 		t.Errorf("regions: %s", newest)
 	}
 	from, to := strings.Index(next, "?"), strings.Index(next, `>; rel="next"`)

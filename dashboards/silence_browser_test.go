@@ -134,3 +134,23 @@ func TestSilenceFromTheStart(t *testing.T) {
 	page.visit(h.url + "/?page=hosts")
 	page.await(`document.body.textContent.includes("The scores are unknown, as is the state of the network: collectors silent. No readings for 2m0s")`)
 }
+
+// A region of which links are not read says so and shows no fall, and a switch that stopped reporting is an event.
+func TestThePageShowsUnreadLinks(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	region := hot(g, 1, schema.Medium, 0, 18)
+	region.Unread = 12
+	region.Forecast.GrowthLinks, region.Forecast.TrendPercent = -12, -9
+	now := busy(g, time.Now().Truncate(time.Second).UnixNano()-second, region)
+	now.Events = append(now.Events, schema.Event{TimeNanos: now.Snapshot.Interval.StartNanos, Fabric: torus, Kind: schema.SwitchSilent, Device: "1,1,1",
+		Detail: "not reporting for 2 intervals, but it works: its neighbours exchange traffic with it; check the agent or collector that reads it: ports X+, X- to 0,1,1, 2,1,1"})
+	h.announce(now)
+	page := browse(t, h.url+flat)
+	page.await(shown)
+	page.await(`document.getElementById("events").textContent.includes("not reporting for 2 intervals, but it works")`)
+	if got := page.eval(`document.getElementById("regions").textContent`); !strings.Contains(got, "18 links (−12), 12 unread") || strings.Contains(got, "↘") {
+		t.Errorf("the region: %s", got)
+	}
+	picture(t, page)
+}

@@ -43,14 +43,18 @@ func (r *report) action(root *schema.Root) string {
 	if r.back.Kind == schema.RootDeadlock {
 		return "Break the cycle: take one of its links down, or let the PFC watchdog of one of its switches drop packets; then check the routing for paths that go down and then up again."
 	}
+	first := ""
+	if at := r.region.Root; at != nil && r.history.FellSilent(at.Device) {
+		first = "First check the agent or collector that reads " + topology.PlainName(at.Device) + ", whose counters are missing. "
+	}
 	if root != nil && root.Kind != schema.RootLinkCapacity && root.Kind != schema.RootLinkDown {
 		at := root.Device
 		if root.Port != "" {
 			at = root.Peer
 		}
-		return "Check what traffic arrives at " + topology.PlainName(at) + ", from where, and whether the host drains it (giverny hostping); look for jobs that the scheduler does not report."
+		return first + "Check what traffic arrives at " + topology.PlainName(at) + ", from where, and whether the host drains it (giverny hostping); look for jobs that the scheduler does not report."
 	}
-	return "Watch the region; look for jobs that the scheduler does not report and for events that are in no log."
+	return first + "Watch the region; look for jobs that the scheduler does not report and for events that are in no log."
 }
 
 // systemAction is action for jobs that disturb each other.

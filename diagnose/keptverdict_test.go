@@ -108,7 +108,7 @@ func TestAVerdictOutlivesReadings(t *testing.T) {
 	p = incastPlant(t, 0)
 	p.root, p.silent, p.jobs = &schema.Root{Device: "leaf1"}, "leaf1", nil
 	p.pending.Jobs = nil
-	if d := p.step(5)[0]; d.Cause.Class != schema.CauseUnknown || !strings.Contains(d.Text, "leaf1, to which its back pressure leads, reports no counters.") {
+	if d := p.step(5)[0]; d.Cause.Class != schema.CauseUnknown || !strings.Contains(d.Text, "leaf1, to which its back pressure leads, reports no counters.") || !strings.HasPrefix(d.Action, "First check the agent or collector that reads leaf1") {
 		t.Errorf("no readings from the beginning on: %s: %s", d.Cause.Class, d.Text)
 	}
 }

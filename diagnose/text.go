@@ -32,6 +32,9 @@ func (r *report) text(because string, d *schema.Diagnosis) string {
 	}
 	fmt.Fprintf(&b, "%s %s: %d links stall for %.0f%% of the time on average. %s", r.region.Severity, name, len(r.region.Links), r.region.Mean, because)
 	b.WriteString(r.rootText(d))
+	if n := r.region.Unread; n > 0 {
+		fmt.Fprintf(&b, " %s no readings in this interval, so the congestion may be worse.", plural.Count(n, "link of the region has", "links of the region have"))
+	}
 	if n := len(d.Victims); n > 0 {
 		worst := d.Victims[0]
 		if n == 1 {

@@ -11,35 +11,75 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// emitDevice reports a device that has failed or recovered, with its ports.
-func (m *Monitor) emitDevice(nanos int64, d topology.DeviceID, failed bool) {
-	kind, text := schema.NodeRestored, "node is back: "
-	isSwitch := m.graph.IsSwitch(d)
+// deviceKinds are the kinds of the events of nodes and switches.
+var deviceKinds = [...]struct{ failed, restored, silent, reporting schema.EventKind }{
+	nodes:    {schema.NodeFailed, schema.NodeRestored, schema.NodeSilent, schema.NodeReporting},
+	switches: {schema.SwitchFailed, schema.SwitchRestored, schema.SwitchSilent, schema.SwitchReporting},
+}
+
+// emitDevice reports how a device's state changed, with its ports.
+func (m *Monitor) emitDevice(nanos int64, d topology.DeviceID, was watch) {
+	k, now, word := kindOf(m.graph, d), &m.devices[d], "node"
+	if k == switches {
+		word = "switch"
+	}
+	if was.failed && !now.failed {
+		m.emit(nanos, deviceKinds[k].restored, d, "", word+" is back: "+m.portsOf(d))
+	}
 	switch {
-	case failed && isSwitch:
-		kind, text = schema.SwitchFailed, m.unanswered(d)
-	case failed:
-		kind, text = schema.NodeFailed, m.unanswered(d)
-	case isSwitch:
-		kind, text = schema.SwitchRestored, "switch is back: "
+	case now.failed:
+		text := m.unanswered(d) + m.whyFailed(d) + ": " + m.portsOf(d)
+		if cut := m.cutOffBy(d); len(cut) > 0 {
+			text += "; cuts off " + ranges(cut)
+		}
+		m.emit(nanos, deviceKinds[k].failed, d, "", text)
+	case now.mute:
+		m.emit(nanos, deviceKinds[k].silent, d, "", m.unanswered(d)+", but it works: "+m.whyWorks(d)+"; check the agent or collector that reads it, and its clock: "+m.portsOf(d))
+	case was.mute:
+		m.emit(nanos, deviceKinds[k].reporting, d, "", word+" reports again: "+m.portsOf(d))
 	}
-	text += m.portsOf(d)
-	if cut := m.cutOffBy(d); failed && len(cut) > 0 {
-		text += "; cuts off " + ranges(cut)
-	}
-	m.emit(nanos, kind, d, "", text)
 }
 
 func (m *Monitor) unanswered(d topology.DeviceID) string {
 	k := kindOf(m.graph, d)
 	switch n := m.devices[d].bad; {
 	case n == 1:
-		return "not reporting for one interval: "
+		return "not reporting for one interval"
 	case m.patience[k] > m.cfg.DebounceIntervals:
-		return fmt.Sprintf("not reporting for %d intervals (normally %.2g%% of reports are lost): ", n, 100*m.losses[k].rate())
+		return fmt.Sprintf("not reporting for %d intervals (normally %.2g%% of reports are lost)", n, 100*m.losses[k].rate())
 	default:
-		return fmt.Sprintf("not reporting for %d intervals: ", n)
+		return fmt.Sprintf("not reporting for %d intervals", n)
 	}
+}
+
+// whyWorks says what shows that a device works which does not report.
+func (m *Monitor) whyWorks(d topology.DeviceID) string {
+	for _, end := range m.layout.at[d] {
+		if m.sights[far(end)].what == up {
+			return "its neighbours report their links to it as up"
+		}
+	}
+	return "its neighbours exchange traffic with it"
+}
+
+// whyFailed says what shows that a device which does not report has failed or, if nothing does, which evidence is missing.
+func (m *Monitor) whyFailed(d topology.DeviceID) string {
+	seenDown, measured, used := m.devices[d].evident, false, false
+	for _, end := range m.layout.at[d] {
+		seenDown = seenDown || m.sights[far(end)].what == down
+		measured, used = measured || m.flows[end/2] != unmeasured, used || m.used[end/2]
+	}
+	switch {
+	case seenDown:
+		return ", and its neighbours see their links to it down"
+	case m.devices[d].alive < 0:
+		return ", and its links carry nothing any more"
+	case !measured:
+		return "; whether its links still work is unknown, as its neighbours measure neither port states nor traffic on them"
+	case !used:
+		return "; whether its links still work is unknown, as they carried nothing before either"
+	}
+	return "; whether its links still work is unknown, as its neighbours' other links carry nothing any more either"
 }
 
 // portsOf lists a device's ports and their peers.

@@ -152,6 +152,9 @@ func (m *Monitor) judgeDevices(nanos int64) {
 			if v >= isSilent && !w.failed && m.cutOff(d) {
 				v = unknown
 			}
+			if v == isSilent && w.bad > 0 { // in the first interval its cables carry what they did before it fell silent
+				v = m.byTraffic(d)
+			}
 			m.losses[k].observe(w, v)
 			w.observe(v)
 		}
@@ -159,8 +162,8 @@ func (m *Monitor) judgeDevices(nanos int64) {
 	for _, k := range [...]kind{switches, nodes} {
 		m.patience[k] = m.losses[k].patience(m.cfg.DebounceIntervals, len(m.layout.of[k]), m.interval)
 		for _, d := range m.layout.of[k] {
-			if w := &m.devices[d]; w.decide(m.cfg.DebounceIntervals, m.patience[k]) {
-				m.emitDevice(nanos, d, w.failed)
+			if was := m.devices[d]; m.devices[d].decide(m.cfg.DebounceIntervals, m.patience[k]) {
+				m.emitDevice(nanos, d, was)
 			}
 		}
 	}
@@ -184,6 +187,8 @@ func (m *Monitor) deviceVerdict(ends []int32) (v verdict, silent bool) {
 	}
 	silent = silent && !unread
 	switch {
+	case seenUp && silent:
+		return isMute, silent
 	case seenUp || !silent && !(heard && cut):
 		return unknown, silent
 	case lost:

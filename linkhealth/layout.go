@@ -17,6 +17,7 @@ type layout struct {
 
 type cable struct {
 	link  schema.LinkID // the first link; its presence is that of the cable's ends
+	back  schema.LinkID // the other direction; schema.NoLink if one link stands for both
 	ends  [2]topology.DeviceID
 	ports [2]string
 }
@@ -33,10 +34,11 @@ func newLayout(g *topology.Graph) layout {
 		to := schema.PortName{Device: g.Device(link.To).Name, Port: link.ToPort}
 		if end, ok := l.endOf[from]; ok { // the other direction was added before
 			if other, ok := l.endOf[to]; ok && other == end^1 {
+				l.cables[end/2].back = id
 				continue
 			}
 		}
-		l.add(g, cable{id, [2]topology.DeviceID{link.From, link.To}, [2]string{link.FromPort, link.ToPort}})
+		l.add(g, cable{id, schema.NoLink, [2]topology.DeviceID{link.From, link.To}, [2]string{link.FromPort, link.ToPort}})
 	}
 	return l
 }

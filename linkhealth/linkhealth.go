@@ -15,7 +15,8 @@
 // up. A device has failed if none of its ports is read, none of its neighbours sees it
 // up, and either one of its ports is missing, or it reported once and all its
 // neighbours see it down. A device that does not answer while a neighbour sees its link
-// up is busy, not failed. Silence alone counts once it lasts longer than lost readings
+// up, or while most of its cables that carried traffic still do, is silent, not failed: its
+// links work, and only its readings are missing (traffic.go). Silence alone counts once it lasts longer than lost readings
 // explain, given the current rate of single lost readings (loss.patience).
 package linkhealth
 
@@ -35,6 +36,7 @@ type Monitor struct {
 	devices []watch    // by device
 	links   []watch    // by cable
 	flaps   []bool     // by cable: link_flapping was reported and is not over
+	used    []bool     // by cable: it carried traffic when both of its devices last reported
 	ends    []endState // by end
 
 	losses [numKinds]loss
@@ -43,6 +45,7 @@ type Monitor struct {
 
 	// State of the current interval:
 	sights []sight // by end
+	flows  []flow  // by cable
 	silent []bool  // by device: nothing is read from it, though its agent reports
 	events []schema.Event
 
@@ -68,6 +71,7 @@ func (m *Monitor) take(g *topology.Graph) {
 	m.graph, m.layout = g, newLayout(g)
 	cables := len(m.layout.cables)
 	m.devices, m.links, m.flaps = make([]watch, g.NumDevices()), make([]watch, cables), make([]bool, cables)
+	m.used, m.flows = make([]bool, cables), make([]flow, cables)
 	m.ends = make([]endState, 2*cables)
 	m.sights, m.silent, m.verdicts = make([]sight, 2*cables), make([]bool, g.NumDevices()), make([]verdict, g.NumDevices())
 }
@@ -88,7 +92,9 @@ func (m *Monitor) Step(snap *schema.Snapshot, raw []*schema.CounterBatch, report
 	m.fade(elapsed)
 	m.look(snap)
 	m.read(raw)
+	m.measure(snap)
 	m.judgeDevices(snap.Interval.StartNanos)
+	m.remember()
 	m.judgeLinks(snap.Interval.StartNanos)
 	m.judgeErrors(snap.Interval.StartNanos)
 	return m.events
@@ -119,7 +125,7 @@ func (m *Monitor) SetGraph(g *topology.Graph) {
 		if !ok {
 			continue
 		}
-		m.links[i], m.flaps[i] = old.links[was], old.flaps[was]
+		m.links[i], m.flaps[i], m.used[i] = old.links[was], old.flaps[was], old.used[was]
 		m.ends[2*i], m.ends[2*i+1] = old.ends[2*was+turned], old.ends[2*was+1-turned]
 	}
 }
@@ -132,11 +138,12 @@ func (m *Monitor) accept(reported []schema.Event) {
 		switch e.Kind {
 		case schema.LinkFailed, schema.LinkRestored:
 			if end, ok := m.layout.endOf[schema.PortName{Device: e.Device, Port: e.Port}]; ok {
-				m.links[end/2].accept(failed)
+				m.links[end/2].accept(failed, false)
 			}
-		case schema.SwitchFailed, schema.SwitchRestored, schema.NodeFailed, schema.NodeRestored:
+		case schema.SwitchFailed, schema.SwitchRestored, schema.NodeFailed, schema.NodeRestored,
+			schema.SwitchSilent, schema.SwitchReporting, schema.NodeSilent, schema.NodeReporting:
 			if d, ok := m.graph.FindDevice(e.Device); ok {
-				m.devices[d].accept(failed)
+				m.devices[d].accept(failed, e.Kind == schema.SwitchSilent || e.Kind == schema.NodeSilent)
 			}
 		}
 	}

@@ -120,16 +120,16 @@ func TestLiveSubnet(t *testing.T) {
 		failed, back string
 	}{
 		{fmt.Sprintf("%q", tree.Spine(1)),
-			"switch_failed spine1/: not reporting: ports 1-3 to leaf0-2",
+			"switch_failed spine1/: not reporting, and its neighbours see their links to it down: ports 1-3 to leaf0-2",
 			"switch_restored spine1/: switch is back: ports 1-3 to leaf0-2"},
 		{fmt.Sprintf("%q", tree.Leaf(2)),
-			"switch_failed leaf2/: not reporting: ports 1-4 to node4 mlx5_0, node5 mlx5_0, spine0-1; cuts off node4 mlx5_0, node5 mlx5_0",
+			"switch_failed leaf2/: not reporting, and its neighbours see their links to it down: ports 1-4 to node4 mlx5_0, node5 mlx5_0, spine0-1; cuts off node4 mlx5_0, node5 mlx5_0",
 			"switch_restored leaf2/: switch is back: ports 1-4 to node4 mlx5_0, node5 mlx5_0, spine0-1"},
 		{fmt.Sprintf("%q[%d]", tree.Leaf(1), tree.Uplink(0, 0)),
 			"link_failed leaf1/3: link to spine0 port 2 is down: leaf1 port 3 is in state down",
 			"link_restored leaf1/3: link to spine0 port 2 is back"},
 		{fmt.Sprintf("%q", tree.Host(5)),
-			"node_failed node5 mlx5_0/: not reporting: port 1 to leaf2",
+			"node_failed node5 mlx5_0/: not reporting, and its neighbours see their links to it down: port 1 to leaf2",
 			"node_restored node5 mlx5_0/: node is back: port 1 to leaf2"},
 	} {
 		l.subnet.Console("Unlink " + c.node)

@@ -41,7 +41,7 @@ func (l *loss) begin() {
 
 // observe adds an interval's verdict, before the watch observes it.
 func (l *loss) observe(w *watch, v verdict) {
-	if v != isUp || w.failed {
+	if v != isUp || w.failed || w.mute {
 		return
 	}
 	switch {

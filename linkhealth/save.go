@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-var format = codec.Format{Mark: "GLNK", Version: 3, Oldest: 1}
+var format = codec.Format{Mark: "GLNK", Version: 4, Oldest: 1}
 
 // Save appends the state to buf. Counters are saved as rates only: the first readings
 // after Load are a new baseline.
@@ -74,6 +74,9 @@ func (m *Monitor) code(c *codec.Coder) {
 	codeSome(c, m.devices, (*watch).suspect, codeWatch)
 	codeSome(c, m.links, (*watch).suspect, codeWatch)
 	codeSome(c, m.flaps, func(on *bool) bool { return *on }, func(c *codec.Coder, on *bool) { c.Bool(on) })
+	if c.Version() > 3 {
+		codeSome(c, m.used, func(on *bool) bool { return *on }, func(c *codec.Coder, on *bool) { c.Bool(on) })
+	}
 	codeSome(c, m.ends, (*endState).memorable, codeEnd)
 	for k := range m.losses {
 		if c.Version() > 1 && !c.Failed() {
@@ -106,6 +109,12 @@ func codeWatch(c *codec.Coder, w *watch) {
 	}
 	codec.Small(c, &w.bad, maxDebounce+1)
 	codec.Small(c, &w.good, maxDebounce+1)
+	if c.Version() > 3 {
+		c.Bool(&w.mute)
+		alive := w.alive + maxDebounce // a count has no sign
+		codec.Small(c, &alive, 2*maxDebounce+1)
+		w.alive = alive - maxDebounce
+	}
 }
 
 func (e *endState) memorable() bool {

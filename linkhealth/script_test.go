@@ -26,6 +26,8 @@ import (
 //	state DEVICE/PORT VALUE   port state from now on; - for none
 //	phys DEVICE/PORT VALUE    the same of the physical state
 //	count COUNTER DEVICE/PORT N   a counter rises by so much in every interval from now on
+//	load|stall DEVICE/PORT N      the link that leaves a port carries N bytes per second, or stalls for N percent, from now on;
+//	                              - for unmeasured, also while neither of its ports is heard of
 //	report KIND DEVICE[/PORT]     somebody reports an event in the next interval
 //	step N                    intervals pass
 //	restart                   a new process goes on with the saved state
@@ -70,6 +72,7 @@ type machine struct {
 	states   map[string]map[schema.PortName]uint64 // by column
 	rises    map[string]map[schema.PortName]uint64
 	values   map[string]map[schema.PortName]uint64
+	traffic  map[string]map[schema.PortName]uint64 // load and stall, by the port that a link leaves
 	reports  []schema.Event
 	last     []schema.Event
 	interval schema.Interval
@@ -83,7 +86,7 @@ func (m *machine) run(words []string) (out []string) {
 	switch words[0] {
 	case "new":
 		*m = machine{t: m.t, steps: m.steps, restartAt: m.restartAt, graph: m.parse(words[1]), presence: map[schema.PortName]schema.Presence{}, states: map[string]map[schema.PortName]uint64{},
-			rises: map[string]map[schema.PortName]uint64{}, values: map[string]map[schema.PortName]uint64{}, interval: schema.IntervalAt(0, int64(time.Minute))}
+			rises: map[string]map[schema.PortName]uint64{}, values: map[string]map[schema.PortName]uint64{}, traffic: map[string]map[schema.PortName]uint64{}, interval: schema.IntervalAt(0, int64(time.Minute))}
 		m.monitor, err = linkhealth.New(m.graph, linkhealth.DefaultConfig())
 	case "graph":
 		m.graph = m.parse(words[1])
@@ -99,6 +102,8 @@ func (m *machine) run(words []string) (out []string) {
 		set(m.states, column, m.ports(words[1])[0], words[2])
 	case "count":
 		set(m.rises, words[1], m.ports(words[2])[0], words[3])
+	case "load", "stall":
+		set(m.traffic, words[0], m.ports(words[1])[0], words[2])
 	case "report":
 		device, port, _ := strings.Cut(words[2], "/")
 		m.reports = append(m.reports, schema.Event{Kind: schema.EventKind(words[1]), Device: device, Port: port})
@@ -168,6 +173,7 @@ func (m *machine) step() (out []string) {
 		ends := m.ends(l)
 		snap.Ports.From, snap.Ports.To = append(snap.Ports.From, m.presenceOf(ends[0])), append(snap.Ports.To, m.presenceOf(ends[1]))
 	}
+	snap.Series = []schema.Series{m.series("load", schema.Throughput, snap), m.series("stall", schema.CreditStall, snap)}
 	for column, rises := range m.rises {
 		for p, n := range rises {
 			set(m.values, column, p, strconv.FormatUint(m.values[column][p]+n, 10))
@@ -197,6 +203,23 @@ func (m *machine) step() (out []string) {
 	}
 	m.reports, m.interval = nil, m.interval.Next()
 	return out
+}
+
+// series are the values of the links that one of their ports measures.
+func (m *machine) series(name string, metric schema.Metric, snap *schema.Snapshot) schema.Series {
+	s := schema.Series{Metric: metric, Values: make([]float32, snap.Links), Valid: schema.Bitmap{}.Resize(snap.Links)}
+	for l := range schema.LinkID(snap.Links) {
+		ends := m.ends(l)
+		v, given := m.traffic[name][ends[0]]
+		if back, known := m.traffic[name][ends[1]]; m.graph.Duplex() && known {
+			v, given = max(v, back), true
+		}
+		if given && (snap.Ports.From[l] == schema.Heard || snap.Ports.To[l] == schema.Heard) {
+			s.Values[l] = float32(v)
+			s.Valid.Set(int(l))
+		}
+	}
+	return s
 }
 
 // quiet reports whether no counter rises.

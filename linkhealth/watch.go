@@ -3,9 +3,11 @@ package linkhealth
 // watch debounces the state of one link or device.
 type watch struct {
 	failed    bool // as last reported
+	mute      bool // a device, as last reported: it does not answer, but works
 	confirmed bool // there is evidence that can end the failure: it was seen, or the link is explicitly up
 	evident   bool // the failure is not just silence: a port's state or counter shows it
 	bad, good int  // consecutive intervals with that evidence; intervals without any are skipped
+	alive     int  // of a device that does not answer: consecutive intervals that show that it works; negative: that it is dead
 }
 
 // verdict is an interval's evidence about a link or device.
@@ -14,39 +16,64 @@ type verdict uint8
 const (
 	unknown verdict = iota
 	isUp
+	isMute   // a device does not answer, but works: a neighbour reports its link as up, or exchanges traffic with it
 	isSilent // down, judging by silence
+	isIdle   // and a device's cables carry nothing any more
 	isDown
 )
 
 func (w *watch) observe(v verdict) {
 	switch v {
-	case isDown, isSilent:
-		w.bad, w.good, w.confirmed, w.evident = min(w.bad+1, maxDebounce), 0, true, w.evident || v == isDown
 	case isUp:
 		w.calm()
 		w.good = min(w.good+1, maxDebounce)
+		return
+	case unknown:
+		return
+	case isMute:
+		w.alive, w.evident = min(max(w.alive, 0)+1, maxDebounce), false
+	case isIdle, isDown:
+		if w.alive > 0 { // the silence until now was no failure
+			w.bad = 0
+		}
+		w.alive, w.evident = max(min(w.alive, 0)-1, -maxDebounce), w.evident || v == isDown
 	}
+	w.bad, w.good = min(w.bad+1, maxDebounce), 0
+	w.confirmed = w.confirmed || v != isMute
 }
 
 // calm drops the evidence for a failure.
-func (w *watch) calm() { w.bad, w.evident = 0, false }
+func (w *watch) calm() { w.bad, w.alive, w.evident = 0, 0, false }
 
 // decide reports whether the state changed: evidence must last for intervals, silence alone for patience.
 func (w *watch) decide(intervals, patience int) (changed bool) {
+	was := [2]bool{w.failed, w.mute}
 	switch {
-	case !w.failed && (w.bad >= patience || w.evident && w.bad >= intervals):
-		w.failed = true
+	case w.failed || w.mute:
+		w.revise(intervals)
+	case w.bad >= patience || w.evident && w.bad >= intervals:
+		w.failed, w.mute = w.alive <= 0, w.alive > 0
+	}
+	return was != [2]bool{w.failed, w.mute}
+}
+
+// revise ends a reported state, or replaces it by the other.
+func (w *watch) revise(intervals int) {
+	switch {
+	case w.mute && w.good >= intervals:
+		w.mute = false
+	case w.mute && w.alive <= -intervals:
+		w.failed, w.mute = true, false
 	case w.failed && w.confirmed && w.good >= intervals:
 		w.failed, w.confirmed = false, false
-	default:
-		return false
+	case w.failed && w.confirmed && w.alive >= intervals:
+		w.failed, w.confirmed, w.mute = false, false, true
 	}
-	return true
 }
 
 // accept sets a state reported by others. A failure that the counters never show is not
 // over just because they do not show it.
-func (w *watch) accept(failed bool) { *w = watch{failed: failed} }
+func (w *watch) accept(failed, mute bool) { *w = watch{failed: failed, mute: mute} }
 
-// suspect reports whether the link or device has failed, or may be about to.
-func (w *watch) suspect() bool { return w.failed || w.bad > 0 }
+// suspect reports whether the link or device has failed or does not answer, or may be about to.
+func (w *watch) suspect() bool { return w.failed || w.mute || w.bad > 0 }

@@ -72,7 +72,9 @@ var RegionArrow = arrow.NewSchema([]arrow.Field{
 	{Name: "root_link", Type: arrow.PrimitiveTypes.Uint32}, // 4294967295: unknown
 	{Name: "root_peer", Type: arrow.BinaryTypes.String},
 	{Name: "root_kind", Type: arrow.BinaryTypes.String},
+	{Name: "unread", Type: arrow.PrimitiveTypes.Uint32}, // links without readings
 }, nil)
 
-// OlderRegionArrows are RegionArrow from before regions had roots, and from before roots had a peer and a kind.
-var OlderRegionArrows = [2]*arrow.Schema{arrow.NewSchema(RegionArrow.Fields()[:15], nil), arrow.NewSchema(RegionArrow.Fields()[:18], nil)}
+// OlderRegionArrows are RegionArrow from before regions had roots, before roots had a peer and a kind, and before regions had
+// unread links.
+var OlderRegionArrows = [3]*arrow.Schema{arrow.NewSchema(RegionArrow.Fields()[:15], nil), arrow.NewSchema(RegionArrow.Fields()[:18], nil), arrow.NewSchema(RegionArrow.Fields()[:20], nil)}

@@ -19,6 +19,11 @@ const (
 	SwitchRestored EventKind = "switch_restored"
 	NodeFailed     EventKind = "node_failed"
 	NodeRestored   EventKind = "node_restored"
+	// It does not report, but its neighbours show that it works: no failure.
+	SwitchSilent    EventKind = "switch_silent"
+	SwitchReporting EventKind = "switch_reporting" // it reports again, after SwitchSilent
+	NodeSilent      EventKind = "node_silent"
+	NodeReporting   EventKind = "node_reporting"
 	// Only in diagnoses: counters show it, but no log does.
 	LinkDownSuspected   EventKind = "link_down_suspected"   // a cable no longer carries anything
 	SwitchDownSuspected EventKind = "switch_down_suspected" // nor does any cable of a switch

@@ -88,9 +88,10 @@ type Region struct {
 	Mean     float64  `json:"mean"` // percent of time, over the measured links; with those no longer measured if without them the severity would be higher
 	Max      float64  `json:"max"`
 	Severity Severity `json:"severity"`
-	Box      *Box     `json:"box,omitempty"`  // if the fabric has coordinates
-	Root     *Root    `json:"root"`           // what the region waits for; nil if links have no direction or no single port stands out
-	Name     string   `json:"name,omitempty"` // location, human-readable: "pod 3, all uplinks", "congestion tree at leaf7 port 9 (host56)", "(0,16,16) 4x4x9"
+	Unread   int      `json:"unread,omitempty"` // number of links that are in it, or were when they were last measured, and have no reading in this interval
+	Box      *Box     `json:"box,omitempty"`    // if the fabric has coordinates
+	Root     *Root    `json:"root"`             // what the region waits for; nil if links have no direction or no single port stands out
+	Name     string   `json:"name,omitempty"`   // location, human-readable: "pod 3, all uplinks", "congestion tree at leaf7 port 9 (host56)", "(0,16,16) 4x4x9"
 
 	// Tracking over time; zero if the region was not tracked.
 	ID           uint64 `json:"id,omitempty"` // stable across intervals, unique in its fabric

@@ -11,8 +11,8 @@ import (
 )
 
 // Memory keeps regions from one interval to the next by hysteresis: a Segmenter finds a region by strict rules, and
-// Memory keeps it by looser ones, so that noise does not make borderline regions come and go; and it keeps their severity
-// from rising because links are no longer measured. Its only state is the regions of the last interval as returned by
+// Memory keeps it by looser ones, so that noise does not make borderline regions come and go; it counts their links that
+// are no longer measured, and keeps their severity from rising because of these. Its only state is the regions of the last interval as returned by
 // Step, with the last stalls of their links, for Resume or Save and Load. It is not safe for concurrent use.
 type Memory struct {
 	graph   *topology.Graph

@@ -3,6 +3,7 @@ package segment_test
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -201,6 +202,23 @@ func without(snap *schema.Snapshot, links ...schema.LinkID) *schema.Snapshot {
 	return snap
 }
 
+// A region counts its links that are no longer measured, so that a mean that falls with its hottest links is no relief.
+func TestUnreadLinksAreCounted(t *testing.T) {
+	of := newOneTree(t)
+	s := newSequence(t, of.graph, segment.DefaultConfig())
+	if got := s.step(of.snapshot(90, 40)); len(got) != 1 || got[0].Unread != 0 || got[0].Size != 5 {
+		t.Fatalf("all are measured: %+v", got)
+	}
+	for range 2 {
+		if got := s.step(without(of.snapshot(90, 40), of.root)); len(got) != 1 || got[0].Unread != 1 || got[0].Mean != 40 {
+			t.Errorf("without the hottest: %+v", got)
+		}
+	}
+	if got := s.step(of.snapshot(90, 40)); len(got) != 1 || got[0].Unread != 0 {
+		t.Errorf("it is measured again: %+v", got)
+	}
+}
+
 // Mildly stalled links that are no longer measured do not make a region worse, for as long as they are not; a stall that
 // rises does. The same after a restart.
 func TestSilenceDoesNotRaiseSeverity(t *testing.T) {
@@ -209,8 +227,12 @@ func TestSilenceDoesNotRaiseSeverity(t *testing.T) {
 	s := newSequence(t, of.graph, segment.DefaultConfig())
 	check := func(when string, got []schema.Region, mean float64, severity schema.Severity) {
 		t.Helper()
-		if len(got) != 1 || got[0].Severity != severity || math.Abs(got[0].Mean-mean) > .01 {
-			t.Fatalf("%s: %+v; want %s with a mean of %.2f", when, got, severity, mean)
+		unread := 1
+		if strings.HasPrefix(when, "all") || when == "without that link" {
+			unread = 0
+		}
+		if len(got) != 1 || got[0].Unread != unread || got[0].Severity != severity || math.Abs(got[0].Mean-mean) > .01 {
+			t.Fatalf("%s: %+v; want %s with a mean of %.2f and %d unread", when, got, severity, mean, unread)
 		}
 	}
 	check("all are measured", s.step(of.snapshot(70, 12)), (70+4*12)/5., schema.Medium)

@@ -94,14 +94,15 @@ func (m *Memory) heirOf(p *remembered, regions int) int {
 	return heir
 }
 
-// hold keeps the severity of regions from rising because links of them are no longer measured: if it would, their mean
-// counts those at their last stall. docs/decisions/2026-11-29-severity-in-silence.md says why.
+// hold counts the links of regions that are no longer measured, and keeps severity from rising because of them: if it would,
+// the mean counts those at their last stall. docs/decisions/2026-11-29-severity-in-silence.md says why.
 func (m *Memory) hold(snap *schema.Snapshot, regions []schema.Region) {
 	for i := 0; i < len(m.carried); {
 		r, sum, n := &regions[m.carried[i].region], 0., 0
 		for first := i; i < len(m.carried) && m.carried[i].region == m.carried[first].region; i++ {
 			sum, n = sum+m.carried[i].percent, n+1
 		}
+		r.Unread = n
 		series := snap.Find(r.Metric)
 		for _, l := range r.Links {
 			if v, measured := stallOf(series, l); measured {

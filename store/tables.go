@@ -142,6 +142,7 @@ func regionRows(r *schema.IntervalResult, _ *metrics) rowSet {
 		{"box_max", box(func(b *schema.Box) []int { return b.Max })},
 		{"birth", each(rs, func(r *schema.Region) time.Time { return instant(r.BirthNanos) })},
 		{"age_intervals", each(rs, func(r *schema.Region) uint32 { return uint32(r.AgeIntervals) })},
+		{"unread", each(rs, func(r *schema.Region) uint32 { return uint32(r.Unread) })},
 		{"links", eachNested(rs, func(r *schema.Region) []uint32 { return convert[uint32](r.Links) })}}
 	return rowSet{len(rs), append(append(fields, forecastFields(rs)...), rootFields(rs)...)}
 }

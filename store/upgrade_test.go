@@ -69,6 +69,8 @@ var written = []struct {
 	{20, "SELECT verified FROM command_results WHERE fabric = 'old' AND command_id = 'c20'", "valid"},
 	{12, "SELECT toString((root_peer, root_kind)) FROM regions WHERE fabric = 'old' AND time = toDateTime64(720, 3)", "('','')"},
 	{20, "SELECT toString((root_device, root_port, root_link, root_peer, root_kind)) FROM regions WHERE fabric = 'old' AND time = toDateTime64(1200, 3)", "('a','X+',1,'b','incast')"},
+	{20, "SELECT toString(unread) FROM regions WHERE fabric = 'old' AND time = toDateTime64(1200, 3)", "0"},
+	{21, "SELECT toString(unread) FROM regions WHERE fabric = 'old' AND time = toDateTime64(1260, 3)", "4"},
 	{18, "SELECT toString((measured, percent_sums)) FROM link_days WHERE fabric = 'old'", "([1440,0],[6000,0])"},
 	{18, "SELECT toString((graph_version, revision)) FROM current_intervals WHERE fabric = 'again' AND time = toDateTime64(1080, 3)", "(8,1)"},
 	{18, "SELECT toString((link, value)) FROM link_values WHERE fabric = 'again' AND metric = 'inq_stall' AND time = toDateTime64(1080, 3)", "(0,2)"},

@@ -224,7 +224,7 @@ func TestRegionsRoundTrip(t *testing.T) {
 	set := &envelope.RegionSet{Fabric: "plane0", GraphVersion: 3, Interval: minute, Revision: 2, Unknown: &schema.Unknown{Reason: schema.NoReadings, Since: 60e9}}
 	for _, regions := range [][]schema.Region{{}, {
 		{ID: 9, Metric: schema.CreditStall, Links: []schema.LinkID{1, 2, 500}, Size: 3, Mean: 17.5, Max: 99, Severity: schema.Medium,
-			Name: "(0,1,2) 4x4x9", AgeIntervals: 4, BirthNanos: 7, Box: &schema.Box{Min: []int{0, 1, 2}, Max: []int{3, 4, 0}},
+			Name: "(0,1,2) 4x4x9", AgeIntervals: 4, Unread: 3, BirthNanos: 7, Box: &schema.Box{Min: []int{0, 1, 2}, Max: []int{3, 4, 0}},
 			Forecast: &schema.Forecast{GrowthLinks: -2, TrendPercent: .5, Next: schema.Odds{0, 0, .25, .75, 0}, Later: schema.Odds{.2, .2, .2, .2, .2}}},
 		{ID: 11, Metric: schema.XmitWait, Links: []schema.LinkID{4}, Size: 1, Root: &schema.Root{Device: "leaf7", Port: "9", Peer: "host56", Kind: schema.RootIncast, Link: 12}},
 		{ID: 10, Metric: schema.PFCPauseRx(3), Links: []schema.LinkID{}, Severity: schema.High},

@@ -67,6 +67,7 @@ func (e *Encoder) Regions(dst []byte, set *RegionSet) ([]byte, error) {
 		b.texts[3].column(), b.texts[4].column(),
 		fixed(arrow.PrimitiveTypes.Uint32, b.rootLinks, nil),
 		b.texts[5].column(), b.texts[6].column(),
+		fixed(arrow.PrimitiveTypes.Uint32, b.unread, nil),
 	})
 }
 
@@ -81,6 +82,7 @@ type regionBuilder struct {
 	trends        []float64
 	next, later   listBuilder[float64]
 	rootLinks     []uint32
+	unread        []uint32
 }
 
 func (b *regionBuilder) add(r *schema.Region) error {
@@ -95,6 +97,7 @@ func (b *regionBuilder) add(r *schema.Region) error {
 	}
 	b.ids = append(b.ids, r.ID)
 	b.means, b.maxima = append(b.means, r.Mean), append(b.maxima, r.Max)
+	b.unread = append(b.unread, uint32(max(0, r.Unread)))
 	b.ages, b.births = append(b.ages, int64(r.AgeIntervals)), append(b.births, r.BirthNanos)
 	b.texts[0].add(r.Metric.String())
 	b.texts[1].add(r.Severity.String())
@@ -188,7 +191,10 @@ func (d *Decoder) Regions(payload []byte) (*RegionSet, error) {
 		if err := set.read(r); err != nil {
 			return err
 		}
-		return set.readRoots(r, want.NumFields())
+		if err := set.readRoots(r, want.NumFields()); err != nil {
+			return err
+		}
+		return set.readUnread(r, want.NumFields())
 	})
 	if err != nil {
 		return nil, err
@@ -278,6 +284,21 @@ func (set *RegionSet) readRoots(r *reader, columns int) error {
 		if root := set.Regions[i].Root; root != nil {
 			root.Peer, root.Kind = string(peers.at(i)), string(kinds.at(i))
 		}
+	}
+	return nil
+}
+
+// readUnread reads the numbers of links without readings, which older payloads lack.
+func (set *RegionSet) readUnread(r *reader, columns int) error {
+	if columns <= 20 {
+		return nil
+	}
+	unread := numbers[uint32](r, 20)
+	if r.err != nil {
+		return r.err
+	}
+	for i := range set.Regions {
+		set.Regions[i].Unread = int(unread[i])
 	}
 	return nil
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Payloads from before regions had roots are read without roots, and those from before roots had a peer and a kind without
-// these.
+// Payloads from before regions had roots are read without roots, those from before roots had a peer and a kind without
+// these, and those from before regions had unread links without them.
 func TestOlderRegions(t *testing.T) {
-	for i, want := range [...]*schema.Root{nil, {Device: "leaf1", Port: "3", Link: 5}} {
+	for i, want := range [...]*schema.Root{nil, {Device: "leaf1", Port: "3", Link: 5}, {Device: "leaf1", Port: "3", Peer: "host2", Link: 5}} {
 		set, err := new(Decoder).Regions(payloadOf(t, schema.OlderRegionArrows[i], func(*regionBuilder) {}))
-		if err != nil || len(set.Regions) != 1 || set.Regions[0].Name != "leaf1" {
+		if err != nil || len(set.Regions) != 1 || set.Regions[0].Name != "leaf1" || set.Regions[0].Unread != 0 {
 			t.Fatalf("got %+v, %v", set, err)
 		}
 		if diff := cmp.Diff(want, set.Regions[0].Root); diff != "" {
@@ -76,7 +76,7 @@ func payloadOf(t *testing.T, columns *arrow.Schema, change func(b *regionBuilder
 	s := arrow.NewSchema(columns.Fields(), &meta)
 	e := new(Encoder)
 	b := regionBuilder{texts: e.emptyTexts(7)}
-	if err := b.add(&schema.Region{ID: 7, Metric: schema.XmitWait, Links: []schema.LinkID{4}, Size: 1, Mean: 9, Max: 9, Severity: schema.Low, Name: "leaf1",
+	if err := b.add(&schema.Region{ID: 7, Metric: schema.XmitWait, Links: []schema.LinkID{4}, Size: 1, Mean: 9, Max: 9, Severity: schema.Low, Name: "leaf1", Unread: 2,
 		Forecast: &schema.Forecast{Next: schema.Odds{1}, Later: schema.Odds{1}}, Root: &schema.Root{Device: "leaf1", Port: "3", Peer: "host2", Link: 5}}); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func payloadOf(t *testing.T, columns *arrow.Schema, change func(b *regionBuilder
 		fixed(arrow.PrimitiveTypes.Int64, b.growth, nil), fixed(arrow.PrimitiveTypes.Float64, b.trends, nil),
 		b.next.column(s.Field(13).Type, arrow.PrimitiveTypes.Float64), b.later.column(s.Field(14).Type, arrow.PrimitiveTypes.Float64),
 		b.texts[3].column(), b.texts[4].column(), fixed(arrow.PrimitiveTypes.Uint32, b.rootLinks, nil),
-		b.texts[5].column(), b.texts[6].column()}[:columns.NumFields()])
+		b.texts[5].column(), b.texts[6].column(), fixed(arrow.PrimitiveTypes.Uint32, b.unread, nil)}[:columns.NumFields()])
 	if err != nil {
 		t.Fatal(err)
 	}

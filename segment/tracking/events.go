@@ -30,6 +30,14 @@ func mergedInto(tr *track, r *schema.Region, last schema.Interval) string {
 		r.ID, at(r.Name), intervals(tr.age(last)))
 }
 
+// unread says that links of a region have no readings, so that a fall of its severity is no relief.
+func unread(r *schema.Region) string {
+	if r.Unread == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d without readings)", r.Unread)
+}
+
 func changedSeverity(from, to schema.Severity, r *schema.Region) string {
 	bound := "" // the severity reported after a run may be less extreme than the current one
 	switch now := severityOf(r); {
@@ -38,7 +46,7 @@ func changedSeverity(from, to schema.Severity, r *schema.Region) string {
 	case now < to:
 		bound = "at most "
 	}
-	return fmt.Sprintf("%s%s %s region%s, %s, was %s: mean stall now %.1f%%", bound, to, r.Metric, at(r.Name), links(len(r.Links)), from, r.Mean)
+	return fmt.Sprintf("%s%s %s region%s, %s%s, was %s: mean stall now %.1f%%", bound, to, r.Metric, at(r.Name), links(len(r.Links)), unread(r), from, r.Mean)
 }
 
 func congestionBegan(e *CongestionEvent) string {
@@ -50,12 +58,16 @@ func congestionEnded(e *CongestionEvent, durationNanos int64) string {
 		intervals(int(e.DurationNanos()/durationNanos)), e.PeakMeanPercent)
 }
 
-func ended(tr *track, durationNanos int64) string {
+func ended(tr *track, durationNanos int64, unread int) string {
 	after := intervals(int((tr.seenNanos - tr.birthNanos) / durationNanos))
 	if len(tr.links) == 0 {
 		return fmt.Sprintf("%s is gone after %s: none of its links is in the fabric any more", regionText(tr.severity, tr.metric, tr.name), after)
 	}
-	return fmt.Sprintf("%s, %s, is gone after %s", regionText(tr.severity, tr.metric, tr.name), links(len(tr.links)), after)
+	text := fmt.Sprintf("%s, %s, is gone after %s", regionText(tr.severity, tr.metric, tr.name), links(len(tr.links)), after)
+	if unread > 0 {
+		text += fmt.Sprintf(": %d of them have no readings, so it may continue", unread)
+	}
+	return text
 }
 
 // at describes the location of a region; its root is left to the diagnosis.

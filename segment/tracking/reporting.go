@@ -92,6 +92,6 @@ func (t *Tracker) reportEnd(tr *track, interval schema.Interval) {
 	case tr.merged:
 		t.reportMerged(tr)
 	default:
-		t.event(tr.seenNanos, schema.RegionEnded, tr.id, ended(tr, interval.DurationNanos))
+		t.event(tr.seenNanos, schema.RegionEnded, tr.id, ended(tr, interval.DurationNanos, t.unreadOf(tr)))
 	}
 }

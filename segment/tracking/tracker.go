@@ -39,6 +39,7 @@ type Tracker struct {
 	network network
 	model   model
 	result  Result
+	snap    *schema.Snapshot // of the current step; nil if unknown
 }
 
 // track is a region over time.
@@ -80,6 +81,28 @@ func (t *Tracker) Step(interval schema.Interval, regions []schema.Region) *Resul
 	t.match.assign(t.tracks, t.last.EndNanos(), t.cfg.MinOverlap)
 	t.advance(interval, regions)
 	return &t.result
+}
+
+// StepOf is Step for the regions of a snapshot: if a region ends, the event says how many of its links have no readings.
+func (t *Tracker) StepOf(snap *schema.Snapshot, regions []schema.Region) *Result {
+	t.snap = snap
+	result := t.Step(snap.Interval, regions)
+	t.snap = nil
+	return result
+}
+
+// unreadOf is the number of links of a region that ended which are not measured.
+func (t *Tracker) unreadOf(tr *track) int {
+	if t.snap == nil {
+		return 0
+	}
+	series, n := t.snap.Find(tr.metric), 0
+	for _, l := range tr.links {
+		if series == nil || !series.Valid.Has(int(l)) {
+			n++
+		}
+	}
+	return n
 }
 
 // check rejects an interval that cannot follow the last one.

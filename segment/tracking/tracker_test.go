@@ -140,6 +140,37 @@ func TestEventsOfANamedRoot(t *testing.T) {
 	t.Error("no region was born")
 }
 
+// The end and the change of severity of a region whose links have no readings say so.
+func TestEventTextsOfUnreadLinks(t *testing.T) {
+	tr := newTracker(t)
+	snap := &schema.Snapshot{Links: 100, Series: []schema.Series{{Metric: schema.CreditStall, Values: make([]float32, 100), Valid: schema.NewBitmap(100)}}}
+	for l := 40; l < 100; l++ {
+		snap.Series[0].Valid.Set(l)
+	}
+	var got []string
+	for i := range 16 {
+		var seen []schema.Region
+		switch {
+		case i < 3:
+			seen = regions(region(0, 50, 30))
+		case i < 6:
+			seen = regions(region(10, 50, 20))
+			seen[0].Unread = 10
+		}
+		snap.Interval = minuteAt(i)
+		for _, e := range tr.StepOf(snap, seen).Events {
+			if e.Kind == schema.RegionSeverity || e.Kind == schema.RegionEnded {
+				got = append(got, e.Detail)
+			}
+		}
+	}
+	want := []string{"Medium credit_stall region at 10-50, 40 links (10 without readings), was High: mean stall now 20.0%",
+		"Medium credit_stall region at 10-50, 40 links, is gone after 6 intervals: 30 of them have no readings, so it may continue"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestEventTexts(t *testing.T) {
 	tr := newTracker(t)
 	steps := [][]schema.Region{

@@ -32,6 +32,7 @@ type regionRow struct {
 	BoxMax       []int32   `ch:"box_max"`
 	Birth        time.Time `ch:"birth"`
 	AgeIntervals uint32    `ch:"age_intervals"`
+	Unread       uint32    `ch:"unread"`
 	Links        []uint32  `ch:"links"`
 	OddsNext     []uint8   `ch:"odds_next"`
 	OddsLater    []uint8   `ch:"odds_later"`
@@ -46,7 +47,7 @@ type regionRow struct {
 
 func (r *regionRow) toRegion() (RegionAt, error) {
 	at := RegionAt{Time: instantOf(r.Time), GraphVersion: Version(r.GraphVersion), Region: schema.Region{ID: r.ID, Size: int(r.Size), Mean: r.Mean, Max: r.Max,
-		Name: r.Name, Links: numbers[schema.LinkID](r.Links), AgeIntervals: int(r.AgeIntervals), BirthNanos: r.Birth.UnixNano()}}
+		Name: r.Name, Links: numbers[schema.LinkID](r.Links), AgeIntervals: int(r.AgeIntervals), Unread: int(r.Unread), BirthNanos: r.Birth.UnixNano()}}
 	to := &at.Region
 	if len(r.BoxMin) > 0 {
 		to.Box = &schema.Box{Min: numbers[int](r.BoxMin), Max: numbers[int](r.BoxMax)}

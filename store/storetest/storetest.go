@@ -34,7 +34,7 @@ func Result(fabric string, region uint64, n int64, links int) *schema.IntervalRe
 	r := &schema.IntervalResult{Snapshot: snap, Dropped: map[string]uint64{"late": 3, "reset": 1}}
 	r.Regions = []schema.Region{
 		{Metric: schema.CreditStall, Links: []schema.LinkID{3, 4, 9}, Size: 3, Mean: 27.5, Max: 40, Severity: schema.High, Name: "(0,0,0) 1x1x3",
-			Box: &schema.Box{Min: []int{0, 0, 23}, Max: []int{0, 0, 2}}, ID: region, AgeIntervals: int(n), BirthNanos: minute + 1},
+			Box: &schema.Box{Min: []int{0, 0, 23}, Max: []int{0, 0, 2}}, ID: region, AgeIntervals: int(n), Unread: 2, BirthNanos: minute + 1},
 		{Metric: schema.InqStall, Links: []schema.LinkID{1, 2}, Size: 2, Mean: 7, Max: 8, Severity: schema.Low, Name: "leaf 'one'\n"},
 	}
 	r.Regions[1].Root = &schema.Root{Device: "leaf7", Port: "9", Peer: "host56", Kind: schema.RootIncast, Link: 2}

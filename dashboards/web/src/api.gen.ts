@@ -1848,6 +1848,7 @@ export interface components {
             root: components["schemas"]["Root"] | null;
             severity: components["schemas"]["Severity"];
             size: number;
+            unread?: number;
         };
         /** @description RegionAt is a region as it was in one interval; its links are numbered as in that version of the graph. */
         RegionAt: {

@@ -2,6 +2,7 @@
 import { metricName, percent } from "./format.ts";
 import type { Interval } from "./model.ts";
 import type { Selection } from "./map/frame.ts";
+import { unread } from "./panel/regions.ts";
 import type { Region } from "./types.ts";
 
 export function tipOf(what: NonNullable<Selection>, i: Interval, regions: Region[]): string {
@@ -18,5 +19,5 @@ export function tipOf(what: NonNullable<Selection>, i: Interval, regions: Region
   }
   const id = what.link, region = regions.find((r) => r.links.includes(id));
   return [`${g.linkText(id)}  (link ${id}${g.links.up[id] ? "" : ", down"})`, ...Object.entries(i.values).map(([m, v]) => `${metricName(m)} ${v[id] === v[id] ? percent(v[id]) : "not measured"}`),
-    ...region ? [`${region.severity} region ${region.name || region.id}, ${region.size} links`] : []].join("\n");
+    ...region ? [`${region.severity} region ${region.name || region.id}, ${region.size} links${unread(region)}`] : []].join("\n");
 }

@@ -4,7 +4,7 @@ import { h, legible } from "../dom.ts";
 import { plainName } from "../graph.ts";
 import { amount, clock, metricName, sure, words } from "../format.ts";
 import type { AccusedJob, Diagnosis, Job, NearFailure, Region, VictimJob } from "../types.ts";
-import { regionName } from "./regions.ts";
+import { regionName, unread } from "./regions.ts";
 
 const classes: Record<string, string> = { system: "load of jobs", failure: "failure", intra_application: "a job congests itself", slow_host: "slow host", unknown: "cause unknown" };
 const kinds: Record<string, string> = { incast: "incast", slow_receiver: "slow receiver", link_capacity: "full link", link_down: "link down", deadlock: "deadlock" };
@@ -67,7 +67,7 @@ export function fillDiagnosis(into: HTMLElement, d: Diagnosis | undefined, regio
   const name = region ? regionName(region) : d ? "region " + d.region : "";
   const parts: HTMLElement[] = [h("h3", null, name)];
   if (region) {
-    parts.push(h("p", null, h("b", { class: region.severity }, region.severity), `: ${region.size} links stall for ${region.mean.toFixed(1)}% of time on average, ${region.max.toFixed(1)}% at most (${metricName(region.metric)})${age ? `, for ${age}` : ""}`));
+    parts.push(h("p", null, h("b", { class: region.severity }, region.severity), `: ${region.size} links stall for ${region.mean.toFixed(1)}% of time on average, ${region.max.toFixed(1)}% at most (${metricName(region.metric)})${age ? `, for ${age}` : ""}${unread(region)}`));
   }
   if (d) {
     // What to do comes first, and once: the text ends with it.

@@ -62,17 +62,20 @@ function fill(li: HTMLLIElement, r: Region, duration: (intervals: number) => str
   const [mark, name, size, why, about, forecast] = [...li.children] as HTMLElement[];
   mark.className = r.severity;
   setText(name, regionName(r));
-  setText(size, r.size + " links" + growth(r));
+  setText(size, r.size + " links" + growth(r) + unread(r));
   setText(why, verdict);
   setText(about, `${r.severity}: mean ${r.mean.toFixed(1)}%${arrow(r)}, max ${r.max.toFixed(1)}%` + (r.age_intervals ? `, for ${duration(r.age_intervals)}` : "") + `, ${metricName(r.metric)}` +
     (r.root ? `; waits for ${plainName(r.root.device)}${r.root.port ? " port " + r.root.port : ""}` : ""));
   fillForecast(forecast, r.forecast, duration);
 }
 
-/** arrow says whether a mean rises or falls by half a point per interval or more. */
+/** unread is how many links of a region have no reading. */
+export const unread = (r: Region) => r.unread ? `, ${r.unread} unread` : "";
+
+/** arrow says whether a mean rises or falls by half a point per interval or more; a fall while links are unread is no relief. */
 function arrow(r: Region): string {
   const trend = r.forecast?.trend_percent ?? 0;
-  return trend >= .5 ? " \u2197" : trend <= -.5 ? " \u2198" : "";
+  return trend >= .5 ? " \u2197" : trend <= -.5 && !r.unread ? " \u2198" : "";
 }
 
 function growth(r: Region): string {

@@ -16,7 +16,7 @@ const usual = 240; // intervals on the time strip
 const mostIntervals = 3000; // one by one; what is longer comes by steps
 export const longest = 183 * 86_400; // seconds, within dashboards.max_span as it is by default
 const day = 86_400_000;
-const failures = ["link_failed", "switch_failed", "node_failed", "link_errors", "link_flapping", "congestion_protection", "story", "graph_changed"].join(",");
+const failures = ["link_failed", "switch_failed", "switch_silent", "node_failed", "node_silent", "link_errors", "link_flapping", "congestion_protection", "story", "graph_changed"].join(",");
 
 export const isFailure = (kind: string) => /^(link|switch|node)_(failed|errors|flapping)$/.test(kind);
 const isIncident = (kind: string) => /_failed$|^congestion_began$|^congestion_protection$/.test(kind);
