@@ -59,6 +59,7 @@
 //	fetchpath.go         load on the way to a job that reads
 //	toolittle.go         jobs that move too little
 //	emptyground.go       regions where no listed job is
+//	exchangeload.go      jobs without traffic data whose exchange fits the added load
 //	nopart.go            jobs without a part in the region
 //	slowhost.go          slow hosts
 //	rerouted.go          load that moved from a failed link

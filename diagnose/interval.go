@@ -51,6 +51,7 @@ type scratch struct {
 	before, after []float64
 	own, theirs   []float64 // by link of the region (expectedLoads)
 	values        []float64
+	growths       []growth // of loadsExchange
 	correlator    correlation.Correlator
 	senders       []root.Sender // of findSenders
 	sending       []*job        // whose these are

@@ -175,7 +175,7 @@ func TestAStartAloneIsHalfAReason(t *testing.T) {
 		{false, false, false, false, 1, jobUnseen}, {false, true, false, false, 1, 0}, {false, true, false, false, .5, jobUnplaced / 2},
 	} {
 		s, rc, j, _ := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
-		s.loads, j.loads = c.loads, exchangeLoad{true, s.history.UseRound(), c.most}
+		s.loads, j.loads = c.loads, exchangeLoad{known: true, round: s.history.UseRound(), most: c.most}
 		if rc.sender = nil; c.sends {
 			rc.sender = j
 		}

@@ -23,13 +23,6 @@ type job struct {
 	measured measuredHosts
 }
 
-// exchangeLoad caches whether load was added on most of a job's exchange since the onset of a round of past.
-type exchangeLoad struct {
-	known bool
-	round uint32
-	most  bool
-}
-
 // findRunning lists the jobs that run in the interval.
 func (in *interval) findRunning() {
 	for _, d := range in.scratch.settled {

@@ -157,8 +157,8 @@ func (s scores) endScore(c *suspect) (score float64) {
 		score -= jobElsewhere
 	case c.job == s.sender && s.drain.Grew && s.drain.IsCertain() && !c.known:
 		score += jobConverges
-	case !c.known && s.loadsAll(c):
-		score += jobConverges
+	case !c.known && s.loadsAll(c) > 0:
+		score += jobConverges * s.loadsAll(c)
 	case s.endsAtOwn(c):
 		score += s.holdsItselfUp(c)
 	case s.receives(c):
@@ -221,37 +221,6 @@ func (s scores) holdsItselfUp(c *suspect) float64 {
 		moves = min(1, c.strength()/moving)
 	}
 	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.rise)*moves) * sure
-}
-
-// A job loads a region of a grid by its exchange if on loadedWays of the exchange leastUse of the capacity was added since the
-// onset and, without a traffic table, ownRegion of the region's stall is on its links, and ownGround of the region's links have
-// no node of others.
-const ownRegion, loadedWays, ownGround = .9, .5, .7
-
-// loadsAll reports whether the load added since the onset is all over the links of a job's exchange, and the region lies
-// on these alone and not among the nodes of others: traffic that crosses a job's ground, or converges within it, loads few
-// of its links.
-func (s scores) loadsAll(c *suspect) bool {
-	if !s.graph.Duplex() || c.cross < ownRegion || s.load <= risen || s.ground(c.job) < ownGround {
-		return false
-	}
-	return s.loadsExchange(c.job)
-}
-
-// loadsExchange reports whether load was added since the onset on most of a job's exchange: a tree of its nodes to one of them
-// has a small part of that.
-func (in *interval) loadsExchange(j *job) bool {
-	if j.loads.known && j.loads.round == in.history.UseRound() {
-		return j.loads.most
-	}
-	r, loaded := in.routesOf(j), 0.
-	for i, l := range r.Links {
-		if in.p.UseOf(l)-max(0, in.p.Before(l)) >= root.LeastUse {
-			loaded += float64(r.Load[i])
-		}
-	}
-	j.loads = exchangeLoad{true, in.history.UseRound(), loaded >= loadedWays*r.Total}
-	return j.loads.most
 }
 
 // notSeenPenalty is the penalty of a suspect on a grid whose load does not show. Without load readings only its place and time speak against

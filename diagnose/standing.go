@@ -11,6 +11,9 @@ import (
 // theirs.
 const explainedStall, explainedLoad = .9, .8
 
+// ownGround of a region's links have no node of others if it lies on a job's own ground.
+const ownGround = .7
+
 // explains is the score of a job whose traffic accounts for a standing region, alone or with that of other jobs. If the
 // others move too little, it is a job's without traffic data: with directed links the only such job there, on a grid one on whose own
 // ground the region lies. What a slow link or host holds up is no job's, and a tree of held-back traffic on a grid may be a slow
