@@ -107,7 +107,7 @@ func (y *layers) measureLeaf(w *waits, values []float32, leaf int32, hot float64
 	x.hosts = y.measure(w, values, in, hot, fromHost)
 	x.low = y.lowest(&x.hosts, hot)
 	ports := y.measure(w, values, out, hot, toHost)
-	if first, _ := slices.BinarySearch(y.sample, hot); first < ports.links {
+	if first, _ := slices.BinarySearch(y.sample, hot); first < len(y.sample) {
 		x.ports, x.port, x.portMiddle = ports.links-first, y.sample[ports.links-1], ports.stalled
 	}
 	return x
@@ -139,18 +139,21 @@ func (l *linkLevel) spreadOver(usual float64) float64 {
 }
 
 // measure finds the level of the links of a kind; it leaves their readings in the sample, ascending.
+// Those to or from hosts need no level if none is even nearly stalled.
 func (y *layers) measure(w *waits, values []float32, links []int32, hot float64, kind linkKind) (x linkLevel) {
 	y.bits, y.sample = y.bits[:0], y.sample[:0]
+	most := float32(0)
 	for _, l := range links {
 		if w.kinds[l]&kind == 0 || values[l] == linkset.Missing {
 			continue
 		}
 		if x.measured++; values[l] > 0 {
 			y.bits = append(y.bits, math.Float32bits(values[l]))
+			most = max(most, values[l])
 		}
 	}
 	x.links = len(y.bits)
-	if x.links == 0 {
+	if x.links == 0 || kind&(fromHost|toHost) != 0 && float64(most) < nearlyStalled*hot {
 		return x
 	}
 	slices.Sort(y.bits) // ordered like the values, none of which is negative

@@ -34,8 +34,8 @@ type trees struct {
 	first   [lastRank + 2]int32 // by rank, for order
 	seen    []bool              // by device
 	feeders []int32             // by device: stalled links from switches into it
-	isMet   []bool              // by device: see hangsTogether
-	met     []int32             // devices with isMet
+	isMet   []bool              // by device: marks that are cleared at once
+	met     []int32             // devices with isMet: see hangsTogether
 	mutual  []groupStall
 	usual   map[int32]float64 // by group: see markExchanging
 	values  []float32

@@ -16,6 +16,7 @@ type shares struct {
 	fall    []float64  // by cause
 	misfit  []float64  // by node: residual of its stall from its causes' prediction, in deviations
 	falls   []fallOf
+	sorted  []fallOf               // see sortFalls
 	spread  []float64              // by cause: see findSpreads
 	known   []float64              // by cause: its sinks of which the spread is known
 	one     [maxParts]float64      // by candidate cause of a node: what it predicts
@@ -35,9 +36,9 @@ const (
 	maxParts = 6
 	// The fall per hop while too few links show it; its upper bound; and how many links are enough.
 	usualFall, mostFall, fewestFalls = .8, 1.2, 4
-	explained                        = 2    // deviations within which the assumed fall explains a link
-	voteWidth                        = .3   // a link votes for the causes within that of the nearest (logarithms)
-	fallWidth                        = 1.12 // ratios within that factor are one
+	explained                        = 2       // deviations within which the assumed fall explains a link
+	voteWidth                        = 1.34986 // a link votes for the causes within that factor of the nearest, e^.3
+	fallWidth                        = 1.12    // ratios within that factor are one
 	// Costs, in deviations: of each further cause, and of a thin one, such as a port to a host beside an exchange;
 	secondCost, portCost = .5, 2
 	// of an exchange on a link of a leaf that takes no part in it, or of its absence where the leaf does;
