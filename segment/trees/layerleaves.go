@@ -65,6 +65,35 @@ func (x *leafLevels) isEven() bool {
 // lowWithin is the tolerance of the lowest level of hosts.
 func (x *leafLevels) lowWithin() float64 { return lowShare*x.low + lowPoints }
 
+// mayExchange reports whether at so many leaves as make a layer traffic waits on nearly all links up and down.
+func (w *waits) mayExchange(values []float32, hot float64) bool {
+	wide := 0
+	for d := range int32(len(w.level)) {
+		if w.isLeaf(d) && w.count(values, w.out.of(d), hot, upward).isWide() && w.count(values, w.in.of(d), hot, downward).isWide() {
+			wide++
+		}
+	}
+	return wide >= fewestLeaves
+}
+
+// count counts the links of a kind, without their level.
+func (w *waits) count(values []float32, links []int32, hot float64, kind linkKind) *linkLevel {
+	x, stalled := linkLevel{}, 0
+	for _, l := range links {
+		if v := values[l]; w.kinds[l]&kind != 0 && v != linkset.Missing {
+			x.measured++
+			if v > 0 {
+				x.links++
+			}
+			if float64(v) >= nearlyStalled*hot {
+				stalled++
+			}
+		}
+	}
+	x.part = float64(stalled) / float64(max(1, x.links, x.measured-1)) // one zero may be wrong
+	return &x
+}
+
 // measureLeaves finds the levels of all leaves.
 func (y *layers) measureLeaves(w *waits, values []float32, hot float64) {
 	y.leaves = y.leaves[:0]

@@ -24,6 +24,7 @@ type shares struct {
 	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
 	atSink  []bool                 // by node
 	members linkLists              // by cause: nodes
+	joins   int                    // of causes that all parts have: see rename
 	// On a fabric of two levels, if links may be in several regions:
 	isTwoLevel bool
 	isSpread   bool // traffic takes all spines: see spreadsTraffic
@@ -55,6 +56,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.isSpread = h.isTwoLevel && t.spreadsTraffic()
 	h.startFalls(s, c)
 	h.findSpreads(s, c)
+	h.joins = c.sets.Joins()
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
 	}
@@ -208,8 +210,12 @@ func (h *shares) take(i int32, set uint) {
 	from.sort()
 }
 
-// rename updates all parts after causes were joined.
+// rename updates all parts if causes were joined.
 func (h *shares) rename(c *causes) {
+	if h.joins == c.sets.Joins() {
+		return
+	}
+	h.joins = c.sets.Joins()
 	for i := range h.of {
 		p := &h.of[i]
 		for k := range p.list() {
