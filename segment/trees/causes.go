@@ -80,6 +80,7 @@ func (c *causes) find(t *trees, s *sinks) {
 	for a := range c.double {
 		c.double[a], c.guest[a] = [2]int32{noDouble, noDouble}, -1
 	}
+	c.oneWay.forget(len(t.seen))
 	c.listMasks(t, s)
 	for first, end := 0, 0; first < n; first = end {
 		for end = first + 1; end < n && s.all[end].first == int32(first); end++ {

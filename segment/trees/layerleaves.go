@@ -65,35 +65,6 @@ func (x *leafLevels) isEven() bool {
 // lowWithin is the tolerance of the lowest level of hosts.
 func (x *leafLevels) lowWithin() float64 { return lowShare*x.low + lowPoints }
 
-// mayExchange reports whether at so many leaves as make a layer traffic waits on nearly all links up and down.
-func (w *waits) mayExchange(values []float32, hot float64) bool {
-	wide := 0
-	for d := range int32(len(w.level)) {
-		if w.isLeaf(d) && w.count(values, w.out.of(d), hot, upward).isWide() && w.count(values, w.in.of(d), hot, downward).isWide() {
-			wide++
-		}
-	}
-	return wide >= fewestLeaves
-}
-
-// count counts the links of a kind, without their level.
-func (w *waits) count(values []float32, links []int32, hot float64, kind linkKind) *linkLevel {
-	x, stalled := linkLevel{}, 0
-	for _, l := range links {
-		if v := values[l]; w.kinds[l]&kind != 0 && v != linkset.Missing {
-			x.measured++
-			if v > 0 {
-				x.links++
-			}
-			if float64(v) >= nearlyStalled*hot {
-				stalled++
-			}
-		}
-	}
-	x.part = float64(stalled) / float64(max(1, x.links, x.measured-1)) // one zero may be wrong
-	return &x
-}
-
 // measureLeaves finds the levels of all leaves.
 func (y *layers) measureLeaves(w *waits, values []float32, hot float64) {
 	y.leaves = y.leaves[:0]
@@ -168,7 +139,7 @@ func (l *linkLevel) spreadOver(usual float64) float64 {
 }
 
 // measure finds the level of the links of a kind; it leaves their readings in the sample, ascending.
-// Those to or from hosts need no level if none is even nearly stalled.
+// They need none if none is even nearly stalled, except links to or from spines that are too few to tell (isUnknown).
 func (y *layers) measure(w *waits, values []float32, links []int32, hot float64, kind linkKind) (x linkLevel) {
 	y.bits, y.sample = y.bits[:0], y.sample[:0]
 	most := float32(0)
@@ -182,7 +153,8 @@ func (y *layers) measure(w *waits, values []float32, links []int32, hot float64,
 		}
 	}
 	x.links = len(y.bits)
-	if x.links == 0 || kind&(fromHost|toHost) != 0 && float64(most) < nearlyStalled*hot {
+	isFew := kind&(upward|downward) != 0 && x.measured < minFeeders
+	if x.links == 0 || !isFew && float64(most) < nearlyStalled*hot {
 		return x
 	}
 	slices.Sort(y.bits) // ordered like the values, none of which is negative

@@ -107,9 +107,6 @@ func (w *waits) hasSpineOfAll() bool {
 // peel finds the layers and returns the readings without them.
 func (y *layers) peel(w *waits, values []float32, hot, idle float64) []float32 {
 	y.all, y.links = y.all[:0], y.links[:0]
-	if !w.mayExchange(values, hot) {
-		return values
-	}
 	y.measureLeaves(w, values, hot)
 	y.find()
 	y.dropSums()

@@ -42,6 +42,7 @@ type NoiseEstimator struct {
 	histogram      [calmBins]int32
 	slopeHistogram [pairBins]int32
 	sample         []float32
+	bits           []uint32 // of sample, to sort
 }
 
 // Calm estimates location (median) and scale (interquartile range) of the links below the least stall that counts:
@@ -87,7 +88,14 @@ func (n *NoiseEstimator) fitSlope(t *trees) {
 
 // countPairs counts the sample's pairs by slope.
 func (n *NoiseEstimator) countPairs(base float64) (pairs int32) {
-	slices.Sort(n.sample)
+	n.bits = n.bits[:0]
+	for _, v := range n.sample {
+		n.bits = append(n.bits, math.Float32bits(v))
+	}
+	slices.Sort(n.bits) // ordered like the values, none of which is negative, but faster
+	for k, v := range n.bits {
+		n.sample[k] = math.Float32frombits(v)
+	}
 	if len(n.sample) > maxLinksForSlope {
 		for i := range maxLinksForSlope {
 			n.sample[i] = n.sample[i*len(n.sample)/maxLinksForSlope]

@@ -67,7 +67,7 @@ const (
 	// that their leaves may show. The cost grows with the number of trees.
 	mostStarted = 4
 	// Starts are compared on about so many leaves at most, which bounds the cost on large fabrics.
-	mostLeaves = 64
+	mostLeaves = 32
 	// The difference in likelihood, as a logarithm, up to which two fits are the same.
 	likelier = 1e-6
 	// Scales by which a level may be off its prediction: beyond about 700, all sets of a leaf's trees would have no chance.
