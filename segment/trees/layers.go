@@ -19,8 +19,9 @@ type layers struct {
 	leaves   []leafLevels // by level
 	rest     []float32
 	links    []layerLink
-	layerOf  []int32 // by link: a layer that has it, or noLayer
-	inRegion []bool  // by link: see joinPieces
+	layerOf  []int32   // by link: a layer that has it, or noLayer
+	inRegion []bool    // by link: see joinPieces
+	port     []float32 // by device: see findPorts
 	sample   []float64
 	bits     []uint32 // of sample, to sort
 	off      []float64

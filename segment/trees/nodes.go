@@ -41,6 +41,9 @@ type trees struct {
 	values  []float32
 	trusted []float32 // copy of values without those not trusted; empty if all are
 	sample  []float64
+	// see middlePast
+	middleOf int32
+	middle   float64
 }
 
 // minFeeders is the number of stalled links into a switch from which its port is a root, not a lone hot link.

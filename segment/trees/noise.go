@@ -42,7 +42,6 @@ type NoiseEstimator struct {
 	histogram      [calmBins]int32
 	slopeHistogram [pairBins]int32
 	sample         []float32
-	bits           []uint32 // of sample, to sort
 }
 
 // Calm estimates location (median) and scale (interquartile range) of the links below the least stall that counts:
@@ -88,14 +87,7 @@ func (n *NoiseEstimator) fitSlope(t *trees) {
 
 // countPairs counts the sample's pairs by slope.
 func (n *NoiseEstimator) countPairs(base float64) (pairs int32) {
-	n.bits = n.bits[:0]
-	for _, v := range n.sample {
-		n.bits = append(n.bits, math.Float32bits(v))
-	}
-	slices.Sort(n.bits) // ordered like the values, none of which is negative, but faster
-	for k, v := range n.bits {
-		n.sample[k] = math.Float32frombits(v)
-	}
+	slices.Sort(n.sample)
 	if len(n.sample) > maxLinksForSlope {
 		for i := range maxLinksForSlope {
 			n.sample[i] = n.sample[i*len(n.sample)/maxLinksForSlope]
@@ -104,9 +96,13 @@ func (n *NoiseEstimator) countPairs(base float64) (pairs int32) {
 	}
 	perPoint := 1 / (2 * math.Erfinv(pairQuantile))
 	for i, x := range n.sample {
-		for _, y := range n.sample[:i] {
-			pairs++
-			rise := max(0, float64(x-y)*perPoint-base)
+		pairs += int32(i)
+		for k, y := range n.sample[:i] {
+			rise := float64(x-y)*perPoint - base
+			if rise <= 0 { // nor is it for the rest, which are nearer
+				n.slopeHistogram[0] += int32(i - k)
+				break
+			}
 			n.slopeHistogram[min(pairBins-1, int(rise/(float64(x+y)/2)*binsPerPairSlope))]++
 		}
 	}
