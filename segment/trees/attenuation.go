@@ -111,13 +111,17 @@ func (h *shares) sortFalls() {
 		slices.Sort(h.falls)
 		return
 	}
+	varies := fallOf(0) // bits that are not the same in all
+	for _, f := range h.falls {
+		varies |= f ^ h.falls[0]
+	}
 	for shift := 0; shift < 64; shift += digitBits {
+		if varies>>shift%digits == 0 {
+			continue
+		}
 		var ends [digits]int32
 		for _, f := range h.falls {
 			ends[f>>shift%digits]++
-		}
-		if int(ends[h.falls[0]>>shift%digits]) == len(h.falls) {
-			continue // all have this digit
 		}
 		for d := 1; d < digits; d++ {
 			ends[d] += ends[d-1]

@@ -104,6 +104,9 @@ func (y *layers) measureLeaf(w *waits, values []float32, leaf int32, hot float64
 	in, out := w.in.of(leaf), w.out.of(leaf)
 	x.up = y.measure(w, values, out, hot, upward)
 	x.down = y.measure(w, values, in, hot, downward)
+	if !x.up.isWide() && !x.down.isWide() {
+		return x // of no layer
+	}
 	x.hosts = y.measure(w, values, in, hot, fromHost)
 	x.low = y.lowest(&x.hosts, hot)
 	ports := y.measure(w, values, out, hot, toHost)

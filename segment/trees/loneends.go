@@ -39,6 +39,7 @@ func (t *trees) goesOn(i int32) bool {
 // often a root), and clearly more than this one.
 func (t *trees) isLoneEnd(end int32) bool {
 	w, d := t.waits, t.from[end]
+	hottest := t.mostStalled(t.leaving.of(d))
 	below, above, within := 0, 0, 0.
 	if !t.toHost(end) {
 		within = pairSigmas
@@ -48,18 +49,20 @@ func (t *trees) isLoneEnd(end int32) bool {
 			continue
 		}
 		if t.stall[i] <= t.stall[end] {
-			below++
+			if below++; below == minFeeders {
+				return false
+			}
 			continue
 		}
 		explains := func(j int32) bool {
 			return t.stall[i]-t.stall[j] <= within*t.noise.sigma(t.stall[i]) && t.isClearlyAbove(t.stall[j], t.stall[end]) && w.mayWait(t.links[i], t.links[j])
 		}
-		if !slices.ContainsFunc(t.leaving.of(d), explains) {
-			return false
+		if !explains(hottest) && (w.mayWait(t.links[i], t.links[hottest]) || !slices.ContainsFunc(t.leaving.of(d), explains)) {
+			return false // if the hottest does not explain it, none does
 		}
 		above++
 	}
-	return below < minFeeders && above > below
+	return above > below
 }
 
 // endsAlone reports whether a link down from a higher switch is the only stalled one down into its far end, an
