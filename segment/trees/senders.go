@@ -131,10 +131,10 @@ func (snd *senders) addLeaf(t *trees, s *sinks, c *causes, h *shares, device, ra
 	snd.measure(t, leaf)
 }
 
-// isLevel reports whether stalls differ by no more than the noise explains; it sorts them.
+// isLevel reports whether stalls differ by no more than the noise explains; it overwrites them.
 func (t *trees) isLevel(stalls []float64) bool {
 	middle := medianOf(stalls)
-	return deviationOfSorted(stalls) <= levelUplinks*t.noise.sigma(middle)
+	return deviationOf(stalls, middle) <= levelUplinks*t.noise.sigma(middle)
 }
 
 // findTrees finds the trees for which most uplinks of a leaf may wait; false if there are none, or an exchange or twins,
