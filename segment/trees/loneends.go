@@ -11,8 +11,18 @@ import (
 func (t *trees) findLoneEnds() {
 	t.loneEnd = scratch.Slice(t.loneEnd, len(t.links))
 	for i := range int32(len(t.links)) {
-		t.loneEnd[i] = t.mayBeLoneEnd(i) && t.isLoneEnd(i) || t.endsAlone(i) && t.raisesNothing(i)
+		t.loneEnd[i] = t.mayBeLoneEnd(i) && t.isLoneEnd(i) || t.endsAlone(i) && t.raisesNothing(i) || t.onlyAggregates(i)
 	}
+}
+
+// onlyAggregates reports whether a link leads to a switch's own aggregation node, which few send to, and all that may wait
+// for it may also wait for other links that stall.
+func (t *trees) onlyAggregates(end int32) bool {
+	w, d := t.waits, t.from[end]
+	return w.aggregates[t.to[end]] && !slices.ContainsFunc(t.into.of(d), func(i int32) bool {
+		isOther := func(j int32) bool { return j != end && w.mayWait(t.links[i], t.links[j]) }
+		return w.mayWait(t.links[i], t.links[end]) && !slices.ContainsFunc(t.leaving.of(d), isOther)
+	})
 }
 
 // mayBeLoneEnd reports whether no other link shows that traffic waits behind a link: it is a port to a host of a leaf
