@@ -113,6 +113,7 @@ func (y *layers) peel(w *waits, values []float32, hot, idle float64) []float32 {
 	y.dropSums()
 	y.dropRaised()
 	y.findMembers()
+	y.findReceiver()
 	y.dropPairs()
 	if !slices.ContainsFunc(y.all, func(z layer) bool { return z.leaves > 0 }) {
 		return values
