@@ -109,7 +109,10 @@ func (w *waits) hasSpineOfAll() bool {
 func (y *layers) peel(w *waits, values []float32, hot, idle float64) []float32 {
 	y.all, y.links = y.all[:0], y.links[:0]
 	y.measureLeaves(w, values, hot)
-	y.find()
+	if y.find(); len(y.all) == 0 {
+		return values
+	}
+	y.measureRest(w, values, hot)
 	y.dropSums()
 	y.dropRaised()
 	y.findMembers()
