@@ -83,20 +83,53 @@ func BenchmarkStormOverSort(b *testing.B) {
 // BenchmarkSenders41K is an interval in which all uplinks of all leaves stall for four trees, so that which leaf sends into
 // which is fitted from as many starts as ever, on as many leaves.
 func BenchmarkSenders41K(b *testing.B) {
+	benchmarkLeaves(b, "senders", func(from, to *topology.Device, leaf int) float32 {
+		switch {
+		case from.Level == 2 && leaf < 4:
+			return float32(60 - 4*leaf)
+		case to.Level == 2:
+			return float32(30 + leaf*7%12)
+		}
+		return 0
+	})
+}
+
+// BenchmarkManyTrees41K is an interval in which a third of the leaves receive so much that all others, and all hosts, wait.
+func BenchmarkManyTrees41K(b *testing.B) {
+	benchmarkLeaves(b, "many", func(from, to *topology.Device, leaf int) float32 {
+		switch {
+		case from.Level == 2 && leaf < 64:
+			return float32(60 - leaf%40)
+		case from.Level == 0 || to.Level == 2:
+			return float32(30 + leaf*7%20)
+		}
+		return 0
+	})
+}
+
+// BenchmarkAllHosts41K is an interval in which all links to and from hosts stall, each at another level.
+func BenchmarkAllHosts41K(b *testing.B) {
+	benchmarkLeaves(b, "hosts", func(from, to *topology.Device, leaf int) float32 {
+		if min(from.Level, to.Level) == 0 {
+			return float32(20 + (leaf*7+len(from.Name+to.Name)*3)%20)
+		}
+		return 0
+	})
+}
+
+// benchmarkLeaves is an interval on a fabric of 192 leaves, with the stall of each link by the leaf at one of its ends.
+func benchmarkLeaves(b *testing.B, name string, stall func(from, to *topology.Device, leaf int) float32) {
 	g := stalls.Fabric(b, "fattree:leaves=192,hosts=60,spines=48")
 	values := stalls.Blank(g)
 	for l := range values {
 		from, to := g.Ends(schema.LinkID(l))
 		a, z := g.Device(from), g.Device(to)
-		switch leaf := 0; {
-		case a.Level == 2 && isLeaf(z, &leaf) && leaf < 4:
-			values[l] = float32(60 - 4*leaf)
-		case z.Level == 2 && isLeaf(a, &leaf):
-			values[l] = float32(30 + leaf*7%12)
+		if leaf := 0; isLeaf(a, &leaf) || isLeaf(z, &leaf) {
+			values[l] = stall(a, z, leaf)
 		}
 	}
 	snapshot := stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: values.Noisy(.5, 1)})
-	benchmarkSteps(b, g, "senders", []*schema.Snapshot{snapshot})
+	benchmarkSteps(b, g, name, []*schema.Snapshot{snapshot})
 }
 
 func isLeaf(d *topology.Device, number *int) bool {

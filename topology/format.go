@@ -123,7 +123,7 @@ func Summarize(g *Graph) Summary {
 			s.SwitchesByLevel[fmt.Sprint(d.Level)]++
 		default:
 			s.ChannelAdapters++
-			if isAggregationNode(d.Label) {
+			if d.IsAggregationNode() {
 				s.AggregationNodes++
 			}
 		}

@@ -185,7 +185,7 @@ func (g *Graph) Hosts() []DeviceID {
 	var hosts, all []DeviceID
 	for d := range g.devices {
 		all = append(all, DeviceID(d))
-		if g.devices[d].Kind == Host && !isAggregationNode(g.devices[d].Label) {
+		if g.devices[d].Kind == Host && !g.devices[d].IsAggregationNode() {
 			hosts = append(hosts, DeviceID(d))
 		}
 	}

@@ -38,7 +38,7 @@ func (b *Builder) setLevels() {
 	for d := range g.devices {
 		if dev := &g.devices[d]; dev.Kind == Host {
 			level[d] = max(level[d], 0)
-			if !isAggregationNode(dev.Label) {
+			if !dev.IsAggregationNode() {
 				reach(peers[d], 0)
 			}
 		}
@@ -83,6 +83,6 @@ func joins(below [][]DeviceID, d DeviceID) bool {
 	return false
 }
 
-// isAggregationNode reports whether an adapter is a switch's own SHARP engine, which aggregates but is not the source
+// IsAggregationNode reports whether an adapter is a switch's own SHARP engine, which aggregates but is not the source
 // or destination of traffic.
-func isAggregationNode(label string) bool { return strings.Contains(label, "Aggregation Node") }
+func (d *Device) IsAggregationNode() bool { return strings.Contains(d.Label, "Aggregation Node") }

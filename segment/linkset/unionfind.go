@@ -3,7 +3,10 @@ package linkset
 import "github.com/giverny/giverny/internal/scratch"
 
 // UnionFind is disjoint sets of 0..n-1.
-type UnionFind struct{ parent []int32 }
+type UnionFind struct {
+	parent []int32
+	joins  int
+}
 
 // Reset creates n singletons, reusing memory.
 func (u *UnionFind) Reset(n int) {
@@ -11,7 +14,11 @@ func (u *UnionFind) Reset(n int) {
 	for i := range u.parent {
 		u.parent[i] = int32(i)
 	}
+	u.joins = 0
 }
+
+// Joins is how often two sets were joined since Reset.
+func (u *UnionFind) Joins() int { return u.joins }
 
 // Find returns the root of i's set, with path halving.
 func (u *UnionFind) Find(i int32) int32 {
@@ -25,11 +32,10 @@ func (u *UnionFind) Find(i int32) int32 {
 // Union joins two sets under the smaller root, and returns it.
 func (u *UnionFind) Union(i, j int32) (root int32) {
 	i, j = u.Find(i), u.Find(j)
-	switch {
-	case i < j:
-		u.parent[j] = i
-	case j < i:
-		u.parent[i] = j
+	if i == j {
+		return i
 	}
+	u.parent[max(i, j)] = min(i, j)
+	u.joins++
 	return min(i, j)
 }

@@ -11,12 +11,13 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// withAggregationNodes is a leaf-spine whose spines each have an aggregation node, as with SHARP.
+// withAggregationNodes is a leaf-spine whose switches each have an aggregation node, as with SHARP.
 func withAggregationNodes(t *testing.T, leaves, hosts, spines int) *topology.Graph {
 	t.Helper()
 	b := topology.NewBuilder("sharp")
 	device := func(kind topology.DeviceKind, level int8, name string, n ...any) topology.DeviceID {
-		return b.Device(topology.Device{Name: fmt.Sprintf(name, n...), Kind: kind, Level: level, Group: -1})
+		name = fmt.Sprintf(name, n...)
+		return b.Device(topology.Device{Name: name, Label: name, Kind: kind, Level: level, Group: -1})
 	}
 	cable := func(a topology.DeviceID, p int, z topology.DeviceID, q int, class topology.LinkClass) {
 		b.Both(topology.Link{From: a, FromPort: fmt.Sprint(p), To: z, ToPort: fmt.Sprint(q), CapacityBytesPerSecond: 25e9, Class: class, Dim: -1})
@@ -31,6 +32,7 @@ func withAggregationNodes(t *testing.T, leaves, hosts, spines int) *topology.Gra
 		for h := range hosts {
 			cable(device(topology.Host, 0, "host%d-%d", l, h), 1, leaf, spines+h+1, topology.ClassHost)
 		}
+		cable(device(topology.Host, 0, "Mellanox Technologies Aggregation Node %d", spines+l), 1, leaf, spines+hosts+1, topology.ClassHost)
 		for s, spine := range above {
 			cable(leaf, s+1, spine, l+1, topology.ClassSwitch)
 		}
@@ -70,5 +72,28 @@ func TestCalmAggregationNodeIsNoRoot(t *testing.T) {
 	got := segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(1, 1))
 	if len(got) != 1 || !slices.Equal(got[0].Links, want) || got[0].Root == nil || got[0].Root.Device != "spine2" || got[0].Root.Link != schema.NoLink {
 		t.Errorf("%s, want one of %d links with its root at spine2, port open", segmenttest.ToJSON(t, got), len(want))
+	}
+}
+
+// A hot port to an aggregation node takes nothing from a tree at the same leaf: all that may wait for it may also wait for
+// the tree's root.
+func TestHotAggregationNodeIsNoRoot(t *testing.T) {
+	g := withAggregationNodes(t, 12, 8, 4)
+	values, want := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (float32, bool) {
+		switch {
+		case from.Name == "leaf0" && to.Name == "host0-0":
+			return 50, true
+		case from.Level == 2 && to.Name == "leaf0":
+			return 40, true
+		case from.Level == 1 && to.Level == 2 && from.Name != "leaf0":
+			return 32, true
+		case from.Name == "leaf0" && to.Level == 0 && to.Name[:4] != "host":
+			return 53, false
+		}
+		return 0, false
+	})
+	got := segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(1, 1))
+	if len(got) != 1 || !slices.Equal(got[0].Links, want) || got[0].Root == nil || got[0].Root.Device != "leaf0" {
+		t.Errorf("%s, want one of %d links with its root at leaf0", segmenttest.ToJSON(t, got), len(want))
 	}
 }

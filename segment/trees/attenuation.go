@@ -58,20 +58,21 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 		}
 	}
 	nearest := math.Inf(1)
-	var off [maxParts]float64
+	var off [maxParts]float64 // factors, not their logarithms, which cost more
 	for k, p := range list {
-		off[k] = math.Abs(math.Log(stall / (p.stall * h.fall[p.cause])))
+		predicted := p.stall * h.fall[p.cause]
+		off[k] = max(stall, predicted) / min(stall, predicted)
 		if leaf >= 0 && c.isExchange(p.cause) && !c.takesPart(s, leaf, p.cause) {
 			continue
 		}
 		nearest = min(nearest, off[k])
 	}
 	width := voteWidth
-	if far := stall * math.Abs(math.Expm1(nearest)); far < explained*t.noise.sigma(stall) {
-		width = 0 // the assumed fall explains it
+	if far := stall * (nearest - 1); far < explained*t.noise.sigma(stall) {
+		width = 1 // the assumed fall explains it
 	}
 	for k, p := range list {
-		if off[k] <= nearest+width {
+		if off[k] <= nearest*width {
 			h.falls = append(h.falls, newFallOf(p.cause, stall/p.stall, false))
 		}
 	}
@@ -80,7 +81,7 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
 // fitFalls fits each cause's fall at a hop: the median over links that lead to it alone, or if these are few the mode
 // over all.
 func (h *shares) fitFalls() {
-	slices.Sort(h.falls)
+	h.sortFalls()
 	for i := 0; i < len(h.falls); {
 		j, alone := i, 0
 		for ; j < len(h.falls) && h.falls[j].cause() == h.falls[i].cause(); j++ {
@@ -96,6 +97,41 @@ func (h *shares) fitFalls() {
 			*fall = min(mostFall, modeOf(h.falls[i:j], *fall))
 		}
 		i = j
+	}
+}
+
+const (
+	// A radix sort takes a pass for each digit of so many bits; from manyFalls on it is faster than slices.Sort.
+	digitBits, manyFalls = 11, 2048
+	digits               = 1 << digitBits
+)
+
+func (h *shares) sortFalls() {
+	if len(h.falls) < manyFalls {
+		slices.Sort(h.falls)
+		return
+	}
+	varies := fallOf(0) // bits that are not the same in all
+	for _, f := range h.falls {
+		varies |= f ^ h.falls[0]
+	}
+	for shift := 0; shift < 64; shift += digitBits {
+		if varies>>shift%digits == 0 {
+			continue
+		}
+		var ends [digits]int32
+		for _, f := range h.falls {
+			ends[f>>shift%digits]++
+		}
+		for d := 1; d < digits; d++ {
+			ends[d] += ends[d-1]
+		}
+		h.sorted = scratch.Slice(h.sorted, len(h.falls))
+		for _, f := range slices.Backward(h.falls) {
+			ends[f>>shift%digits]--
+			h.sorted[ends[f>>shift%digits]] = f
+		}
+		h.falls, h.sorted = h.sorted, h.falls
 	}
 }
 

@@ -12,16 +12,17 @@ import (
 // waits is back pressure as a relation of directed links: u->v waits because of v->w. It holds the graph in a form
 // that suits that relation. The relation itself is computed on demand, since only stalled links need it.
 type waits struct {
-	from, to []int32    // by link: devices
-	level    []int8     // by device: 0 host, 1 leaf, ...; -1 unknown
-	group    []int32    // by device: pod or group, -1 none
-	isSwitch []bool     // by device
-	hosts    []int32    // by device: links from hosts into it
-	byName   []int32    // by device: its rank by name, independent of numbering
-	kinds    []linkKind // by link
-	cables   []int32    // links between groups of a dragonfly, by the group that they enter
-	out, in  linkLists
-	rails    rails
+	from, to   []int32    // by link: devices
+	level      []int8     // by device: 0 host, 1 leaf, ...; -1 unknown
+	group      []int32    // by device: pod or group, -1 none
+	isSwitch   []bool     // by device
+	aggregates []bool     // by device: see topology.Device.IsAggregationNode
+	hosts      []int32    // by device: links from hosts into it
+	byName     []int32    // by device: its rank by name, independent of numbering
+	kinds      []linkKind // by link
+	cables     []int32    // links between groups of a dragonfly, by the group that they enter
+	out, in    linkLists
+	rails      rails
 }
 
 // linkKind is a bit set of what a link joins.
@@ -42,11 +43,12 @@ func (l *linkLists) of(device int32) []int32 { return l.at[l.off[device]:l.off[d
 func newWaits(g *topology.Graph) *waits {
 	n := g.NumDevices()
 	w := &waits{from: make([]int32, g.NumLinks()), to: make([]int32, g.NumLinks()), level: make([]int8, n), group: make([]int32, n),
-		isSwitch: make([]bool, n), hosts: make([]int32, n), byName: make([]int32, n), kinds: make([]linkKind, g.NumLinks())}
+		isSwitch: make([]bool, n), aggregates: make([]bool, n), hosts: make([]int32, n), byName: make([]int32, n), kinds: make([]linkKind, g.NumLinks())}
 	order := make([]int32, n)
 	for d := range n {
 		device := g.Device(topology.DeviceID(d))
 		w.level[d], w.group[d], w.isSwitch[d], order[d] = device.Level, device.Group, device.Kind == topology.Switch, int32(d)
+		w.aggregates[d] = device.IsAggregationNode()
 	}
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Compare(g.Device(topology.DeviceID(a)).Name, g.Device(topology.DeviceID(b)).Name)

@@ -80,6 +80,7 @@ func (c *causes) find(t *trees, s *sinks) {
 	for a := range c.double {
 		c.double[a], c.guest[a] = [2]int32{noDouble, noDouble}, -1
 	}
+	c.oneWay.forget(len(t.seen))
 	c.listMasks(t, s)
 	for first, end := 0, 0; first < n; first = end {
 		for end = first + 1; end < n && s.all[end].first == int32(first); end++ {
@@ -118,14 +119,14 @@ func (c *causes) listMasks(t *trees, s *sinks) {
 // joinComponent joins sinks [first, end) of one component.
 func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 	masks := c.takeMasks(first)
-	c.evidence.count(masks, true)
 	all := end
 	end = min(end, first+lastBit+1)
+	c.evidence.count(masks, end-first, true)
 	for a := end; a < all; a++ { // more than the mask distinguishes
 		c.sets.Union(a, end-1)
 	}
 	c.joinLevel(t, s, first, end)
-	c.evidence.count(masks, false)
+	c.evidence.count(masks, end-first, false)
 	for a := first; a < end; a++ {
 		c.findDouble(t, s, a, first, end)
 	}
@@ -149,28 +150,32 @@ func (c *causes) takeMasks(first int32) []maskKey {
 	return c.masks[begin:end]
 }
 
-// count counts the links that lead to each sink and each pair: all, or only those at leaves, where traffic begins;
+// count counts the links that lead to each of n sinks and each pair: all, or only those at leaves, where traffic begins;
 // links between higher switches lead one way even if hosts send both ways.
-func (p *pairs) count(masks []maskKey, atLeaves bool) {
-	*p = pairs{}
+func (p *pairs) count(masks []maskKey, n int32, atLeaves bool) {
+	clear(p.one[:n])
+	for a := range n {
+		clear(p.two[a][:n])
+		clear(p.crowds[a][:n])
+	}
 	for i := 0; i < len(masks); {
-		mask, n := masks[i].mask, int32(0)
+		mask, links := masks[i].mask, int32(0)
 		for ; i < len(masks) && masks[i].mask == mask; i++ {
 			if atLeaves {
-				n += masks[i].sources
+				links += masks[i].sources
 			} else {
-				n += masks[i].nodes
+				links += masks[i].nodes
 			}
 		}
 		crowd := bits.OnesCount64(mask) >= 3
 		for rest := mask; rest != 0; rest &= rest - 1 {
 			a := bits.TrailingZeros64(rest)
-			p.one[a] += n
+			p.one[a] += links
 			for others := rest & (rest - 1); others != 0; others &= others - 1 {
 				b := bits.TrailingZeros64(others)
-				p.two[a][b] += n
+				p.two[a][b] += links
 				if crowd {
-					p.crowds[a][b] += n
+					p.crowds[a][b] += links
 				}
 			}
 		}

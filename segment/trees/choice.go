@@ -47,20 +47,20 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 // cheapest is the set of n causes with the lowest cost: of each cause with or without it, of each beyond the first,
 // and of the residual. It fills costs for all sets.
 func (h *shares) cheapest(n int, stall, sigma, minMean float64, with, without *[maxParts]float64) (chosen uint) {
-	best := math.Inf(1)
+	best, none := math.Inf(1), 0.
+	for _, cost := range without[:n] {
+		none += cost
+	}
 	for set := uint(1); set < 1<<n; set++ {
 		size := bits.OnesCount(set)
 		h.costs[set] = math.Inf(1)
 		if size > mostAtOnce {
 			continue
 		}
-		sum, off, least := 0., secondCost*float64(size-1), math.Inf(1)
-		for k := range n {
-			if set>>k&1 != 0 {
-				sum, off, least = sum+h.one[k], off+with[k], min(least, h.one[k])
-			} else {
-				off += without[k]
-			}
+		sum, off, least := 0., none+secondCost*float64(size-1), math.Inf(1)
+		for rest := set; rest != 0; rest &= rest - 1 {
+			k := bits.TrailingZeros(rest)
+			sum, off, least = sum+h.one[k], off+with[k]-without[k], min(least, h.one[k])
 		}
 		if size > 1 && least < minMean {
 			continue

@@ -12,6 +12,7 @@ import (
 func (t *trees) connect() {
 	t.list, t.peak = scratch.Slice(t.list, len(t.links)), t.peak[:0]
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
+	t.middleOf = noDevice
 	t.findLoneEnds()
 	for _, d := range t.entered {
 		all, hasGaps := noList, t.hasGaps(d)

@@ -1,9 +1,6 @@
 package trees
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // sumNear sums and counts the values within some distance of a middle.
 func sumNear(v []float64, middle, within float64) (sum float64, n int) {
@@ -15,9 +12,33 @@ func sumNear(v []float64, middle, within float64) (sum float64, n int) {
 	return sum, n
 }
 
+// medianOf is the median of values, by quickselect; it reorders them.
 func medianOf(v []float64) float64 {
-	slices.Sort(v)
-	return v[len(v)/2]
+	middle := len(v) / 2
+	for low, high := 0, len(v)-1; low < high; {
+		pivot, i, j := v[(low+high)/2], low, high
+		for i <= j {
+			for v[i] < pivot {
+				i++
+			}
+			for v[j] > pivot {
+				j--
+			}
+			if i <= j {
+				v[i], v[j] = v[j], v[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case middle <= j:
+			high = j
+		case middle >= i:
+			low = i
+		default:
+			low = high
+		}
+	}
+	return v[middle]
 }
 
 // spreadOf is the standard deviation of the values' logarithms around their median; it overwrites the values.

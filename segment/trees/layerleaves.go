@@ -65,7 +65,7 @@ func (x *leafLevels) isEven() bool {
 // lowWithin is the tolerance of the lowest level of hosts.
 func (x *leafLevels) lowWithin() float64 { return lowShare*x.low + lowPoints }
 
-// measureLeaves finds the levels of all leaves.
+// measureLeaves finds the levels of all leaves; of those that do not exchange, without their hosts.
 func (y *layers) measureLeaves(w *waits, values []float32, hot float64) {
 	y.leaves = y.leaves[:0]
 	for d := range int32(len(w.level)) {
@@ -104,13 +104,31 @@ func (y *layers) measureLeaf(w *waits, values []float32, leaf int32, hot float64
 	in, out := w.in.of(leaf), w.out.of(leaf)
 	x.up = y.measure(w, values, out, hot, upward)
 	x.down = y.measure(w, values, in, hot, downward)
-	x.hosts = y.measure(w, values, in, hot, fromHost)
-	x.low = y.lowest(&x.hosts, hot)
-	ports := y.measure(w, values, out, hot, toHost)
-	if first, _ := slices.BinarySearch(y.sample, hot); first < ports.links {
-		x.ports, x.port, x.portMiddle = ports.links-first, y.sample[ports.links-1], ports.stalled
+	if x.up.isWide() && x.down.isWide() {
+		y.measureHosts(w, values, &x, hot)
 	}
 	return x
+}
+
+// measureRest finds the levels of the leaves that do not exchange, with their hosts, if they may take part in a layer.
+func (y *layers) measureRest(w *waits, values []float32, hot float64) {
+	usual := y.usualSpread()
+	for k := range y.leaves {
+		if x := &y.leaves[k]; x.up.isWide() != x.down.isWide() {
+			y.measureHosts(w, values, x, hot)
+			x.findLevels(usual)
+		}
+	}
+}
+
+// measureHosts measures the stall of a leaf's links from and to hosts.
+func (y *layers) measureHosts(w *waits, values []float32, x *leafLevels, hot float64) {
+	x.hosts = y.measure(w, values, w.in.of(x.device), hot, fromHost)
+	x.low = y.lowest(&x.hosts, hot)
+	ports := y.measure(w, values, w.out.of(x.device), hot, toHost)
+	if first, _ := slices.BinarySearch(y.sample, hot); first < len(y.sample) {
+		x.ports, x.port, x.portMiddle = ports.links-first, y.sample[ports.links-1], ports.stalled
+	}
 }
 
 // findLevels finds the levels of a leaf and their tolerances; usual is the usual relative spread.
@@ -139,18 +157,22 @@ func (l *linkLevel) spreadOver(usual float64) float64 {
 }
 
 // measure finds the level of the links of a kind; it leaves their readings in the sample, ascending.
+// They need none if none is even nearly stalled, except links to or from spines that are too few to tell (isUnknown).
 func (y *layers) measure(w *waits, values []float32, links []int32, hot float64, kind linkKind) (x linkLevel) {
 	y.bits, y.sample = y.bits[:0], y.sample[:0]
+	most := float32(0)
 	for _, l := range links {
 		if w.kinds[l]&kind == 0 || values[l] == linkset.Missing {
 			continue
 		}
 		if x.measured++; values[l] > 0 {
 			y.bits = append(y.bits, math.Float32bits(values[l]))
+			most = max(most, values[l])
 		}
 	}
 	x.links = len(y.bits)
-	if x.links == 0 {
+	isFew := kind&(upward|downward) != 0 && x.measured < minFeeders
+	if x.links == 0 || !isFew && float64(most) < nearlyStalled*hot {
 		return x
 	}
 	slices.Sort(y.bits) // ordered like the values, none of which is negative

@@ -99,6 +99,32 @@ func (y *layers) findMembers() {
 	}
 }
 
+// findReceiver finds the layer of the last leaf at which nearly all links stall, if no other leaf outside the layers sends:
+// only leaves of a layer can send to it, so its levels need only be alike.
+func (y *layers) findReceiver() {
+	var last *leafLevels
+	for k := range y.leaves {
+		x := &y.leaves[k]
+		switch {
+		case x.layers[0] != noLayer || x.up.isIdle():
+		case last != nil || !x.isExchanging():
+			return
+		default:
+			last = x
+		}
+	}
+	if last == nil {
+		return
+	}
+	best := math.Inf(1)
+	for c := range y.all {
+		z := &y.all[c]
+		if off := math.Abs(last.sent-z.sent) + math.Abs(last.comes-z.comes); z.leaves > 0 && off < best && isAlike(last.sent, z.sent) && isAlike(last.comes, z.comes) {
+			best, last.layers[0] = off, int32(c)
+		}
+	}
+}
+
 // offOf is the relative distance of a leaf's levels from a layer's; infinite if the leaf takes no part.
 func (z *layer) offOf(x *leafLevels) float64 {
 	none := math.Inf(1)
@@ -120,7 +146,7 @@ func (z *layer) offOf(x *leafLevels) float64 {
 	case isSent && x.down.isUnknown() && hasHosts:
 		return sent
 	}
-	if isSent && isAlike(x.down.few, z.comes) && isAlike(x.hosts.few, z.hosts) {
+	if isSent && isAlike(x.down.few, z.comes) && (isAlike(x.hosts.few, z.hosts) || z.hosts == 0 && x.hosts.few == 0) {
 		return sent // some of its hosts take part, and receive over some downlinks
 	}
 	return none

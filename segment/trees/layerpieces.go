@@ -21,6 +21,7 @@ const (
 func (y *layers) joinPieces(m *Method, values []float32, out *linkset.Groups) {
 	y.inRegion = scratch.Slice(y.inRegion, len(values))
 	clear(y.inRegion)
+	y.findPorts(m.waits, values)
 	y.links = m.moveTo(y.links, out, func(g int, region []schema.LinkID) int32 {
 		if m.roots[g].link != schema.NoLink {
 			return noLayer
@@ -90,7 +91,7 @@ func (y *layers) layerAfter(m *Method, values []float32, link int32) int32 {
 		if y.layerOf[l] == noLayer || w.toHost(l) || float64(values[l]) < least || !w.mayWait(link, l) {
 			continue
 		}
-		if hasPort(w, values, w.to[l], max(m.hot, least)) {
+		if float64(y.port[w.to[l]]) >= max(m.hot, least) {
 			return noLayer
 		}
 		if values[l] > most || values[l] == most && y.layerOf[l] < best {
@@ -100,8 +101,13 @@ func (y *layers) layerAfter(m *Method, values []float32, link int32) int32 {
 	return best
 }
 
-// hasPort reports whether a port of a leaf to a host stalls at least so much. It may be a root, even at the level of a
-// layer's other ports.
-func hasPort(w *waits, values []float32, leaf int32, least float64) bool {
-	return slices.ContainsFunc(w.out.of(leaf), func(l int32) bool { return w.toHost(l) && float64(values[l]) >= least })
+// findPorts finds the highest stall of a switch's ports to hosts. It may be a root, even at the level of a layer's other
+// ports.
+func (y *layers) findPorts(w *waits, values []float32) {
+	y.port = scratch.Zeroed(y.port, len(w.level))
+	for l, v := range values {
+		if from := w.from[l]; w.toHost(int32(l)) {
+			y.port[from] = max(y.port[from], v)
+		}
+	}
 }

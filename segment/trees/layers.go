@@ -19,8 +19,9 @@ type layers struct {
 	leaves   []leafLevels // by level
 	rest     []float32
 	links    []layerLink
-	layerOf  []int32 // by link: a layer that has it, or noLayer
-	inRegion []bool  // by link: see joinPieces
+	layerOf  []int32   // by link: a layer that has it, or noLayer
+	inRegion []bool    // by link: see joinPieces
+	port     []float32 // by device: see findPorts
 	sample   []float64
 	bits     []uint32 // of sample, to sort
 	off      []float64
@@ -108,10 +109,14 @@ func (w *waits) hasSpineOfAll() bool {
 func (y *layers) peel(w *waits, values []float32, hot, idle float64) []float32 {
 	y.all, y.links = y.all[:0], y.links[:0]
 	y.measureLeaves(w, values, hot)
-	y.find()
+	if y.find(); len(y.all) == 0 {
+		return values
+	}
+	y.measureRest(w, values, hot)
 	y.dropSums()
 	y.dropRaised()
 	y.findMembers()
+	y.findReceiver()
 	y.dropPairs()
 	if !slices.ContainsFunc(y.all, func(z layer) bool { return z.leaves > 0 }) {
 		return values

@@ -128,3 +128,22 @@ func TestLayersDoNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations per 3 steps", n)
 	}
 }
+
+// A leaf that nothing but an exchange sends to is part of it, even if its levels differ a little, or three of the links to it
+// read a false zero.
+func TestLastLeafOfAnExchange(t *testing.T) {
+	g := stalls.Fabric(t, sixteenLeaves)
+	exchange := allWaysUp(50, 50, 0, 1, 2).With(allWaysUp(44, 46, 3))
+	wantRegions(t, "lower", g, segmenttest.Find(t, g, segmenttest.Overlapping(), exchange.On(t, g).Noisy(.4, 1)), exchange)
+
+	exchange = stalls.ByEnds{}
+	for ends, percent := range allWaysUp(50, 50, 0, 1, 2, 3) {
+		if ends[0][:4] != "host" {
+			exchange[ends] = percent
+		}
+	}
+	for spine := range 3 {
+		exchange[[2]string{fmt.Sprint("spine", spine), "leaf3"}] = 0
+	}
+	wantRegions(t, "zeros", g, segmenttest.Find(t, g, segmenttest.Overlapping(), exchange.On(t, g).Noisy(.4, 1)), exchange)
+}

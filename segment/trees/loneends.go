@@ -11,8 +11,18 @@ import (
 func (t *trees) findLoneEnds() {
 	t.loneEnd = scratch.Slice(t.loneEnd, len(t.links))
 	for i := range int32(len(t.links)) {
-		t.loneEnd[i] = t.mayBeLoneEnd(i) && t.isLoneEnd(i) || t.endsAlone(i) && t.raisesNothing(i)
+		t.loneEnd[i] = t.mayBeLoneEnd(i) && t.isLoneEnd(i) || t.endsAlone(i) && t.raisesNothing(i) || t.onlyAggregates(i)
 	}
+}
+
+// onlyAggregates reports whether a link leads to a switch's own aggregation node, which few send to, and all that may wait
+// for it may also wait for other links that stall.
+func (t *trees) onlyAggregates(end int32) bool {
+	w, d := t.waits, t.from[end]
+	return w.aggregates[t.to[end]] && !slices.ContainsFunc(t.into.of(d), func(i int32) bool {
+		isOther := func(j int32) bool { return j != end && w.mayWait(t.links[i], t.links[j]) }
+		return w.mayWait(t.links[i], t.links[end]) && !slices.ContainsFunc(t.leaving.of(d), isOther)
+	})
 }
 
 // mayBeLoneEnd reports whether no other link shows that traffic waits behind a link: it is a port to a host of a leaf
@@ -39,6 +49,7 @@ func (t *trees) goesOn(i int32) bool {
 // often a root), and clearly more than this one.
 func (t *trees) isLoneEnd(end int32) bool {
 	w, d := t.waits, t.from[end]
+	hottest := t.mostStalled(t.leaving.of(d))
 	below, above, within := 0, 0, 0.
 	if !t.toHost(end) {
 		within = pairSigmas
@@ -48,18 +59,20 @@ func (t *trees) isLoneEnd(end int32) bool {
 			continue
 		}
 		if t.stall[i] <= t.stall[end] {
-			below++
+			if below++; below == minFeeders {
+				return false
+			}
 			continue
 		}
 		explains := func(j int32) bool {
 			return t.stall[i]-t.stall[j] <= within*t.noise.sigma(t.stall[i]) && t.isClearlyAbove(t.stall[j], t.stall[end]) && w.mayWait(t.links[i], t.links[j])
 		}
-		if !slices.ContainsFunc(t.leaving.of(d), explains) {
-			return false
+		if !explains(hottest) && (w.mayWait(t.links[i], t.links[hottest]) || !slices.ContainsFunc(t.leaving.of(d), explains)) {
+			return false // if the hottest does not explain it, none does
 		}
 		above++
 	}
-	return below < minFeeders && above > below
+	return above > below
 }
 
 // endsAlone reports whether a link down from a higher switch is the only stalled one down into its far end, an

@@ -34,13 +34,16 @@ type trees struct {
 	first   [lastRank + 2]int32 // by rank, for order
 	seen    []bool              // by device
 	feeders []int32             // by device: stalled links from switches into it
-	isMet   []bool              // by device: see hangsTogether
-	met     []int32             // devices with isMet
+	isMet   []bool              // by device: marks that are cleared at once
+	met     []int32             // devices with isMet: see hangsTogether
 	mutual  []groupStall
 	usual   map[int32]float64 // by group: see markExchanging
 	values  []float32
 	trusted []float32 // copy of values without those not trusted; empty if all are
 	sample  []float64
+	// see middlePast
+	middleOf int32
+	middle   float64
 }
 
 // minFeeders is the number of stalled links into a switch from which its port is a root, not a lone hot link.

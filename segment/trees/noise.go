@@ -96,9 +96,13 @@ func (n *NoiseEstimator) countPairs(base float64) (pairs int32) {
 	}
 	perPoint := 1 / (2 * math.Erfinv(pairQuantile))
 	for i, x := range n.sample {
-		for _, y := range n.sample[:i] {
-			pairs++
-			rise := max(0, float64(x-y)*perPoint-base)
+		pairs += int32(i)
+		for k, y := range n.sample[:i] {
+			rise := float64(x-y)*perPoint - base
+			if rise <= 0 { // nor is it for the rest, which are nearer
+				n.slopeHistogram[0] += int32(i - k)
+				break
+			}
 			n.slopeHistogram[min(pairBins-1, int(rise/(float64(x+y)/2)*binsPerPairSlope))]++
 		}
 	}

@@ -22,7 +22,22 @@ type oneWay struct {
 	ends   []int   // by cause: number of its sinks
 	met    []int32 // causes at one leaf
 	sent   []sending
-	both   []int // by cause: number of its sinks at leaves that show an exchange, as they send, too
+	both   []int  // by cause: number of its sinks at leaves that show an exchange, as they send, too
+	known  []bool // by device: whether it receives is known
+	gets   []bool // by device: it receives
+}
+
+// forget prepares for other readings.
+func (o *oneWay) forget(devices int) {
+	o.known, o.gets = scratch.Zeroed(o.known, devices), scratch.Slice(o.gets, devices)
+}
+
+// receives is t.receives, found once for each leaf.
+func (o *oneWay) receives(t *trees, leaf int32) bool {
+	if !o.known[leaf] {
+		o.known[leaf], o.gets[leaf] = true, t.receives(leaf)
+	}
+	return o.gets[leaf]
 }
 
 // sending says that a leaf at which a cause ends sends into another cause.
@@ -49,7 +64,7 @@ func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
 			o.listSent(d, c.sets.Find(a), c.partnerOf(t, h, &s.all[a], c.sets.Find(a)) >= 0)
 			continue
 		}
-		if len(o.met) == 0 || t.receives(d) {
+		if len(o.met) == 0 || o.receives(t, d) {
 			continue
 		}
 		for _, cause := range o.met {

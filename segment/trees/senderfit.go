@@ -21,6 +21,23 @@ type senderMixture struct {
 	falls  []leafFall
 	start  []senderTree
 	best   []senderTree
+	sets   senderSets
+}
+
+// senderSets are the sets of trees that the last leaf may send into. Where all uplinks of all leaves wait for the same
+// trees, they are the same at all leaves.
+type senderSets struct {
+	n     int
+	tree  [maxParts]int32
+	stall [maxParts]float64
+	all   []senderSet
+}
+
+// senderSet is one tree or two of a leaf, as bits, and what they predict.
+type senderSet struct {
+	set   uint
+	level float64                // logarithm of the predicted stall
+	prior [someHosts + 1]float64 // by what is known of the leaf's hosts
 }
 
 // senderTree is a tree that leaves may send into.
@@ -50,11 +67,13 @@ const (
 	// that their leaves may show. The cost grows with the number of trees.
 	mostStarted = 4
 	// Starts are compared on about so many leaves at most, which bounds the cost on large fabrics.
-	mostLeaves = 64
+	mostLeaves = 32
 	// The difference in likelihood, as a logarithm, up to which two fits are the same.
 	likelier = 1e-6
 	// Scales by which a level may be off its prediction: beyond about 700, all sets of a leaf's trees would have no chance.
 	farOff = 500
+	// A product of likelihoods above it is not 0, times one more.
+	leastProduct = 1e-60
 )
 
 var startQuantiles = [...]float64{.1, .3, .5, .7, .9}
@@ -74,7 +93,7 @@ func (mix *senderMixture) fit() {
 	if len(mix.leaves) < len(all) {
 		mix.leaves = all
 		mix.listFalls()
-		mix.climb()
+		mix.climb(math.Inf(-1))
 	}
 	mix.expect()
 }
@@ -100,7 +119,7 @@ func (mix *senderMixture) fitFromStarts() {
 	mix.best = scratch.Slice(mix.best, len(mix.trees))
 	most, scale := math.Inf(-1), 0.
 	climb := func() {
-		if l := mix.climb(); l > most+likelier {
+		if l := mix.climb(most); l > most+likelier {
 			most, scale = l, mix.scale
 			copy(mix.best, mix.trees)
 		}
@@ -147,14 +166,16 @@ func (mix *senderMixture) quantile(tree *senderTree, q float64) float64 {
 	return min(math.Log(mostFall), falls[max(0, int(math.Ceil(q*float64(len(falls))))-1)].fall)
 }
 
-// climb fits the trees from where they are, and returns the logarithm of the likelihood.
-func (mix *senderMixture) climb() float64 {
+// climb fits the trees from where they are, and returns the logarithm of the likelihood. It stops where the likelihood would
+// not get to most even if it grew twice as fast as in the last round in all that remain: it usually grows ever more slowly.
+func (mix *senderMixture) climb(most float64) float64 {
 	mix.scale = 2 * usualScale
 	likelihood := mix.expect()
-	for range mostRounds {
+	for left := mostRounds; left > 0; left-- {
 		mix.maximize()
 		last := likelihood
-		if likelihood = mix.expect(); math.Abs(likelihood-last) < likelier {
+		likelihood = mix.expect()
+		if gain := likelihood - last; math.Abs(gain) < likelier || gain > 0 && likelihood+2*float64(left-1)*gain < most {
 			break
 		}
 	}
@@ -172,46 +193,63 @@ func (mix *senderMixture) expect() (likelihood float64) {
 		tree.ratio, tree.prior = math.Exp(tree.fall), tree.share/total
 	}
 	likelihood = -scaleLeaves * (math.Log(mix.scale) + usualScale/mix.scale)
-	second := chanceOf(secondCost)
+	mix.sets.n = 0
+	product := 1. // of the leaves' likelihoods: fewer logarithms
 	for i := range mix.leaves {
 		leaf, sum := &mix.leaves[i], 0.
-		for set := uint(1); set < 1<<leaf.n; set++ {
-			if bits.OnesCount(set) <= mostAtOnce {
-				leaf.chance[set] = mix.likelihood(leaf, set, second)
-				sum += leaf.chance[set]
-			}
+		if !mix.sets.areOf(leaf) {
+			mix.sets.predict(leaf, mix.trees)
 		}
-		likelihood += math.Log(sum)
-		leaf.normalize(sum)
+		perScale := 1 / (mix.scale + leaf.error)
+		for k := range mix.sets.all {
+			x := &mix.sets.all[k]
+			off := math.Abs(leaf.logLevel-x.level) * perScale
+			chance := x.prior[leaf.hosts] * math.Exp(-min(farOff, off)) * (perScale / 2)
+			leaf.chance[x.set] = chance
+			sum += chance
+		}
+		if product *= sum; product < leastProduct || product > 1/leastProduct {
+			likelihood += math.Log(product)
+			product = 1
+		}
+		leaf.normalize(1/sum, mix.sets.all)
 	}
-	return likelihood
+	return likelihood + math.Log(product)
 }
 
-// likelihood is that of a leaf's level and hosts, if it sends into a set of trees; second is the chance of a second one.
-func (mix *senderMixture) likelihood(leaf *senderLeaf, set uint, second float64) float64 {
-	predicted, prior, none := 0., 1/second, 1.
-	for rest := set; rest != 0; rest &= rest - 1 {
-		slot := bits.TrailingZeros(rest)
-		tree := &mix.trees[leaf.tree[slot]]
-		predicted += leaf.stall[slot] * tree.ratio
-		prior, none = prior*second*tree.prior, none*(1-tree.hosts)
-	}
-	switch leaf.hosts {
-	case noHosts:
-		prior *= none
-	case someHosts:
-		prior *= 1 - none
-	}
-	scale := mix.scale + leaf.error
-	off := math.Abs(math.Log(leaf.level / min(100, predicted)))
-	return prior * math.Exp(-min(farOff, off/scale)) / (2 * scale)
+// areOf reports whether a leaf's sets of trees predict the same.
+func (sets *senderSets) areOf(leaf *senderLeaf) bool {
+	return sets.n == leaf.n && sets.tree == leaf.tree && sets.stall == leaf.stall
 }
 
-// normalize makes the chances of a leaf's sets of trees sum to 1, and sums those of each tree.
-func (leaf *senderLeaf) normalize(sum float64) {
-	leaf.sendsInto = [maxParts]float64{}
+// predict finds what a leaf's sets of trees predict.
+func (sets *senderSets) predict(leaf *senderLeaf, trees []senderTree) {
+	sets.n, sets.tree, sets.stall, sets.all = leaf.n, leaf.tree, leaf.stall, sets.all[:0]
+	second := chanceOf(secondCost) // of a second tree
 	for set := uint(1); set < 1<<leaf.n; set++ {
-		leaf.chance[set] /= sum
+		if bits.OnesCount(set) > mostAtOnce {
+			continue
+		}
+		predicted, prior, none := 0., 1/second, 1.
+		for rest := set; rest != 0; rest &= rest - 1 {
+			slot := bits.TrailingZeros(rest)
+			tree := &trees[leaf.tree[slot]]
+			predicted += leaf.stall[slot] * tree.ratio
+			prior, none = prior*second*tree.prior, none*(1-tree.hosts)
+		}
+		sets.all = append(sets.all, senderSet{set, math.Log(min(100, predicted)), [...]float64{
+			hostsUnknown: prior, noHosts: prior * none, someHosts: prior * (1 - none),
+		}})
+	}
+}
+
+// normalize makes the chances of a leaf's sets of trees sum to 1, and sums those of each tree; perSum is the
+// reciprocal of their sum.
+func (leaf *senderLeaf) normalize(perSum float64, sets []senderSet) {
+	leaf.sendsInto = [maxParts]float64{}
+	for k := range sets {
+		set := sets[k].set
+		leaf.chance[set] *= perSum
 		for rest := set; rest != 0; rest &= rest - 1 {
 			leaf.sendsInto[bits.TrailingZeros(rest)] += leaf.chance[set]
 		}

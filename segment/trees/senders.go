@@ -22,6 +22,7 @@ type senderLeaf struct {
 	device     int32
 	begin, end int     // of its uplinks in nodes
 	level      float64 // mean stall of these
+	logLevel   float64
 	error      float64 // relative standard error of that, by noise
 	hosts      hostsOf
 	n          int                    // number of trees
@@ -96,12 +97,16 @@ func (snd *senders) find(t *trees, s *sinks, c *causes, h *shares, nodes []int32
 func (snd *senders) listLeaves(t *trees, s *sinks, c *causes, h *shares, nodes []int32) {
 	snd.mixture.leaves, snd.nodes, snd.devices = snd.mixture.leaves[:0], snd.nodes[:0], snd.devices[:0]
 	for _, i := range nodes {
-		if leaf := t.leafOf(i); leaf >= 0 && !t.fromHost(i) && !h.atSink[i] {
+		if leaf := t.leafOf(i); leaf >= 0 && !t.isMet[leaf] && !t.fromHost(i) && !h.atSink[i] {
+			t.isMet[leaf] = true
 			snd.devices = append(snd.devices, leaf)
 		}
 	}
+	for _, leaf := range snd.devices {
+		t.isMet[leaf] = false
+	}
 	slices.SortFunc(snd.devices, func(a, b int32) int { return cmp.Compare(t.waits.byName[a], t.waits.byName[b]) })
-	for _, leaf := range slices.Compact(snd.devices) {
+	for _, leaf := range snd.devices {
 		snd.addLeaf(t, s, c, h, leaf, t.rank[nodes[0]])
 	}
 }
@@ -200,6 +205,7 @@ func (snd *senders) measure(t *trees, leaf senderLeaf) {
 	}
 	n := float64(leaf.end - leaf.begin)
 	leaf.level /= n
+	leaf.logLevel = math.Log(leaf.level)
 	leaf.error = t.noise.sigma(leaf.level) / leaf.level / math.Sqrt(n)
 	snd.mixture.leaves = append(snd.mixture.leaves, leaf)
 }

@@ -16,6 +16,7 @@ type shares struct {
 	fall    []float64  // by cause
 	misfit  []float64  // by node: residual of its stall from its causes' prediction, in deviations
 	falls   []fallOf
+	sorted  []fallOf               // see sortFalls
 	spread  []float64              // by cause: see findSpreads
 	known   []float64              // by cause: its sinks of which the spread is known
 	one     [maxParts]float64      // by candidate cause of a node: what it predicts
@@ -23,6 +24,7 @@ type shares struct {
 	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
 	atSink  []bool                 // by node
 	members linkLists              // by cause: nodes
+	joins   int                    // of causes that all parts have: see rename
 	// On a fabric of two levels, if links may be in several regions:
 	isTwoLevel bool
 	isSpread   bool // traffic takes all spines: see spreadsTraffic
@@ -35,9 +37,9 @@ const (
 	maxParts = 6
 	// The fall per hop while too few links show it; its upper bound; and how many links are enough.
 	usualFall, mostFall, fewestFalls = .8, 1.2, 4
-	explained                        = 2    // deviations within which the assumed fall explains a link
-	voteWidth                        = .3   // a link votes for the causes within that of the nearest (logarithms)
-	fallWidth                        = 1.12 // ratios within that factor are one
+	explained                        = 2       // deviations within which the assumed fall explains a link
+	voteWidth                        = 1.34986 // a link votes for the causes within that factor of the nearest, e^.3
+	fallWidth                        = 1.12    // ratios within that factor are one
 	// Costs, in deviations: of each further cause, and of a thin one, such as a port to a host beside an exchange;
 	secondCost, portCost = .5, 2
 	// of an exchange on a link of a leaf that takes no part in it, or of its absence where the leaf does;
@@ -54,6 +56,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.isSpread = h.isTwoLevel && t.spreadsTraffic()
 	h.startFalls(s, c)
 	h.findSpreads(s, c)
+	h.joins = c.sets.Joins()
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
 	}
@@ -207,8 +210,12 @@ func (h *shares) take(i int32, set uint) {
 	from.sort()
 }
 
-// rename updates all parts after causes were joined.
+// rename updates all parts if causes were joined.
 func (h *shares) rename(c *causes) {
+	if h.joins == c.sets.Joins() {
+		return
+	}
+	h.joins = c.sets.Joins()
 	for i := range h.of {
 		p := &h.of[i]
 		for k := range p.list() {

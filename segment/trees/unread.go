@@ -22,22 +22,26 @@ func (t *trees) lookPast(l int32) {
 	if w.toHost(l) || t.stalledInto(d) < fewestPast {
 		return
 	}
-	t.sample = t.sample[:0]
-	for _, i := range t.into.of(d) {
-		t.sample = append(t.sample, t.stall[i])
-	}
-	middle, begin := medianOf(t.sample), len(t.next.at)
+	begin := len(t.next.at)
 	for _, s := range w.out.of(d) {
 		if !t.mayBeUnread(s) || w.toHost(s) || w.isFlat(s) || !w.mayWait(l, s) {
 			continue
 		}
-		n := len(t.next.at)
+		n, middle := len(t.next.at), t.middlePast(d)
 		t.appendBehind(s, leastPast*middle, mostPast*middle)
 		if n > begin && len(t.next.at) > n {
 			t.next.at = t.next.at[:begin]
 			return
 		}
 	}
+}
+
+// middlePast is middleInto, found once for all links into a switch that ask in succession.
+func (t *trees) middlePast(d int32) float64 {
+	if t.middleOf != d {
+		t.middleOf, t.middle = d, t.middleInto(d)
+	}
+	return t.middle
 }
 
 // mayBeUnread reports whether a link has no value, or a zero that may be wrong.
