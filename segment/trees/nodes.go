@@ -41,6 +41,10 @@ type trees struct {
 	values  []float32
 	trusted []float32 // copy of values without those not trusted; empty if all are
 	sample  []float64
+	// On a fabric of two levels, if links may be in several regions:
+	isTwoLevel   bool
+	singles      []float64 // by spine: see countSingles
+	usualSingles float64
 }
 
 // minFeeders is the number of stalled links into a switch from which its port is a root, not a lone hot link.
