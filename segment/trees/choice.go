@@ -36,7 +36,7 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 	if from.n == 1 {
 		return 1
 	}
-	if h.isTwoLevel && leaf >= 0 {
+	if t.isTwoLevel && leaf >= 0 {
 		for k, p := range from.list() {
 			with[k] += h.hosts.costOn(t, h, i, p.cause)
 		}

@@ -29,7 +29,8 @@
 //	origins.go           ports that are sinks of their own; nodes that wait for nothing that stalls
 //	saddles.go           where stall falls and then rises, something else begins
 //	twins.go             two ports of one leaf that stall equally
-//	slow.go              slow links between switches
+//	slow.go              slow links between switches, and
+//	onespine.go          on two levels, uplinks that all lead to one spine: they wait for such a link
 //	exchangeends.go      routers of a dragonfly's group that exchange, and groups that do
 //	ranks.go             nodes in the order of waiting
 //	sinks.go, sink.go    all sinks, which nodes lead to each, what waits there

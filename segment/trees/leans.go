@@ -30,10 +30,12 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 	clear(c.ends)
 	for i := range int32(len(t.links)) {
 		own, j := h.main(i), t.hottestAfter(i)
-		if own < 0 || h.isGiven[i] || s.isOdd(own, t.links[i]) || j >= 0 && h.of[j].has(own) || h.waitsWithin(t, i, own) {
+		if own < 0 || h.isGiven[i] || j >= 0 && h.of[j].has(own) || h.waitsWithin(t, i, own) {
 			continue
 		}
-		c.ends[own]++
+		if c.ends[own]++; s.isOdd(own, t.links[i]) {
+			continue
+		}
 		isHeld := j >= 0 && (t.stall[j] >= leanRatio*t.stall[i] || t.holdsAll(j))
 		if !isHeld {
 			j = h.hottestBeyond(t, i, own)

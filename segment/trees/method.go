@@ -49,7 +49,7 @@ func New(g *topology.Graph, cfg Config) *Method {
 	for i := range m.node {
 		m.node[i] = -1
 	}
-	m.usual, m.shares.isTwoLevel = map[int32]float64{}, m.layered
+	m.usual, m.isTwoLevel = map[int32]float64{}, m.layered
 	m.sinks = newSinks(len(w.level), len(w.from))
 	return m
 }
@@ -108,6 +108,7 @@ func (m *Method) findLinks(values []float32) bool {
 	}
 	m.distrustZeros()
 	m.noiseOf.fitSlope(&m.trees)
+	m.countSingles()
 	m.connect()
 	m.findOdd()
 	return true

@@ -44,6 +44,10 @@ type trees struct {
 	// see middlePast
 	middleOf int32
 	middle   float64
+	// On a fabric of two levels, if links may be in several regions:
+	isTwoLevel   bool
+	singles      []float64 // by spine: see countSingles
+	usualSingles float64
 }
 
 // minFeeders is the number of stalled links into a switch from which its port is a root, not a lone hot link.

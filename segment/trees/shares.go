@@ -26,11 +26,10 @@ type shares struct {
 	members linkLists              // by cause: nodes
 	joins   int                    // of causes that all parts have: see rename
 	// On a fabric of two levels, if links may be in several regions:
-	isTwoLevel bool
-	isSpread   bool // traffic takes all spines: see spreadsTraffic
-	senders    senders
-	isGiven    []bool // by node: an uplink whose causes senders found
-	hosts      hostCosts
+	isSpread bool // traffic takes all spines: see spreadsTraffic
+	senders  senders
+	isGiven  []bool // by node: an uplink whose causes senders found
+	hosts    hostCosts
 }
 
 const (
@@ -53,7 +52,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
 	h.misfit, h.isGiven = scratch.Slice(h.misfit, len(t.links)), scratch.Slice(h.isGiven, len(t.links))
 	clear(h.isGiven)
-	h.isSpread = h.isTwoLevel && t.spreadsTraffic()
+	h.isSpread = t.isTwoLevel && t.spreadsTraffic()
 	h.startFalls(s, c)
 	h.findSpreads(s, c)
 	h.joins = c.sets.Joins()
@@ -64,7 +63,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
 		}
-		if h.isTwoLevel && slices.ContainsFunc(t.order[first:end], t.fromHost) {
+		if t.isTwoLevel && slices.ContainsFunc(t.order[first:end], t.fromHost) {
 			h.hosts.find(t, s, c, h)
 		}
 		isAny := h.gather(t, s, c, t.order[first:end])

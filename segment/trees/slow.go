@@ -30,7 +30,9 @@ func (t *trees) isSlow(i int32) bool {
 		if t.feeders[w.to[l]] > 1 {
 			return false
 		}
-		fewest = fewestToLeaf
+		if !t.isOnlyWayOfSeveral(i) {
+			fewest = fewestToLeaf
+		}
 	}
 	return t.isAboveNext(i) && !t.isUnreadAfter(l) && t.standsOut(i) && t.isWaitedFor(i, fewest)
 }
@@ -55,7 +57,9 @@ func (t *trees) isWaitedFor(i int32, fewest int) bool {
 		switch {
 		case !t.waits.mayWait(t.links[j], t.links[i]):
 		case t.stall[j] > most:
-			hotter++
+			if !t.isOneSpine(t.from[i]) || !t.isExplainedBeside(j, i) {
+				hotter++
+			}
 		case t.standsOut(j) && !t.isExplainedBeside(j, i):
 			waiting++
 		}
@@ -81,7 +85,7 @@ func (t *trees) isUnreadAfter(l int32) bool {
 // isExplainedBeside reports whether a node may wait for another than the given one that stalls no less, within the noise.
 func (t *trees) isExplainedBeside(i, than int32) bool {
 	return slices.ContainsFunc(t.mayWaitFor(i), func(j int32) bool {
-		return j != than && t.stall[i]-t.stall[j] <= pairSigmas*t.noise.sigma(t.stall[i])
+		return j != than && t.stall[i]-t.stall[j] <= pairSigmas*t.noise.sigma(t.stall[i]) && !t.isElsewhere(i, j)
 	})
 }
 
