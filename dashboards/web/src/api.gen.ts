@@ -152,7 +152,7 @@ export interface paths {
         };
         /**
          * Events of regions, jobs, links, switches, nodes and the graph.
-         * @description Pages go back in time: the first page has the newest entries; within a page, entries are in order of time. Kinds: `region_*`, `congestion_*`, `mitigation_*`, `graph_changed`, `job_*`, `congestion_protection`, `story`, and the kinds of failures.
+         * @description Pages go back in time: the first page has the newest entries; within a page, entries are in order of time. Kinds: `region_*`, `congestion_*`, `mitigation_*`, `graph_changed`, `job_*`, `congestion_protection`, `story`, the kinds of failures, and `switch_silent`, `switch_reporting`, `node_silent`, `node_reporting`: a device that works does not report, or reports again.
          */
         get: operations["listEvents"];
         put?: never;
