@@ -17,6 +17,9 @@ const explainedStall, explainedLoad = .9, .8
 // host's unless it ends at the job's node and brings it much; a kept verdict from when the onset was known knows more. 0: it does not
 // account for it.
 func (s scores) explains(c *suspect) float64 {
+	if c.job == s.together && !c.file {
+		return jobExplains
+	}
 	isHeldUp := s.back.Cannot || s.back.Kind == schema.RootSlowReceiver || s.drain.IsCertain() && !s.overloads(c)
 	if !s.loads || isHeldUp {
 		return 0
