@@ -14,7 +14,7 @@ func TestStoriesOfLoadThatWasAlwaysThere(t *testing.T) {
 		name, fabric string // fabric: instead of the story's
 		intervals    int
 		floor        float64 // share of the lines with the right class and job
-	}{{"namd", "", 4, .85}, {"blade", "", 3, .95}, {"slowhost", "dragonfly:groups=5,routers=4,hosts=4", 3, .95}, {"slowhost", "dragonfly:groups=17,routers=8,hosts=4", 2, .95}} {
+	}{{"namd", "", 34, .95}, {"blade", "", 3, .95}, {"slowhost", "dragonfly:groups=5,routers=4,hosts=4", 3, .95}, {"slowhost", "dragonfly:groups=17,routers=8,hosts=4", 2, .95}} {
 		t.Run(story.name+story.fabric, func(t *testing.T) {
 			script, err := scenario.Builtin(story.name)
 			if err != nil {

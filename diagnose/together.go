@@ -5,9 +5,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Regions of a grid that begin together, on the ground of one job alone, are that job's new phase: all of its hosts take less, or pass
-// on other traffic than before, because the job sends otherwise. One slow host holds up one region, or a large one and its fragments, so
-// none may have more than togetherLargest of the links of all, and they must reach togetherNodes of the job's nodes.
+// Regions of a grid that begin together on the ground of one job are that job's new phase: all of its hosts take less, or pass on other
+// traffic than before, because the job sends otherwise. One slow host or failure holds up one region, or a large one and its fragments.
+// So none may have more than togetherLargest of their links, and they must reach togetherNodes of the job's nodes.
 const togetherLargest, togetherNodes = .25, .5
 
 // onsetOn is when regions began, a slot, and the only job on whose ground they lie.
@@ -21,7 +21,7 @@ type begunTogether struct{ links, largest, nodes int }
 
 // findTogether sets the job of regions of a grid that began together.
 func (in *interval) findTogether(cases []regionCase) {
-	if !in.graph.Duplex() || in.router.Grid == nil {
+	if !in.graph.Duplex() || in.router.Grid == nil || float64(len(cases))*togetherLargest < 1 {
 		return
 	}
 	sets := map[onsetOn]begunTogether{}
