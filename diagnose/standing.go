@@ -17,7 +17,7 @@ const explainedStall, explainedLoad = .9, .8
 // host's unless it ends at the job's node and brings it much; a kept verdict from when the onset was known knows more. 0: it does not
 // account for it. A job all over whose ground regions began with this one accounts for all of them.
 func (s scores) explains(c *suspect) float64 {
-	if c.job == s.together && !c.file {
+	if s.isPhaseOf(c) {
 		return jobExplains
 	}
 	isHeldUp := s.back.Cannot || s.back.Kind == schema.RootSlowReceiver || s.drain.IsCertain() && !s.overloads(c)

@@ -44,6 +44,11 @@ func (in *interval) findTogether(cases []regionCase) {
 	}
 }
 
+// isPhaseOf reports whether regions began with this one all over the ground of a suspect that exchanges.
+func (rc *regionCase) isPhaseOf(c *suspect) bool {
+	return rc.together != nil && c.job == rc.together && !c.file
+}
+
 // soleJob is the only job with nodes at a region's links; nil: there are several, or none.
 func (rc *regionCase) soleJob() (sole *job) {
 	for _, l := range rc.region.Links {
