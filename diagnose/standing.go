@@ -24,7 +24,7 @@ func (s scores) explains(c *suspect) float64 {
 	if !s.loads || isHeldUp {
 		return 0
 	}
-	if h := s.given.kept[s.region.ID]; s.onset >= 0 && !s.asBefore() || s.onset < 0 && h != nil && h.cause.Class != schema.CauseUnknown {
+	if h := s.given.kept[s.region.ID]; s.onset >= 0 && !s.asBefore() || s.onset < 0 && h != nil && h.cause.Class != schema.CauseUnknown && s.steady().stands(h) {
 		return 0
 	}
 	burden, cross, unmeasured := 0., 0., 0
