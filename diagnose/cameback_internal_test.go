@@ -40,9 +40,34 @@ func TestACableThatCameBackSlower(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range []*Stage{s, restarted} {
-			if got := s.stands(s.given.kept[7]); got != c.stands {
+			if got := (&regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock}}).steady().stands(s.given.kept[7]); got != c.stands {
 				t.Errorf("%s: stands %v, want %v", c.name, got, c.stands)
 			}
+		}
+	}
+}
+
+// TestARegionSettlesAfterAFailure: a region that always stalled stalls more after a failure until routes are recomputed; one that still
+// stalls more, or that had not stalled, waits for it.
+func TestARegionSettlesAfterAFailure(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after, now float64
+		onset              int
+		settled            bool
+	}{
+		"as before":           {10, 50, 10, -1, true},
+		"still more":          {10, 50, 30, -1, false},
+		"not there before it": {0, 50, 10, 8, false},
+	} {
+		s, err := New(roottest.Graph(t, "torus:4x4x4"), DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.history.Clock = history.Clock{Duration: 60e9, Now: 10}
+		b, a := c.before, c.after
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: []float64{b, b, b, b, b, b, b, b, a, a, c.now}, onset: c.onset, old: c.onset < 0}}
+		if got := rc.steady().settledSince(schema.NearFailure{Time: 8 * 60e9}); got != c.settled {
+			t.Errorf("%s: settled %v, want %v", name, got, c.settled)
 		}
 	}
 }

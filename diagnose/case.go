@@ -27,6 +27,7 @@ type regionCase struct {
 	waiting     bool    // no load is measured, and hosts are seen to wait to send into it
 	vacantWaits float64 // the part of hosts of no listed job in that, in the unit of waits
 	ends
+	together *job             // on a grid, the only job on whose ground the region and others began together; nil: none
 	failures []nearFailure    // most likely first
 	moved    float64          // share of more that failed links beside it carried before
 	empty    float64          // on a grid, its share of switches without a listed job, beyond that of the grid

@@ -27,6 +27,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.findRunning()
 	s.findReaders()
 	s.crossing(cases)
+	s.findTogether(cases)
 	out := make([]schema.Diagnosis, len(cases))
 	p := s.finder.On(snap)
 	s.p = p

@@ -34,6 +34,7 @@
 //	case.go              regionCase: what is measured of a region, in the order in which it is found
 //	onset.go             since when a series is as high as now, and how far it rose then
 //	timeline.go          the onset, what was usual before it, and what the links carried then
+//	together.go          regions that begin together all over a job's ground
 //	stepup.go            a region that always stalled begins with a failure beside it
 //	firststep.go         a stall that rises in two steps begins with the first
 //

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -182,16 +183,27 @@ func (k *kept) agrees(d *schema.Diagnosis) bool {
 	return len(d.Jobs) > 0 && len(k.jobs) > 0 && d.Jobs[0].JobID == k.jobs[0].JobID
 }
 
-// stands reports whether what a verdict blames is still there: its jobs run, and no failed part came back.
-func (in *interval) stands(h *kept) bool {
+// stands reports whether what a verdict blames is still there: its jobs run, no failed part came back, and the region did not always stall as
+// it does now.
+func (s steady) stands(h *kept) bool {
 	for _, a := range h.jobs {
-		if !slices.ContainsFunc(in.running, func(j *job) bool {
-			return j.ID == a.JobID && j.Start <= h.time+schema.Instant(in.history.Clock.Duration)
+		if !slices.ContainsFunc(s.running, func(j *job) bool {
+			return j.ID == a.JobID && j.Start <= h.time+schema.Instant(s.history.Clock.Duration)
 		}) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(h.failures, func(f schema.NearFailure) bool { return in.cameBack(f, h) })
+	return !slices.ContainsFunc(h.failures, func(f schema.NearFailure) bool { return s.cameBack(f, h) || s.settledSince(f) })
+}
+
+// settledSince reports whether a region without an onset, which stalled more after a failure, stalls again as in all of the intervals before
+// it: what waited for the failed part has other routes. A part that flaps fails again.
+func (s steady) settledSince(was schema.NearFailure) bool {
+	at := s.indexIn(was.Time)
+	return s.onset < 0 && s.old && at >= leastBefore && at < len(s.stall)-1 && meanOf(s.stall[:at]) >= alreadyStalled*s.stall[len(s.stall)-1] &&
+		!slices.ContainsFunc(s.history.Failures, func(f history.PlacedFailure) bool {
+			return f.Device == was.Device && f.Port == was.Port && f.Times > 1
+		})
 }
 
 // partSlower reports whether the link that a region waits for carries less than before its onset, and is or was a failed part.

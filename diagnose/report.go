@@ -29,13 +29,16 @@ func (r *report) diagnosis(snap *schema.Snapshot) schema.Diagnosis {
 		}
 		d.Jobs = append(d.Jobs, a)
 	}
+	d.Root = r.steady().steadyRoot(r.rootPort())
+	if r.verdict.class == schema.CauseFailure && r.verdict.blamed == 0 && d.Root != nil && d.Root.Kind == schema.RootLinkDown {
+		r.verdict.blamed = r.decision().logged(d.Root.Link) // of most intervals, not this one's
+	}
 	for i := range r.verdict.blamed {
 		d.Failures = append(d.Failures, r.failures[i].report())
 	}
 	if r.verdict.blamed > 0 {
 		r.repeated(&d)
 	}
-	d.Root = r.steady().steadyRoot(r.rootPort())
 	also := r.failedRoot(d.Root)
 	if also != nil {
 		d.Failures = append(d.Failures, also.report())

@@ -42,6 +42,8 @@ func (s scores) slowHostScore() float64 {
 		return s.paused()
 	case s.back.Kind == schema.RootSlowReceiver:
 		score = slowHostMaybe
+	case s.together != nil:
+		return leastScore
 	case s.graph.Duplex() && s.load > 0 && (s.neck.Sole || s.neck.Slower || !s.neck.Before(&s.drain)):
 		if score = s.takesLess(); s.newJobsLoad() {
 			score -= slowHostNewJobs

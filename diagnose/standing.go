@@ -18,13 +18,16 @@ const ownGround = .7
 // others move too little, it is a job's without traffic data: with directed links the only such job there, on a grid one on whose own
 // ground the region lies. What a slow link or host holds up is no job's, and a tree of held-back traffic on a grid may be a slow
 // host's unless it ends at the job's node and brings it much; a kept verdict from when the onset was known knows more. 0: it does not
-// account for it.
+// account for it. A job all over whose ground regions began with this one accounts for all of them.
 func (s scores) explains(c *suspect) float64 {
+	if s.isPhaseOf(c) {
+		return jobExplains
+	}
 	isHeldUp := s.back.Cannot || s.back.Kind == schema.RootSlowReceiver || s.drain.IsCertain() && !s.overloads(c)
 	if !s.loads || isHeldUp {
 		return 0
 	}
-	if h := s.given.kept[s.region.ID]; s.onset >= 0 && !s.asBefore() || s.onset < 0 && h != nil && h.cause.Class != schema.CauseUnknown {
+	if h := s.given.kept[s.region.ID]; s.onset >= 0 && !s.asBefore() || s.onset < 0 && h != nil && h.cause.Class != schema.CauseUnknown && s.steady().stands(h) {
 		return 0
 	}
 	burden, cross, unmeasured := 0., 0., 0

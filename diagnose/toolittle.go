@@ -18,7 +18,7 @@ const nothingMoved = .5
 // tooLittlePenalty is the penalty of a suspect whose traffic, or its growth, is too little for the root's load: a
 // coincidence in time does not make a cause. What arrives at a host of the job alone is the job's, wherever it comes from.
 func (s scores) tooLittlePenalty(c *suspect) float64 {
-	if !c.known || s.carries <= 0 || s.receives(c) {
+	if !c.known || s.carries <= 0 || s.receives(c) || s.isPhaseOf(c) {
 		return 0
 	}
 	all, files := s.lately(c.job)
