@@ -43,10 +43,16 @@ func TestHostpingOverSoftRoCE(t *testing.T) {
 	const probing = "--host /host.xml --prober perftest --writes 5 --probe-timeout 30s --timeout 100s"
 	t.Logf("%s", must(t, g, "giverny hostping baseline "+probing+" --large-bytes 131072 --out /baseline.json"))
 	var report hostping.Report
-	text := must(t, g, "giverny hostping run "+probing+" --baseline /baseline.json --json")
-	t.Logf("%s", text)
-	if err := json.Unmarshal(text, &report); err != nil {
-		t.Fatal(err)
+	for range 3 { // noise hides other pairs in each
+		text := must(t, g, "giverny hostping run "+probing+" --baseline /baseline.json --json")
+		t.Logf("%s", text)
+		report = hostping.Report{}
+		if err := json.Unmarshal(text, &report); err != nil {
+			t.Fatal(err)
+		}
+		if len(report.Matrix) >= leastMeasured {
+			break
+		}
 	}
 	check(t, &graph, &report)
 	for rnic, packets := range sent(t, g) {
@@ -55,6 +61,9 @@ func TestHostpingOverSoftRoCE(t *testing.T) {
 		}
 	}
 }
+
+// leastMeasured is how many of the six pairs one run must measure.
+const leastMeasured = 3
 
 // check: both memory nodes are measured from both adapters, except what the noise of emulated processors hides.
 func check(t *testing.T, graph *hostping.Graph, report *hostping.Report) {
@@ -66,8 +75,8 @@ func check(t *testing.T, graph *hostping.Graph, report *hostping.Report) {
 		}
 		measured++
 	}
-	if measured < 3 || measured+len(report.Unmeasured) != len(graph.Paths) {
-		t.Errorf("%d pairs measured, %d not: want 3 of %d or more", measured, len(report.Unmeasured), len(graph.Paths))
+	if measured < leastMeasured || measured+len(report.Unmeasured) != len(graph.Paths) {
+		t.Errorf("%d pairs measured, %d not: want %d of %d or more", measured, len(report.Unmeasured), leastMeasured, len(graph.Paths))
 	}
 	absent := slices.DeleteFunc(report.Unmeasured, func(u hostping.Unmeasured) bool { return u.Endpoint != "numa7" })
 	if len(absent) != len(graph.RNICs) {
