@@ -42,6 +42,7 @@ func (s *coverageStage) Name() string { return "coverage" }
 // forecasts.
 func (s *coverageStage) Step(r *schema.IntervalResult) {
 	s.remember(r.Snapshot, r.Regions)
+	r.Silent = s.silent(r.Snapshot)
 	reason := s.unknownReason(r.Snapshot, r.Network.Severity)
 	s.learn(r.Snapshot, reason)
 	if s.unknown == nil {
@@ -66,7 +67,7 @@ func (s *coverageStage) unknownReason(snap *schema.Snapshot, worst schema.Severi
 			return schema.LowCoverage
 		}
 	}
-	if s.worstSilent(snap) > worst {
+	if slices.ContainsFunc(s.silent(snap), func(p schema.SilentRegion) bool { return p.Severity > worst }) {
 		return schema.LowCoverage
 	}
 	return ""

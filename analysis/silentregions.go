@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 // lastRegion is a Medium or High region as it was in the last interval that measured it.
 type lastRegion struct {
+	id       uint64
 	metric   schema.Metric
 	severity schema.Severity
 	links    []schema.LinkID // ascending
@@ -28,7 +30,7 @@ func (s *coverageStage) remember(snap *schema.Snapshot, regions []schema.Region)
 	s.regions = slices.DeleteFunc(s.regions, func(p lastRegion) bool { return start-p.at >= silentFor || !s.isSilent(&p, snap) })
 	for i := range regions {
 		if r := &regions[i]; r.Severity >= schema.Medium {
-			s.regions = append(s.regions, lastRegion{r.Metric, r.Severity, slices.Clone(r.Links), start})
+			s.regions = append(s.regions, lastRegion{r.ID, r.Metric, r.Severity, slices.Clone(r.Links), start})
 		}
 	}
 }
@@ -49,18 +51,18 @@ func (s *coverageStage) isSilent(p *lastRegion, snap *schema.Snapshot) bool {
 	return 2*unread > all
 }
 
-// worstSilent is the highest severity of the regions without readings; Negligible if there is none.
-func (s *coverageStage) worstSilent(snap *schema.Snapshot) schema.Severity {
-	worst := schema.Negligible
+// silent lists the regions without readings.
+func (s *coverageStage) silent(snap *schema.Snapshot) (list []schema.SilentRegion) {
 	for i := range s.regions {
 		if p := &s.regions[i]; p.at != snap.Interval.StartNanos {
-			worst = max(worst, p.severity)
+			list = append(list, schema.SilentRegion{ID: p.id, Metric: p.metric, Severity: p.severity, Since: schema.Instant(p.at)})
 		}
 	}
-	return worst
+	return list
 }
 
 func (p *lastRegion) code(c *codec.Coder, links int) {
+	c.Uint(&p.id, math.MaxUint64)
 	codeMetric(c, &p.metric)
 	codec.Small(c, &p.severity, uint64(schema.High)+1)
 	codec.Ascending(c, &p.links, links)
