@@ -12,10 +12,13 @@ import (
 // coverageStage decides whether an interval measured enough for the network's state
 // to be known. It compares with the number of links that each stall metric recently
 // had, not with the fabric's: PCIe stalls, for example, are known only for the
-// links of hosts.
+// links of hosts. It also remembers the regions at Medium or above whose readings stopped; see silentregions.go.
 type coverageStage struct {
 	minCoverage float64
-	peaks       []peak          // by metric, then hour
+	links       int          // of the fabric
+	health      *healthStage // tells which links have failed; nil: none has
+	peaks       []peak       // by metric, then hour
+	regions     []lastRegion
 	unknown     *schema.Unknown // after the last interval
 }
 
@@ -38,6 +41,8 @@ func (s *coverageStage) Name() string { return "coverage" }
 // Step sets Network.Unknown if the state is unknown, and then clears the
 // forecasts.
 func (s *coverageStage) Step(r *schema.IntervalResult) {
+	s.remember(r.Snapshot, r.Regions)
+	r.Silent = s.silent(r.Snapshot)
 	reason := s.unknownReason(r.Snapshot, r.Network.Severity)
 	s.learn(r.Snapshot, reason)
 	if s.unknown == nil {
@@ -61,6 +66,9 @@ func (s *coverageStage) unknownReason(snap *schema.Snapshot, worst schema.Severi
 		if float64(links) < s.minCoverage*float64(p.links) && worst < schema.High && isLate(p, snap) {
 			return schema.LowCoverage
 		}
+	}
+	if slices.ContainsFunc(s.silent(snap), func(p schema.SilentRegion) bool { return p.Severity > worst }) {
+		return schema.LowCoverage
 	}
 	return ""
 }
@@ -103,15 +111,19 @@ func (s *coverageStage) raise(p peak) {
 	s.peaks = append(s.peaks, p)
 }
 
-// SetGraph limits the peaks to the number of links.
-func (s *coverageStage) SetGraph(g *topology.Graph, _ []schema.LinkID) error {
+// SetGraph limits the peaks to the number of links, and renumbers the links of regions.
+func (s *coverageStage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
+	s.links = g.NumLinks()
+	for i := range s.regions {
+		s.regions[i].links = topology.Renumber(s.regions[i].links, moved)
+	}
 	for i := range s.peaks {
 		s.peaks[i].links = min(s.peaks[i].links, g.NumLinks())
 	}
 	return nil
 }
 
-var coverageFormat = codec.Format{Mark: "GCOV", Version: 1, Oldest: 1}
+var coverageFormat = codec.Format{Mark: "GCOV", Version: 2, Oldest: 1}
 
 func (s *coverageStage) Save() schema.StageState {
 	return stateOf(s, coverageFormat.Seal(nil, s.code))
@@ -119,7 +131,7 @@ func (s *coverageStage) Save() schema.StageState {
 
 func (s *coverageStage) Load(saved schema.StageState) error {
 	return restore(s, saved, func(b []byte) (coverageStage, error) {
-		loaded := coverageStage{minCoverage: s.minCoverage}
+		loaded := coverageStage{minCoverage: s.minCoverage, links: s.links, health: s.health}
 		err := coverageFormat.Open(b, loaded.code)
 		return loaded, err
 	})
@@ -128,13 +140,7 @@ func (s *coverageStage) Load(saved schema.StageState) error {
 // code encodes or decodes the fields of the state.
 func (s *coverageStage) code(c *codec.Coder) {
 	codec.Each(c, &s.peaks, func(_ int, p *peak) {
-		name := p.metric.String()
-		c.Text(&name)
-		if c.Reading() && !c.Failed() {
-			if err := p.metric.UnmarshalText([]byte(name)); err != nil {
-				c.Fail(err)
-			}
-		}
+		codeMetric(c, &p.metric)
 		c.Int(&p.hour)
 		codec.Small(c, &p.links, math.MaxInt32)
 	})
@@ -146,6 +152,18 @@ func (s *coverageStage) code(c *codec.Coder) {
 	c.Int(&since)
 	if c.Reading() && reason != "" {
 		s.unknown = &schema.Unknown{Reason: schema.UnknownReason(reason), Since: schema.Instant(since)}
+	}
+	if c.Version() > 1 {
+		codec.Each(c, &s.regions, func(_ int, p *lastRegion) { p.code(c, s.links) })
+	}
+}
+
+func codeMetric(c *codec.Coder, m *schema.Metric) {
+	name := m.String()
+	if c.Text(&name); c.Reading() && !c.Failed() {
+		if err := m.UnmarshalText([]byte(name)); err != nil {
+			c.Fail(err)
+		}
 	}
 }
 
@@ -159,6 +177,7 @@ func (s *coverageStage) Resume(in Interval) error {
 	for i := range in.Regions {
 		worst = max(worst, in.Regions[i].Severity)
 	}
+	s.remember(snap, in.Regions)
 	s.learn(snap, s.unknownReason(snap, worst))
 	return nil
 }

@@ -56,12 +56,13 @@ func newStages(g *topology.Graph, cfg Config) ([]Stage, error) {
 	if err != nil {
 		return nil, err
 	}
+	health := &healthStage{graph: g, cfg: cfg.Health, monitor: m}
 	return []Stage{
 		&segmentStage{graph: g, cfg: cfg.Segment, segmenter: s, memory: segment.NewMemory(g, cfg.Segment)},
 		&trackStage{graph: g, cfg: cfg.track(s.MinLinks()), tracker: t},
 		&hotspotStage{graph: g, cfg: cfg.Hot, hotspots: h},
-		&healthStage{graph: g, cfg: cfg.Health, monitor: m},
-		&coverageStage{minCoverage: cfg.MinCoverage},
+		health,
+		&coverageStage{minCoverage: cfg.MinCoverage, links: g.NumLinks(), health: health},
 		&diagnoseStage{graph: g, cfg: cfg.Diagnose, stage: d},
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -91,7 +92,8 @@ func TestCoverage(t *testing.T) {
 		{128, map[schema.Metric]int{schema.CreditStall: 19, schema.PauseTx: 4}, 0, schema.LowCoverage, 104},
 		{128, map[schema.Metric]int{schema.CreditStall: 20, schema.PauseTx: 4}, 0, "", 0},
 	} {
-		r := &schema.IntervalResult{Snapshot: stallsOf(step.hour, step.links)}
+		regions := []schema.Region{{Metric: schema.CreditStall, Severity: step.worst}, {Metric: schema.CreditStall}}
+		r := &schema.IntervalResult{Snapshot: stallsOf(step.hour, step.links), Regions: regions}
 		r.Network.Severity = step.worst
 		restarted := &coverageStage{minCoverage: 0.5}
 		if err := restarted.Load(s.Save()); err != nil {
@@ -110,14 +112,14 @@ func TestCoverage(t *testing.T) {
 		if reason != step.reason || int64(since) != step.since*hourNanos {
 			t.Errorf("step %d: %q since hour %d, want %q, %d; peaks %v", i, reason, int64(since)/hourNanos, step.reason, step.since, s.peaks)
 		}
-		again := &schema.IntervalResult{Snapshot: r.Snapshot}
+		again := &schema.IntervalResult{Snapshot: r.Snapshot, Regions: regions}
 		again.Network.Severity = step.worst
 		restarted.Step(again)
-		if err := resumed.Resume(Interval{Snapshot: r.Snapshot, Regions: []schema.Region{{Severity: step.worst}, {}}}); err != nil {
+		if err := resumed.Resume(Interval{Snapshot: r.Snapshot, Regions: regions}); err != nil {
 			t.Fatal(err)
 		}
 		for name, twin := range map[string]*coverageStage{"loaded": restarted, "resumed": resumed} {
-			if diff := cmp.Diff(s, twin, cmp.AllowUnexported(coverageStage{}, peak{})); diff != "" {
+			if diff := cmp.Diff(s, twin, cmp.AllowUnexported(coverageStage{}, peak{}, lastRegion{}), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("step %d, of a stage that was %s: %s", i, name, diff)
 			}
 		}
@@ -140,5 +142,55 @@ func TestCoverageOfASmallerFabric(t *testing.T) {
 	}
 	if err := s.Load(stateOf(s, []byte("rubbish"))); err == nil {
 		t.Errorf("a damaged state: %v", err)
+	}
+}
+
+// A region whose readings stop is silent until they come back or silentFor has passed, and only a worse one is unknown.
+func TestSilentRegions(t *testing.T) {
+	s := &coverageStage{minCoverage: .1, links: 8}
+	region := func(id uint64, severity schema.Severity, links ...schema.LinkID) schema.Region {
+		return schema.Region{ID: id, Metric: schema.CreditStall, Severity: severity, Links: links}
+	}
+	all := []int{0, 1, 2, 3, 4, 5, 6, 7}
+	for i, step := range []struct {
+		minute  int64
+		read    []int
+		regions []schema.Region
+		silent  []uint64
+		unknown bool
+	}{
+		{0, all, []schema.Region{region(1, schema.High, 0, 1, 2, 3), region(2, schema.Low, 6, 7)}, nil, false},
+		{1, all[4:6], nil, []uint64{1}, true},                                            // region 2 is only Low
+		{2, all[3:], []schema.Region{region(3, schema.Medium, 4, 5)}, []uint64{1}, true}, // not as bad
+		{3, all[3:], []schema.Region{region(3, schema.High, 4, 5)}, []uint64{1}, false},
+		{4, all[2:], nil, nil, false}, // half of it is read: it has ended
+		{5, all[4:], nil, nil, false},
+		{6, all, []schema.Region{region(4, schema.Medium, 1, 2)}, nil, false},
+		{65, all[3:], nil, []uint64{4}, true},
+		{66, all[3:], nil, nil, false},
+	} {
+		snap := &schema.Snapshot{Interval: schema.Interval{StartNanos: step.minute * 60e9, DurationNanos: 60e9}, Links: 8}
+		valid := schema.NewBitmap(8)
+		for _, l := range step.read {
+			valid.Set(l)
+		}
+		snap.Series = []schema.Series{{Metric: schema.CreditStall, Count: len(step.read), Values: make([]float32, 8), Valid: valid}}
+		r := &schema.IntervalResult{Snapshot: snap, Regions: step.regions}
+		for _, p := range step.regions {
+			r.Network.Severity = max(r.Network.Severity, p.Severity)
+		}
+		loaded := &coverageStage{minCoverage: s.minCoverage, links: s.links}
+		if err := loaded.Load(s.Save()); err != nil {
+			t.Fatal(err)
+		}
+		s = loaded
+		s.Step(r)
+		var silent []uint64
+		for _, p := range r.Silent {
+			silent = append(silent, p.ID)
+		}
+		if !slices.Equal(silent, step.silent) || (r.Network.Unknown != nil) != step.unknown {
+			t.Errorf("step %d: silent %v, unknown %v, want %v, %v", i, silent, r.Network.Unknown, step.silent, step.unknown)
+		}
 	}
 }

@@ -308,6 +308,7 @@ type live struct {
 	hub    *Hub
 	fabric string
 	past   bool // the last result was too old
+	region regionOfNode
 }
 
 // Name of the sink.
@@ -350,27 +351,13 @@ func (l *live) Put(_ context.Context, r *schema.IntervalResult) error {
 		return nil
 	}
 	set := score.Of(g, r, h.cfg.Score)
+	l.region = l.region.next(set, r.Silent)
 	for _, t := range h.takers {
-		t.take(scoresFor(set, t.names))
+		s := scoresFor(set, t.names)
+		s.Held = l.region.held(r.Silent, t.names)
+		t.take(s)
 	}
 	return nil
-}
-
-// scoresFor translates scores to a scheduler's node names; a node with several adapters
-// gets the highest of their scores.
-func scoresFor(set *score.Set, names nodeMap) reconcile.Scores {
-	s := reconcile.Scores{Fabric: set.Fabric, AtNanos: int64(set.End), Unknown: set.Unknown != nil}
-	seen := map[string]bool{}
-	for i := range set.Nodes { // the highest come first
-		n := &set.Nodes[i]
-		name := names.nodeOf(n.Node)
-		if seen[name] {
-			continue
-		}
-		seen[name] = true
-		s.Nodes = append(s.Nodes, policy.Score{Node: name, Score: n.Score, Reason: n.Reason, Fabric: set.Fabric})
-	}
-	return s
 }
 
 // follower is the sink of one fabric for a webhook; it processes every interval.

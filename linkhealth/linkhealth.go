@@ -80,7 +80,7 @@ func (m *Monitor) take(g *topology.Graph) {
 // Failures reported by others, in reported, are accepted as they are and not repeated.
 func (m *Monitor) Step(snap *schema.Snapshot, raw []*schema.CounterBatch, reported []schema.Event) []schema.Event {
 	m.events = m.events[:0]
-	m.accept(reported)
+	m.accept(reported, true)
 	elapsed := snap.Interval.DurationNanos
 	if m.until != 0 {
 		elapsed = snap.Interval.EndNanos() - m.until
@@ -98,6 +98,14 @@ func (m *Monitor) Step(snap *schema.Snapshot, raw []*schema.CounterBatch, report
 	m.judgeLinks(snap.Interval.StartNanos)
 	m.judgeErrors(snap.Interval.StartNanos)
 	return m.events
+}
+
+// HasFailed reports whether there is evidence that a link, or a device at one of its ends, has failed and is not restored:
+// a report of others, a port's state, or cables of it that carry nothing any more. Failures by silence alone do not count.
+func (m *Monitor) HasFailed(l schema.LinkID) bool {
+	link := m.graph.Link(l)
+	end := m.layout.endOf[schema.PortName{Device: m.graph.Device(link.From).Name, Port: link.FromPort}]
+	return m.devices[link.From].isEvident() || m.devices[link.To].isEvident() || m.links[end/2].isEvident()
 }
 
 // SetGraph continues with another version of the fabric. Devices and links are matched
@@ -130,20 +138,20 @@ func (m *Monitor) SetGraph(g *topology.Graph) {
 	}
 }
 
-// accept records failures reported by others.
-func (m *Monitor) accept(reported []schema.Event) {
+// accept records failures, which others report or an earlier process found, perhaps by silence.
+func (m *Monitor) accept(reported []schema.Event, byOthers bool) {
 	for i := range reported {
 		e := &reported[i]
 		failed := e.Kind == schema.LinkFailed || e.Kind == schema.SwitchFailed || e.Kind == schema.NodeFailed
 		switch e.Kind {
 		case schema.LinkFailed, schema.LinkRestored:
 			if end, ok := m.layout.endOf[schema.PortName{Device: e.Device, Port: e.Port}]; ok {
-				m.links[end/2].accept(failed, false)
+				m.links[end/2].accept(failed, false, byOthers)
 			}
 		case schema.SwitchFailed, schema.SwitchRestored, schema.NodeFailed, schema.NodeRestored,
 			schema.SwitchSilent, schema.SwitchReporting, schema.NodeSilent, schema.NodeReporting:
 			if d, ok := m.graph.FindDevice(e.Device); ok {
-				m.devices[d].accept(failed, e.Kind == schema.SwitchSilent || e.Kind == schema.NodeSilent)
+				m.devices[d].accept(failed, e.Kind == schema.SwitchSilent || e.Kind == schema.NodeSilent, byOthers)
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func Load(g *topology.Graph, cfg Config, saved []byte) (*Monitor, error) {
 func (m *Monitor) Restore(i schema.Interval, events []schema.Event) {
 	m.fade(i.EndNanos() - max(m.until, i.StartNanos))
 	m.until = i.EndNanos()
-	m.accept(events)
+	m.accept(events, false)
 	for d := range m.devices {
 		m.devices[d].confirmed = m.devices[d].failed
 	}

@@ -71,9 +71,17 @@ func (w *watch) revise(intervals int) {
 	}
 }
 
-// accept sets a state reported by others. A failure that the counters never show is not
+// accept sets a reported state. A failure that the counters never show is not
 // over just because they do not show it.
-func (w *watch) accept(failed, mute bool) { *w = watch{failed: failed, mute: mute} }
+func (w *watch) accept(failed, mute, byOthers bool) {
+	*w = watch{failed: failed, mute: mute}
+	if failed && byOthers {
+		w.alive = -1
+	}
+}
+
+// isEvident reports whether more than silence shows the failure.
+func (w *watch) isEvident() bool { return w.failed && (w.evident || w.alive < 0) }
 
 // suspect reports whether the link or device has failed or does not answer, or may be about to.
 func (w *watch) suspect() bool { return w.failed || w.mute || w.bad > 0 }

@@ -66,3 +66,26 @@ func TestRanges(t *testing.T) {
 		}
 	}
 }
+
+// More than silence shows a failure that others report, that a port reports, or after which cables carry nothing.
+func TestEvidentFailures(t *testing.T) {
+	var reported, stored, restored, silent, down, idle watch
+	reported.accept(true, false, true)
+	stored.accept(true, false, false)
+	restored.accept(true, false, true)
+	restored.accept(false, false, true)
+	for range 3 {
+		for w, v := range map[*watch]verdict{&silent: isSilent, &down: isDown, &idle: isIdle} {
+			w.observe(v)
+			w.decide(3, 3)
+		}
+	}
+	for name, c := range map[string]struct {
+		w            watch
+		failed, want bool
+	}{"reported": {reported, true, true}, "stored": {stored, true, false}, "restored": {restored, false, false}, "silent": {silent, true, false}, "down": {down, true, true}, "idle": {idle, true, true}} {
+		if c.w.failed != c.failed || c.w.isEvident() != c.want {
+			t.Errorf("%s: failed %v, evident %v", name, c.w.failed, c.w.isEvident())
+		}
+	}
+}

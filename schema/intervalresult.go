@@ -1,5 +1,7 @@
 package schema
 
+import "slices"
+
 // IntervalResult is the complete result of one interval of a fabric: the
 // analysis makes it once, every sink takes it, the read model reads it back.
 // Its key is (fabric, interval, graph version, revision).
@@ -26,6 +28,7 @@ type IntervalResult struct {
 	Diagnoses   []Diagnosis  // of the regions at Low or above
 	Mitigations []Mitigation // whose effect is now known
 	Skill       ForecastSkills
+	Silent      []SilentRegion // most of their links have no readings any more
 	// Raw are the counter batches of the interval, with only the columns from
 	// which no metric is derived.
 	Raw []*CounterBatch
@@ -37,6 +40,14 @@ type IntervalResult struct {
 	Saved []StageState
 }
 
+// SilentRegion is a Medium or High region whose readings stopped, so that it is unknown whether it continues.
+type SilentRegion struct {
+	ID       uint64
+	Metric   Metric
+	Severity Severity // when it was last measured
+	Since    Instant  // start of that interval
+}
+
 // DiagnosesByRegion indexes the diagnoses by the ID of their region, which is unique in its fabric.
 func (r *IntervalResult) DiagnosesByRegion() map[uint64]*Diagnosis {
 	of := make(map[uint64]*Diagnosis, len(r.Diagnoses))
@@ -44,6 +55,12 @@ func (r *IntervalResult) DiagnosesByRegion() map[uint64]*Diagnosis {
 		of[r.Diagnoses[i].Region] = &r.Diagnoses[i]
 	}
 	return of
+}
+
+// IsSilent reports whether the readings of a region that is not in this interval stopped.
+func (r *IntervalResult) IsSilent(region uint64) bool {
+	return slices.ContainsFunc(r.Silent, func(s SilentRegion) bool { return s.ID == region }) &&
+		!slices.ContainsFunc(r.Regions, func(has Region) bool { return has.ID == region })
 }
 
 // StageState is what one stage of the analysis has learned, in its own format.

@@ -12,7 +12,7 @@ type UnknownReason string
 // new interval.
 const (
 	NothingMeasured UnknownReason = "nothing_measured" // no link has a value of any stall metric
-	LowCoverage     UnknownReason = "low_coverage"     // a stall metric has values for too few of the links that recently had some
+	LowCoverage     UnknownReason = "low_coverage"     // a stall metric has values for too few of the links that recently had some, or of those of a Medium or High region
 	LateReadings    UnknownReason = "late_readings"    // either of these, because readings arrive after their intervals have closed
 	NoReadings      UnknownReason = "no_readings"      // the agents are silent
 	KafkaAway       UnknownReason = "kafka"            // no broker answers
@@ -38,7 +38,7 @@ func (u *Unknown) Explained() string {
 	case u.Reason == NothingMeasured:
 		return "intervals are stored, but no link has a value of any stall metric"
 	case u.Reason == LowCoverage:
-		return "too few of the recently measured links have values; giverny_coverage_ratio and giverny agents list give details"
+		return "too few of the recently measured links, or of the links of a Medium or High region, have values; giverny_coverage_ratio and giverny agents list give details"
 	}
 	return string(u.Reason)
 }

@@ -85,7 +85,7 @@ func New(cfg Config, rec *record.Recorder) (*Alertmanager, error) {
 }
 
 // Take updates the alerts from a result: its regions are the ones that fire. While the
-// state of the network is unknown, firing alerts keep firing.
+// state of the network is unknown, firing alerts keep firing, and so do those of regions whose readings stopped.
 func (a *Alertmanager) Take(r *schema.IntervalResult) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,7 +108,7 @@ func (a *Alertmanager) Take(r *schema.IntervalResult) {
 		have.Annotations, have.GeneratorURL = alert.Annotations, alert.GeneratorURL
 	}
 	for id, have := range a.alerts {
-		if have.fabric == fabric && !on[id] && have.resolved.IsZero() && r.Network.Unknown == nil {
+		if have.fabric == fabric && !on[id] && have.resolved.IsZero() && r.Network.Unknown == nil && !r.IsSilent(have.region) {
 			have.resolved, have.settled = now, false
 		}
 	}

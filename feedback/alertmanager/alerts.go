@@ -24,6 +24,7 @@ type Alert struct {
 	GeneratorURL string            `json:"generatorURL,omitempty"`
 
 	severity schema.Severity
+	region   uint64
 }
 
 // alertName is the value of the label alertname.
@@ -48,7 +49,7 @@ func (in incidents) alerts(r *schema.IntervalResult, least schema.Severity, gene
 }
 
 func alertOf(s *schema.Snapshot, region *schema.Region, d *schema.Diagnosis, generator string) Alert {
-	a := Alert{severity: region.Severity, GeneratorURL: linkTo(generator, s, region), StartsAt: time.Unix(0, region.BirthNanos).UTC(), Annotations: map[string]string{},
+	a := Alert{severity: region.Severity, region: region.ID, GeneratorURL: linkTo(generator, s, region), StartsAt: time.Unix(0, region.BirthNanos).UTC(), Annotations: map[string]string{},
 		Labels: map[string]string{"alertname": alertName, "fabric": s.Fabric, "region": strconv.FormatUint(region.ID, 10),
 			"metric": region.Metric.String(), "severity": strings.ToLower(region.Severity.String()), "class": string(schema.CauseUnknown)}}
 	if region.BirthNanos == 0 {

@@ -83,6 +83,8 @@ func TestDelivery(t *testing.T) {
 	}
 	unknown := regions()
 	unknown.Network.Unknown = &schema.Unknown{Reason: schema.LowCoverage}
+	silent := regions()
+	silent.Silent = []schema.SilentRegion{{ID: 2}}
 	ahead := time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
 	for i, step := range []struct {
 		take    *schema.IntervalResult // nil: none since the last step
@@ -98,6 +100,7 @@ func TestDelivery(t *testing.T) {
 		{regions(1, 2), 200, "", 200, true, "1 fires, 2 fires", ""},
 		{regions(2), 500, "", 200, false, "1 ended", ""}, // one member suffices
 		{unknown, 200, "", 200, true, "1 ended, 2 fires", ""},
+		{silent, 200, "", 200, true, "1 ended, 2 fires", ""},
 		{regions(2, 3), 500, "", 503, false, "3 fires", "503 Service Unavailable: as the member says"},
 		{nil, 200, ahead, 503, false, "3 fires", "ahead of this host's: alerts have expired when they arrive there"},
 		{nil, 200, "", 503, false, "3 fires", ""},

@@ -138,7 +138,10 @@ func (t *Tracker) Step(r *schema.IntervalResult) (notices []Notice) {
 	for _, n := range there {
 		notices = append(notices, t.present(&n)...)
 	}
-	if r.Network.Unknown == nil { // else it may exist unseen
+	for _, s := range r.Silent { // they may exist unseen
+		seen[keyOf(s.ID, s.Metric)] = true
+	}
+	if r.Network.Unknown == nil { // else any may
 		notices = append(notices, t.ended(schema.Instant(start), seen)...)
 	}
 	for i := range notices {

@@ -38,6 +38,8 @@ func TestEvents(t *testing.T) {
 	again.Diagnoses = []schema.Diagnosis{{Region: 1, Metric: schema.CreditStall, Cause: schema.Cause{Class: schema.CauseSystem, Confidence: 0.5}}}
 	unknown := result(7)
 	unknown.Network.Unknown = &schema.Unknown{Reason: schema.NoInterval}
+	silent := result(11)
+	silent.Silent = []schema.SilentRegion{{ID: 1, Metric: schema.CreditStall, Severity: schema.High}}
 	for _, step := range []struct {
 		r    *schema.IntervalResult
 		want []string
@@ -53,6 +55,9 @@ func TestEvents(t *testing.T) {
 		{result(8), nil},
 		{result(9), []string{"ended Low"}},
 		{result(10, region(1, schema.High)), []string{"opened High"}},
+		{silent, nil}, // its readings stopped: that does not count as absent
+		{result(12), nil},
+		{result(13), []string{"ended High"}},
 	} {
 		if minuteOf(step.r) > 1 { // as after a restart
 			saved, err := tracker.Save()

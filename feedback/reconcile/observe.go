@@ -14,6 +14,13 @@ type Scores struct {
 	AtNanos int64 // end of the interval the scores are from
 	Unknown bool
 	Nodes   []policy.Score // each node once
+	Held    []Held
+}
+
+// Held is a node near congestion whose readings stopped: a score of 0 does not show that it ended.
+type Held struct {
+	Node       string
+	SinceNanos int64 // when it was last measured
 }
 
 // Take stores the scores of a fabric; it never blocks.
@@ -76,19 +83,27 @@ func (r *Reconciler) observe(now time.Time) {
 	r.policy.Observe(at, slices.Collect(maps.Values(highest)))
 }
 
-// hold raises the scores of marked nodes just enough to keep the marks, if a fabric that may have caused them has been
-// unknown for less than RelieveUnknownAfter.
+// hold raises the scores of marked nodes just enough to keep the marks, if a fabric, or a region, that may have caused them
+// has been unknown for less than RelieveUnknownAfter.
 func (r *Reconciler) hold(scores map[string]policy.Score, atNanos int64) {
 	marked := r.marked()
+	raise := func(node, fabric, reason string) {
+		if marked[node] && scores[node].Score < r.cfg.Policy.LowerAt {
+			scores[node] = policy.Score{Node: node, Score: r.cfg.Policy.LowerAt, Fabric: fabric, Reason: reason}
+		}
+	}
 	for fabric, s := range r.newest {
+		for _, h := range s.Held {
+			if atNanos-h.SinceNanos < int64(r.cfg.Policy.RelieveUnknownAfter) {
+				raise(h.Node, fabric, "the congested links nearby have no readings")
+			}
+		}
 		last := r.known[fabric]
 		if !s.Unknown || atNanos-last.AtNanos >= int64(r.cfg.Policy.RelieveUnknownAfter) {
 			continue
 		}
 		for _, n := range last.Nodes {
-			if marked[n.Node] && scores[n.Node].Score < r.cfg.Policy.LowerAt {
-				scores[n.Node] = policy.Score{Node: n.Node, Score: r.cfg.Policy.LowerAt, Fabric: fabric, Reason: "the state of fabric " + fabric + " is unknown"}
-			}
+			raise(n.Node, fabric, "the state of fabric "+fabric+" is unknown")
 		}
 	}
 }

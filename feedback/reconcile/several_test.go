@@ -225,3 +225,38 @@ func TestAMarkUnderAStrongerOne(t *testing.T) {
 		}
 	})
 }
+
+// The marks of nodes near a region whose readings stop stay for RelieveUnknownAfter, though the state of the fabric is known
+// by other regions; nodes whose region is measured as gone are relieved.
+func TestARegionWithoutReadings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"n1": "1", "n2": "2", "n3": "3"}}
+		r := start(t, f, nil)
+		defer r.stop()
+		say := func(minutes int, held []reconcile.Held, nodes ...string) {
+			t.Helper()
+			for range minutes * 6 {
+				s := reconcile.Scores{Fabric: "ib0", AtNanos: time.Now().UnixNano(), Held: held}
+				for _, n := range nodes {
+					s.Nodes = append(s.Nodes, policy.Score{Node: n, Score: 90, Reason: "why", Fabric: "ib0"})
+				}
+				r.Take(s)
+				time.Sleep(10 * time.Second)
+			}
+			synctest.Wait()
+		}
+		want := func(when string, n1, n2, n3 reconcile.State) {
+			t.Helper()
+			if got := f.all(); got["n1"] != n1 || got["n2"] != n2 || got["n3"] != n3 {
+				t.Errorf("%s: %v, want %s %s %s:\n%s", when, got, n1, n2, n3, r.audited())
+			}
+		}
+		say(2, nil, "n1", "n2")
+		want("measured", marked, marked, "3")
+		silent := []reconcile.Held{{Node: "n1", SinceNanos: time.Now().UnixNano()}}
+		say(8, silent, "n3")
+		want("without readings for eight minutes", marked, "2", marked)
+		say(8, silent, "n3")
+		want("for sixteen", "1", "2", marked)
+	})
+}

@@ -6,9 +6,9 @@ import { clock, date, iso } from "../format.ts";
 import type { FabricEvent, Severity } from "../types.ts";
 import { isFailure, label, longest, type History, type Slot } from "./past.ts";
 
-type Mark = "failure" | "protection" | "job" | "story";
+type Mark = "failure" | "silence" | "protection" | "job" | "story";
 /** markOf is the sign of an event on the strip: the kinds that an operator jumps to. */
-const markOf = (e: FabricEvent): Mark | null => isFailure(e.kind) ? "failure" : e.kind === "congestion_protection" ? "protection" : e.kind === "job_started" || e.kind === "job_ended" ? "job" : e.kind === "story" ? "story" : null;
+const markOf = (e: FabricEvent): Mark | null => isFailure(e.kind) ? "failure" : e.kind.endsWith("_silent") ? "silence" : e.kind === "congestion_protection" ? "protection" : e.kind === "job_started" || e.kind === "job_ended" ? "job" : e.kind === "story" ? "story" : null;
 
 const second = 1000, minute = 60 * second, hour = 60 * minute, day = 24 * hour;
 const rounds = [1, 2, 5, 10, 15, 30].flatMap((n) => [n * second, n * minute]).concat([1, 2, 3, 6, 12].map((n) => n * hour), [1, 2, 7, 14, 28].map((n) => n * day)).sort((a, b) => a - b); // between the labels of the axis
@@ -168,16 +168,17 @@ export class Strip {
     }
   }
 
-  /** events are marks by shape: a cross for failures, a square for protection, a triangle for jobs, a dot for the story. */
+  /** events are marks by shape: a cross for failures, a ring for devices that stop reporting, a square for protection, a triangle for jobs, a dot for the story. */
   private events(c: CanvasRenderingContext2D, tall: number) {
     const p = colours(), y = tall / 2;
     for (const e of this.history.events) {
       const x = this.x(Date.parse(e.time)), kind = markOf(e);
       if (!kind || x < 0) continue;
-      c.strokeStyle = c.fillStyle = kind === "failure" ? p.down : kind === "protection" ? p.severity.Medium : kind === "job" ? p.accent : p.faint;
+      c.strokeStyle = c.fillStyle = kind === "failure" ? p.down : kind === "silence" ? p.ink : kind === "protection" ? p.severity.Medium : kind === "job" ? p.accent : p.faint;
       c.lineWidth = 2;
       c.beginPath();
       if (kind === "failure") { c.moveTo(x - 4, y - 4); c.lineTo(x + 4, y + 4); c.moveTo(x + 4, y - 4); c.lineTo(x - 4, y + 4); c.stroke(); }
+      else if (kind === "silence") { c.arc(x, y, 3.5, 0, 7); c.stroke(); }
       else if (kind === "protection") c.fillRect(x - 3, y - 3, 6, 6);
       else if (kind === "job") { const d = e.kind === "job_started" ? 1 : -1; c.moveTo(x - 3 * d, y - 4); c.lineTo(x + 4 * d, y); c.lineTo(x - 3 * d, y + 4); c.fill(); }
       else { c.arc(x, y, 2.5, 0, 7); c.fill(); }
