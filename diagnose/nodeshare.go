@@ -76,6 +76,27 @@ func (s scores) overloads(c *suspect) bool {
 	return share <= leastStarved*arrives
 }
 
+// concentrates reports whether the back pressure of a region of a grid surely ends at a node of a suspect alone, where clearly more arrives
+// than before and than its exchange would bring, and it moves as much: what it moved before goes to one node, and its total need not
+// grow. Of a suspect for its file traffic only what it reads can arrive there.
+func (rc *regionCase) concentrates(c *suspect) bool {
+	end, known := rc.end()
+	if !known || !rc.graph.Duplex() || rc.router.Grid == nil || rc.full != schema.NoLink || !c.job.Has(end) || rc.hasOthers(end, c.job) {
+		return false
+	}
+	if rc.scores().atNodes() < surelyEnds || doublings(rc.arrives) < surelyMore || !rc.scores().overloads(c) {
+		return false
+	}
+	moves, files := rc.lately(c.job)
+	if c.file && c.filesKnown {
+		if written, _ := rc.written(c.job); written >= files {
+			return false
+		}
+		moves = files
+	}
+	return moves*1e9/float64(rc.history.Clock.Duration) >= addedEnough*rc.averaged().ArrivesMore(end)
+}
+
 // Back pressure that ends at a switch's nodes with a probability of mayEnd shows nothing on who sends it; from surelyEnds on it does.
 const mayEnd, surelyEnds = .6, .9
 

@@ -93,6 +93,46 @@ func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {
 	}
 }
 
+// TestAJobConcentratesOnItsOwnNode: what a job moved before goes to one of its nodes, and back pressure surely ends there. The load there
+// is the job's, though its total did not grow, unless another is there, too little more arrives, or it moves too little.
+func TestAJobConcentratesOnItsOwnNode(t *testing.T) {
+	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
+	_, rc, j, p := endScene(t, 1, 0, nodes...)
+	share := rc.brings(rc.drain.Device, j, 1)
+	arrives := 2 * p.ArrivesMore(rc.drain.Device)
+	for _, c := range []struct {
+		name                  string
+		shares, grew, atNodes float64
+		nodes                 []string
+		others, want          bool
+	}{
+		{"an incast", .5, 2, .95, nodes, false, true},
+		{"perhaps not at its node", .5, 2, .8, nodes, false, false},
+		{"no more arrives", .5, 1.1, .95, nodes, false, false},
+		{"its share arrives", 1, 2, .95, nodes, false, false},
+		{"it moves too little", .05, 2, .95, nodes, false, false},
+		{"another's node", .5, 2, .95, []string{"3,3,3", "3,3,2"}, false, false},
+		{"a node of two jobs", .5, 2, .95, nodes, true, false},
+	} {
+		s, rc, j, _ := endScene(t, c.grew, 0, c.nodes...)
+		j.now.all = 60 * c.shares * arrives / share
+		rc.endings.Any.Found, rc.endings.AtNodes = true, c.atNodes
+		if c.others {
+			other := &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: c.nodes}}}
+			other.Place(s.graph)
+			s.settle(other)
+		}
+		if got := rc.scores().receives(&suspect{job: j, known: true}); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	_, rc, j, _ = endScene(t, 2, 0, nodes...)
+	j.now.all, rc.endings.Any.Found, rc.endings.AtNodes = 60*.5*arrives/share, true, .95
+	if rc.scores().receives(&suspect{job: j, known: true, file: true, filesKnown: true}) {
+		t.Error("a job that hardly reads is blamed for its files")
+	}
+}
+
 // A job's exchange does not end at a node of no job: only what passes there counts, however much the job grew.
 func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
 	for _, c := range []struct {

@@ -148,7 +148,7 @@ func (s scores) withWriters(c *suspect, now, was, enough float64) (all, before f
 // job's, even if neither its total nor the port's load grew, as its other traffic is held up and the port was full before.
 func (rc *regionCase) receives(c *suspect) bool {
 	if !c.known || rc.back.Kind != schema.RootIncast {
-		return c.known && rc.takesAdded(c)
+		return c.known && (rc.takesAdded(c) || rc.concentrates(c))
 	}
 	_, host := rc.graph.Ends(rc.back.Link)
 	if !c.job.Has(host) || rc.hasOthers(host, c.job) {
