@@ -144,11 +144,11 @@ func (c *suspect) timeScore(succeeds bool) float64 {
 
 // endScore is the evidence by where back pressure begins, or where the traffic of a region of a grid ends.
 func (s scores) endScore(c *suspect) (score float64) {
-	if s.back.Kind != "" && s.back.Kind != schema.RootDeadlock && !c.root && !c.file {
+	if s.back.Kind != "" && s.back.Kind != schema.RootDeadlock && !c.root && (!c.file || s.endsAtJob()) {
 		switch {
-		case !s.endsAtNoJob():
+		case !s.endsAtNoJob() && !s.endsAtJob():
 			score = -jobElsewhere
-		case c.filesKnown: // its exchange does not lead there, and it has no traffic with files
+		case c.filesKnown: // its exchange does not lead there, and it has no traffic with files, or these do not either
 			score = -jobTooLittle * (1 + nothingMoved)
 		}
 	}
