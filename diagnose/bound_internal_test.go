@@ -189,8 +189,12 @@ func TestPortToAStorageNode(t *testing.T) {
 		t.Error("no job runs at the root's host")
 	}
 	_, host := g.Ends(port)
-	if s.tenants[host] = []*job{{Job: &history.Job{}}}; rc.endsAtNoJob() {
+	if s.tenants[host] = []*job{{Job: &history.Job{}}}; rc.endsAtNoJob() || !rc.endsAtJob() {
 		t.Error("a job runs there")
+	}
+	reader := suspect{file: true, filesKnown: true, job: &job{Job: &history.Job{}}}
+	if score := rc.scores().endScore(&reader); score > -jobTooLittle {
+		t.Errorf("a job that reads elsewhere has a score of %v", score)
 	}
 	if rc.back.Link = roottest.Link(t, g, "leaf0>spine0"); rc.endsAtNoJob() {
 		t.Error("the root leads to a switch")

@@ -21,11 +21,10 @@ type regionCase struct {
 	waits  []float64 // by link of the region: the share of time that it stalls, 0 if unknown
 	back   root.BackPressure
 	loadChange
-	takenMore   float64   // what hosts behind a full root down a tree take in more since the onset, at least what was added to it, bytes/s; 0 until needed
-	added       []float64 // by link of the region: load added since the onset; empty until needed
-	jobs        []suspect
-	waiting     bool    // no load is measured, and hosts are seen to wait to send into it
-	vacantWaits float64 // the part of hosts of no listed job in that, in the unit of waits
+	takenMore float64   // what hosts behind a full root down a tree take in more since the onset, at least what was added to it, bytes/s; 0 until needed
+	added     []float64 // by link of the region: load added since the onset; empty until needed
+	jobs      []suspect
+	waiting   bool // no load is measured, and hosts are seen to wait to send into it
 	ends
 	together *job             // on a grid, the only job on whose ground the region and others began together; nil: none
 	failures []nearFailure    // most likely first

@@ -1,9 +1,11 @@
 package diagnose
 
 import (
+	"iter"
 	"math"
 
 	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/topology"
 )
 
 // A suspect has a part in a region of directed links if it moves partShare of the region's traffic, or its hosts wait for that share of the
@@ -17,7 +19,7 @@ func (s scores) noPartPenalty(c *suspect) float64 {
 		return 0
 	}
 	part := c.burden
-	own, all := s.hostWaits(c.job)
+	own, _, all := s.hostWaits(c.job)
 	if all > 0 {
 		part = max(part, own/all)
 	}
@@ -27,18 +29,38 @@ func (s scores) noPartPenalty(c *suspect) float64 {
 	return jobAbsent * max(0, min(1, (partShare-part)/(partShare-noPart)))
 }
 
-// hostWaits is the time for which the hosts of a job, and all hosts, wait to send into a region of directed links.
-func (rc *regionCase) hostWaits(j *job) (own, all float64) {
-	for k, l := range rc.region.Links {
-		from, _ := rc.graph.Ends(l)
-		if rc.graph.IsSwitch(from) {
-			continue
-		}
-		if all += rc.waits[k]; j.Has(from) {
-			own += rc.waits[k]
+// waitingHosts yields the hosts that wait to send into a region of directed links, with the share of the time.
+func (rc *regionCase) waitingHosts() iter.Seq2[topology.DeviceID, float64] {
+	return func(yield func(topology.DeviceID, float64) bool) {
+		for k, l := range rc.region.Links {
+			if from, _ := rc.graph.Ends(l); !rc.graph.IsSwitch(from) && !yield(from, rc.waits[k]) {
+				return
+			}
 		}
 	}
-	return own, all
+}
+
+// hostWaits is the time for which the hosts of a job, of no listed job, and all hosts, wait to send into a region of directed links.
+func (rc *regionCase) hostWaits(j *job) (own, vacant, all float64) {
+	for host, waits := range rc.waitingHosts() {
+		all += waits
+		switch {
+		case j.Has(host):
+			own += waits
+		case len(rc.tenants[host]) == 0:
+			vacant += waits
+		}
+	}
+	return own, vacant, all
+}
+
+// sendPart is the part of a job's hosts in the time for which hosts of listed jobs wait to send into a region of directed links; 1 if none do.
+func (rc *regionCase) sendPart(j *job) float64 {
+	own, vacant, all := rc.hostWaits(j)
+	if all <= vacant {
+		return 1
+	}
+	return own / (all - vacant)
 }
 
 // Without load readings, a suspect's part of the time for which hosts wait to send into a region of directed links counts: jobSends for each
@@ -53,8 +75,8 @@ func (s scores) sendScore(c *suspect) float64 {
 	if !s.waiting {
 		return 0
 	}
-	own, all := s.hostWaits(c.job)
-	part, listed, least := own/all, all-s.vacantWaits, usualPart
+	own, vacant, all := s.hostWaits(c.job)
+	part, listed, least := own/all, all-vacant, usualPart
 	if part >= usualPart {
 		if c.known || !s.back.IsIncast() {
 			return 0
@@ -66,7 +88,7 @@ func (s scores) sendScore(c *suspect) float64 {
 	}
 	switch {
 	case c.file && (c.feature == history.Read || c.feature == history.RDMARead):
-		part += s.vacantWaits / all
+		part += vacant / all
 	case listed <= 0:
 		return 0
 	default:
@@ -82,12 +104,8 @@ func (rc *regionCase) findWaits() {
 		return
 	}
 	all := 0.
-	for k, l := range rc.region.Links {
-		if from, _ := rc.graph.Ends(l); !rc.graph.IsSwitch(from) {
-			if all += rc.waits[k]; len(rc.tenants[from]) == 0 {
-				rc.vacantWaits += rc.waits[k]
-			}
-		}
+	for _, waits := range rc.waitingHosts() {
+		all += waits
 	}
 	if rc.waiting = all > 0; !rc.waiting {
 		return
@@ -97,7 +115,7 @@ func (rc *regionCase) findWaits() {
 		if c.job.Traffic != nil {
 			continue
 		}
-		own, _ := rc.hostWaits(c.job)
+		own, _, _ := rc.hostWaits(c.job)
 		c.burden = own / all
 		if rc.onset >= 0 {
 			c.growth = c.burden

@@ -91,6 +91,49 @@ func TestWhoWaitsToSend(t *testing.T) {
 	}
 }
 
+// TestAWriterWaits: what a job writes is in a region as far as its hosts wait to send into it, also if a port to a storage node is full; what it
+// reads waits elsewhere.
+func TestAWriterWaits(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	for name, c := range map[string]struct {
+		stalls  map[string]float64
+		feature history.Feature
+		root    string
+		want    float64
+	}{
+		"its host waits":            {map[string]float64{"host0>leaf0": 50, "host2>leaf0": 50}, history.Write, "", 1},
+		"hardly":                    {map[string]float64{"host0>leaf0": 3, "host2>leaf0": 57}, history.Write, "", .05 / (usualPart / 2)},
+		"not at all":                {map[string]float64{"host2>leaf0": 60}, history.Write, "", 0},
+		"nor for a storage node":    {map[string]float64{"host2>leaf0": 60}, history.Write, "leaf1>host4", 0},
+		"it reads":                  {map[string]float64{"host2>leaf0": 60}, history.Read, "", 1},
+		"it reads from that node":   {map[string]float64{"host2>leaf0": 60}, history.Read, "leaf1>host4", 1},
+		"hosts of no job wait":      {map[string]float64{"host1>leaf0": 60}, history.Write, "", 1},
+		"no host does, as measured": {map[string]float64{"leaf0>spine0": 60}, history.Write, "", 1},
+	} {
+		p, region := readings(t, g, c.stalls, nil)
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		mine, other := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}, &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
+		for _, j := range []*job{mine, other} {
+			j.Place(g)
+			s.settle(j)
+		}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}}
+		if c.root != "" {
+			rc.back.Kind, rc.back.Link = schema.RootIncast, roottest.Link(t, g, c.root)
+		}
+		for _, l := range region {
+			rc.waits = append(rc.waits, p.StallOf(l)/100)
+		}
+		writer := suspect{job: mine, file: true, filesKnown: true, feature: c.feature, way: 1}
+		if got := rc.scores().spaceScore(&writer); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v of the region, want %v", name, got, c.want)
+		}
+	}
+}
+
 // TestWhatArrivesAtAHostOfNoJob: only traffic with files, or of a job that no table lists, fills the port to a host of no job.
 func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")

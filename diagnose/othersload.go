@@ -13,7 +13,7 @@ import (
 // than a uniform exchange would be. If no load is measured, it is the others' share of the time for which hosts wait to send.
 func (d decision) othersLoad(c *suspect) float64 {
 	if d.waiting {
-		own, all := d.hostWaits(c.job)
+		own, _, all := d.hostWaits(c.job)
 		return 1 - own/all
 	}
 	own, theirs := d.expectedLoads(c)

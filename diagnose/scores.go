@@ -120,9 +120,16 @@ func (s scores) spaceScore(c *suspect) float64 {
 	if seen, known := s.seenOnWay(c); known {
 		way = seen
 	}
-	space := max(c.cross, .9*min(1, c.gate), way)
-	if c.root || c.file && c.filesKnown && s.endsAtNoJob() {
+	files := 1.
+	if !s.graph.Duplex() && c.file && c.feature == history.Write {
+		files = min(1, s.sendPart(c.job)/(usualPart/2)) // what it writes waits at its hosts
+	}
+	space := max(c.cross, .9*min(1, c.gate), min(way, files))
+	switch {
+	case c.root:
 		space = max(space, .9)
+	case c.file && c.filesKnown && s.endsAtNoJob():
+		space = max(space, .9*files)
 	}
 	return space
 }
@@ -144,12 +151,12 @@ func (c *suspect) timeScore(succeeds bool) float64 {
 
 // endScore is the evidence by where back pressure begins, or where the traffic of a region of a grid ends.
 func (s scores) endScore(c *suspect) (score float64) {
-	if s.back.Kind != "" && s.back.Kind != schema.RootDeadlock && !c.root && !c.file {
+	if s.back.Kind != "" && s.back.Kind != schema.RootDeadlock && !c.root && (!c.file || s.endsAtJob()) {
 		switch {
+		case c.filesKnown && (s.endsAtNoJob() || s.endsAtJob()): // its exchange does not lead there, nor does its traffic with files, if any
+			score = -jobTooLittle * (1 + nothingMoved)
 		case !s.endsAtNoJob():
 			score = -jobElsewhere
-		case c.filesKnown: // its exchange does not lead there, and it has no traffic with files
-			score = -jobTooLittle * (1 + nothingMoved)
 		}
 	}
 	switch {

@@ -215,3 +215,13 @@ func (rc *regionCase) endsAtNoJob() bool {
 	_, host := rc.graph.Ends(rc.back.Link)
 	return !rc.graph.IsSwitch(host) && len(rc.tenants[host]) == 0
 }
+
+// endsAtJob reports whether the root of directed links is the full port to a host with a job: files that others read or write do not
+// go there.
+func (rc *regionCase) endsAtJob() bool {
+	if rc.back.Kind != schema.RootIncast || rc.graph.Duplex() {
+		return false
+	}
+	_, host := rc.graph.Ends(rc.back.Link)
+	return len(rc.tenants[host]) > 0
+}

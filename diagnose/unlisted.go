@@ -52,12 +52,15 @@ func (s scores) mayHaveAdded(c *suspect) float64 {
 // unlistedWaits is the time for which hosts of no listed job wait to send into a region, relative to that of the accused, or to the usual
 // part of a culprit if that is more. Storage nodes from which the accused may read are such hosts.
 func (s scores) unlistedWaits(accused int) float64 {
-	theirs, own, all := s.vacantWaits, 0., 0.
-	for i := range accused {
-		waits, sum := s.hostWaits(s.jobs[i].job)
-		own, all = own+waits, sum
+	if !s.waiting || s.jobs[0].file {
+		return 0
 	}
-	if theirs == 0 || s.jobs[0].file {
+	theirs, own, all := 0., 0., 0.
+	for i := range accused {
+		waits, vacant, sum := s.hostWaits(s.jobs[i].job)
+		theirs, own, all = vacant, own+waits, sum
+	}
+	if theirs == 0 {
 		return 0
 	}
 	return min(mostUnlisted, unlistedWeight*theirs/max(own, usualPart*(all-theirs), theirs/mostUnlisted))
