@@ -250,7 +250,7 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 }
 
 // TestHostsTakeWhatWasAdded: what was added to a full link down a tree is that of a job that reads, whenever its table counts that, if the
-// job's hosts behind the link take in as much more, nobody else's do, and no failed link explains it.
+// job's hosts behind the link take in as much more, others' hosts do not, and no failed link explains it.
 func TestHostsTakeWhatWasAdded(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=2")
 	for _, c := range []struct {
