@@ -64,10 +64,10 @@ func (rc *regionCase) sendPart(j *job) float64 {
 }
 
 // Without load readings, a suspect's part of the time for which hosts wait to send into a region of directed links counts: jobSends for each
-// factor of e between it and usualPart, from which on suspects are guilty more often than not in three simulators (half of that for
+// factor of e between it and usualPart, from which on suspects are guilty more often than not in three simulators (filePart for
 // files, as several jobs share a port to a storage node). A small part counts against it, up to jobAbsent. A large one says where load comes
 // from, not why it waits: only if more arrives for a host than its port delivers, and nothing else is known of the suspect, it counts for it.
-const jobSends, usualPart = 3., .2
+const jobSends, usualPart, filePart = 3., .2, usualPart / 2
 
 // sendScore is that of a suspect. What it reads waits at storage nodes, which are hosts of no listed job. What else these have a part in
 // counts for an unlisted job, not against the suspect.
@@ -84,7 +84,7 @@ func (s scores) sendScore(c *suspect) float64 {
 		return jobSends * math.Log(part/usualPart)
 	}
 	if c.file {
-		least /= 2
+		least = filePart
 	}
 	switch {
 	case c.file && (c.feature == history.Read || c.feature == history.RDMARead):

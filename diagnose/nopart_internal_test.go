@@ -102,7 +102,7 @@ func TestAWriterWaits(t *testing.T) {
 		want    float64
 	}{
 		"its host waits":            {map[string]float64{"host0>leaf0": 50, "host2>leaf0": 50}, history.Write, "", 1},
-		"hardly":                    {map[string]float64{"host0>leaf0": 3, "host2>leaf0": 57}, history.Write, "", .05 / (usualPart / 2)},
+		"hardly":                    {map[string]float64{"host0>leaf0": 3, "host2>leaf0": 57}, history.Write, "", .05 / filePart},
 		"not at all":                {map[string]float64{"host2>leaf0": 60}, history.Write, "", 0},
 		"nor for a storage node":    {map[string]float64{"host2>leaf0": 60}, history.Write, "leaf1>host4", 0},
 		"it reads":                  {map[string]float64{"host2>leaf0": 60}, history.Read, "", 1},

@@ -122,7 +122,7 @@ func (s scores) spaceScore(c *suspect) float64 {
 	}
 	files := 1.
 	if !s.graph.Duplex() && c.file && c.feature == history.Write {
-		files = min(1, s.sendPart(c.job)/(usualPart/2)) // what it writes waits at its hosts
+		files = min(1, s.sendPart(c.job)/filePart) // what it writes waits at its hosts
 	}
 	space := max(c.cross, .9*min(1, c.gate), min(way, files))
 	switch {
