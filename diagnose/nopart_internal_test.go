@@ -7,6 +7,7 @@ import (
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // TestWhoHasNoPartInARegion: a job that moves next to nothing of a region's traffic, and whose hosts do not wait to send into it, is
@@ -48,6 +49,27 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 	}
 }
 
+// regionOfTwo is a region of stalled links, percent, where two jobs run: the first, which it returns, at host0 and host3, the other at host2 and
+// host5.
+func regionOfTwo(t *testing.T, g *topology.Graph, stalls map[string]float64) (*regionCase, *job) {
+	t.Helper()
+	p, region := readings(t, g, stalls, nil)
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine, other := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}, &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
+	for _, j := range []*job{mine, other} {
+		j.Place(g)
+		s.settle(j)
+	}
+	rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}}
+	for _, l := range region {
+		rc.waits = append(rc.waits, p.StallOf(l)/100)
+	}
+	return rc, mine
+}
+
 // TestWhoWaitsToSend: without load readings a job whose hosts hardly wait to send is hardly accused, unless it reads what waits at hosts of no
 // job. A job of which nothing else is known is accused of an incast into which only its hosts wait to send.
 func TestWhoWaitsToSend(t *testing.T) {
@@ -68,22 +90,9 @@ func TestWhoWaitsToSend(t *testing.T) {
 		"storage nodes send to it": {vacant, suspect{known: true, file: true, feature: history.Read}, schema.RootIncast, 0},
 		"it writes nothing":        {vacant, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, 0},
 	} {
-		p, region := readings(t, g, c.stalls, nil)
-		s, err := New(g, DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		mine, other := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}, &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
-		for _, j := range []*job{mine, other} {
-			j.Place(g)
-			s.settle(j)
-		}
+		rc, mine := regionOfTwo(t, g, c.stalls)
 		c.suspect.job = mine
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, jobs: []suspect{c.suspect}}
-		rc.back.Kind = c.kind
-		for _, l := range region {
-			rc.waits = append(rc.waits, p.StallOf(l)/100)
-		}
+		rc.jobs, rc.back.Kind = []suspect{c.suspect}, c.kind
 		rc.findWaits()
 		if got := rc.scores().sendScore(&rc.jobs[0]); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -110,22 +119,9 @@ func TestAWriterWaits(t *testing.T) {
 		"hosts of no job wait":      {map[string]float64{"host1>leaf0": 60}, history.Write, "", 1},
 		"no host does, as measured": {map[string]float64{"leaf0>spine0": 60}, history.Write, "", 1},
 	} {
-		p, region := readings(t, g, c.stalls, nil)
-		s, err := New(g, DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		mine, other := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}, &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
-		for _, j := range []*job{mine, other} {
-			j.Place(g)
-			s.settle(j)
-		}
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}}
+		rc, mine := regionOfTwo(t, g, c.stalls)
 		if c.root != "" {
 			rc.back.Kind, rc.back.Link = schema.RootIncast, roottest.Link(t, g, c.root)
-		}
-		for _, l := range region {
-			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
 		writer := suspect{job: mine, file: true, filesKnown: true, feature: c.feature, way: 1}
 		if got := rc.scores().spaceScore(&writer); math.Abs(got-c.want) > 1e-6 {
