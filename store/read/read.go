@@ -81,6 +81,11 @@ func inSpan(fabric string, s Span) Args {
 	return Args{"fabric": fabric, "from": ceilMillis(s.From), "to": ceilMillis(s.To)}
 }
 
+// inNanos is inSpan in nanoseconds, for rows that do not start at whole milliseconds.
+func inNanos(fabric string, s Span) Args {
+	return Args{"fabric": fabric, "from": int64(s.From), "to": int64(s.To)}
+}
+
 // with adds a value and returns a.
 func (a Args) with(name string, value any) Args {
 	a[name] = value

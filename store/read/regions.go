@@ -126,7 +126,7 @@ func (m *Model) NewestEvents(ctx context.Context, fabric string, span Span, n in
 		JobID    string    `ch:"job_id"`
 		Detail   string    `ch:"detail"`
 	}
-	found, err := lookup[row](ctx, m, "events", Args{"fabric": fabric, "kinds": names, "from": int64(span.From), "to": int64(span.To), "limit": n})
+	found, err := lookup[row](ctx, m, "events", inNanos(fabric, span).with("kinds", names).with("limit", n))
 	slices.Reverse(found)
 	return convert(found, err, func(r *row) (schema.Event, error) {
 		return schema.Event{TimeNanos: r.Time.UnixNano(), Fabric: r.Fabric, Kind: schema.EventKind(r.Kind), Device: r.Device, Port: r.Port,

@@ -137,7 +137,7 @@ type searchRow struct {
 
 // Searches returns the searches that were requested in a span, the newest first.
 func (m *Model) Searches(ctx context.Context, fabric string, s Span, n int) ([]Search, error) {
-	return m.searches(ctx, Args{"fabric": fabric, "id": "", "from": int64(s.From), "to": int64(s.To), "limit": n})
+	return m.searches(ctx, inNanos(fabric, s).with("id", "").with("limit", n))
 }
 
 // Search returns one search, or ErrNotFound if no authentic command requested it.
