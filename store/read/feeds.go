@@ -34,7 +34,7 @@ func (m *Model) NewestJobs(ctx context.Context, fabric string, span Span, n int,
 		End   time.Time `ch:"end"`
 		State string    `ch:"state"`
 	}
-	a := inNanos(fabric, span).with("oldest", int64(span.From) - int64(longestJob)).with("ids", append([]string{}, ids...)).with("limit", n)
+	a := inNanos(fabric, span).with("oldest", int64(span.From)-int64(longestJob)).with("ids", append([]string{}, ids...)).with("limit", n)
 	found, err := limited[row](ctx, m, "jobs", a)
 	return convert(found, err, func(r *row) (schema.Job, error) {
 		return schema.Job{Fabric: fabric, ID: r.ID, Name: r.Name, User: r.User, Nodes: r.Nodes, Start: instantOf(r.Start), End: instantOf(r.End), State: r.State}, nil
