@@ -169,8 +169,8 @@ func (m *Monitor) judgeDevices(nanos int64) {
 	}
 }
 
-// deviceVerdict is an interval's verdict on a device with these ends, and whether the device is missing. While the agent that reads its other ports is
-// silent, a port that has been missing for long is no evidence about the device.
+// deviceVerdict is an interval's verdict on a device with these ends, and whether the device is missing. While the agent
+// that reads its other ports is silent, a port that has been missing for long is no evidence about the device.
 func (m *Monitor) deviceVerdict(ends []int32) (v verdict, absent bool) {
 	heard, unread, seenUp, cut, lost := false, false, false, len(ends) > 0, len(ends) > 0
 	for _, end := range ends {
