@@ -66,6 +66,40 @@ func TestFailuresOfALogAfterARestart(t *testing.T) {
 	}
 }
 
+// A failure that the counters showed before a process starts is not reported again, and its end is.
+func TestFailuresOfCountersAfterARestart(t *testing.T) {
+	p, known := play(t, failureScript(t), func(step *scenario.Step) { step.Events, step.Failures = nil, nil }), 0
+	for n := 1; n < len(p.results); n++ {
+		open := map[string]bool{}
+		for _, r := range p.results[:n] {
+			for _, text := range failuresOf(nil, r.Events) {
+				what, part, _ := strings.Cut(text, " ")
+				open[part] = strings.HasSuffix(what, "_failed")
+			}
+		}
+		core := p.resumed(t, n)
+		var got []string
+		for i := max(0, n-2); i < len(p.steps); i++ { // a rate needs the reading before
+			for _, r := range feed(t, core, &p.steps[i]) {
+				got = failuresOf(got, r.Events)
+			}
+		}
+		for part, failed := range open {
+			if !failed {
+				continue
+			}
+			known++
+			first := slices.IndexFunc(got, func(text string) bool { return strings.HasSuffix(text, " "+part) })
+			if first < 0 || !strings.HasSuffix(got[first], "_restored "+part) {
+				t.Errorf("started after %d intervals, while %s is known to have failed: %v", n, part, got)
+			}
+		}
+	}
+	if known < 4 {
+		t.Errorf("only %d starts during a known failure", known)
+	}
+}
+
 func failureScript(t *testing.T) *scenario.Script {
 	script, err := scenario.Read(strings.NewReader(failureStory), "failures")
 	if err != nil {

@@ -86,6 +86,16 @@ func TestANewVersionKeepsWhatIsKnown(t *testing.T) {
 			t.Errorf("%v: events %v, want %v", r.Snapshot.Interval, mine, w.Events)
 		}
 	}
+	later := newCore(t, shuffled(t, g, 7)) // what is saved under the new version is of that version
+	saved := slices.IndexFunc(got, func(r *schema.IntervalResult) bool {
+		return r.Saved != nil && r.Snapshot.GraphVersion != got[0].Snapshot.GraphVersion
+	})
+	if saved < 0 {
+		t.Fatal("nothing is saved under the new version")
+	}
+	if err := later.Load(got[saved].Snapshot.Interval, got[saved].Saved); err != nil {
+		t.Errorf("what is saved under the new version cannot be loaded: %v", err)
+	}
 	if changes != 1 || got[0].Snapshot.GraphVersion == got[len(got)-1].Snapshot.GraphVersion {
 		t.Errorf("%d changes, versions %x and %x", changes, got[0].Snapshot.GraphVersion, got[len(got)-1].Snapshot.GraphVersion)
 	}

@@ -84,7 +84,7 @@ func (d *Dashboards) jobs(ctx context.Context, p *jobParameters) (*jobPage, erro
 	}
 	var accused []string
 	if p.Accused {
-		list, err := d.model.AccusedJobs(ctx, q.fabric.name, q.span, p.N)
+		list, err := d.figures(q).AccusedJobs(ctx, p.N)
 		if err != nil {
 			return nil, err
 		}

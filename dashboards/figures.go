@@ -14,8 +14,11 @@ type figure struct {
 	Metric schema.Metric `json:"metric"`
 }
 
+// figures are the statistics that answer a question.
+func (d *Dashboards) figures(q question) *read.Figures { return d.model.Figures(q.fabric.name, q.span) }
+
 // ofMetric runs a query about a stall metric.
-func ofMetric[T any](d *Dashboards, ctx context.Context, p *ofStall, query func(*read.Model, context.Context, string, schema.Metric, read.Span) (T, error)) (f figure, found T, err error) {
+func ofMetric[T any](d *Dashboards, ctx context.Context, p *ofStall, query func(*read.Figures, context.Context, schema.Metric) (T, error)) (f figure, found T, err error) {
 	if err = p.check(); err != nil {
 		return f, found, err
 	}
@@ -23,7 +26,7 @@ func ofMetric[T any](d *Dashboards, ctx context.Context, p *ofStall, query func(
 	if err != nil {
 		return f, found, err
 	}
-	found, err = query(d.model, ctx, q.fabric.name, p.Metric, q.span)
+	found, err = query(d.figures(q), ctx, p.Metric)
 	return figure{spanOf(q), p.Metric}, found, err
 }
 
@@ -33,7 +36,7 @@ type hotspots struct {
 }
 
 func (d *Dashboards) hotspots(ctx context.Context, p *ofStall) (*hotspots, error) {
-	f, found, err := ofMetric(d, ctx, p, (*read.Model).HotEpisodes)
+	f, found, err := ofMetric(d, ctx, p, (*read.Figures).HotEpisodes)
 	return &hotspots{f, append([]read.HotDurations{}, found...)}, err
 }
 
@@ -44,12 +47,12 @@ type histogram struct {
 }
 
 func (d *Dashboards) regionSizes(ctx context.Context, p *ofStall) (*histogram, error) {
-	f, found, err := ofMetric(d, ctx, p, (*read.Model).RegionSizes)
+	f, found, err := ofMetric(d, ctx, p, (*read.Figures).RegionSizes)
 	return &histogram{f, append([]read.Bucket{}, found...)}, err
 }
 
 func (d *Dashboards) regionDurations(ctx context.Context, p *ofStall) (*histogram, error) {
-	f, found, err := ofMetric(d, ctx, p, (*read.Model).RegionDurations)
+	f, found, err := ofMetric(d, ctx, p, (*read.Figures).RegionDurations)
 	return &histogram{f, append([]read.Bucket{}, found...)}, err
 }
 
@@ -60,7 +63,7 @@ type linkTime struct {
 }
 
 func (d *Dashboards) linkTime(ctx context.Context, p *ofStall) (*linkTime, error) {
-	f, found, err := ofMetric(d, ctx, p, (*read.Model).LinkTime)
+	f, found, err := ofMetric(d, ctx, p, (*read.Figures).LinkTime)
 	share := map[string]*float64{}
 	for _, s := range schema.Severities {
 		share[s.String()] = nil
@@ -92,10 +95,10 @@ func (d *Dashboards) transitions(ctx context.Context, p *ofAnyMetric) (*stateTra
 	for s := range schema.NumStates {
 		out.States = append(out.States, schema.RegionState(s).String())
 	}
-	if out.Regions, err = d.model.RegionTransitions(ctx, q.fabric.name, p.Metric, q.span); err != nil {
+	if out.Regions, err = d.figures(q).RegionTransitions(ctx, p.Metric); err != nil {
 		return nil, err
 	}
-	out.Network, err = d.model.NetworkTransitions(ctx, q.fabric.name, p.Metric, q.span)
+	out.Network, err = d.figures(q).NetworkTransitions(ctx, p.Metric)
 	return out, err
 }
 
@@ -109,7 +112,7 @@ func (d *Dashboards) congestion(ctx context.Context, p *overSpan) (*congestion, 
 	if err != nil {
 		return nil, err
 	}
-	events, err := d.model.Congestion(ctx, q.fabric.name, q.span)
+	events, err := d.figures(q).Congestion(ctx)
 	return &congestion{spanOf(q), append([]schema.CongestionEvent{}, events...)}, err
 }
 
@@ -129,7 +132,7 @@ func (d *Dashboards) mitigations(ctx context.Context, p *mitigationParameters) (
 	if err != nil {
 		return nil, err
 	}
-	events, err := d.model.Mitigations(ctx, q.fabric.name, q.span, time.Duration(p.WindowSeconds)*time.Second)
+	events, err := d.figures(q).Mitigations(ctx, time.Duration(p.WindowSeconds)*time.Second)
 	return &mitigations{spanOf(q), float64(p.WindowSeconds), append([]read.Mitigation{}, events...)}, err
 }
 
@@ -143,6 +146,6 @@ func (d *Dashboards) forecasts(ctx context.Context, p *overSpan) (*forecastRepor
 	if err != nil {
 		return nil, err
 	}
-	skills, err := d.model.ForecastSkill(ctx, q.fabric.name, q.span)
+	skills, err := d.figures(q).ForecastSkill(ctx)
 	return &forecastReport{spanOf(q), skills}, err
 }

@@ -233,7 +233,7 @@ func (d *Dashboards) topLinks(ctx context.Context, p *topLinksParameters) (*topL
 	if err != nil {
 		return nil, err
 	}
-	links, err := d.model.TopLinks(ctx, q.fabric.name, uint64(version), p.Metric, q.span, p.N)
+	links, err := d.figures(q).TopLinks(ctx, uint64(version), p.Metric, p.N)
 	return &topLinks{spanOf(q), p.Metric, version, append([]read.LinkRank{}, links...)}, err
 }
 
@@ -269,6 +269,6 @@ func (d *Dashboards) linkSeries(ctx context.Context, p *linkSeriesParameters) (*
 	if err != nil {
 		return nil, err
 	}
-	points, err := d.model.LinkSeries(ctx, q.fabric.name, uint64(version), p.Metric, schema.LinkID(p.Link), q.span)
+	points, err := d.figures(q).LinkSeries(ctx, uint64(version), p.Metric, schema.LinkID(p.Link))
 	return &linkSeries{spanOf(q), p.Metric, version, p.Link, append([]read.Point{}, points...)}, err
 }

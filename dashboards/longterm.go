@@ -56,7 +56,7 @@ func (d *Dashboards) networkSteps(ctx context.Context, p *stepParameters) (*netw
 		return nil, err
 	}
 	if step%time.Hour == 0 {
-		out.Steps, err = d.model.NetworkSteps(ctx, q.fabric.name, q.span, int(step/time.Hour))
+		out.Steps, err = d.figures(q).NetworkSteps(ctx, int(step/time.Hour))
 	} else {
 		var states []read.NetworkAt
 		states, err = d.model.Network(ctx, q.fabric.name, q.span)
@@ -104,7 +104,7 @@ func (d *Dashboards) linkHistory(ctx context.Context, p *linkSeriesParameters) (
 	if time.Duration(q.span.To-q.span.From) > finestLinkSpan {
 		step = read.ByHours
 	}
-	found, err := d.model.LinkHistory(ctx, q.fabric.name, uint64(version), p.Metric, schema.LinkID(p.Link), q.span, step)
+	found, err := d.figures(q).LinkHistory(ctx, uint64(version), p.Metric, schema.LinkID(p.Link), step)
 	return &linkHistory{spanOf(q), p.Metric, version, p.Link, time.Duration(step).Seconds(), append([]read.LinkStep{}, found...)}, err
 }
 
@@ -118,7 +118,7 @@ func (d *Dashboards) causes(ctx context.Context, p *overSpan) (*causes, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := d.model.Causes(ctx, q.fabric.name, q.span)
+	found, err := d.figures(q).Causes(ctx)
 	return &causes{spanOf(q), append([]read.CauseShare{}, found...)}, err
 }
 
@@ -143,7 +143,7 @@ func (d *Dashboards) completeness(ctx context.Context, p *overSpan) (*completene
 	if err != nil {
 		return nil, err
 	}
-	found, err := d.model.Completeness(ctx, q.fabric.name, q.span)
+	found, err := d.figures(q).Completeness(ctx)
 	out := &completeness{inSpan: spanOf(q), Versions: make([]storedOf, len(found))}
 	for i, c := range found {
 		out.Versions[i] = storedOf{read.Version(c.GraphVersion), c.Intervals, c.Known, c.Seconds, c.Links, c.First, c.Last}

@@ -30,8 +30,8 @@ func (rc *regionCase) findEmpty() {
 	rc.empty = float64(empty)/float64(2*len(rc.region.Links)) - 1 + float64(rc.taken)/float64(all)
 }
 
-// onEmptyGround is the penalty of a suspect's exchange for a region that lies where no listed job is. Files lie there as well.
-func (s scores) onEmptyGround(c *suspect) float64 {
+// emptyGroundPenalty is the penalty of a suspect's exchange for a region that lies where no listed job is. Files lie there as well.
+func (s scores) emptyGroundPenalty(c *suspect) float64 {
 	if c.file || !c.known {
 		return 0
 	}

@@ -35,7 +35,7 @@ func TestAnExchangeCongestsItsOwnGround(t *testing.T) {
 		"files":       {suspect{known: true, file: true}, 0},
 		"unmeasured":  {suspect{}, 0},
 	} {
-		if got := rc.scores().onEmptyGround(&c.suspect); math.Abs(got-c.against) > 1e-9 {
+		if got := rc.scores().emptyGroundPenalty(&c.suspect); math.Abs(got-c.against) > 1e-9 {
 			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.against)
 		}
 	}

@@ -32,7 +32,7 @@ func (rc *regionCase) findEnds(q *root.Pressure, senders []root.Sender, jobs []*
 	if e.arrives, e.flooded = rc.arriving(&e, q); isSteady && e.endsAtSlowLink() {
 		e.neck = e.endings.Neck()
 	}
-	e.starved = rc.starves(&e, q)
+	e.starved = rc.shortfall(&e, q)
 	return e
 }
 

@@ -27,7 +27,7 @@ type kept struct {
 // leastBefore is how many calm intervals before an onset must be remembered to say what is usual, and to keep a new verdict.
 const leastBefore = 3
 
-// hold replaces the verdict on a region by the kept one if the onset or the failures left the window, the region resumes or swells
+// hold replaces the verdict on a region by the kept one if the onset or the failures left the window, the region resumes or stalls more
 // again for no visible reason, or its root gives no more readings, as long as what the kept one blames is there and nothing new
 // speaks against it. It returns the reason.
 func (s steady) hold(because string, d *schema.Diagnosis) string {
@@ -42,7 +42,7 @@ func (s steady) hold(because string, d *schema.Diagnosis) string {
 	fellSilent := h.root != nil && s.history.FellSilent(h.root.Device)
 	knowsLess := fellSilent || s.resumes() || s.outlasts(h)
 	agrees, isUnknown := h.agrees(d), d.Cause.Class == schema.CauseUnknown
-	if seesOnset && !knowsLess && !(isUnknown && s.swells(h)) {
+	if seesOnset && !knowsLess && !(isUnknown && s.stallsMore(h)) {
 		began := s.began()
 		if agrees {
 			began = min(began, h.began) // it only stalls more
@@ -88,9 +88,9 @@ func (s steady) rises(h *kept) bool {
 	return s.onset >= 0 && s.began() > h.began+settle
 }
 
-// swells reports whether a region stalls more than when its kept verdict was given.
-func (s steady) swells(h *kept) bool {
-	return s.onset >= 0 && (s.cut || s.rises(h) || s.swelled(h))
+// stallsMore reports whether a region stalls more than when its kept verdict was given.
+func (s steady) stallsMore(h *kept) bool {
+	return s.onset >= 0 && (s.cut || s.rises(h) || s.hasSecondStep(h))
 }
 
 // outlasts reports whether a kept cause is still the best known: what shows it left the window, and the region never stalled more.
@@ -127,9 +127,9 @@ func (k *kept) isAfter(o *kept) bool {
 	return cmp.Or(cmp.Compare(k.seen, o.seen), cmp.Compare(k.time, o.time), cmp.Compare(k.because, o.because)) > 0
 }
 
-// swelled reports whether a region stalls clearly more, since a kept verdict was given, than at any time before: its stall has two
+// hasSecondStep reports whether a region stalls clearly more, since a kept verdict was given, than at any time before: its stall has two
 // steps, and what caused the first follows it no more. In its first intervals a region still rises.
-func (s steady) swelled(h *kept) bool {
+func (s steady) hasSecondStep(h *kept) bool {
 	at := s.indexIn(h.time)
 	if at < 0 || s.history.Clock.SlotOf(int64(h.time)) <= h.began+settle {
 		return false

@@ -106,7 +106,7 @@ func (rc *regionCase) fitFailures(senders []root.Sender) {
 	if !rc.graph.Duplex() {
 		for i := range tried {
 			f := &tried[i]
-			if f.share = rc.p.EndsAt(f.Links); rc.back.Kind == schema.RootSlowReceiver && rc.aside(f) {
+			if f.share = rc.p.EndsAt(f.Links); rc.back.Kind == schema.RootSlowReceiver && rc.isUnrelated(f) {
 				f.score -= waitsForHost
 			}
 		}
@@ -181,7 +181,7 @@ func (d decision) logged(lost schema.LinkID) int {
 			return 3
 		case slices.Contains(f.Devices, from) || slices.Contains(f.Devices, to):
 			return 1
-		case f.score > 0 && (d.graph.Duplex() || !d.aside(f)) && slices.ContainsFunc(f.Devices, func(at topology.DeviceID) bool { return d.history.Adjacent(at, from) || d.history.Adjacent(at, to) }):
+		case f.score > 0 && (d.graph.Duplex() || !d.isUnrelated(f)) && slices.ContainsFunc(f.Devices, func(at topology.DeviceID) bool { return d.history.Adjacent(at, from) || d.history.Adjacent(at, to) }):
 			return 2
 		}
 		return 3

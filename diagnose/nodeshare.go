@@ -39,9 +39,9 @@ const (
 	starvedFit = .7
 )
 
-// starves is how far, 0 to 1, a job's node at the end of a tree of held-back traffic gets less than its share of the job's
+// shortfall is how far, 0 to 1, a job's node at the end of a tree of held-back traffic gets less than its share of the job's
 // exchange. It gets more if many send to one, and less if it does not take what arrives.
-func (rc *regionCase) starves(e *ends, q *root.Pressure) (most float64) {
+func (rc *regionCase) shortfall(e *ends, q *root.Pressure) (most float64) {
 	end, known := e.end()
 	if !known || e.drain.Fit < starvedFit || e.full != schema.NoLink || rc.onset < 0 {
 		return 0

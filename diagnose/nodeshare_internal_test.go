@@ -59,13 +59,13 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 		{"half of its share, but many times what it was", 2, 4, 0},
 	} {
 		_, rc, _, p := endScene(t, c.arrives, c.shares*arrives/share, nodes...)
-		if got := rc.starves(&rc.ends, p); got != c.want {
+		if got := rc.shortfall(&rc.ends, p); got != c.want {
 			t.Errorf("%s: %.2f, want %.2f", c.name, got, c.want)
 		}
 	}
 	_, rc, _, p = endScene(t, 1.2, 2*arrives/share, "3,3,3", "3,3,2")
-	if got := rc.starves(&rc.ends, p); got != 0 {
-		t.Errorf("a node of no job starves by %.2f", got)
+	if got := rc.shortfall(&rc.ends, p); got != 0 {
+		t.Errorf("a node of no job gets less by %.2f", got)
 	}
 }
 

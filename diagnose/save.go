@@ -12,29 +12,31 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// form is the version of the stage's saved state, oldestForm the first that is still read. The others are the first versions with
-// some content: formOfKept kept verdicts, formOfMeans the means of scores, formOfNecks the link that lost rate, formOfRoots the roots
-// of the last intervals and the onsets of kept verdicts, formOfParts the part of others in a region, formOfFloor what a fabric's
-// readings stand for, formOfSlower whether the failed part of a kept verdict carries less. The history has more.
-const form, oldestForm, formOfKept, formOfMeans, formOfNecks, formOfRoots, formOfParts, formOfFloor, formOfSlower = 10, 1, 2, 3, 4, 6, 7, 8, 10
+// savedFormat is the format of the stage's saved state; a row of the store names its version, too.
+var savedFormat = codec.Format{Mark: "DIAG", Version: 10, Oldest: 1}
 
-var savedFormat = codec.Format{Mark: "DIAG", Version: form, Oldest: oldestForm}
+// The first versions with some content: formOfKept kept verdicts, formOfMeans the means of scores, formOfNecks the link that lost
+// rate, formOfRoots the roots of the last intervals and the onsets of kept verdicts, formOfParts the part of others in a region,
+// formOfFloor what a fabric's readings stand for, formOfSlower whether the failed part of a kept verdict carries less. The history
+// has more.
+const formOfKept, formOfMeans, formOfNecks, formOfRoots, formOfParts, formOfFloor, formOfSlower = 2, 3, 4, 6, 7, 8, 10
 
 // Save returns the learned state: jobs with their traffic (to one percent), failures, mitigations, the stall of those links
 // that stalled, the load of links (about a byte per link and slot), the verdicts kept for when an onset leaves the window,
 // the means of the scores of causes, the roots of the last intervals, and what readings of a grid stand for.
 func (s *Stage) Save() schema.StageState {
-	return schema.StageState{Stage: s.Name(), Version: form, Bytes: savedFormat.Seal(nil, s.code)}
+	return schema.StageState{Stage: s.Name(), Version: int(savedFormat.Version), Bytes: savedFormat.Seal(nil, s.code)}
 }
 
 // Load restores what Save returned into a new stage, under the same version of the fabric and the same
 // configuration. It fails, and changes nothing, if the state is damaged or of another form.
 func (s *Stage) Load(saved schema.StageState) error {
-	if saved.Version < oldestForm || saved.Version > form {
-		return fmt.Errorf("diagnose: state of form %d, this build reads %d to %d: %w", saved.Version, oldestForm, form, codec.ErrVersion)
-	}
 	loaded := newStage(s.graph, s.cfg)
-	if err := savedFormat.Open(saved.Bytes, loaded.code); err != nil {
+	err := savedFormat.Reads(saved.Version)
+	if err == nil {
+		err = savedFormat.Open(saved.Bytes, loaded.code)
+	}
+	if err != nil {
 		return fmt.Errorf("diagnose: %w", err)
 	}
 	*s = *loaded

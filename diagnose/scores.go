@@ -99,7 +99,7 @@ func (s scores) rate(c *suspect) {
 	}
 	c.score += s.endScore(c)
 	if s.graph.Duplex() {
-		c.score -= s.notSeenPenalty(c, space) + s.addsNone(c) + s.onEmptyGround(c) + s.endsAway(c)
+		c.score -= s.notSeenPenalty(c, space) + s.addsNone(c) + s.emptyGroundPenalty(c) + s.endsAway(c)
 	}
 	c.score -= s.tooLittlePenalty(c) + s.elsewherePenalty(c) + s.noPartPenalty(c)
 	c.sends = s.sendScore(c)

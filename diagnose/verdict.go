@@ -116,11 +116,11 @@ func (d decision) blamed() int {
 // passesBy reports whether the likeliest failure is neither where a region of directed links ends nor one whose load moved there: traffic
 // waits for a link that carries less, not for that failure.
 func (d decision) passesBy() bool {
-	return !d.graph.Duplex() && d.back.Slower && len(d.failures) > 0 && d.aside(&d.failures[0])
+	return !d.graph.Duplex() && d.back.Slower && len(d.failures) > 0 && d.isUnrelated(&d.failures[0])
 }
 
-// aside reports whether no stall of a region of directed links ends at a failed part, and no load of that moved to the root.
-func (rc *regionCase) aside(f *nearFailure) bool {
+// isUnrelated reports whether no stall of a region of directed links ends at a failed part, and no load of that moved to the root.
+func (rc *regionCase) isUnrelated(f *nearFailure) bool {
 	return f.share == 0 && !slices.Contains(f.Links, rc.back.Link) && rc.scores().movedFrom(f.PlacedFailure) == 0
 }
 

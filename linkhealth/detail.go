@@ -33,9 +33,9 @@ func (m *Monitor) emitDevice(nanos int64, d topology.DeviceID, was watch) {
 			text += "; cuts off " + ranges(cut)
 		}
 		m.emit(nanos, deviceKinds[k].failed, d, "", text)
-	case now.mute:
+	case now.silent:
 		m.emit(nanos, deviceKinds[k].silent, d, "", m.unanswered(d)+", but it works: "+m.whyWorks(d)+"; check the agent or collector that reads it, and its clock: "+m.portsOf(d))
-	case was.mute:
+	case was.silent:
 		m.emit(nanos, deviceKinds[k].reporting, d, "", word+" reports again: "+m.portsOf(d))
 	}
 }
@@ -96,10 +96,10 @@ func (m *Monitor) portsOf(d topology.DeviceID) string {
 	return word + ranges(ports) + " to " + ranges(peers)
 }
 
-// cutOffBy lists the silent nodes connected to this switch.
+// cutOffBy lists the missing nodes connected to this switch.
 func (m *Monitor) cutOffBy(d topology.DeviceID) (nodes []string) {
 	for _, end := range m.layout.at[d] {
-		if n := m.layout.device(far(end)); m.silent[n] && !m.graph.IsSwitch(n) {
+		if n := m.layout.device(far(end)); m.missing[n] && !m.graph.IsSwitch(n) {
 			nodes = append(nodes, m.graph.Device(n).Name)
 		}
 	}

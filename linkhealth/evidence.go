@@ -144,15 +144,15 @@ func (m *Monitor) readState(end int32, column stateColumn, value uint64, nanos i
 // node is cut off are no evidence about it.
 func (m *Monitor) judgeDevices(nanos int64) {
 	for d := range m.devices {
-		m.verdicts[d], m.silent[d] = m.deviceVerdict(m.layout.at[d])
+		m.verdicts[d], m.missing[d] = m.deviceVerdict(m.layout.at[d])
 	}
 	for _, k := range [...]kind{switches, nodes} {
 		for _, d := range m.layout.of[k] {
 			w, v := &m.devices[d], m.verdicts[d]
-			if v >= isSilent && !w.failed && m.cutOff(d) {
+			if v >= isMissing && !w.failed && m.cutOff(d) {
 				v = unknown
 			}
-			if v == isSilent && w.bad > 0 { // in the first interval its cables carry what they did before it fell silent
+			if v == isMissing && w.bad > 0 { // in the first interval its cables carry what they did before its readings stopped
 				v = m.byTraffic(d)
 			}
 			m.losses[k].observe(w, v)
@@ -169,9 +169,9 @@ func (m *Monitor) judgeDevices(nanos int64) {
 	}
 }
 
-// deviceVerdict is an interval's verdict on a device with these ends. While the agent that reads its other ports is
-// silent, a port that has been missing for long is no evidence about the device.
-func (m *Monitor) deviceVerdict(ends []int32) (v verdict, silent bool) {
+// deviceVerdict is an interval's verdict on a device with these ends, and whether the device is missing. While the agent
+// that reads its other ports is silent, a port that has been missing for long is no evidence about the device.
+func (m *Monitor) deviceVerdict(ends []int32) (v verdict, absent bool) {
 	heard, unread, seenUp, cut, lost := false, false, false, len(ends) > 0, len(ends) > 0
 	for _, end := range ends {
 		s, other := m.sights[end].what, m.sights[far(end)].what
@@ -180,21 +180,21 @@ func (m *Monitor) deviceVerdict(ends []int32) (v verdict, silent bool) {
 		}
 		heard = heard || m.ends[end].heard
 		unread = unread || m.ends[end].unread
-		silent = silent || s == missing
+		absent = absent || s == missing
 		seenUp = seenUp || other == up
 		cut = cut && other == down
 		lost = lost && (other == down || m.ends[end].retrains)
 	}
-	silent = silent && !unread
+	absent = absent && !unread
 	switch {
-	case seenUp && silent:
-		return isMute, silent
-	case seenUp || !silent && !(heard && cut):
-		return unknown, silent
+	case seenUp && absent:
+		return isSilent, absent
+	case seenUp || !absent && !(heard && cut):
+		return unknown, absent
 	case lost:
-		return isDown, silent
+		return isDown, absent
 	}
-	return isSilent, silent
+	return isMissing, absent
 }
 
 // cutOff reports whether none of a node's switches answers: the node itself may be
@@ -204,7 +204,7 @@ func (m *Monitor) cutOff(d topology.DeviceID) bool {
 		return false
 	}
 	for _, end := range m.layout.at[d] {
-		if n := m.layout.device(far(end)); !m.silent[n] && !m.devices[n].suspect() {
+		if n := m.layout.device(far(end)); !m.missing[n] && !m.devices[n].suspect() {
 			return false
 		}
 	}
@@ -224,10 +224,10 @@ func (m *Monitor) judgeLinks(nanos int64) {
 		a, b := m.sights[2*i].what, m.sights[2*i+1].what
 		w.confirmed = w.confirmed || w.failed && max(a, b) == up
 		v := linkVerdict(a, b)
-		if v == isSilent && m.ends[2*i].retrains {
+		if v == isMissing && m.ends[2*i].retrains {
 			v = isDown
 		}
-		if v == isSilent && (m.ends[2*i].unread || m.ends[2*i+1].unread) {
+		if v == isMissing && (m.ends[2*i].unread || m.ends[2*i+1].unread) {
 			v = unknown
 		}
 		m.losses[cables].observe(w, v)
@@ -241,7 +241,7 @@ func (m *Monitor) judgeLinks(nanos int64) {
 	}
 }
 
-func (m *Monitor) covered(d topology.DeviceID) bool { return m.silent[d] || m.devices[d].suspect() }
+func (m *Monitor) covered(d topology.DeviceID) bool { return m.missing[d] || m.devices[d].suspect() }
 
 // linkVerdict combines the evidence of a link's two ports.
 func linkVerdict(a, b sighting) verdict {
@@ -251,7 +251,7 @@ func linkVerdict(a, b sighting) verdict {
 	case most == up, most == present && least != missing:
 		return isUp
 	case most == missing:
-		return isSilent
+		return isMissing
 	}
 	return unknown
 }

@@ -8,16 +8,16 @@
 //
 // # What counts as down
 //
-// A port reports its link as up (port state active, or physical state LinkUp) or down
-// (any other state); without a state the port is merely present. A port is missing if
-// its agent reports most of its ports but not this one. A link is down if one of its
-// ports says so, or, by silence, if one is missing and the other neither present nor
-// up. A device has failed if none of its ports is read, none of its neighbours sees it
-// up, and either one of its ports is missing, or it reported once and all its
-// neighbours see it down. A device that does not answer while a neighbour sees its link
-// up, or while most of its cables that carried traffic still do, is silent, not failed: its
-// links work, and only its readings are missing (traffic.go). Silence alone counts once it lasts longer than lost readings
-// explain, given the current rate of single lost readings (loss.patience).
+// A port reports its link as up (port state active, or physical state LinkUp) or down (any
+// other state); without a state the port is merely present. A port is missing if its agent
+// reports most of its ports but not this one. A link is down if one of its ports says so, or,
+// by missing readings, if one is missing and the other neither present nor up. A device has
+// failed if none of its ports is read, none of its neighbours sees it up, and either one of
+// its ports is missing, or it reported once and all its neighbours see it down. A device that
+// does not answer while a neighbour sees its link up, or while most of its cables that carried
+// traffic still do, is silent, not failed: its links work, and only its readings are missing
+// (traffic.go). Missing readings alone count once they last longer than lost readings explain,
+// given the current rate of single lost readings (loss.patience).
 package linkhealth
 
 import (
@@ -44,14 +44,14 @@ type Monitor struct {
 	until int64 // end of the last interval; 0 before the first
 
 	// State of the current interval:
-	sights []sight // by end
-	flows  []flow  // by cable
-	silent []bool  // by device: nothing is read from it, though its agent reports
-	events []schema.Event
+	sights  []sight // by end
+	flows   []flow  // by cable
+	missing []bool  // by device: nothing is read from it, though its agent reports
+	events  []schema.Event
 
 	interval int64         // its duration
 	verdicts []verdict     // by device
-	patience [numKinds]int // number of silent intervals that count as failure
+	patience [numKinds]int // number of intervals without readings that count as failure
 
 	resolved []int32 // ends of the current batch's ports
 }
@@ -73,7 +73,7 @@ func (m *Monitor) take(g *topology.Graph) {
 	m.devices, m.links, m.flaps = make([]watch, g.NumDevices()), make([]watch, cables), make([]bool, cables)
 	m.used, m.flows = make([]bool, cables), make([]flow, cables)
 	m.ends = make([]endState, 2*cables)
-	m.sights, m.silent, m.verdicts = make([]sight, 2*cables), make([]bool, g.NumDevices()), make([]verdict, g.NumDevices())
+	m.sights, m.missing, m.verdicts = make([]sight, 2*cables), make([]bool, g.NumDevices()), make([]verdict, g.NumDevices())
 }
 
 // Step judges an interval and returns its events, which are valid until the next call.
@@ -101,7 +101,7 @@ func (m *Monitor) Step(snap *schema.Snapshot, raw []*schema.CounterBatch, report
 }
 
 // HasFailed reports whether there is evidence that a link, or a device at one of its ends, has failed and is not restored:
-// a report of others, a port's state, or cables of it that carry nothing any more. Failures by silence alone do not count.
+// a report of others, a port's state, or cables of it that carry nothing any more. Failures by missing readings alone do not count.
 func (m *Monitor) HasFailed(l schema.LinkID) bool {
 	link := m.graph.Link(l)
 	end := m.layout.endOf[schema.PortName{Device: m.graph.Device(link.From).Name, Port: link.FromPort}]
@@ -138,7 +138,7 @@ func (m *Monitor) SetGraph(g *topology.Graph) {
 	}
 }
 
-// accept records failures, which others report or an earlier process found, perhaps by silence.
+// accept records failures, which others report or an earlier process found, perhaps by missing readings alone.
 func (m *Monitor) accept(reported []schema.Event, byOthers bool) {
 	for i := range reported {
 		e := &reported[i]

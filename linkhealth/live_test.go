@@ -97,12 +97,12 @@ func (l *live) settle() (events []string) {
 	return nil
 }
 
-// silence matches its duration, which is longer if the simulator refuses connections.
-var silence = regexp.MustCompile(`not reporting for \d+ intervals( \(normally [^)]*\))?`)
+// duration matches how long it is missing, which is longer if the simulator refuses connections.
+var duration = regexp.MustCompile(`not reporting for \d+ intervals( \(normally [^)]*\))?`)
 
 func (l *live) want(events []string, want string) {
 	l.t.Helper()
-	if len(events) != 1 || silence.ReplaceAllString(events[0], "not reporting") != want {
+	if len(events) != 1 || duration.ReplaceAllString(events[0], "not reporting") != want {
 		l.t.Errorf("events:\n%s\nwant\n%s", strings.Join(events, "\n"), want)
 	}
 }

@@ -17,16 +17,16 @@ const (
 	numKinds
 )
 
-// loss is the share of intervals in which healthy links or devices of a kind are silent due to randomly lost readings
-// (an exponentially weighted sum). It counts single silent intervals between two with an answer, since failures are
-// silent for longer.
+// loss is the share of intervals in which healthy links or devices of a kind are missing due to randomly lost readings
+// (an exponentially weighted sum). It counts single intervals without an answer between two with one, since failures
+// last longer.
 type loss struct {
 	lost, counted       float64
 	newLost, newCounted float64 // in this interval
 }
 
 // lossMemory is the number of intervals that count; falseEvery is the mean time between failures falsely inferred
-// from silence, over all links or all devices of a kind.
+// from missing readings, over all links or all devices of a kind.
 const (
 	lossMemory = 60
 	falseEvery = 10 * 24 * time.Hour
@@ -41,7 +41,7 @@ func (l *loss) begin() {
 
 // observe adds an interval's verdict, before the watch observes it.
 func (l *loss) observe(w *watch, v verdict) {
-	if v != isUp || w.failed || w.mute {
+	if v != isUp || w.failed || w.silent {
 		return
 	}
 	switch {
@@ -62,7 +62,7 @@ func (l *loss) rate() float64 {
 	return max(all, l.newLost/max(1, l.newCounted))
 }
 
-// patience is for how many consecutive intervals one of n must be silent to count as failed: at least least, as without
+// patience is for how many consecutive intervals one of n must be missing to count as failed: at least least, as without
 // losses, and enough that n*rate^patience false failures per interval are rarer than one per falseEvery.
 func (l *loss) patience(least, n int, intervalNanos int64) int {
 	rate := l.rate()

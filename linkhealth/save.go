@@ -110,7 +110,7 @@ func codeWatch(c *codec.Coder, w *watch) {
 	codec.Small(c, &w.bad, maxDebounce+1)
 	codec.Small(c, &w.good, maxDebounce+1)
 	if c.Version() > 3 {
-		c.Bool(&w.mute)
+		c.Bool(&w.silent)
 		alive := w.alive + maxDebounce // a count has no sign
 		codec.Small(c, &alive, 2*maxDebounce+1)
 		w.alive = alive - maxDebounce

@@ -80,13 +80,13 @@ func (m *Monitor) byTraffic(d topology.DeviceID) verdict {
 	}
 	switch {
 	case carried == 0:
-		return isSilent
+		return isMissing
 	case 2*now >= carried:
-		return isMute
+		return isSilent
 	case m.neighboursSend(d):
 		return isIdle
 	}
-	return isSilent
+	return isMissing
 }
 
 // neighboursSend reports whether the other cables of a device's neighbours carry traffic.

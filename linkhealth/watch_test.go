@@ -7,12 +7,12 @@ import (
 )
 
 // The debounce agrees with a twin that uses the whole history: the state is that of the
-// last sufficiently long run of equal verdicts; silence alone must last longer.
+// last sufficiently long run of equal verdicts; missing readings alone must last longer.
 func TestDebounceAgreesWithTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 4).Draw(t, "intervals")
-		patience := n + rapid.IntRange(0, 3).Draw(t, "more for silence")
-		verdicts := rapid.SliceOf(rapid.SampledFrom([]verdict{unknown, isUp, isSilent, isDown})).Draw(t, "verdicts")
+		patience := n + rapid.IntRange(0, 3).Draw(t, "more for missing readings")
+		verdicts := rapid.SliceOf(rapid.SampledFrom([]verdict{unknown, isUp, isMissing, isDown})).Draw(t, "verdicts")
 		var w watch
 		for i, v := range verdicts {
 			w.observe(v)
@@ -67,15 +67,15 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// More than silence shows a failure that others report, that a port reports, or after which cables carry nothing.
+// More than missing readings shows a failure that others report, that a port reports, or after which cables carry nothing.
 func TestEvidentFailures(t *testing.T) {
-	var reported, stored, restored, silent, down, idle watch
+	var reported, stored, restored, missed, down, idle watch
 	reported.accept(true, false, true)
 	stored.accept(true, false, false)
 	restored.accept(true, false, true)
 	restored.accept(false, false, true)
 	for range 3 {
-		for w, v := range map[*watch]verdict{&silent: isSilent, &down: isDown, &idle: isIdle} {
+		for w, v := range map[*watch]verdict{&missed: isMissing, &down: isDown, &idle: isIdle} {
 			w.observe(v)
 			w.decide(3, 3)
 		}
@@ -83,7 +83,7 @@ func TestEvidentFailures(t *testing.T) {
 	for name, c := range map[string]struct {
 		w            watch
 		failed, want bool
-	}{"reported": {reported, true, true}, "stored": {stored, true, false}, "restored": {restored, false, false}, "silent": {silent, true, false}, "down": {down, true, true}, "idle": {idle, true, true}} {
+	}{"reported": {reported, true, true}, "stored": {stored, true, false}, "restored": {restored, false, false}, "missing": {missed, true, false}, "down": {down, true, true}, "idle": {idle, true, true}} {
 		if c.w.failed != c.failed || c.w.isEvident() != c.want {
 			t.Errorf("%s: failed %v, evident %v", name, c.w.failed, c.w.isEvident())
 		}

@@ -31,7 +31,7 @@ func mean(values []float64) *float64 {
 func (m *maker) congestion(ctx context.Context, s *Section) error {
 	s.ID, s.Title, s.Source = "congestion", "Regions congestion events", "Monet, section 6 and figure 10"
 	s.Note = "Windows in each instant of which some region is High."
-	events, err := m.model.Congestion(ctx, m.fabric, m.span)
+	events, err := m.figures.Congestion(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (m *maker) congestion(ctx context.Context, s *Section) error {
 		number("average duration", "minutes", "rce/average", "", mean(durations))}
 	for _, metric := range m.metrics {
 		name := metric.String()
-		peaks, err := m.model.CongestionPeaks(ctx, m.fabric, metric, m.span)
+		peaks, err := m.figures.CongestionPeaks(ctx, metric)
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (m *maker) congestion(ctx context.Context, s *Section) error {
 func (m *maker) mitigations(ctx context.Context, s *Section) error {
 	s.ID, s.Title, s.Source = "mitigations", "Congestion mitigation events", "Monet, sections 5.3 and 6, figures 8 and 9"
 	s.Note = "Throttling of the whole fabric, coalesced by a window of 210 s. Whether it alleviated congestion is known only of those that the analysis saw; then less than nine tenths of the stall were left after five intervals."
-	events, err := m.model.Mitigations(ctx, m.fabric, m.span, read.MitigationWindow)
+	events, err := m.figures.Mitigations(ctx, read.MitigationWindow)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (m *maker) mitigations(ctx context.Context, s *Section) error {
 func (m *maker) jobs(ctx context.Context, s *Section) error {
 	s.ID, s.Title, s.Source = "jobs", "Jobs", "Monet, sections 4.1 and 5.3, figure 4b"
 	s.Note = "Jobs that ended in the span. A region touched a job if in some hour a link of it began or ended at a device of the job while that ran: an upper bound, as in the paper. Run times are compared among jobs of one name and number of nodes, with 10 runs at least; without a correlation (–), no region touched a run, or all alike."
-	jobs, err := m.model.JobExposures(ctx, m.fabric, schema.NoMetric, m.span)
+	jobs, err := m.figures.JobExposures(ctx, schema.NoMetric)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (m *maker) jobs(ctx context.Context, s *Section) error {
 func (m *maker) causes(ctx context.Context, s *Section) error {
 	s.ID, s.Title, s.Source = "causes", "Causes", "Monet, section 7"
 	s.Note = "Diagnoses, one per region and interval, by class of the cause."
-	causes, err := m.model.Causes(ctx, m.fabric, m.span)
+	causes, err := m.figures.Causes(ctx)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (m *maker) accused(ctx context.Context, s *Section) error {
 	const most = 20 // rows
 	s.ID, s.Title = "accused-jobs", "Jobs that cause congestion"
 	s.Note = "The jobs that diagnoses accuse, by the sum of their blame: a region counts once per interval, and is divided among the jobs that share the blame. Only as far back as diagnoses are kept (store.keep_regions)."
-	jobs, err := m.model.AccusedJobs(ctx, m.fabric, m.span, most)
+	jobs, err := m.figures.AccusedJobs(ctx, most)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (m *maker) accused(ctx context.Context, s *Section) error {
 func (m *maker) forecasts(ctx context.Context, s *Section) error {
 	s.ID, s.Title = "forecasts", "Skill of forecasts"
 	s.Note = "The mean Brier score, 0 (perfect) to 2, of the forecasts of regions' states, compared with that of persistence, which says that every region stays as it is."
-	skills, err := m.model.ForecastSkill(ctx, m.fabric, m.span)
+	skills, err := m.figures.ForecastSkill(ctx)
 	if err != nil {
 		return err
 	}

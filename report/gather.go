@@ -13,7 +13,7 @@ import (
 
 // maker runs the queries of one report, one after the other.
 type maker struct {
-	model   *read.Model
+	figures *read.Figures
 	fabric  string
 	span    read.Span
 	report  *Report
@@ -32,11 +32,12 @@ var ErrNothing = errors.New("nothing is stored for it")
 func Make(ctx context.Context, model *read.Model, fabric string, span read.Span, interval time.Duration, made schema.Instant) (*Report, error) {
 	m := &maker{fabric: fabric, span: span, report: &Report{Form: Form, Fabric: fabric, From: span.From, To: span.To, Made: made}, quiet: map[schema.Metric]bool{}}
 	m.report.Expected = int(m.past() / interval)
-	model, err := model.Over(ctx, fabric, span)
+	figures := model.Figures(fabric, span)
+	err := figures.Prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if m.metrics, err = model.StallMetrics(ctx, fabric, span); err != nil {
+	if m.metrics, err = figures.StallMetrics(ctx); err != nil {
 		return nil, err
 	}
 	for _, metric := range m.metrics {
@@ -52,7 +53,7 @@ func Make(ctx context.Context, model *read.Model, fabric string, span read.Span,
 	}
 	for i, query := range queries {
 		s := Section{}
-		m.model = model.Noting(func(st read.Statement) { s.Queries = append(s.Queries, st) })
+		m.figures = figures.Noting(func(st read.Statement) { s.Queries = append(s.Queries, st) })
 		began := time.Now()
 		err := query(ctx, &s)
 		if errors.Is(err, errLeftOut) {
@@ -94,7 +95,7 @@ func (m *maker) past() time.Duration {
 func (m *maker) completeness(ctx context.Context, s *Section) (err error) {
 	s.ID, s.Title = "completeness", "What is stored"
 	s.Note = "Intervals of the span, by version of the fabric's graph; links of different versions are different links. An interval that was stored again counts once, as it was stored last. The state of an interval that measured too little is unknown."
-	if m.report.Stored, err = m.model.Completeness(ctx, m.fabric, m.span); err != nil {
+	if m.report.Stored, err = m.figures.Completeness(ctx); err != nil {
 		return err
 	}
 	intervals, known, seconds := 0, 0, 0.0
@@ -114,17 +115,17 @@ func (m *maker) completeness(ctx context.Context, s *Section) (err error) {
 func (m *maker) network(ctx context.Context, s *Section) error {
 	s.ID, s.Title, s.Source = "network", "State of the network", "Monet, section 5.2 and figure 6"
 	s.Note = "The network's state is that of its worst region by any metric; hot links that are too few for a region do not count here, but among the hot links. Time whose state is unknown is left out of the shares. The plot reaches from the first to the last interval that is stored; what a bar lacks to 100% is not stored."
-	t, err := m.model.NetworkTime(ctx, m.fabric, schema.NoMetric, m.span)
+	t, err := m.figures.NetworkTime(ctx, schema.NoMetric)
 	if err != nil {
 		return err
 	}
 	stored := m.stored()
 	hours := stepHours(stored)
-	steps, err := m.model.NetworkSteps(ctx, m.fabric, m.span, hours)
+	steps, err := m.figures.NetworkSteps(ctx, hours)
 	if err != nil {
 		return err
 	}
-	moves, err := m.model.NetworkTransitions(ctx, m.fabric, schema.NoMetric, m.span)
+	moves, err := m.figures.NetworkTransitions(ctx, schema.NoMetric)
 	if err != nil {
 		return err
 	}

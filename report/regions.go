@@ -13,11 +13,11 @@ import (
 func (m *maker) regions(ctx context.Context, s *Section, metric schema.Metric) error {
 	s.ID, s.Title, s.Source = "regions-"+s.Metric, "Link time by severity, and transitions of regions", "Monet, section 5.1 and figure 5c"
 	s.Note = "Link time is that of all links in regions of a severity, of the time in which links were measured. Transitions are those of regions that are tracked, from one interval to the next; a region that was not there before, or is not after, is gone."
-	share, err := m.model.LinkTime(ctx, m.fabric, metric, m.span)
+	share, err := m.figures.LinkTime(ctx, metric)
 	if err != nil {
 		return err
 	}
-	moves, err := m.model.RegionTransitions(ctx, m.fabric, metric, m.span)
+	moves, err := m.figures.RegionTransitions(ctx, metric)
 	if err != nil {
 		return err
 	}
@@ -60,15 +60,15 @@ func (m *maker) sizes(ctx context.Context, s *Section, metric schema.Metric) err
 	}
 	s.ID, s.Title, s.Source = "sizes-"+s.Metric, "Sizes and means of regions", "Monet, section 5.1 and figure 5a"
 	s.Note = "A region counts once per interval."
-	buckets, err := m.model.RegionSizes(ctx, m.fabric, metric, m.span)
+	buckets, err := m.figures.RegionSizes(ctx, metric)
 	if err != nil {
 		return err
 	}
-	sizes, err := m.model.SizeSpread(ctx, m.fabric, metric, m.span)
+	sizes, err := m.figures.SizeSpread(ctx, metric)
 	if err != nil {
 		return err
 	}
-	means, err := m.model.MeanSpread(ctx, m.fabric, metric, m.span)
+	means, err := m.figures.MeanSpread(ctx, metric)
 	if err != nil {
 		return err
 	}
@@ -121,11 +121,11 @@ func (m *maker) durations(ctx context.Context, s *Section, metric schema.Metric)
 	}
 	s.ID, s.Title, s.Source = "durations-"+s.Metric, "Lifetimes of regions", "Monet, section 5.1 and figure 5b"
 	s.Note = "A region counts once, under the highest severity that it reached; what was before and after the span does not count."
-	buckets, err := m.model.RegionDurations(ctx, m.fabric, metric, m.span)
+	buckets, err := m.figures.RegionDurations(ctx, metric)
 	if err != nil {
 		return err
 	}
-	lives, err := m.model.DurationSpread(ctx, m.fabric, metric, m.span)
+	lives, err := m.figures.DurationSpread(ctx, metric)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (m *maker) durations(ctx context.Context, s *Section, metric schema.Metric)
 func (m *maker) hotspots(ctx context.Context, s *Section, metric schema.Metric) error {
 	s.ID, s.Title, s.Source = "hotspots-"+s.Metric, "Durations of hot links", "Monet, section 3.2 and figure 3"
 	s.Note = "Episodes of links at or above a threshold, which count where they end; one that was seen once lasts 0."
-	durations, err := m.model.HotEpisodes(ctx, m.fabric, metric, m.span)
+	durations, err := m.figures.HotEpisodes(ctx, metric)
 	if err != nil {
 		return err
 	}
@@ -165,11 +165,11 @@ func (m *maker) topLinks(ctx context.Context, s *Section, metric schema.Metric) 
 	s.Note = "By their mean over the span, for each version of the graph."
 	s.Table = &Table{Head: []string{"graph version", "link", "mean, %", "highest, %"}}
 	for _, c := range m.report.Stored {
-		links, err := m.model.TopLinks(ctx, m.fabric, uint64(c.GraphVersion), metric, m.span, 10)
+		links, err := m.figures.TopLinks(ctx, uint64(c.GraphVersion), metric, 10)
 		if err != nil {
 			return err
 		}
-		names, err := m.model.LinkNames(ctx, m.fabric, uint64(c.GraphVersion), links)
+		names, err := m.figures.LinkNames(ctx, uint64(c.GraphVersion), links)
 		if err != nil {
 			return err
 		}

@@ -28,10 +28,14 @@ func TestRefusedJSON(t *testing.T) {
 		`"1677-12-31T23:59:59Z"`: new(Instant), `"2262-01-01T00:00:00Z"`: new(Instant), `"2026-01-05"`: new(Instant), `"now"`: new(Instant),
 		`"high"`: new(Severity), `""`: new(Severity), `"Severity(4)"`: new(Severity),
 		`{"state":"Unknown"}`: new(NetworkForecast), `{"state":"Calm"}`: new(NetworkForecast), `{}`: new(NetworkForecast),
+		`{"time":"now","kind":"link_failed"}`: new(Event),
 	} {
 		if err := json.Unmarshal([]byte(text), into); err == nil {
 			t.Errorf("%s is decoded as %+v", text, into)
 		}
+	}
+	if at := Instant(1); json.Unmarshal([]byte(`""`), &at) != nil || at != 0 {
+		t.Errorf("no time is decoded as %v", at)
 	}
 	for _, at := range []Instant{0, 1, -1, 1_767_573_600_123_456_789, -9_214_560_000e9, 9_214_646_399e9} { // years 1678 and 2261
 		checkJSON(t, struct{ At Instant }{at}, fmt.Sprintf(`{"At":"%s"}`, map[bool]string{false: at.String()}[at == 0]))

@@ -77,7 +77,8 @@ func TestCounterTableIsConsistent(t *testing.T) {
 
 func TestIntervalAt(t *testing.T) {
 	for _, c := range []struct{ nanos, d, start int64 }{{0, 60, 0}, {59, 60, 0}, {60, 60, 60}, {-1, 60, -60}, {-60, 60, -60}} {
-		if got := schema.IntervalAt(c.nanos, c.d); got.StartNanos != c.start || !got.Contains(c.nanos) {
+		if got := schema.IntervalAt(c.nanos, c.d); got.StartNanos != c.start || !got.Contains(c.nanos) || got.Contains(c.nanos-c.d) || got.Contains(c.nanos+c.d) ||
+			!got.Contains(got.StartNanos) || got.Contains(got.EndNanos()) { // what happens at an end counts in one interval
 			t.Errorf("IntervalAt(%d, %d) starts at %d, want %d", c.nanos, c.d, got.StartNanos, c.start)
 		}
 	}
@@ -90,6 +91,16 @@ func TestCheckFindsSlicesThatDoNotFitTogether(t *testing.T) {
 	}
 	if err := good().Check(); err != nil {
 		t.Errorf("a batch that fits: %v", err)
+	}
+	full := &schema.CounterBatch{Ports: []schema.PortName{{Device: "a", Port: "1"}}, TimeNanos: make([]int64, 64), PortIndex: make([]uint32, 64),
+		Columns: []schema.CounterColumn{{Name: "x", Values: make([]uint64, 64), Valid: make(schema.Bitmap, 1)}}}
+	if err := full.Check(); err != nil {
+		t.Errorf("64 rows with 64 validity bits: %v", err)
+	}
+	more := &schema.CounterBatch{Ports: full.Ports, TimeNanos: make([]int64, 65), PortIndex: make([]uint32, 65),
+		Columns: []schema.CounterColumn{{Name: "x", Values: make([]uint64, 65), Valid: make(schema.Bitmap, 1)}}}
+	if err := more.Check(); err == nil {
+		t.Error("65 rows with 64 validity bits are accepted")
 	}
 	if err := new(schema.CounterBatch).Check(); err != nil {
 		t.Errorf("an empty batch: %v", err)

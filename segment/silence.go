@@ -65,33 +65,33 @@ func (m *Memory) own(regions []schema.Region, metric schema.Metric, has bool) {
 
 // carryOf adds the links of one region of the last interval.
 func (m *Memory) carryOf(p *remembered, series *schema.Series, regions int) {
-	heir := -1
+	successor := -1
 	for _, s := range p.last {
 		if _, measured := stallOf(series, s.link); measured {
 			continue
 		}
-		if heir < 0 {
-			if heir = m.heirOf(p, regions); heir < 0 {
+		if successor < 0 {
+			if successor = m.successorOf(p, regions); successor < 0 {
 				return
 			}
 		}
-		m.carried = append(m.carried, carriedStall{heir, s})
+		m.carried = append(m.carried, carriedStall{successor, s})
 	}
 }
 
-// heirOf is the index of the region that has most links of one of the last interval; -1: none has any.
-func (m *Memory) heirOf(p *remembered, regions int) int {
+// successorOf is the index of the region that has most links of one of the last interval; -1: none has any.
+func (m *Memory) successorOf(p *remembered, regions int) int {
 	m.votes = scratch.Slice(m.votes, regions)
 	clear(m.votes)
-	heir, most := -1, int32(0)
+	successor, most := -1, int32(0)
 	for _, l := range p.links {
 		if r := int(m.owner[l]) - 1; r >= 0 {
 			if m.votes[r]++; m.votes[r] > most {
-				heir, most = r, m.votes[r]
+				successor, most = r, m.votes[r]
 			}
 		}
 	}
-	return heir
+	return successor
 }
 
 // hold counts the links of regions that are no longer measured, and keeps severity from rising because of them: if it would,

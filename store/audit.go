@@ -49,11 +49,11 @@ func (a *audited[R, K]) storeSome(ctx context.Context, db *DB, fabric string, ro
 		}
 		k := auditKey(fabric, rows, a.key)
 		if again > mostRepeats {
-			db.dropMissing(a.table, k, len(rows))
+			db.writer.dropMissing(a.table, k, len(rows))
 			return nil
 		}
 		k.repeat = again
-		if err := db.insert(ctx, a.table, a.complete(db, fabric, rows), k, 0); err != nil {
+		if err := db.writer.insert(ctx, a.table, a.complete(db, fabric, rows), k, 0); err != nil {
 			return err
 		}
 	}
@@ -75,9 +75,9 @@ func (a *audited[R, K]) known(ctx context.Context, db *DB, fabric string, rows [
 	values = slices.Compact(values)
 	query := "SELECT DISTINCT " + a.columns + " FROM " + a.table + " WHERE fabric = {fabric:String} AND " + a.by + " IN {values:Array(" + a.of + ")}"
 	known := map[K]bool{}
-	err := db.retryUntil(ctx, "look into "+a.table, key{fabric: fabric}, func(ctx context.Context) error {
+	err := db.writer.retryUntil(ctx, "look into "+a.table, key{fabric: fabric}, func(ctx context.Context) error {
 		var keys []K
-		if err := db.conn.Select(db.exact(ctx), &keys, query, clickhouse.Named("fabric", fabric), clickhouse.Named("values", values)); err != nil {
+		if err := db.conn.Select(db.cluster.exact(ctx), &keys, query, clickhouse.Named("fabric", fabric), clickhouse.Named("values", values)); err != nil {
 			return err
 		}
 		for _, k := range keys {

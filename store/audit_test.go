@@ -78,7 +78,7 @@ func TestAuditOfWhichTheTokenAloneIsThere(t *testing.T) {
 func noteAudit[R any, K comparable](t *testing.T, db testDB, a *audited[R, K], fabric string, row R) {
 	t.Helper()
 	rows := []R{row}
-	if err := db.insert(t.Context(), a.table, a.complete(db.DB, "elsewhere", rows), auditKey(fabric, rows, a.key), 0); err != nil {
+	if err := db.writer.insert(t.Context(), a.table, a.complete(db.DB, "elsewhere", rows), auditKey(fabric, rows, a.key), 0); err != nil {
 		t.Fatal(err)
 	}
 }

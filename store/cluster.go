@@ -1,10 +1,14 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"github.com/giverny/giverny/internal/sqlquote"
 )
@@ -143,4 +147,32 @@ func cutParentheses(text string) (inside, rest string, err error) {
 		}
 	}
 	return "", "", errors.New("a parenthesis is not closed")
+}
+
+// exact is for reads on which exactly-once storage depends: in a cluster they see
+// every acknowledged insert, whichever replica answers.
+func (c ClusterConfig) exact(ctx context.Context) context.Context {
+	if c.Name == "" {
+		return ctx
+	}
+	return clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{"select_sequential_consistency": 1}))
+}
+
+// onAllHosts returns a table expression over a system table of all reachable
+// hosts of the cluster.
+func (c ClusterConfig) onAllHosts(table string) string {
+	return "clusterAllReplicas(" + sqlquote.Text(c.Name) + ", " + table + ")"
+}
+
+// ddlTimeout is how long a statement waits for all hosts of a cluster.
+const ddlTimeout = 3 * time.Minute
+
+// ddlSettings make a statement return once all hosts have executed it, and fail
+// if one of them does not.
+func (c ClusterConfig) ddlSettings() clickhouse.Settings {
+	if c.Name == "" {
+		return clickhouse.Settings{"default_table_engine": "MergeTree"}
+	}
+	return clickhouse.Settings{"alter_sync": 2, "distributed_ddl_task_timeout": int(ddlTimeout / time.Second), "distributed_ddl_output_mode": "throw",
+		"insert_quorum": "auto", "insert_quorum_parallel": 0, "select_sequential_consistency": 1}
 }

@@ -2,12 +2,10 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -29,14 +27,11 @@ type DB struct {
 	metrics *metrics
 	reading chan struct{} // semaphore: holds one value per running query
 
-	// fault is the error of the last statement, writeFault that of the last
-	// write; they point to nil if it succeeded.
-	fault, writeFault atomic.Pointer[error]
+	health *health
+	writer *writer
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // guards fabrics
 	fabrics map[string]*fabricState
-	inserts map[string]*sync.Mutex                    // by table; see lockTable
-	types   map[string][]clickhouse.ColumnNameAndType // column types of inserts, by statement; see prepare
 }
 
 // New prepares a DB without connecting: opts come from the embedded engine or
@@ -63,9 +58,9 @@ func New(opts *clickhouse.Options, cfg Config, deps Deps) (*DB, error) {
 		return nil, fmt.Errorf("store metrics: %w", err)
 	}
 	questions := max(1, conn.Stats().MaxOpenConns-keptForWrites)
-	db := &DB{reading: make(chan struct{}, questions), opts: &own, conn: conn, cfg: cfg, cluster: ClusterConfig{Name: cfg.Cluster, Database: own.Auth.Database}, log: deps.Log, now: deps.Now,
-		metrics: m, fabrics: map[string]*fabricState{}, inserts: map[string]*sync.Mutex{}, types: map[string][]clickhouse.ColumnNameAndType{}}
-	db.fault.Store(&errNotTried)
+	db := &DB{opts: &own, conn: conn, cfg: cfg, cluster: ClusterConfig{Name: cfg.Cluster, Database: own.Auth.Database}, log: deps.Log, now: deps.Now,
+		metrics: m, reading: make(chan struct{}, questions), health: newHealth(m.ready), fabrics: map[string]*fabricState{}}
+	db.writer = newWriter(db)
 	return db, nil
 }
 
@@ -85,24 +80,17 @@ func withDistributed(s clickhouse.Settings) clickhouse.Settings {
 	return s
 }
 
-var errNotTried = errors.New("no statement has been tried yet")
-
 // Close closes the connections.
 func (db *DB) Close() error { return db.conn.Close() }
 
 // Ready returns nil if the last statement and the last write succeeded, else
 // their error: a server that answers but accepts no rows is not ready.
-func (db *DB) Ready() error {
-	if err := db.writeFault.Load(); err != nil && *err != nil {
-		return *err
-	}
-	return *db.fault.Load()
-}
+func (db *DB) Ready() error { return db.health.err() }
 
 // Ping checks that the server answers; Ready then reflects the result.
 func (db *DB) Ping(ctx context.Context) error {
 	err := db.conn.Ping(ctx)
-	db.note(err)
+	db.health.note(err)
 	return err
 }
 
@@ -112,26 +100,4 @@ func (db *DB) CheckReady(ctx context.Context) error {
 		return err
 	}
 	return db.Ready()
-}
-
-// note records the outcome of a statement. A statement that the caller
-// cancelled says nothing about the server.
-func (db *DB) note(err error) { db.noteIn(&db.fault, err) }
-
-// noteWrite records the outcome of a write, or of a query that belongs to one.
-func (db *DB) noteWrite(err error) {
-	db.noteIn(&db.writeFault, err)
-	db.note(err)
-}
-
-func (db *DB) noteIn(fault *atomic.Pointer[error], err error) {
-	if errors.Is(err, context.Canceled) {
-		return
-	}
-	fault.Store(&err)
-	if db.Ready() == nil {
-		db.metrics.ready.Set(1)
-	} else {
-		db.metrics.ready.Set(0)
-	}
 }

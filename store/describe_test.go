@@ -49,8 +49,8 @@ func TestTypesAreAskedForOnce(t *testing.T) {
 	if first, second := store(1), store(2); first == 0 || second != 0 {
 		t.Errorf("asked %d times for the first interval and %d times for the second", first, second)
 	}
-	for statement := range db.types {
-		db.forgetTypes(statement)
+	for statement := range db.writer.types {
+		db.writer.forgetTypes(statement)
 	}
 	if again := store(3); again == 0 {
 		t.Error("not asked again after a failure")

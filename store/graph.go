@@ -67,7 +67,7 @@ func (db *DB) StoreGraph(ctx context.Context, g Graph) error {
 		return errors.New("store a graph: it has no name or no links")
 	}
 	k := key{fabric: g.Fabric, start: instant(0), version: g.Version}
-	present, err := db.countRows(ctx, "fabrics", "", k)
+	present, err := db.writer.countRows(ctx, "fabrics", "", k)
 	if err != nil || present > 0 {
 		return err
 	}
@@ -75,11 +75,11 @@ func (db *DB) StoreGraph(ctx context.Context, g Graph) error {
 		name string
 		rows rowSet
 	}{{"devices", g.deviceRows()}, {"links", g.linkRows()}, {"fabrics", g.fabricRow(db.now())}} {
-		present, err := db.countRows(ctx, t.name, "", k)
+		present, err := db.writer.countRows(ctx, t.name, "", k)
 		if err != nil {
 			return err
 		}
-		if err := db.storeRows(ctx, &table{name: t.name}, t.rows, k, present, true); err != nil {
+		if err := db.writer.storeRows(ctx, &table{name: t.name}, t.rows, k, present, true); err != nil {
 			return err
 		}
 	}

@@ -14,8 +14,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-
-	"github.com/giverny/giverny/internal/sqlquote"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
 //go:embed sql/0*.sql
@@ -79,6 +78,19 @@ func splitStatements(text string) []string {
 
 const migrationsName = "giverny_migrations"
 
+// migrator brings the tables of a database up to date. It does not know their rows.
+type migrator struct {
+	conn      driver.Conn
+	opts      *clickhouse.Options // of conn
+	cluster   ClusterConfig
+	retention Retention
+	log       *slog.Logger
+}
+
+func (db *DB) migrator() *migrator {
+	return &migrator{db.conn, db.opts, db.cluster, db.cfg.Retention, db.log}
+}
+
 // Migrate creates the database if there is none and brings its tables up to date.
 // ClickHouse has no transactional DDL: a step is recorded once all its statements
 // have run, and each statement is idempotent. So the next Migrate completes one
@@ -87,23 +99,24 @@ const migrationsName = "giverny_migrations"
 // In a cluster every statement runs on all hosts, and hosts that have joined
 // since get the tables that they lack.
 func (db *DB) Migrate(ctx context.Context) error {
+	m := db.migrator()
 	steps, err := loadMigrations(migrationFiles)
 	if err != nil {
 		return err
 	}
-	if err := db.applySteps(ctx, steps); err != nil {
+	if err := m.applySteps(ctx, steps); err != nil {
 		return err
 	}
-	return db.widenRetention(ctx)
+	return m.widenRetention(ctx)
 }
 
 // applySteps applies the steps that the database does not have yet.
-func (db *DB) applySteps(ctx context.Context, steps []Migration) error {
-	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(db.ddlSettings()))
-	if err := db.prepareDatabase(ctx); err != nil {
+func (m *migrator) applySteps(ctx context.Context, steps []Migration) error {
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(m.cluster.ddlSettings()))
+	if err := m.prepareDatabase(ctx); err != nil {
 		return err
 	}
-	steps, err := db.compareApplied(ctx, steps)
+	steps, err := m.compareApplied(ctx, steps)
 	if err != nil {
 		return err
 	}
@@ -116,53 +129,40 @@ func (db *DB) applySteps(ctx context.Context, steps []Migration) error {
 		if !step.AppliedAt.IsZero() {
 			continue
 		}
-		if err := db.apply(ctx, step); err != nil {
+		if err := m.apply(ctx, step); err != nil {
 			return err
 		}
-		db.log.Info("store: migrated", slog.Int("version", step.Version), slog.String("name", step.Name))
+		m.log.Info("store: migrated", slog.Int("version", step.Version), slog.String("name", step.Name))
 	}
 	return nil
 }
 
-// ddlTimeout is how long a statement waits for all hosts of a cluster.
-const ddlTimeout = 3 * time.Minute
-
-// ddlSettings make a statement return once all hosts have executed it, and fail
-// if one of them does not.
-func (db *DB) ddlSettings() clickhouse.Settings {
-	if db.cluster.Name == "" {
-		return clickhouse.Settings{"default_table_engine": "MergeTree"}
-	}
-	return clickhouse.Settings{"alter_sync": 2, "distributed_ddl_task_timeout": int(ddlTimeout / time.Second), "distributed_ddl_output_mode": "throw",
-		"insert_quorum": "auto", "insert_quorum_parallel": 0, "select_sequential_consistency": 1}
-}
-
 // prepareDatabase creates the database and the table of applied steps if missing,
 // and rejects a database of the other kind: one server or cluster.
-func (db *DB) prepareDatabase(ctx context.Context) error {
-	if err := db.createDatabase(ctx); err != nil {
+func (m *migrator) prepareDatabase(ctx context.Context) error {
+	if err := m.createDatabase(ctx); err != nil {
 		return err
 	}
-	engine, err := db.engineOf(ctx, "fabrics") // created by the first step
+	engine, err := m.engineOf(ctx, "fabrics") // created by the first step
 	if err != nil {
 		return err
 	}
-	name, distributed := db.cluster.Database, strings.HasPrefix(engine, "Distributed")
+	name, distributed := m.cluster.Database, strings.HasPrefix(engine, "Distributed")
 	switch {
-	case distributed && db.cluster.Name == "":
+	case distributed && m.cluster.Name == "":
 		return fmt.Errorf("migrate: database %s holds the tables of a cluster: set store.cluster to the cluster's name", name)
-	case engine != "" && !distributed && db.cluster.Name != "":
-		return fmt.Errorf("migrate: database %s holds the tables of one server, which cannot join cluster %s: name another database in store.url, or drop store.cluster", name, db.cluster.Name)
+	case engine != "" && !distributed && m.cluster.Name != "":
+		return fmt.Errorf("migrate: database %s holds the tables of one server, which cannot join cluster %s: name another database in store.url, or drop store.cluster", name, m.cluster.Name)
 	}
-	if db.cluster.Name != "" {
-		if err := db.completeHosts(ctx); err != nil {
+	if m.cluster.Name != "" {
+		if err := m.completeHosts(ctx); err != nil {
 			return err
 		}
 	}
-	if engine, err = db.engineOf(ctx, migrationsName); err != nil || engine != "" {
+	if engine, err = m.engineOf(ctx, migrationsName); err != nil || engine != "" {
 		return err
 	}
-	if err := db.conn.Exec(ctx, migrationTable(db.cluster)); err != nil {
+	if err := m.conn.Exec(ctx, migrationTable(m.cluster)); err != nil {
 		return fmt.Errorf("migrate: create the table of applied steps: %w", err)
 	}
 	return nil
@@ -170,9 +170,9 @@ func (db *DB) prepareDatabase(ctx context.Context) error {
 
 // engineOf returns a table's engine with all its clauses; empty if there is no
 // such table.
-func (db *DB) engineOf(ctx context.Context, table string) (engine string, err error) {
-	err = db.conn.QueryRow(ctx, "SELECT any(engine_full) FROM system.tables WHERE database = {database:String} AND name = {name:String}",
-		clickhouse.Named("database", db.cluster.Database), clickhouse.Named("name", table)).Scan(&engine)
+func (m *migrator) engineOf(ctx context.Context, table string) (engine string, err error) {
+	err = m.conn.QueryRow(ctx, "SELECT any(engine_full) FROM system.tables WHERE database = {database:String} AND name = {name:String}",
+		clickhouse.Named("database", m.cluster.Database), clickhouse.Named("name", table)).Scan(&engine)
 	if err != nil {
 		return "", fmt.Errorf("migrate: read the engine of %s: %w", table, err)
 	}
@@ -181,9 +181,9 @@ func (db *DB) engineOf(ctx context.Context, table string) (engine string, err er
 
 // createDatabase connects to the default database: connecting to a database
 // that does not exist fails.
-func (db *DB) createDatabase(ctx context.Context) error {
-	name := db.cluster.Database
-	opts := *db.opts
+func (m *migrator) createDatabase(ctx context.Context) error {
+	name := m.cluster.Database
+	opts := *m.opts
 	opts.Auth.Database = "default"
 	conn, err := clickhouse.Open(&opts)
 	if err != nil {
@@ -191,10 +191,10 @@ func (db *DB) createDatabase(ctx context.Context) error {
 	}
 	defer conn.Close()
 	databases, hosts := "system.databases", uint64(1)
-	if db.cluster.Name != "" {
-		databases = db.onAllHosts("system.databases")
-		if err := conn.QueryRow(ctx, "SELECT count() FROM "+db.onAllHosts("system.one")).Scan(&hosts); err != nil {
-			return fmt.Errorf("migrate: count the hosts of cluster %s: %w; its name must be one that system.clusters lists", db.cluster.Name, err)
+	if m.cluster.Name != "" {
+		databases = m.cluster.onAllHosts("system.databases")
+		if err := conn.QueryRow(ctx, "SELECT count() FROM "+m.cluster.onAllHosts("system.one")).Scan(&hosts); err != nil {
+			return fmt.Errorf("migrate: count the hosts of cluster %s: %w; its name must be one that system.clusters lists", m.cluster.Name, err)
 		}
 	}
 	var have uint64
@@ -204,62 +204,56 @@ func (db *DB) createDatabase(ctx context.Context) error {
 	if have >= hosts {
 		return nil
 	}
-	if err := conn.Exec(ctx, createDatabase(db.cluster)); err != nil {
+	if err := conn.Exec(ctx, createDatabase(m.cluster)); err != nil {
 		return fmt.Errorf("migrate: create database %s: %w", name, err)
 	}
 	return nil
-}
-
-// onAllHosts returns a table expression over a system table of all reachable
-// hosts of the cluster.
-func (db *DB) onAllHosts(table string) string {
-	return "clusterAllReplicas(" + sqlquote.Text(db.cluster.Name) + ", " + table + ")"
 }
 
 // completeHosts creates the tables that some hosts of the cluster lack, because
 // they joined later. It creates them with their current columns, since a replica
 // must have the columns of the others. A later Migrate completes hosts that are
 // unreachable now.
-func (db *DB) completeHosts(ctx context.Context) error {
-	settings := db.ddlSettings()
+func (m *migrator) completeHosts(ctx context.Context) error {
+	settings := m.cluster.ddlSettings()
 	settings["skip_unavailable_shards"] = 1
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(settings))
 	var lacking []struct {
 		Name   string `ch:"name"`
 		Create string `ch:"create"`
 	}
-	err := db.conn.Select(ctx, &lacking, "SELECT name, any(create_table_query) AS create FROM "+db.onAllHosts("system.tables")+
-		" WHERE database = {database:String} GROUP BY name HAVING count() < (SELECT count() FROM "+db.onAllHosts("system.one")+")"+
-		" ORDER BY any(engine) = 'View', any(engine) = 'Distributed', name", clickhouse.Named("database", db.cluster.Database))
+	err := m.conn.Select(ctx, &lacking, "SELECT name, any(create_table_query) AS create FROM "+m.cluster.onAllHosts("system.tables")+
+		" WHERE database = {database:String} GROUP BY name HAVING count() < (SELECT count() FROM "+m.cluster.onAllHosts("system.one")+")"+
+		" ORDER BY any(engine) = 'View', any(engine) = 'Distributed', name", clickhouse.Named("database", m.cluster.Database))
 	if err != nil {
-		return fmt.Errorf("migrate: compare the tables of cluster %s: %w", db.cluster.Name, err)
+		return fmt.Errorf("migrate: compare the tables of cluster %s: %w", m.cluster.Name, err)
 	}
 	for _, t := range lacking {
-		statement, err := recreate(t.Create, t.Name, db.cluster)
+		statement, err := recreate(t.Create, t.Name, m.cluster)
 		if err == nil {
-			err = db.conn.Exec(ctx, statement)
+			err = m.conn.Exec(ctx, statement)
 		}
 		if err != nil {
-			return fmt.Errorf("migrate: complete the hosts of cluster %s: %w", db.cluster.Name, err)
+			return fmt.Errorf("migrate: complete the hosts of cluster %s: %w", m.cluster.Name, err)
 		}
-		db.log.Info("store: table created on the hosts that lacked it", slog.String("table", t.Name))
+		m.log.Info("store: table created on the hosts that lacked it", slog.String("table", t.Name))
 	}
 	return nil
 }
 
-func (db *DB) apply(ctx context.Context, step Migration) error {
+func (m *migrator) apply(ctx context.Context, step Migration) error {
 	for i, statement := range step.statements {
-		rendered, err := render(statement, db.cluster)
+		rendered, err := render(statement, m.cluster)
 		for _, statement := range rendered {
 			if err == nil {
-				err = db.conn.Exec(ctx, statement)
+				err = m.conn.Exec(ctx, statement)
 			}
 		}
 		if err != nil {
 			return fmt.Errorf("migrate: step %04d_%s, statement %d: %w; earlier statements stay applied, and the next migrate resumes here", step.Version, step.Name, i+1, err)
 		}
 	}
-	err := db.conn.Exec(ctx, "INSERT INTO "+migrationsName+" SELECT {version:UInt32}, {name:String}, {checksum:String}, now64(3)",
+	err := m.conn.Exec(ctx, "INSERT INTO "+migrationsName+" SELECT {version:UInt32}, {name:String}, {checksum:String}, now64(3)",
 		clickhouse.Named("version", step.Version), clickhouse.Named("name", step.Name), clickhouse.Named("checksum", step.checksum))
 	if err != nil {
 		return fmt.Errorf("migrate: record step %04d_%s: %w", step.Version, step.Name, err)
@@ -274,7 +268,7 @@ func (db *DB) MigrationStatus(ctx context.Context) ([]Migration, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, err = db.compareApplied(ctx, steps)
+	steps, err = db.migrator().compareApplied(ctx, steps)
 	var exception *clickhouse.Exception
 	if errors.As(err, &exception) && codeReasons[exception.Code] == reasonSchema { // no migration has run yet
 		return steps, nil
@@ -284,17 +278,17 @@ func (db *DB) MigrationStatus(ctx context.Context) ([]Migration, error) {
 
 // compareApplied fills in what the database has recorded of the steps, and
 // appends the recorded steps that are not in steps.
-func (db *DB) compareApplied(ctx context.Context, steps []Migration) ([]Migration, error) {
+func (m *migrator) compareApplied(ctx context.Context, steps []Migration) ([]Migration, error) {
 	var applied []struct {
 		Version  uint32    `ch:"version"`
 		Name     string    `ch:"name"`
 		Checksum string    `ch:"checksum"`
 		At       time.Time `ch:"at"`
 	}
-	err := db.conn.Select(ctx, &applied, "SELECT version, any(name) AS name, any(checksum) AS checksum, min(applied_at) AS at"+
+	err := m.conn.Select(ctx, &applied, "SELECT version, any(name) AS name, any(checksum) AS checksum, min(applied_at) AS at"+
 		" FROM "+migrationsName+" GROUP BY version ORDER BY version")
 	if err != nil {
-		return steps, fmt.Errorf("read the migrations of database %s: %w", db.opts.Auth.Database, err)
+		return steps, fmt.Errorf("read the migrations of database %s: %w", m.cluster.Database, err)
 	}
 	for _, a := range applied {
 		if int(a.Version) > len(steps) {

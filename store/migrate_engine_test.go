@@ -24,7 +24,7 @@ func freshDatabase(t *testing.T, e *engine.Engine, name string, cfg Config) test
 // An interrupted step runs again from its start: every statement is idempotent.
 func TestMigrateFinishesWhatWasCutOff(t *testing.T) {
 	db := openDB(t, enginetest.Start(t).Options(""), DefaultConfig())
-	if err := db.createDatabase(t.Context()); err != nil {
+	if err := db.migrator().createDatabase(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range ownMigrations(t) {
@@ -92,11 +92,11 @@ func TestMigrateRefusesEditedAndNewerSchemas(t *testing.T) {
 	db := migratedDB(t)
 	steps := ownMigrations(t)
 	steps[1].checksum = "edited"
-	if err := db.applySteps(t.Context(), steps); err == nil || !strings.Contains(err.Error(), "0002_samples: its file is not the one that was applied") || MayPass(err) {
+	if err := db.migrator().applySteps(t.Context(), steps); err == nil || !strings.Contains(err.Error(), "0002_samples: its file is not the one that was applied") || MayPass(err) {
 		t.Errorf("edited: %v", err)
 	}
 	steps = ownMigrations(t)
-	if err := db.applySteps(t.Context(), steps[:len(steps)-1]); err == nil || !strings.Contains(err.Error(), "newer than this giverny") || MayPass(err) {
+	if err := db.migrator().applySteps(t.Context(), steps[:len(steps)-1]); err == nil || !strings.Contains(err.Error(), "newer than this giverny") || MayPass(err) {
 		t.Errorf("newer: %v", err)
 	}
 }

@@ -33,7 +33,7 @@ func (db *DB) Select(ctx context.Context, q Question, dest any) error {
 		ctx = clickhouse.Context(ctx, clickhouse.WithSettings(q.Settings))
 	}
 	if q.Exact {
-		ctx = db.exact(ctx)
+		ctx = db.cluster.exact(ctx)
 	}
 	select {
 	case db.reading <- struct{}{}:

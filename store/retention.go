@@ -32,47 +32,49 @@ func (r *Retention) retentions() []retention {
 // ApplyRetention gives every table the configured retention, even if it is
 // shorter. It is meant for callers that may decide so: `giverny migrate`, and a
 // process that is the only user of the store.
-func (db *DB) ApplyRetention(ctx context.Context) error { return db.setRetentions(ctx, true) }
+func (db *DB) ApplyRetention(ctx context.Context) error {
+	return db.migrator().setRetentions(ctx, true)
+}
 
 // widenRetention gives tables the configured retention if it is longer than
 // theirs, or if they are empty. So processes with different configurations agree,
 // whichever starts last, and none drops rows because its configuration file is
 // outdated.
-func (db *DB) widenRetention(ctx context.Context) error { return db.setRetentions(ctx, false) }
+func (m *migrator) widenRetention(ctx context.Context) error { return m.setRetentions(ctx, false) }
 
-func (db *DB) setRetentions(ctx context.Context, mayShorten bool) error {
-	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(db.ddlSettings()))
-	for _, want := range db.cfg.Retention.retentions() {
-		has, empty, err := db.retentionOf(ctx, want.table)
+func (m *migrator) setRetentions(ctx context.Context, mayShorten bool) error {
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(m.cluster.ddlSettings()))
+	for _, want := range m.retention.retentions() {
+		has, empty, err := m.retentionOf(ctx, want.table)
 		if err != nil {
 			return err
 		}
 		change, held := changeRetention(has, want.keep, empty || mayShorten)
 		if held {
-			db.log.Warn("store: retention not shortened: the table keeps rows for longer than this configuration says; run giverny migrate to shorten it",
+			m.log.Warn("store: retention not shortened: the table keeps rows for longer than this configuration says; run giverny migrate to shorten it",
 				slog.String("table", want.table), slog.String("table_keeps", has.String()), slog.Duration("configured", want.keep))
 		}
 		if change == "" {
 			continue
 		}
-		if err := db.conn.Exec(ctx, "ALTER TABLE "+db.cluster.local(want.table)+db.cluster.on()+" "+change+" SETTINGS materialize_ttl_after_modify = 0"); err != nil {
+		if err := m.conn.Exec(ctx, "ALTER TABLE "+m.cluster.local(want.table)+m.cluster.on()+" "+change+" SETTINGS materialize_ttl_after_modify = 0"); err != nil {
 			return fmt.Errorf("migrate: set the retention of %s: %w", want.table, err)
 		}
 	}
 	return nil
 }
 
-func (db *DB) retentionOf(ctx context.Context, table string) (has ttl, empty bool, err error) {
+func (m *migrator) retentionOf(ctx context.Context, table string) (has ttl, empty bool, err error) {
 	name := table
-	if db.cluster.Name != "" {
+	if m.cluster.Name != "" {
 		name = localName(table)
 	}
-	engine, err := db.engineOf(ctx, name)
+	engine, err := m.engineOf(ctx, name)
 	if err != nil {
 		return ttl{}, false, err
 	}
 	var rows uint64
-	if err := db.conn.QueryRow(ctx, "SELECT count() FROM "+table).Scan(&rows); err != nil {
+	if err := m.conn.QueryRow(ctx, "SELECT count() FROM "+table).Scan(&rows); err != nil {
 		return ttl{}, false, fmt.Errorf("migrate: count the rows of %s: %w", table, err)
 	}
 	return parseTTL(engine), rows == 0, nil

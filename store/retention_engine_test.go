@@ -94,7 +94,7 @@ func tableTTLs(t *testing.T, db testDB) map[string]time.Duration {
 	t.Helper()
 	out := map[string]time.Duration{}
 	for _, r := range db.cfg.Retention.retentions() {
-		has, _, err := db.retentionOf(t.Context(), r.table)
+		has, _, err := db.migrator().retentionOf(t.Context(), r.table)
 		if err != nil {
 			t.Fatal(err)
 		}

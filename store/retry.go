@@ -17,23 +17,23 @@ import (
 
 // retryUntil calls do until it succeeds or ctx ends. An interval is never given
 // up, whatever the error, because an operator can fix each of them.
-func (db *DB) retryUntil(ctx context.Context, what string, k key, do func(context.Context) error) error {
+func (w *writer) retryUntil(ctx context.Context, what string, k key, do func(context.Context) error) error {
 	var fault error // of the last try that was not interrupted by ctx
-	err := retry.Backoff{Min: db.cfg.RetryMin, Max: db.cfg.RetryMax}.Do(ctx, func() error {
-		try, cancel := context.WithTimeout(ctx, db.cfg.InsertTimeout)
+	err := retry.Backoff{Min: w.cfg.RetryMin, Max: w.cfg.RetryMax}.Do(ctx, func() error {
+		try, cancel := context.WithTimeout(ctx, w.cfg.InsertTimeout)
 		defer cancel()
 		return do(try)
 	}, func(err error, _ int, pause time.Duration) {
 		fault = err
-		db.noteWrite(err)
+		w.health.noteWrite(err)
 		reason := retryReason(err)
-		db.metrics.retries.WithLabelValues(reason).Inc()
-		db.log.Warn("store: retrying", slog.String("fabric", k.fabric), k.interval(),
+		w.metrics.retries.WithLabelValues(reason).Inc()
+		w.log.Warn("store: retrying", slog.String("fabric", k.fabric), k.interval(),
 			slog.String("operation", what), slog.String("reason", reason), slog.Duration("pause", pause), slog.Any("error", err))
 	})
 	switch {
 	case err == nil:
-		db.noteWrite(nil)
+		w.health.noteWrite(nil)
 		return nil
 	case fault == nil:
 		return fmt.Errorf("%s for %s: %w", what, k, ctx.Err())

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,6 +42,10 @@ func TestRolled(t *testing.T) {
 		if diff := cmp.Diff(&c.want, got, cmp.AllowUnexported(Rolled{}, stretch{})); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
+		slices.Reverse(c.states) // the server returns them in any order
+		if diff := cmp.Diff(got, rolledOf(c.from*hourMillis, c.to*hourMillis, c.states, c.samples), cmp.AllowUnexported(Rolled{}, stretch{})); diff != "" {
+			t.Errorf("%s, in reverse: %s", name, diff)
+		}
 	}
 }
 
@@ -64,5 +69,11 @@ func TestRolledDays(t *testing.T) {
 	states[0].MadeOf, states[12].MadeOf = 2, 2 // hours 20 and 26 were stored again
 	if r = rolledOf(0, 101*hourMillis, states, true); len(r.days) != 2 || r.days[0].Hour != 2*86400 {
 		t.Errorf("days %+v", r.days)
+	}
+	states[len(states)-1], states[120].MadeOf = day(2, 24, true), 2 // hour 80 was, too; the third day is rolled up, and lies in one of three stretches
+	r = rolledOf(0, 101*hourMillis, states, true)
+	if diff := cmp.Diff([]stretch{{21 * hourMillis, 26 * hourMillis}, {27 * hourMillis, 48 * hourMillis}, {72 * hourMillis, 80 * hourMillis}, {81 * hourMillis, 100 * hourMillis}},
+		r.withoutDays().fresh, cmp.AllowUnexported(stretch{})); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"hash/fnv"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"strings"
 	"time"
 
@@ -48,17 +47,24 @@ type staleHour struct {
 	MadeOf uint64 `ch:"made_of"`
 }
 
+// rollUp makes the roll-ups of one fabric.
+type rollUp struct {
+	db     *DB
+	fabric string
+}
+
 // RollUp makes a fabric's missing and outdated roll-ups for the hours within last of the
 // newest interval's event time, the newest first; last 0: for all hours. It returns how many
 // hours it has rolled up. An hour is rolled up once an interval that starts two or more
 // hours after its start is stored. RollUp may be interrupted at any point and repeated; two
 // may not run concurrently for one fabric.
 func (db *DB) RollUp(ctx context.Context, fabric string, last time.Duration) (made int, err error) {
-	from, to, err := db.reach(ctx, fabric, last)
+	u := &rollUp{db, fabric}
+	from, to, err := u.reach(ctx, last)
 	if err != nil || from >= to {
 		return 0, err
 	}
-	hours, err := db.staleHours(ctx, fabric, from, to)
+	hours, err := u.staleHours(ctx, from, to)
 	if err != nil {
 		return 0, fmt.Errorf("roll up fabric %q: %w", fabric, err)
 	}
@@ -67,13 +73,13 @@ func (db *DB) RollUp(ctx context.Context, fabric string, last time.Duration) (ma
 		for n < len(hours) && dayOf(hours[n].Hour) == dayOf(hours[0].Hour) {
 			n++
 		}
-		if err := db.rollUpDay(ctx, fabric, hours[:n]); err != nil {
+		if err := u.makeDay(ctx, hours[:n]); err != nil {
 			return made, fmt.Errorf("roll up fabric %q at %s: %w", fabric, time.Unix(hours[0].Hour, 0).UTC().Format(time.RFC3339), err)
 		}
 		db.metrics.rollUps.WithLabelValues(fabric).Add(float64(n))
 		made, hours = made+n, hours[n:]
 	}
-	if err := db.rollUpLinkDays(ctx, fabric, from, to); err != nil {
+	if err := u.makeLinkDays(ctx, from, to); err != nil {
 		return made, fmt.Errorf("roll up the days of fabric %q: %w", fabric, err)
 	}
 	if made > 0 {
@@ -110,16 +116,16 @@ func dayOf(hour int64) int64 { return hour / 86400 }
 
 // reach is the event time to roll up, in milliseconds since 1970: whole hours up to the last
 // interval, going back by last; 0: all.
-func (db *DB) reach(ctx context.Context, fabric string, last time.Duration) (from, to int64, err error) {
+func (u *rollUp) reach(ctx context.Context, last time.Duration) (from, to int64, err error) {
 	var stored []struct {
 		Oldest int64 `ch:"oldest"`
 		Newest int64 `ch:"newest"`
 	}
-	err = db.conn.Select(db.exact(ctx), &stored,
+	err = u.db.conn.Select(u.db.cluster.exact(ctx), &stored,
 		"SELECT toUnixTimestamp64Milli(min(time)) AS oldest, toUnixTimestamp64Milli(max(time)) AS newest FROM intervals WHERE fabric = {fabric:String} HAVING count() > 0",
-		clickhouse.Named("fabric", fabric))
+		clickhouse.Named("fabric", u.fabric))
 	if err != nil {
-		return 0, 0, fmt.Errorf("roll up fabric %q: %w", fabric, err)
+		return 0, 0, fmt.Errorf("roll up fabric %q: %w", u.fabric, err)
 	}
 	if len(stored) == 0 {
 		return 0, 0, nil
@@ -133,53 +139,53 @@ func (db *DB) reach(ctx context.Context, fabric string, last time.Duration) (fro
 
 // staleHours are the hours to roll up, the newest first, without those whose regions
 // may have expired.
-func (db *DB) staleHours(ctx context.Context, fabric string, from, to int64) ([]staleHour, error) {
+func (u *rollUp) staleHours(ctx context.Context, from, to int64) ([]staleHour, error) {
 	kept := int64(0)
-	if keep := db.cfg.Retention.Regions; keep > 0 {
-		kept = db.now().Add(-keep).Unix() + 3600
+	if keep := u.db.cfg.Retention.Regions; keep > 0 {
+		kept = u.db.now().Add(-keep).Unix() + 3600
 	}
 	var hours []staleHour
-	err := db.conn.Select(db.exact(ctx), &hours,
+	err := u.db.conn.Select(u.db.cluster.exact(ctx), &hours,
 		"SELECT hour, made_of FROM (\n"+rollupText("hashes")+"\n) WHERE short AND oldest >= toDateTime64({kept:Int64}, 6, 'UTC') AND (hour, made_of) NOT IN"+
 			" (SELECT toInt64(toUnixTimestamp(time)), made_of FROM rollups WHERE fabric = {fabric:String} AND kinds >= {kinds:UInt8}) ORDER BY hour DESC",
 		clickhouse.Named("kinds", len(countKinds)),
-		clickhouse.Named("fabric", fabric), clickhouse.Named("from", from), clickhouse.Named("to", to), clickhouse.Named("kept", kept))
+		clickhouse.Named("fabric", u.fabric), clickhouse.Named("from", from), clickhouse.Named("to", to), clickhouse.Named("kept", kept))
 	return hours, err
 }
 
-// rollUpDay rolls up some hours of one day, table by table and the markers last. Each
+// makeDay rolls up some hours of one day, table by table and the markers last. Each
 // statement skips the hours that it has already done.
-func (db *DB) rollUpDay(ctx context.Context, fabric string, hours []staleHour) error {
+func (u *rollUp) makeDay(ctx context.Context, hours []staleHour) error {
 	due := rolledFor(hours)
 	kinds := make([]string, len(countKinds))
 	for i, kind := range countKinds {
 		kinds[i] = "SELECT " + sqlquote.Text(kind) + " AS kind, " + countColumns + "\nFROM\n(\n" + due.text(kind) + "\n)"
 	}
 	counts := rolledRows{table: "hour_counts", columns: "graph_version, kind, metric, x, y, n, total, other", source: strings.Join(kinds, "\nUNION ALL\n"), part: "part.kind, "}
-	if err := db.rollUpRows(ctx, fabric, hours, counts); err != nil {
+	if err := u.makeRows(ctx, hours, counts); err != nil {
 		return err
 	}
 	const columns = "graph_version, metric, region_id, severity, first, last, last_ms, intervals, max_size, max_mean, links"
-	if err := db.rollUpRows(ctx, fabric, hours, rolledRows{table: "region_hours", columns: columns, source: due.text("region_hours")}); err != nil {
+	if err := u.makeRows(ctx, hours, rolledRows{table: "region_hours", columns: columns, source: due.text("region_hours")}); err != nil {
 		return err
 	}
-	complete, err := db.withSamples(ctx, fabric, hours)
+	complete, err := u.withSamples(ctx, hours)
 	if err != nil {
 		return err
 	}
 	for i := range hours { // hour by hour, since the links of one hour are some megabytes
 		if complete[i] {
-			if err := db.rollUpLinks(ctx, fabric, hours[i:i+1]); err != nil {
+			if err := u.makeLinks(ctx, hours[i:i+1]); err != nil {
 				return err
 			}
 		}
 	}
 	n := len(hours)
 	markers := rowSet{n, []field{
-		{"fabric", repeat(fabric, n)}, {"time", each(hours, func(h *staleHour) time.Time { return time.Unix(h.Hour, 0).UTC() })},
-		{"made_of", each(hours, func(h *staleHour) uint64 { return h.MadeOf })}, {"samples", plain[bool](complete)}, {"kinds", repeat(uint8(len(countKinds)), n)}, {"stored_at", repeat(db.now(), n)}}}
-	k := key{fabric: fabric, start: time.Unix(hours[0].Hour, 0).UTC(), content: contentOf(hours, complete)}
-	return db.insert(ctx, "rollups", markers, k, 0)
+		{"fabric", repeat(u.fabric, n)}, {"time", each(hours, func(h *staleHour) time.Time { return time.Unix(h.Hour, 0).UTC() })},
+		{"made_of", each(hours, func(h *staleHour) uint64 { return h.MadeOf })}, {"samples", plain[bool](complete)}, {"kinds", repeat(uint8(len(countKinds)), n)}, {"stored_at", repeat(u.db.now(), n)}}}
+	k := key{fabric: u.fabric, start: time.Unix(hours[0].Hour, 0).UTC(), content: contentOf(hours, complete)}
+	return u.db.writer.insert(ctx, "rollups", markers, k, 0)
 }
 
 // contentOf distinguishes markers of the same hours that were made of other rows.
@@ -190,12 +196,12 @@ func contentOf(hours []staleHour, complete []bool) uint64 {
 }
 
 // withSamples reports for each hour whether all samples of links are stored.
-func (db *DB) withSamples(ctx context.Context, fabric string, hours []staleHour) ([]bool, error) {
+func (u *rollUp) withSamples(ctx context.Context, hours []staleHour) ([]bool, error) {
 	var found []struct {
 		Hour int64 `ch:"hour"`
 	}
 	due := rolledFor(hours)
-	if err := db.conn.Select(db.exact(ctx), &found, due.scope()+due.text("samples"), db.rollupParameters(fabric, hours, 0)...); err != nil {
+	if err := u.db.conn.Select(u.db.cluster.exact(ctx), &found, due.scope()+due.text("samples"), u.parameters(hours, 0)...); err != nil {
 		return nil, fmt.Errorf("look for the samples of links: %w", err)
 	}
 	complete := make([]bool, len(hours))
@@ -207,10 +213,10 @@ func (db *DB) withSamples(ctx context.Context, fabric string, hours []staleHour)
 	return complete, nil
 }
 
-func (db *DB) rollUpLinks(ctx context.Context, fabric string, hour []staleHour) error {
+func (u *rollUp) makeLinks(ctx context.Context, hour []staleHour) error {
 	const columns = "graph_version, metric, block, measured, percent_sums, percent_maxima, rate_averages, rate_maxima"
 	for table, bucket := range map[string]int64{"link_minutes": 300, "link_hours": 3600} {
-		if err := db.rollUpRows(ctx, fabric, hour, rolledRows{table: table, columns: columns, source: rolledFor(hour).text("links"), bucket: bucket}); err != nil {
+		if err := u.makeRows(ctx, hour, rolledRows{table: table, columns: columns, source: rolledFor(hour).text("links"), bucket: bucket}); err != nil {
 			return err
 		}
 	}
@@ -225,9 +231,9 @@ type rolledRows struct {
 	bucket         int64  // the step in seconds to which links are rolled up; 0: an hour of other rows
 }
 
-// rollUpRows inserts, in one block, the rows of those hours of one day that their table lacks. If an interval is stored again meanwhile,
+// makeRows inserts, in one block, the rows of those hours of one day that their table lacks. If an interval is stored again meanwhile,
 // the rows may contain it: then their made_of does not match, and they are never used.
-func (db *DB) rollUpRows(ctx context.Context, fabric string, hours []staleHour, rows rolledRows) error {
+func (u *rollUp) makeRows(ctx context.Context, hours []staleHour, rows rolledRows) error {
 	at := "part.hour"
 	if rows.bucket > 0 {
 		at = "part.begin"
@@ -246,13 +252,13 @@ SELECT ` + strings.TrimPrefix(rows.part, "part.") + `toInt64(toUnixTimestamp(tim
 FROM ` + rows.table + `
 WHERE fabric = {fabric:String} AND time >= toDateTime(intDiv({from:Int64}, 1000), 'UTC') AND time < toDateTime(intDiv({to:Int64}, 1000), 'UTC')
 )`
-	return db.insertSelected(ctx, rows.table, statement, db.rollupParameters(fabric, hours, rows.bucket))
+	return u.db.writer.insertSelected(ctx, rows.table, statement, u.parameters(hours, rows.bucket))
 }
 
-// rollUpLinkDays makes the missing days of links from hours that are rolled up, each in one
+// makeLinkDays makes the missing days of links from hours that are rolled up, each in one
 // block.
-func (db *DB) rollUpLinkDays(ctx context.Context, fabric string, from, to int64) error {
-	rolled, err := db.rolled(ctx, fabric, from, to, true, true)
+func (u *rollUp) makeLinkDays(ctx context.Context, from, to int64) error {
+	rolled, err := u.db.rolled(ctx, u.fabric, from, to, true, true)
 	if err != nil {
 		return err
 	}
@@ -264,7 +270,7 @@ func (db *DB) rollUpLinkDays(ctx context.Context, fabric string, from, to int64)
 		statement := "INSERT INTO link_days (fabric, time, made_of, stored_at, graph_version, metric, block, measured, percent_sums, percent_maxima, rate_averages, rate_maxima)\n" +
 			"SELECT {fabric:String}, toDateTime({day:Int64}, 'UTC'), {made_of:UInt64}, now(), graph_version, metric, block, intervals, sums, maxima, averages, highest\nFROM\n(\n" +
 			strings.Replace(rollupText("link_days"), "{{holds}}", day.holds(), 1) + "\n)"
-		err := db.insertSelected(ctx, "link_days", statement, []any{clickhouse.Named("fabric", fabric), clickhouse.Named("day", d.Hour), clickhouse.Named("made_of", d.MadeOf)})
+		err := u.db.writer.insertSelected(ctx, "link_days", statement, []any{clickhouse.Named("fabric", u.fabric), clickhouse.Named("day", d.Hour), clickhouse.Named("made_of", d.MadeOf)})
 		if err != nil {
 			return err
 		}
@@ -272,29 +278,14 @@ func (db *DB) rollUpLinkDays(ctx context.Context, fabric string, from, to int64)
 	return nil
 }
 
-// insertSelected runs an INSERT SELECT that is idempotent: it skips rows that exist.
-func (db *DB) insertSelected(ctx context.Context, table, statement string, parameters []any) error {
-	settings := db.insertSettings("")
-	delete(settings, "insert_deduplication_token")
-	maps.Copy(settings, clickhouse.Settings{"max_insert_threads": 1, "max_threads": 1, "parallel_distributed_insert_select": 0})
-	if db.cluster.Name != "" {
-		settings["select_sequential_consistency"] = 1
-	}
-	defer db.lockTable(table)()
-	if err := db.conn.Exec(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), statement, parameters...); err != nil {
-		return fmt.Errorf("insert into %s: %w", table, err)
-	}
-	return nil
-}
-
-// rollupParameters are the parameters of statements that roll up hours of one day.
-func (db *DB) rollupParameters(fabric string, hours []staleHour, bucket int64) []any {
+// parameters are the parameters of statements that roll up hours of one day.
+func (u *rollUp) parameters(hours []staleHour, bucket int64) []any {
 	first, last := hours[0].Hour, hours[0].Hour
 	numbers, hashes := make([]int64, len(hours)), make([]uint64, len(hours))
 	for i, h := range hours {
 		first, last = min(first, h.Hour), max(last, h.Hour)
 		numbers[i], hashes[i] = h.Hour, h.MadeOf
 	}
-	return []any{clickhouse.Named("fabric", fabric), clickhouse.Named("from", first*1000), clickhouse.Named("to", (last+7200)*1000),
+	return []any{clickhouse.Named("fabric", u.fabric), clickhouse.Named("from", first*1000), clickhouse.Named("to", (last+7200)*1000),
 		clickhouse.Named("hours", numbers), clickhouse.Named("made_of", hashes), clickhouse.Named("bucket", bucket)}
 }

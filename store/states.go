@@ -43,7 +43,7 @@ func (db *DB) StoreStates(ctx context.Context, fabric string, graphVersion uint6
 		{"form", each(states, func(s *schema.StageState) uint32 { return uint32(s.Version) })},
 		{"state", each(states, func(s *schema.StageState) string { return string(s.Bytes) })}}}
 	k := key{fabric: fabric, start: instant(interval.StartNanos), version: graphVersion, revision: revision}
-	return db.insert(ctx, statesTable, rowMeta{k, db.now()}.complete(rows, "time"), k, 0)
+	return db.writer.insert(ctx, statesTable, rowMeta{k, db.now()}.complete(rows, "time"), k, 0)
 }
 
 //go:embed sql/last_states.sql
@@ -61,7 +61,7 @@ func (db *DB) LastStates(ctx context.Context, fabric string, atOrBefore int64) (
 		State    string    `ch:"state"`
 		Duration uint32    `ch:"duration"` // ms
 	}
-	err := db.conn.Select(db.exact(ctx), &rows, lastStates, clickhouse.Named("fabric", fabric), clickhouse.Named("at", floorMillis(atOrBefore)))
+	err := db.conn.Select(db.cluster.exact(ctx), &rows, lastStates, clickhouse.Named("fabric", fabric), clickhouse.Named("at", floorMillis(atOrBefore)))
 	if err != nil {
 		return SavedStates{}, fmt.Errorf("read the last states of the analysis of fabric %q: %w", fabric, err)
 	}

@@ -84,7 +84,7 @@ func TestUpgradeFromEveryEarlierSchema(t *testing.T) {
 	steps := ownMigrations(t)
 	for have := range len(steps) + 1 {
 		db := freshDatabase(t, e, fmt.Sprintf("from_%d", have), DefaultConfig())
-		if err := db.applySteps(t.Context(), ownMigrations(t)[:have]); err != nil {
+		if err := db.migrator().applySteps(t.Context(), ownMigrations(t)[:have]); err != nil {
 			t.Fatalf("schema %d: %v", have, err)
 		}
 		for schema := 1; schema <= have; schema++ {

@@ -156,7 +156,7 @@ func TestStoreGoesOnWhereItWasCutOffWithoutTokens(t *testing.T) {
 	r := someResult("bw", 1, 1000)
 	k := keyOf(r)
 	for _, table := range tables[:3] {
-		if err := db.insert(ctx, table.name, table.rowsOf(r, rowMeta{k, db.now()}, db.metrics), k, 0); err != nil {
+		if err := db.writer.insert(ctx, table.name, table.rowsOf(r, rowMeta{k, db.now()}, db.metrics), k, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -186,7 +186,7 @@ func TestStoreInChunks(t *testing.T) {
 	r.Raw = []*schema.CounterBatch{b}
 	k, readings := keyOf(r), tables[4]
 	rows := readings.rowsOf(r, rowMeta{k, db.now()}, db.metrics)
-	if err := db.insert(ctx, readings.name, rows.slice(0, rowsPerInsert), k, 99); err != nil {
+	if err := db.writer.insert(ctx, readings.name, rows.slice(0, rowsPerInsert), k, 99); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Store(ctx, r); err != nil {
@@ -248,7 +248,7 @@ func TestFactsOfAResultThatWasCutOff(t *testing.T) {
 	first := someResult("bw", 1, 10)
 	rows := facts[0].rowsOf(first, rowMeta{keyOf(first), db.now()}, db.metrics)
 	for range 2 {
-		if err := db.storeRows(ctx, &facts[0], rows, keyOf(first).ofContent(rows), 0, false); err != nil {
+		if err := db.writer.storeRows(ctx, &facts[0], rows, keyOf(first).ofContent(rows), 0, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -274,7 +274,7 @@ func TestRowsWhoseTokenAloneIsThere(t *testing.T) {
 		if rows := of.rowsOf(r, rowMeta{key: k}, db.metrics); slices.ContainsFunc(facts, func(f table) bool { return f.name == of.name }) {
 			k = k.ofContent(rows)
 		}
-		if err := db.insert(context.Background(), of.name, of.rowsOf(elsewhere, rowMeta{keyOf(elsewhere), db.now()}, db.metrics), k, 0); err != nil {
+		if err := db.writer.insert(context.Background(), of.name, of.rowsOf(elsewhere, rowMeta{keyOf(elsewhere), db.now()}, db.metrics), k, 0); err != nil {
 			t.Error(err)
 		}
 	}

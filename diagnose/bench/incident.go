@@ -112,7 +112,7 @@ const interval = time.Minute
 func (s Set) Incident(kind Kind, seed int64) (*Incident, error) {
 	var early *Incident
 	for attempt := range int64(attempts) {
-		in, before, err := s.lively(kind, seed+attempt<<40)
+		in, before, err := s.drawCongested(kind, seed+attempt<<40)
 		if err != nil {
 			return nil, err
 		}
@@ -131,9 +131,9 @@ func (s Set) Incident(kind Kind, seed int64) (*Incident, error) {
 // of one. One draw in three succeeds, so that all fail once in a million seeds.
 const attempts = 40
 
-// lively makes an incident with regions after its onset, and reports whether there are some before; nil if the fabric stays
+// drawCongested makes an incident with regions after its onset, and reports whether there are some before; nil if the fabric stays
 // calm.
-func (s Set) lively(kind Kind, seed int64) (in *Incident, before bool, err error) {
+func (s Set) drawCongested(kind Kind, seed int64) (in *Incident, before bool, err error) {
 	boost := 1.
 	if s.style.faint {
 		boost = faintest
@@ -187,7 +187,7 @@ func (s Set) draw(kind Kind, seed int64, boost float64) (*Incident, error) {
 	d.fabric()
 	d.stage(kind)
 	d.background()
-	d.distract(in)
+	d.addDecoys(in)
 	if kind == Missing {
 		for _, id := range d.culprits {
 			in.hidden[id] = true

@@ -325,8 +325,8 @@ func (d *draft) background() {
 	}
 }
 
-// distract adds decoys.
-func (d *draft) distract(in *Incident) {
+// addDecoys adds decoys.
+func (d *draft) addDecoys(in *Incident) {
 	if d.chance(d.style.decoys) { // a job that begins at the onset, elsewhere
 		if j := d.job("newcomer", d.compact(d.between(8, 24)), d.steady(scenario.Halo, d.uniform(.5, 2))); j != nil {
 			j.Start = d.onset

@@ -22,8 +22,8 @@ const (
 	leastPower = 1e-9
 	// leastP is the smallest p-value that about 30 values support.
 	leastP = 1e-4
-	// hopeless is the p-value from which on a correlation counts as chance, however high it is.
-	hopeless = .3
+	// insignificant is the p-value from which on a correlation counts as chance, however high it is.
+	insignificant = .3
 )
 
 // Result is the best correlation of a series with a stall.
@@ -39,7 +39,7 @@ func (r *Result) Fit() float64 {
 	if r.Correlation <= Least {
 		return 0
 	}
-	return (r.Correlation - Least) / (1 - Least) * max(0, 1-r.P/hopeless)
+	return (r.Correlation - Least) / (1 - Least) * max(0, 1-r.P/insignificant)
 }
 
 // Correlator correlates series with the stall of one region. It reuses its memory.
@@ -262,7 +262,7 @@ func (c *Correlator) findHigher() {
 	}
 }
 
-// reached counts the shifts that reach best at some lag. It stops once the p-value exceeds hopeless.
+// reached counts the shifts that reach best at some lag. It stops once the p-value exceeds insignificant.
 func (c *Correlator) reached(best float64, seen, lags, shifts int) (n int) {
 	c.shifts = append(c.shifts[:0], make([]bool, seen)...)
 	for at, r := range c.with.byLag[:seen] {
@@ -273,7 +273,7 @@ func (c *Correlator) reached(best float64, seen, lags, shifts int) (n int) {
 			}
 			if shift >= Average && shift <= seen-Average && !c.shifts[shift] {
 				c.shifts[shift] = true
-				if n++; float64(n) > hopeless*float64(shifts) {
+				if n++; float64(n) > insignificant*float64(shifts) {
 					return n
 				}
 			}

@@ -31,8 +31,8 @@ func (h *History) deriveTraffic(interval schema.Interval, rateOf func(schema.Lin
 		t.derive(RDMAWrite, h.Clock.Now, SumOf(out))
 		if float64(whole) >= mostHosts*float64(len(j.Devices)) { // of a large job some reading is always missing
 			came, left := crossed(inWhole, outWhole)
-			t.exceed(Read, h.Clock.Now, came, RDMARead)
-			t.exceed(Write, h.Clock.Now, left, RDMAWrite)
+			t.deriveOthers(Read, h.Clock.Now, came, RDMARead)
+			t.deriveOthers(Write, h.Clock.Now, left, RDMAWrite)
 		}
 		if len(in) > 1 {
 			exchange, sink := cuts(in, out)
@@ -55,9 +55,9 @@ func (t *Traffic) derive(f Feature, slot int64, bytes float64) {
 // alike is the share of what hosts' links show that a table must count as RDMA for the two to be measured alike.
 const alike = .5
 
-// exceed is derive for what is with others than the job's nodes. The table may count it as RDMA: a file system on the same fabric is
+// deriveOthers is derive for what is with others than the job's nodes. The table may count it as RDMA: a file system on the same fabric is
 // read so.
-func (t *Traffic) exceed(f Feature, slot int64, bytes float64, as Feature) {
+func (t *Traffic) deriveOthers(f Feature, slot int64, bytes float64, as Feature) {
 	files, counted := t.At(f, slot), t.At(as, slot)
 	if !t.Listed[f] || !IsMissing(files) && bytes > float64(files) && !IsMissing(counted) && float64(counted) >= alike*bytes {
 		t.Set(f, slot, bytes)

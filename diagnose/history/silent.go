@@ -182,7 +182,7 @@ func (h *History) joinSilent(use *levels) {
 					n++
 				}
 			}
-			if n < leastSilent || h.talks(use, d) {
+			if n < leastSilent || h.isAlive(use, d) {
 				continue
 			}
 			whole := SilentCable{since: c.since, PlacedFailure: PlacedFailure{Failure: c.Failure}}
@@ -195,9 +195,9 @@ func (h *History) joinSilent(use *levels) {
 	}
 }
 
-// talks reports whether a switch shows that it is alive: one of its links carries something or, where links have directions,
+// isAlive reports whether a switch shows that it is alive: one of its links carries something or, where links have directions,
 // its own counters are read.
-func (h *History) talks(use *levels, d topology.DeviceID) bool {
+func (h *History) isAlive(use *levels, d topology.DeviceID) bool {
 	row := use.Row(h.Clock.Now)
 	return slices.ContainsFunc(h.graph.LinksAt(d), func(l schema.LinkID) bool {
 		from, _ := h.graph.Ends(l)

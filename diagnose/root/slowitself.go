@@ -17,15 +17,15 @@ func (p *Pressure) slowItself(l schema.LinkID) bool {
 	links := p.graph.LinksAt(via)
 	return !slices.ContainsFunc(links, func(out schema.LinkID) bool {
 		_, to := p.graph.Ends(out)
-		return p.mayGoOn(l, out) && p.lost(out) >= ClearlyLess*p.lost(l) && (p.graph.IsSwitch(to) || p.tookAll(l, out) || slices.ContainsFunc(links, func(o schema.LinkID) bool {
+		return p.mayGoOn(l, out) && p.lost(out) >= ClearlyLess*p.lost(l) && (p.graph.IsSwitch(to) || p.lostTheSame(l, out) || slices.ContainsFunc(links, func(o schema.LinkID) bool {
 			return o != l && p.StallOf(o) >= stalledPercent && p.onlyWaitsFor(o, out)
 		}))
 	})
 }
 
-// tookAll reports whether a port lost what a link into its switch lost, and the rest of the link's traffic hardly any: a link that lost rate
+// lostTheSame reports whether a port lost what a link into its switch lost, and the rest of the link's traffic hardly any: a link that lost rate
 // holds up all of its traffic.
-func (p *Pressure) tookAll(l, out schema.LinkID) bool {
+func (p *Pressure) lostTheSame(l, out schema.LinkID) bool {
 	before := p.Before(l)*p.graph.Capacity(l) - p.Before(out)*p.graph.Capacity(out)
 	now := p.UseOf(l)*p.graph.Capacity(l) - p.UseOf(out)*p.graph.Capacity(out)
 	return before >= LeastUse*p.graph.Capacity(l) && now >= ClearlyLess*before

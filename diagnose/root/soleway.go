@@ -29,7 +29,7 @@ func (p *Pressure) soleWay(links []schema.LinkID) Neck {
 		}
 		from, to := p.graph.Ends(l)
 		for _, via := range [2]topology.DeviceID{from, to} {
-			out := p.soleLoser(l, via)
+			out := p.onlyLinkWithLess(l, via)
 			if out == schema.NoLink {
 				continue
 			}
@@ -43,9 +43,9 @@ func (p *Pressure) soleWay(links []schema.LinkID) Neck {
 	return best
 }
 
-// soleLoser is the one link that carries clearly less than before the onset among those over which traffic of a link into a switch
+// onlyLinkWithLess is the one link that carries clearly less than before the onset among those over which traffic of a link into a switch
 // goes on. It is NoLink if one of them stalls or is not known, or if others lost load too.
-func (p *Pressure) soleLoser(l schema.LinkID, via topology.DeviceID) schema.LinkID {
+func (p *Pressure) onlyLinkWithLess(l schema.LinkID, via topology.DeviceID) schema.LinkID {
 	_, in := p.shows(l)
 	dim, sole, most, all := in.dim, schema.NoLink, 0., 0.
 	for _, out := range p.graph.LinksAt(via) {

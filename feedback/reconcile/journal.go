@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ type entry struct {
 	// watched, since that client may be another process, which restores the value that it found: this mark.
 	Released bool `json:"released,omitempty"`
 
+	saved     bool // the file has it, so that a change of the node can be undone after a crash
 	settled   bool // the scheduler has the mark
 	acted     bool // it has been marked, so marking again is a reapply
 	relieving bool
@@ -38,14 +40,15 @@ type entry struct {
 	due    time.Time // time of the next try
 }
 
-// journal lists the changed nodes with what is needed to undo the change. The file is
-// replaced atomically and synced before a change recorded in it is made.
+// journal lists the changed nodes with what is needed to undo the change (a write-ahead log). The file is replaced
+// atomically and synced before a change recorded in it is made.
 type journal struct {
 	path    string
 	release func()
 	marks   string // Config.Marks of the process that marked the entries
 	entries map[string]*entry
-	stale   bool // the last write failed, so the file is out of date
+	text    []byte // content of the file
+	stale   bool   // the last write failed, so the file is out of date
 }
 
 // journalName is the file name in the folder of the sink; journalForm the format version.
@@ -76,6 +79,9 @@ func openJournal(dir string) (*journal, error) {
 		return nil, err
 	}
 	j.marks, j.entries = file.Marks, file.Nodes
+	for _, e := range j.entries {
+		e.saved = true
+	}
 	return j, nil
 }
 
@@ -98,15 +104,22 @@ func readJournal(path string) (file journalFile, err error) {
 
 var errForm = fmt.Errorf("want version %d", journalForm)
 
-// save writes the journal and returns once it is synced to disk.
+// save makes the file match the entries, and returns once it is synced to disk. It writes nothing if it matches already.
 func (j *journal) save() error {
 	text, err := json.MarshalIndent(journalFile{journalForm, j.marks, j.entries}, "", " ")
 	if err != nil {
 		return fmt.Errorf("feedback journal: %w", err)
 	}
+	if !j.stale && bytes.Equal(text, j.text) {
+		return nil
+	}
 	err = atomicfile.Write(j.path, text)
 	if j.stale = err != nil; j.stale {
 		return fmt.Errorf("%w: %w", errUnsaved, err)
+	}
+	j.text = text
+	for _, e := range j.entries {
+		e.saved = true
 	}
 	return nil
 }

@@ -267,7 +267,7 @@ func (r *Reconciler) decide(ctx context.Context, now time.Time) error {
 	if len(d.Mark) == 0 {
 		return nil
 	}
-	err := r.begin(ctx, now, d.Mark)
+	err := r.plan(ctx, now, d.Mark)
 	r.report(d.Pending)
 	return err
 }
@@ -286,9 +286,8 @@ func (r *Reconciler) marked() map[string]bool {
 	return marked
 }
 
-// begin journals the current states of nodes that are to be marked; settle then marks
-// them.
-func (r *Reconciler) begin(ctx context.Context, at time.Time, marks []policy.Score) error {
+// plan adds nodes that are to be marked to the journal, with their current states; settle then saves it and marks them.
+func (r *Reconciler) plan(ctx context.Context, at time.Time, marks []policy.Score) error {
 	var names []string
 	for _, s := range marks {
 		if err := r.scheduler.ValidName(s.Node); err != nil {
@@ -311,31 +310,30 @@ func (r *Reconciler) begin(ctx context.Context, at time.Time, marks []policy.Sco
 	if !r.journal.stale {
 		r.worked()
 	}
-	var added []string
 	for _, s := range marks {
-		if slices.Contains(names, s.Node) && r.plan(at, s, now) {
-			added = append(added, s.Node)
+		if slices.Contains(names, s.Node) {
+			r.planNode(at, s, now)
 		}
 	}
-	if len(added) == 0 {
-		return nil
-	}
-	err = r.journal.save()
-	if err != nil {
-		for _, node := range added {
+	return nil
+}
+
+// dropPlans removes the nodes that the file does not have, and that are therefore not marked.
+func (r *Reconciler) dropPlans(at time.Time) {
+	for node, e := range r.journal.entries {
+		if !e.saved {
 			delete(r.journal.entries, node)
 			r.policy.Unmarked(at.UnixNano())
 		}
 	}
-	return err
 }
 
-// plan adds a node to the journal, unless it cannot be marked or this is a dry run.
-func (r *Reconciler) plan(at time.Time, s policy.Score, now map[string]State) (added bool) {
+// planNode adds a node to the journal, unless it cannot be marked or this is a dry run.
+func (r *Reconciler) planNode(at time.Time, s policy.Score, now map[string]State) {
 	before, ok := now[s.Node]
 	if !ok {
 		r.cannotMark(at, UnknownNode, action(ActionMark, s, r.cfg.DryRun))
-		return false
+		return
 	}
 	if e := r.journal.entries[s.Node]; e != nil { // released, and not yet seen to have this mark again
 		if then, found := r.scheduler.Undo(before, e.Before, e.Marked); found == Stands {
@@ -347,17 +345,16 @@ func (r *Reconciler) plan(at time.Time, s policy.Score, now map[string]State) (a
 		a := action(ActionMark, s, r.cfg.DryRun)
 		a.Reason, a.Before = err.Error(), string(before)
 		r.cannotMark(at, NotMarkable, a)
-		return false
+		return
 	}
 	if r.cfg.DryRun {
 		r.pretended[s.Node] = s
 		a := action(ActionMark, s, true)
 		a.Before, a.After = string(before), string(marked)
 		r.done(a)
-		return false
+		return
 	}
 	r.journal.entries[s.Node] = &entry{Before: before, Marked: marked, At: schema.Instant(at.UnixNano()), Fabric: s.Fabric, Score: s.Score, Reason: s.Reason}
-	return true
 }
 
 func (r *Reconciler) report(pending int) {

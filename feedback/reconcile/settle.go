@@ -14,9 +14,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// settle makes the scheduler match the journal: it reads the nodes, changes those that
-// differ, reads them again and records which changes succeeded. Nodes in back-off are
-// skipped. An error means that some changes are outstanding.
+// settle makes the scheduler match the journal. It reads the nodes, saves the journal, changes the nodes that differ, reads
+// them again, and saves the journal without those that are restored. Whenever the process ends, the file has every node that
+// may be changed. Nodes in back-off are skipped. An error means that some changes are outstanding.
 func (r *Reconciler) settle(ctx context.Context, at time.Time) error {
 	nodes := slices.Sorted(maps.Keys(r.journal.entries))
 	now, err := r.scheduler.Look(ctx, nodes)
@@ -24,11 +24,13 @@ func (r *Reconciler) settle(ctx context.Context, at time.Time) error {
 		return err
 	}
 	wanted := r.wanted(now, at)
-	var unsaved error
-	if len(wanted) > 0 {
-		if unsaved = r.journal.save(); unsaved != nil { // the journal on disk suffices for reliefs only
-			maps.DeleteFunc(wanted, func(node string, _ State) bool { return !r.journal.entries[node].relieving })
-		}
+	unsaved := r.journal.save()
+	if unsaved != nil { // the file suffices for reliefs only
+		r.dropPlans(at)
+		maps.DeleteFunc(wanted, func(node string, _ State) bool {
+			e := r.journal.entries[node]
+			return e == nil || !e.relieving
+		})
 	}
 	if len(wanted) > 0 {
 		setErr := brief(r.scheduler.Set(ctx, wanted))

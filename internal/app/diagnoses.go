@@ -43,7 +43,8 @@ func (p *Process) Diagnoses(ctx context.Context, fabric string, span read.Span, 
 		if d.Found, err = model.Diagnoses(ctx, fabric, span, region); err != nil || region != 0 && len(d.Found) > 0 {
 			return err
 		}
-		versions, err := model.Completeness(ctx, fabric, span)
+		figures := model.Figures(fabric, span)
+		versions, err := figures.Completeness(ctx)
 		if err != nil {
 			return err
 		}
@@ -61,25 +62,25 @@ func (p *Process) Diagnoses(ctx context.Context, fabric string, span read.Span, 
 		case d.Known == 0:
 			return stateUnknown(ctx, model, fabric, span)
 		}
-		d.Hot, err = hotLinks(ctx, model, fabric, versions[len(versions)-1].GraphVersion, span)
+		d.Hot, err = hotLinks(ctx, figures, versions[len(versions)-1].GraphVersion)
 		return err
 	})
 	return d, err
 }
 
-// hotLinks returns the links that stalled most in a span, of those that stalled for schema.LowPercent of an interval.
-func hotLinks(ctx context.Context, model *read.Model, fabric string, version read.Version, span read.Span) (hot []StoredLink, err error) {
-	metrics, err := model.StallMetrics(ctx, fabric, span)
+// hotLinks returns the links that stalled most, of those that stalled for schema.LowPercent of an interval.
+func hotLinks(ctx context.Context, figures *read.Figures, version read.Version) (hot []StoredLink, err error) {
+	metrics, err := figures.StallMetrics(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, metric := range metrics {
-		links, err := model.TopLinks(ctx, fabric, uint64(version), metric, span, mostStoredLinks)
+		links, err := figures.TopLinks(ctx, uint64(version), metric, mostStoredLinks)
 		if err != nil {
 			return nil, err
 		}
 		links = slices.DeleteFunc(links, func(l read.LinkRank) bool { return l.Max < schema.LowPercent })
-		names, err := model.LinkNames(ctx, fabric, uint64(version), links)
+		names, err := figures.LinkNames(ctx, uint64(version), links)
 		if err != nil {
 			return nil, err
 		}

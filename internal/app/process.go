@@ -42,7 +42,7 @@ type Process struct {
 	broker *embedded.Broker // nil without an embedded broker
 	client *kafka.Client
 	db     *store.DB
-	group  *kafka.Coordinator // that the page asks for owners; nil: it does not
+	groups []*kafka.Coordinator // that newCoordinator made
 
 	analyst func(context.Context) error // serves analysts; nil if disabled
 }
@@ -91,6 +91,14 @@ func (p *Process) makeClient(cfg kafka.Config, dial kafka.Dial) (err error) {
 	}
 	p.client, err = kafka.NewClient(cfg, dial, metrics, p.log)
 	return err
+}
+
+// newCoordinator returns the group of the processes that share the fabrics, with connections of its own: a query of the page
+// must not delay a heartbeat.
+func (p *Process) newCoordinator() *kafka.Coordinator {
+	c := kafka.NewCoordinator(p.client)
+	p.groups = append(p.groups, c)
+	return c
 }
 
 // UseStore creates the database client, and the embedded engine if configured.
@@ -251,8 +259,8 @@ func (p *Process) runSteps(ctx context.Context, steps ...[]lifecycle.Stage) erro
 
 // Close closes the connections. Run does so when it returns.
 func (p *Process) Close() error {
-	if p.group != nil {
-		p.group.Close()
+	for _, g := range p.groups {
+		g.Close()
 	}
 	if p.client != nil {
 		p.client.Close()

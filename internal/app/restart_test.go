@@ -110,7 +110,7 @@ func TestRestartKeepsWhatIsKnown(t *testing.T) {
 	if a, b := first.congestion.BeginNanos, second.congestion.BeginNanos; a != b {
 		t.Errorf("restarted: the congestion event began at %d, was %d", b, a)
 	}
-	if skill, err := read.New(db).ForecastSkill(t.Context(), "load", read.Span{To: read.Newest}); err != nil || skill.Next.Forecasts == 0 || skill.Next.Brier >= .5 {
+	if skill, err := read.New(db).Figures("load", read.Span{To: read.Newest}).ForecastSkill(t.Context()); err != nil || skill.Next.Forecasts == 0 || skill.Next.Brier >= .5 {
 		t.Errorf("forecasts: %+v, %v", skill, err)
 	}
 	if text := readLog(t, dir); !strings.Contains(text, "learned=true") || strings.Contains(text, "saved state rejected") {

@@ -167,7 +167,7 @@ func (parts *Parts) makeLeases() {
 	for _, f := range parts.fabrics {
 		names[f.Partition] = f.Name
 	}
-	parts.leases = lease.New(kafka.NewCoordinator(p.client), p.client.Config().Consumer.SessionTimeout, names, boot.Clock, p.log)
+	parts.leases = lease.New(p.newCoordinator(), p.client.Config().Consumer.SessionTimeout, names, boot.Clock, p.log)
 	p.ops.AddCheck("consumer group", parts.leases.Ready)
 }
 

@@ -43,8 +43,7 @@ func (p *Process) askOwners() *ownerQuery {
 			return nil
 		}
 	}
-	p.group = kafka.NewCoordinator(p.client)
-	return &ownerQuery{group: cfg.Client.Consumer.Group, describe: p.group.Describe}
+	return &ownerQuery{group: cfg.Client.Consumer.Group, describe: p.newCoordinator().Describe}
 }
 
 // explain returns a sentence about the owner of a fabric.

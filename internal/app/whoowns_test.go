@@ -43,7 +43,7 @@ func TestWhoOwnsAFabric(t *testing.T) {
 		t.Errorf("%s: %q, want %q", when, got, want)
 	}
 	says("no analyser", 1, "no process analyses any fabric: the consumer group giverny has no members; start giverny analyze")
-	analyser := lease.New(kafka.NewCoordinator(p.client), cfg.Kafka.Client.Consumer.SessionTimeout, map[int]string{0: "ib0"}, boot.Clock, slog.New(slog.DiscardHandler))
+	analyser := lease.New(p.newCoordinator(), cfg.Kafka.Client.Consumer.SessionTimeout, map[int]string{0: "ib0"}, boot.Clock, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- analyser.Run(ctx) }()

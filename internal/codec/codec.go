@@ -56,8 +56,8 @@ func (f Format) Open(sealed []byte, fields func(*Coder)) error {
 		return fmt.Errorf("%w: the checksum does not match", ErrDamaged)
 	}
 	version := sealed[len(f.Mark)]
-	if version < f.Oldest || version > f.Version {
-		return fmt.Errorf("%w: it has version %d, this program reads %d to %d", ErrVersion, version, f.Oldest, f.Version)
+	if err := f.Reads(int(version)); err != nil {
+		return err
 	}
 	c := Coder{buf: sealed[head:body], reading: true, version: version}
 	fields(&c)
@@ -65,4 +65,12 @@ func (f Format) Open(sealed []byte, fields func(*Coder)) error {
 		c.Damaged("%d bytes are left over", len(c.buf))
 	}
 	return c.err
+}
+
+// Reads returns ErrVersion unless Open decodes that version.
+func (f Format) Reads(version int) error {
+	if version < int(f.Oldest) || version > int(f.Version) {
+		return fmt.Errorf("%w: it has version %d, this program reads %d to %d", ErrVersion, version, f.Oldest, f.Version)
+	}
+	return nil
 }

@@ -79,7 +79,7 @@ func (p rough) draw(c *canvas) {
 	}
 	for i := range c.layers {
 		p.halo(c, &c.layers[i])
-		p.spoil(c, &c.layers[i])
+		p.addNoise(c, &c.layers[i])
 		c.lose(s, &c.layers[i])
 		c.layers[i].clip()
 	}
@@ -260,10 +260,10 @@ func (c *canvas) around(links []schema.LinkID, seen map[schema.LinkID]bool) (rin
 	return ring
 }
 
-// spoil adds noise that grows with the value, and false readings.
-func (p rough) spoil(c *canvas, l *layer) {
+// addNoise adds noise that grows with the value, and false readings.
+func (p rough) addNoise(c *canvas, l *layer) {
 	for id, v := range l.value {
-		v += c.student(p.freedom) * (1.2 + .05*v)
+		v += c.studentT(p.freedom) * (1.2 + .05*v)
 		switch u := c.rng.Float64(); {
 		case u < .005:
 			v = c.uniform(10, 90)
@@ -274,8 +274,8 @@ func (p rough) spoil(c *canvas, l *layer) {
 	}
 }
 
-// student draws from Student's t distribution with n degrees of freedom.
-func (c *canvas) student(n int) float64 {
+// studentT draws from Student's t distribution with n degrees of freedom.
+func (c *canvas) studentT(n int) float64 {
 	normal := c.rng.NormFloat64()
 	chi := 0.
 	for range n {

@@ -347,7 +347,7 @@ func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
 			continue
 		}
 		y := &s.all[b]
-		if y.links < minFeeders || !(y.isTree() && x.down() == 0) && !t.isBesetBySwitches(y.device) {
+		if y.links < minFeeders || !(y.isTree() && x.down() == 0) && !t.allFeedersStall(y.device) {
 			continue
 		}
 		if fallen := x.stall / s.all[b].stall; fallen < leastFallen || fallen > mostFallen {

@@ -82,7 +82,7 @@ func (y *layers) findMembers() {
 		}
 		best := math.Inf(1)
 		for c := range y.all {
-			if off := y.all[c].offOf(x); off < best {
+			if off := y.all[c].levelDistance(x); off < best {
 				best, x.layers = off, [2]int32{int32(c), noLayer}
 			}
 		}
@@ -91,7 +91,7 @@ func (y *layers) findMembers() {
 		}
 		for i := range y.all {
 			for j := range i {
-				if off := offOfTwo(x, &y.all[i], &y.all[j]); off < best {
+				if off := levelDistanceToSum(x, &y.all[i], &y.all[j]); off < best {
 					best, x.layers = off, [2]int32{int32(i), int32(j)}
 				}
 			}
@@ -125,8 +125,8 @@ func (y *layers) findReceiver() {
 	}
 }
 
-// offOf is the relative distance of a leaf's levels from a layer's; infinite if the leaf takes no part.
-func (z *layer) offOf(x *leafLevels) float64 {
+// levelDistance is the relative distance of a leaf's levels from a layer's; infinite if the leaf takes no part.
+func (z *layer) levelDistance(x *leafLevels) float64 {
 	none := math.Inf(1)
 	if z.leaves == 0 {
 		return none
@@ -161,8 +161,8 @@ func (l *linkLevel) isUnknown() bool {
 // isAlike reports whether a level is about that of a layer, which must not be 0.
 func isAlike(level, of float64) bool { return of > 0 && math.Abs(level-of) <= hostsShare*of }
 
-// offOfTwo is the relative distance of a leaf's levels from the sums of those of two layers.
-func offOfTwo(x *leafLevels, p, q *layer) float64 {
+// levelDistanceToSum is the relative distance of a leaf's levels from the sums of those of two layers.
+func levelDistanceToSum(x *leafLevels, p, q *layer) float64 {
 	sent, comes := p.sent+q.sent, p.comes+q.comes
 	if p.leaves == 0 || q.leaves == 0 || !x.down.isWide() ||
 		math.Abs(x.sent-sent) > memberWidth*x.up.within || math.Abs(x.comes-comes) > memberWidth*x.down.within {

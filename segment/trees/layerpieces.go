@@ -26,7 +26,7 @@ func (y *layers) joinPieces(m *Method, values []float32, out *linkset.Groups) {
 		if m.roots[g].link != schema.NoLink {
 			return noLayer
 		}
-		return y.ledTo(m, values, region)
+		return y.layerWaitedFor(m, values, region)
 	})
 }
 
@@ -46,9 +46,9 @@ func (m *Method) moveTo(links []layerLink, out *linkset.Groups, layerOf func(g i
 	return slices.Compact(links)
 }
 
-// ledTo is the layer for which nearly all ends of a region wait, or noLayer. An end waits for no other link of the
+// layerWaitedFor is the layer for which nearly all ends of a region wait, or noLayer. An end waits for no other link of the
 // region.
-func (y *layers) ledTo(m *Method, values []float32, region []schema.LinkID) int32 {
+func (y *layers) layerWaitedFor(m *Method, values []float32, region []schema.LinkID) int32 {
 	for _, l := range region {
 		y.inRegion[l] = true
 	}

@@ -174,7 +174,7 @@ func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64,
 			}
 			y.give(x, l, left, idle)
 		case w.fromHost(l) && level.hosts > 0:
-			y.giveHost(x, l, v-level.hosts, &level, idle)
+			y.addHostLink(x, l, v-level.hosts, &level, idle)
 		}
 	}
 }
@@ -208,8 +208,8 @@ func (y *layers) give(x *leafLevels, link int32, left float64, idle float32) {
 	}
 }
 
-// giveHost adds a link from a host to the layers of its leaf.
-func (y *layers) giveHost(x *leafLevels, link int32, left float64, level *layer, idle float32) {
+// addHostLink adds a link from a host to the layers of its leaf.
+func (y *layers) addHostLink(x *leafLevels, link int32, left float64, level *layer, idle float32) {
 	if left <= min(hostRest, hostRestBy*x.up.spread/max(1, x.up.middle))*level.hosts+hostPoints {
 		left = 0
 	}
@@ -221,7 +221,7 @@ func (y *layers) emit(m *Method, values []float32, least int, out *linkset.Group
 	if !y.isAny() {
 		return
 	}
-	y.dropDust(m, values, out)
+	y.dropLayerNoise(m, values, out)
 	y.joinPieces(m, values, out)
 	for i := 0; i < len(y.links); {
 		j := i
@@ -238,8 +238,8 @@ func (y *layers) emit(m *Method, values []float32, least int, out *linkset.Group
 	}
 }
 
-// dropDust drops regions that are only the variation of layers.
-func (y *layers) dropDust(m *Method, values []float32, out *linkset.Groups) {
+// dropLayerNoise drops regions that are only the variation of layers.
+func (y *layers) dropLayerNoise(m *Method, values []float32, out *linkset.Groups) {
 	m.keep(out, func(_ int, links []schema.LinkID) bool {
 		n, read, left := 0, 0., 0.
 		for _, l := range links {

@@ -30,9 +30,9 @@ func (m *Method) isHotAlone(i int32) bool {
 // fewestTogether is the least mean number of links per connected piece of a region.
 const fewestTogether = 3
 
-// hangsTogether reports whether some nodes' links are in large enough pieces: n links in p pieces touch at most n+p
+// isCohesive reports whether some nodes' links are in large enough pieces: n links in p pieces touch at most n+p
 // devices. Many lone hot links beside one tree are not a region.
-func (t *trees) hangsTogether(nodes []int32) bool {
+func (t *trees) isCohesive(nodes []int32) bool {
 	t.met = t.met[:0]
 	for _, i := range nodes {
 		for _, d := range [2]int32{t.from[i], t.to[i]} {

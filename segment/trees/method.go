@@ -106,7 +106,7 @@ func (m *Method) findLinks(values []float32) bool {
 	if len(m.links) == 0 {
 		return false
 	}
-	m.distrustZeros()
+	m.dropFalseZeros()
 	m.noiseOf.fitSlope(&m.trees)
 	m.countSingles()
 	m.connect()

@@ -35,7 +35,7 @@ type trees struct {
 	seen    []bool              // by device
 	feeders []int32             // by device: stalled links from switches into it
 	isMet   []bool              // by device: marks that are cleared at once
-	met     []int32             // devices with isMet: see hangsTogether
+	met     []int32             // devices with isMet: see isCohesive
 	mutual  []groupStall
 	usual   map[int32]float64 // by group: see markExchanging
 	values  []float32
@@ -138,11 +138,11 @@ func (t *trees) measuredUp(leaf int32) (n int) {
 	return n
 }
 
-// besetShare is the share of stalled links, of those into a switch from switches, that counts as all: the rest may
+// feedersShare is the share of stalled links, of those into a switch from switches, that counts as all: the rest may
 // read false zeros.
-const besetShare = .7
+const feedersShare = .7
 
-func (t *trees) isBesetBySwitches(d int32) bool {
+func (t *trees) allFeedersStall(d int32) bool {
 	stalled, measured := 0, 0
 	for _, l := range t.waits.in.of(d) {
 		if t.waits.fromHost(l) || t.values[l] == linkset.Missing {
@@ -153,7 +153,7 @@ func (t *trees) isBesetBySwitches(d int32) bool {
 			stalled++
 		}
 	}
-	return stalled >= minFeeders && float64(stalled) >= besetShare*float64(measured)
+	return stalled >= minFeeders && float64(stalled) >= feedersShare*float64(measured)
 }
 
 // hottestAfter is the most stalled node that a node may wait for, or -1.

@@ -66,7 +66,7 @@ func (t *trees) isElsewhere(i, down int32) bool {
 
 // comesOverAll reports whether a link leads down to a leaf to which links of most spines stall.
 func (t *trees) comesOverAll(i int32) bool {
-	return t.waits.isLeaf(t.to[i]) && t.isBesetBySwitches(t.to[i])
+	return t.waits.isLeaf(t.to[i]) && t.allFeedersStall(t.to[i])
 }
 
 // isOnlyWayOfSeveral reports whether a link may be a slow cable of one spine, which also leads to a tree that comes over

@@ -27,7 +27,7 @@ func (m *Method) takeCauses(least, most int) {
 	s, p := &m.shares, &m.patches
 	for c := range s.members.off[:len(s.members.off)-1] {
 		members := s.members.of(int32(c))
-		if len(members) < least || len(members) >= most || !m.hangsTogether(members) {
+		if len(members) < least || len(members) >= most || !m.isCohesive(members) {
 			continue
 		}
 		r := m.rootOf(int32(c))

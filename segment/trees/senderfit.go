@@ -71,7 +71,7 @@ const (
 	// The difference in likelihood, as a logarithm, up to which two fits are the same.
 	likelier = 1e-6
 	// Scales by which a level may be off its prediction: beyond about 700, all sets of a leaf's trees would have no chance.
-	farOff = 500
+	maxScalesOff = 500
 	// A product of likelihoods above it is not 0, times one more.
 	leastProduct = 1e-60
 )
@@ -204,7 +204,7 @@ func (mix *senderMixture) expect() (likelihood float64) {
 		for k := range mix.sets.all {
 			x := &mix.sets.all[k]
 			off := math.Abs(leaf.logLevel-x.level) * perScale
-			chance := x.prior[leaf.hosts] * math.Exp(-min(farOff, off)) * (perScale / 2)
+			chance := x.prior[leaf.hosts] * math.Exp(-min(maxScalesOff, off)) * (perScale / 2)
 			leaf.chance[x.set] = chance
 			sum += chance
 		}

@@ -2,9 +2,9 @@ package trees
 
 import "github.com/giverny/giverny/segment/linkset"
 
-// distrustZeros treats zeros that cannot be right as missing: a link down or within a dragonfly's group, the only way to its
+// dropFalseZeros treats zeros that cannot be right as missing: a link down or within a dragonfly's group, the only way to its
 // switch, reads zero though links wait for it and most links into the same switch from the same level stall.
-func (t *trees) distrustZeros() {
+func (t *trees) dropFalseZeros() {
 	t.trusted = t.trusted[:0]
 	for _, d := range t.entered {
 		if !t.waits.isSwitch[d] || t.feeders[d] < minFeeders {
@@ -23,7 +23,7 @@ func (t *trees) distrustZeros() {
 	}
 }
 
-// distrust marks a reading as missing in a copy of the readings, which distrustZeros uses at its end.
+// distrust marks a reading as missing in a copy of the readings, which dropFalseZeros uses at its end.
 func (t *trees) distrust(l int32) {
 	if len(t.trusted) == 0 {
 		t.trusted = append(t.trusted, t.values...)

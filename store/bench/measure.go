@@ -150,40 +150,47 @@ func (b *Bench) questions() []question {
 	m := b.Model
 	end := firstInterval.AddDate(0, 0, b.Config.Days)
 	all := read.Span{From: schema.Instant(firstInterval.UnixNano()), To: schema.Instant(end.UnixNano())}
+	f := m.Figures(Fabric, all)
 	day := read.Span{From: schema.Instant(end.AddDate(0, 0, -1).UnixNano()), To: all.To}
 	minutesSpan := read.Span{From: schema.Instant(end.AddDate(0, 0, -b.Config.MinutesDays).UnixNano()), To: all.To}
 	const stall, link, second = schema.CreditStall, 20000, time.Second
 	return []question{
-		{"HotEpisodes", second, func(ctx context.Context) error { return discard(m.HotEpisodes(ctx, Fabric, stall, all)) }},
-		{"RegionSizes", second, func(ctx context.Context) error { return discard(m.RegionSizes(ctx, Fabric, stall, all)) }},
-		{"SizeSpread", second, func(ctx context.Context) error { return discard(m.SizeSpread(ctx, Fabric, stall, all)) }},
-		{"MeanSpread", second, func(ctx context.Context) error { return discard(m.MeanSpread(ctx, Fabric, stall, all)) }},
-		{"RegionDurations", second, func(ctx context.Context) error { return discard(m.RegionDurations(ctx, Fabric, stall, all)) }},
-		{"DurationSpread", second, func(ctx context.Context) error { return discard(m.DurationSpread(ctx, Fabric, stall, all)) }},
-		{"RegionTransitions", second, func(ctx context.Context) error { return discard(m.RegionTransitions(ctx, Fabric, stall, all)) }},
+		{"HotEpisodes", second, func(ctx context.Context) error { return discard(f.HotEpisodes(ctx, stall)) }},
+		{"RegionSizes", second, func(ctx context.Context) error { return discard(f.RegionSizes(ctx, stall)) }},
+		{"SizeSpread", second, func(ctx context.Context) error { return discard(f.SizeSpread(ctx, stall)) }},
+		{"MeanSpread", second, func(ctx context.Context) error { return discard(f.MeanSpread(ctx, stall)) }},
+		{"RegionDurations", second, func(ctx context.Context) error { return discard(f.RegionDurations(ctx, stall)) }},
+		{"DurationSpread", second, func(ctx context.Context) error { return discard(f.DurationSpread(ctx, stall)) }},
+		{"RegionTransitions", second, func(ctx context.Context) error { return discard(f.RegionTransitions(ctx, stall)) }},
 		{"NetworkTransitions", second, func(ctx context.Context) error {
-			return discard(m.NetworkTransitions(ctx, Fabric, schema.NoMetric, all))
+			return discard(f.NetworkTransitions(ctx, schema.NoMetric))
 		}},
-		{"NetworkTime", second, func(ctx context.Context) error { return discard(m.NetworkTime(ctx, Fabric, schema.NoMetric, all)) }},
-		{"NetworkSteps/6h", second, func(ctx context.Context) error { return discard(m.NetworkSteps(ctx, Fabric, all, 6)) }},
+		{"NetworkTime", second, func(ctx context.Context) error {
+			return discard(f.NetworkTime(ctx, schema.NoMetric))
+		}},
+		{"NetworkSteps/6h", second, func(ctx context.Context) error { return discard(f.NetworkSteps(ctx, 6)) }},
 		{"Network/day", second, func(ctx context.Context) error { return discard(m.Network(ctx, Fabric, day)) }},
-		{"LinkTime", second, func(ctx context.Context) error { return discard(m.LinkTime(ctx, Fabric, stall, all)) }},
-		{"Congestion", second, func(ctx context.Context) error { return discard(m.Congestion(ctx, Fabric, all)) }},
-		{"CongestionPeaks", second, func(ctx context.Context) error { return discard(m.CongestionPeaks(ctx, Fabric, stall, all)) }},
+		{"LinkTime", second, func(ctx context.Context) error { return discard(f.LinkTime(ctx, stall)) }},
+		{"Congestion", second, func(ctx context.Context) error { return discard(f.Congestion(ctx)) }},
+		{"CongestionPeaks", second, func(ctx context.Context) error { return discard(f.CongestionPeaks(ctx, stall)) }},
 		{"Mitigations", second, func(ctx context.Context) error {
-			return discard(m.Mitigations(ctx, Fabric, all, read.MitigationWindow))
+			return discard(f.Mitigations(ctx, read.MitigationWindow))
 		}},
-		{"Causes", second, func(ctx context.Context) error { return discard(m.Causes(ctx, Fabric, all)) }},
-		{"ForecastSkill", second, func(ctx context.Context) error { return discard(m.ForecastSkill(ctx, Fabric, all)) }},
-		{"JobExposures", second, func(ctx context.Context) error { return discard(m.JobExposures(ctx, Fabric, schema.NoMetric, all)) }},
-		{"Completeness", second, func(ctx context.Context) error { return discard(m.Completeness(ctx, Fabric, all)) }},
-		{"TopLinks/20", second, func(ctx context.Context) error { return discard(m.TopLinks(ctx, Fabric, 1, stall, all, 20)) }},
+		{"Causes", second, func(ctx context.Context) error { return discard(f.Causes(ctx)) }},
+		{"ForecastSkill", second, func(ctx context.Context) error { return discard(f.ForecastSkill(ctx)) }},
+		{"JobExposures", second, func(ctx context.Context) error {
+			return discard(f.JobExposures(ctx, schema.NoMetric))
+		}},
+		{"Completeness", second, func(ctx context.Context) error { return discard(f.Completeness(ctx)) }},
+		{"TopLinks/20", second, func(ctx context.Context) error { return discard(f.TopLinks(ctx, 1, stall, 20)) }},
 		{"LinkHistory/hours", second, func(ctx context.Context) error {
-			return discard(m.LinkHistory(ctx, Fabric, 1, stall, link, all, read.ByHours))
+			return discard(f.LinkHistory(ctx, 1, stall, link, read.ByHours))
 		}},
 		{"LinkHistory/five minutes", second, func(ctx context.Context) error {
-			return discard(m.LinkHistory(ctx, Fabric, 1, stall, link, minutesSpan, read.ByMinutes))
+			return discard(m.Figures(Fabric, minutesSpan).LinkHistory(ctx, 1, stall, link, read.ByMinutes))
 		}},
-		{"LinkSeries/day", 200 * time.Millisecond, func(ctx context.Context) error { return discard(m.LinkSeries(ctx, Fabric, 1, stall, link, day)) }},
+		{"LinkSeries/day", 200 * time.Millisecond, func(ctx context.Context) error {
+			return discard(m.Figures(Fabric, day).LinkSeries(ctx, 1, stall, link))
+		}},
 	}
 }

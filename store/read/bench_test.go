@@ -43,9 +43,9 @@ func BenchmarkQuery(b *testing.B) {
 	day := Span{schema.Instant(start), schema.Instant(start + 1440*minute)}
 	noon := Stored{Interval: schema.Interval{StartNanos: start + 797*minute, DurationNanos: minute}, GraphVersion: 1, Links: 41472, Measured: map[schema.Metric]int{stall: 41400}}
 	for name, ask := range map[string]func() error{
-		"LinkSeries/day":       func() error { _, err := m.LinkSeries(ctx, "bw", 1, stall, 20000, day); return err },
+		"LinkSeries/day":       func() error { _, err := m.Figures("bw", day).LinkSeries(ctx, 1, stall, 20000); return err },
 		"Snapshot/links=41472": func() error { _, err := m.Snapshot(ctx, "bw", noon); return err },
-		"TopLinks/day":         func() error { _, err := m.TopLinks(ctx, "bw", 1, stall, day, 20); return err },
+		"TopLinks/day":         func() error { _, err := m.Figures("bw", day).TopLinks(ctx, 1, stall, 20); return err },
 		"link_values/day": func() error {
 			return m.conn.Exec(ctx, "SELECT link, max(value) FROM link_values WHERE fabric = 'bw' AND metric = 'credit_stall' AND value > 30 GROUP BY link FORMAT Null")
 		},
@@ -107,12 +107,12 @@ func BenchmarkTrackingQuery(b *testing.B) {
 		b.Fatal(err)
 	}
 	for name, ask := range map[string]func() error{
-		"RegionTransitions": func() error { _, err := m.RegionTransitions(ctx, "bw", schema.CreditStall, span); return err },
-		"HotEpisodes":       func() error { _, err := m.HotEpisodes(ctx, "bw", schema.CreditStall, span); return err },
-		"Congestion":        func() error { _, err := m.Congestion(ctx, "bw", span); return err },
-		"ForecastSkill":     func() error { _, err := m.ForecastSkill(ctx, "bw", span); return err },
+		"RegionTransitions": func() error { _, err := m.Figures("bw", span).RegionTransitions(ctx, schema.CreditStall); return err },
+		"HotEpisodes":       func() error { _, err := m.Figures("bw", span).HotEpisodes(ctx, schema.CreditStall); return err },
+		"Congestion":        func() error { _, err := m.Figures("bw", span).Congestion(ctx); return err },
+		"ForecastSkill":     func() error { _, err := m.Figures("bw", span).ForecastSkill(ctx); return err },
 		"ForecastSkill/day": func() error {
-			_, err := m.ForecastSkill(ctx, "bw", Span{span.To - schema.Instant(1440*minute), span.To})
+			_, err := m.Figures("bw", Span{span.To - schema.Instant(1440*minute), span.To}).ForecastSkill(ctx)
 			return err
 		},
 		"Network/day": func() error {

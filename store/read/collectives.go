@@ -87,7 +87,7 @@ type CollectiveFilter struct{ Job, RunID string }
 // Collectives returns the diagnosed runs that were in progress at any time of a span, the
 // newest first.
 func (m *Model) Collectives(ctx context.Context, fabric string, s Span, f CollectiveFilter, n int) ([]Collective, error) {
-	rows, err := figure[collectiveRow](ctx, m, "collective_runs", Args{"fabric": fabric, "job": f.Job, "id": f.RunID, "from": int64(s.From), "to": int64(s.To), "limit": n})
+	rows, err := limited[collectiveRow](ctx, m, "collective_runs", inNanos(fabric, s).with("job", f.Job).with("id", f.RunID).with("limit", n))
 	return convert(rows, err, (*collectiveRow).run)
 }
 
@@ -115,7 +115,7 @@ func (m *Model) reports(ctx context.Context, fabric string, s Span, id string, n
 		Time     time.Time `ch:"time"`
 		Document string    `ch:"document"`
 	}
-	rows, err := figure[row](ctx, m, "collective_reports", Args{"fabric": fabric, "id": id, "from": int64(s.From), "to": int64(s.To), "limit": n})
+	rows, err := limited[row](ctx, m, "collective_reports", inNanos(fabric, s).with("id", id).with("limit", n))
 	return convert(rows, err, func(r *row) (report.Published, error) {
 		p := report.Published{RunID: r.RunID, Agent: r.Agent, Time: instantOf(r.Time)}
 		if err := json.Unmarshal([]byte(r.Document), &p.Report); err != nil {

@@ -24,7 +24,7 @@ func (m *Model) Commands(ctx context.Context, fabric string, s Span) ([]schema.S
 		Signature string    `ch:"signature"`
 		Seen      time.Time `ch:"seen"`
 	}
-	found, err := figure[row](ctx, m, "commands", Args{"fabric": fabric, "from": int64(s.From), "to": int64(s.To)})
+	found, err := limited[row](ctx, m, "commands", inNanos(fabric, s))
 	return convert(found, err, func(r *row) (schema.SeenCommand, error) {
 		return schema.SeenCommand{Seen: instantOf(r.Seen), Verified: r.Verified, Command: schema.Command{ID: r.ID, Fabric: fabric, Kind: r.Kind,
 			Targets: r.Targets, Arguments: rawJSON(r.Arguments), Issued: instantOf(r.Issued), Expires: instantOf(r.Expires),

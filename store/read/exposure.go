@@ -26,23 +26,23 @@ type JobExposure struct {
 // of the region in that hour begins or ends at a device of the job (Monet, section 5.3: an
 // upper bound, because it ignores routes). Jobs and regions are matched here, not in the
 // server: there, joining millions of pairs took twenty times as long.
-func (m *Model) JobExposures(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]JobExposure, error) {
-	regions, err := rolledUp[regionPlace](ctx, m, "region_places", inSpan(fabric, span).with("metric", metric.String()))
+func (f *Figures) JobExposures(ctx context.Context, metric schema.Metric) ([]JobExposure, error) {
+	regions, err := rolledUp[regionPlace](ctx, f, "region_places", f.of(metric))
 	if err != nil {
 		return nil, err
 	}
-	jobs, err := figure[exposedJob](ctx, m, "exposed_jobs", inSpan(fabric, span).with("limit", uint64(maxRows*10)))
+	jobs, err := limited[exposedJob](ctx, f.model, "exposed_jobs", f.args().with("limit", uint64(maxRows*10)))
 	if err != nil {
 		return nil, err
 	}
-	c := newContacts(jobs, int64(span.From))
+	c := newContacts(jobs, int64(f.span.From))
 	for len(regions) > 0 {
 		version := regions[0].Version
 		n := 1
 		for n < len(regions) && regions[n].Version == version {
 			n++
 		}
-		ends, err := figure[linkEnds](ctx, m, "link_ends", Args{"fabric": fabric, "version": version})
+		ends, err := limited[linkEnds](ctx, f.model, "link_ends", Args{"fabric": f.fabric, "version": version})
 		if err != nil {
 			return nil, err
 		}

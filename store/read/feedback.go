@@ -22,7 +22,7 @@ func (m *Model) NewestFeedback(ctx context.Context, fabric string, s Span, n int
 		Before  string    `ch:"before"`
 		After   string    `ch:"after"`
 	}
-	found, err := figure[row](ctx, m, "feedback_audit", inSpan(fabric, s).with("rows", uint32(n)))
+	found, err := limited[row](ctx, m, "feedback_audit", inSpan(fabric, s).with("rows", uint32(n)))
 	return convert(found, err, func(r *row) (schema.FeedbackAction, error) {
 		return schema.FeedbackAction{Fabric: fabric, Time: instantOf(r.Time), Sink: r.Sink, Action: r.Action, Target: r.Target, DryRun: r.DryRun,
 			Outcome: schema.FeedbackOutcome(r.Outcome), Reason: r.Reason, Score: r.Score, Before: r.Before, After: r.After}, nil
@@ -42,7 +42,7 @@ func (m *Model) FeedbackMarks(ctx context.Context, fabric string) ([]schema.Feed
 		Before string    `ch:"before"`
 		After  string    `ch:"after"`
 	}
-	found, err := figure[row](ctx, m, "feedback_marks", Args{"fabric": fabric})
+	found, err := limited[row](ctx, m, "feedback_marks", Args{"fabric": fabric})
 	return convert(found, err, func(r *row) (schema.FeedbackAction, error) {
 		return schema.FeedbackAction{Fabric: fabric, Time: instantOf(r.Time), Sink: r.Sink, Action: r.Action, Target: r.Target,
 			Outcome: schema.FeedbackDone, Reason: r.Reason, Score: r.Score, Before: r.Before, After: r.After}, nil

@@ -34,8 +34,8 @@ func (m *Model) NewestJobs(ctx context.Context, fabric string, span Span, n int,
 		End   time.Time `ch:"end"`
 		State string    `ch:"state"`
 	}
-	a := Args{"fabric": fabric, "from": int64(span.From), "to": int64(span.To), "oldest": int64(span.From) - int64(longestJob), "ids": append([]string{}, ids...), "limit": n}
-	found, err := figure[row](ctx, m, "jobs", a)
+	a := inNanos(fabric, span).with("oldest", int64(span.From)-int64(longestJob)).with("ids", append([]string{}, ids...)).with("limit", n)
+	found, err := limited[row](ctx, m, "jobs", a)
 	return convert(found, err, func(r *row) (schema.Job, error) {
 		return schema.Job{Fabric: fabric, ID: r.ID, Name: r.Name, User: r.User, Nodes: r.Nodes, Start: instantOf(r.Start), End: instantOf(r.End), State: r.State}, nil
 	})
@@ -51,7 +51,7 @@ func (m *Model) Failures(ctx context.Context, fabric string, span Span) ([]schem
 		Port   string    `ch:"port"`
 		Detail string    `ch:"detail"`
 	}
-	found, err := figure[row](ctx, m, "failures", Args{"fabric": fabric, "from": int64(span.From), "to": int64(span.To)})
+	found, err := limited[row](ctx, m, "failures", inNanos(fabric, span))
 	return convert(found, err, func(r *row) (schema.Failure, error) {
 		return schema.Failure{Fabric: fabric, Time: instantOf(r.Time), Kind: schema.EventKind(r.Kind), Device: r.Device, Port: r.Port, Detail: r.Detail}, nil
 	})
@@ -68,7 +68,7 @@ func (m *Model) JobTraffic(ctx context.Context, fabric string, span Span, ids ..
 		RDMARead  *float64  `ch:"rdma_read_bytes"`
 		RDMAWrite *float64  `ch:"rdma_write_bytes"`
 	}
-	found, err := figure[row](ctx, m, "job_traffic", Args{"fabric": fabric, "from": int64(span.From), "to": int64(span.To), "ids": append([]string{}, ids...)})
+	found, err := limited[row](ctx, m, "job_traffic", inNanos(fabric, span).with("ids", append([]string{}, ids...)))
 	return convert(found, err, func(r *row) (schema.JobTraffic, error) {
 		return schema.JobTraffic{Fabric: fabric, JobID: r.ID, Time: instantOf(r.Time), Read: r.Read, Write: r.Write, RDMARead: r.RDMARead, RDMAWrite: r.RDMAWrite}, nil
 	})
@@ -87,7 +87,7 @@ func (m *Model) NewestDiagnoses(ctx context.Context, fabric string, span Span, r
 		Time     time.Time `ch:"time"`
 		Document string    `ch:"document"`
 	}
-	found, err := figure[row](ctx, m, "diagnoses", inSpan(fabric, span).with("id", region).with("limit", n))
+	found, err := limited[row](ctx, m, "diagnoses", inSpan(fabric, span).with("id", region).with("limit", n))
 	slices.Reverse(found)
 	return convert(found, err, func(r *row) (d schema.Diagnosis, err error) {
 		if err = json.Unmarshal([]byte(r.Document), &d); err != nil {
@@ -126,7 +126,7 @@ func (m *Model) Exposures(ctx context.Context, fabric string, span Span, ids []s
 		Victim  uint64    `ch:"victim"`
 		Blame   float64   `ch:"max_blame"`
 	}
-	found, err := figure[row](ctx, m, "exposures", inSpan(fabric, span).with("ids", ids))
+	found, err := limited[row](ctx, m, "exposures", inSpan(fabric, span).with("ids", ids))
 	return convert(found, err, func(r *row) (Exposure, error) {
 		return Exposure{r.Job, r.Region, schema.Severity(r.Worst), instantOf(r.Begin), instantOf(r.End), int(r.Accused), int(r.Victim), r.Blame}, nil
 	})

@@ -121,7 +121,7 @@ func TestFailuresAndTrafficBySpan(t *testing.T) {
 	if diff := cmp.Diff(want, events); err != nil || diff != "" {
 		t.Error("failures among the events:", err, diff)
 	}
-	mitigations, err := m.Mitigations(t.Context(), "bw", minutes(0, 9), MitigationWindow)
+	mitigations, err := m.Figures("bw", minutes(0, 9)).Mitigations(t.Context(), MitigationWindow)
 	if diff := cmp.Diff([]Mitigation{{at(121), at(121), 1, &Outcome{at(60), 900, 80, true}}}, mitigations); err != nil || diff != "" {
 		t.Error("mitigations:", err, diff)
 	}

@@ -9,8 +9,71 @@ import (
 	"github.com/giverny/giverny/store"
 )
 
-// The queries of Monet's characterisation (NSDI 2020, sections 3.2, 5 and 6). Each
-// SQL file says how its query is defined.
+// Figures are the statistics of a fabric over a span, which may be long: Monet's characterisation (NSDI 2020, sections 3.2,
+// 5 and 6) and the histories of links. They are counted from roll-ups where these are valid. Each SQL file says how its query
+// is defined.
+type Figures struct {
+	model  *Model
+	fabric string
+	span   Span
+	rolled *[2]*store.Rolled // what is rolled up, without and with links; nil: each query looks it up
+}
+
+// Figures returns the statistics of a fabric over a span.
+func (m *Model) Figures(fabric string, span Span) *Figures {
+	return &Figures{model: m, fabric: fabric, span: span}
+}
+
+// Prepare looks up once, now, which hours are rolled up, instead of once per query.
+func (f *Figures) Prepare(ctx context.Context) (err error) {
+	var rolled [2]*store.Rolled
+	for i, links := range []bool{false, true} {
+		if rolled[i], err = f.lookUpRolled(ctx, links); err != nil {
+			return err
+		}
+	}
+	f.rolled = &rolled
+	return nil
+}
+
+// Noting returns figures that call asked with each statement that succeeded.
+func (f *Figures) Noting(asked func(Statement)) *Figures {
+	return &Figures{f.model.Noting(asked), f.fabric, f.span, f.rolled}
+}
+
+// args are the arguments of a query about the intervals that start in the span.
+func (f *Figures) args() Args { return inSpan(f.fabric, f.span) }
+
+// of are args and a metric.
+func (f *Figures) of(metric schema.Metric) Args { return f.args().with("metric", metric.String()) }
+
+// rolledUp is limited for a query that uses roll-ups where they are valid.
+func rolledUp[T any](ctx context.Context, f *Figures, name string, a Args) ([]T, error) {
+	return rolledLinks[T](ctx, f, name, a, false)
+}
+
+// rolledLinks is rolledUp; with links, only hours whose links are rolled up count.
+func rolledLinks[T any](ctx context.Context, f *Figures, name string, a Args, links bool) ([]T, error) {
+	rolled, err := f.rolledIn(ctx, links)
+	if err != nil {
+		return nil, err
+	}
+	return rows[T](ctx, f.model, name, scope{rolled, a}, store.Question{Settings: limits()})
+}
+
+func (f *Figures) rolledIn(ctx context.Context, links bool) (*store.Rolled, error) {
+	switch {
+	case f.rolled == nil:
+		return f.lookUpRolled(ctx, links)
+	case links:
+		return f.rolled[1], nil
+	}
+	return f.rolled[0], nil
+}
+
+func (f *Figures) lookUpRolled(ctx context.Context, links bool) (*store.Rolled, error) {
+	return f.model.db.Rolled(ctx, f.fabric, ceilMillis(f.span.From), ceilMillis(f.span.To), links)
+}
 
 // HotDurations is the distribution of how long links stayed at or above a stall threshold.
 type HotDurations struct {
@@ -23,13 +86,13 @@ type HotDurations struct {
 
 // HotEpisodes is figure 3: the episodes of a stall metric that ended in a span,
 // for the configured thresholds.
-func (m *Model) HotEpisodes(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]HotDurations, error) {
+func (f *Figures) HotEpisodes(ctx context.Context, metric schema.Metric) ([]HotDurations, error) {
 	type row struct {
 		Level       float64 `ch:"level"`
 		Episodes    uint64  `ch:"episodes"`
 		DurationsMs []int64 `ch:"durations_ms"`
 	}
-	found, err := rolledUp[row](ctx, m, "hot_episodes", inSpan(fabric, span).with("metric", metric.String()))
+	found, err := rolledUp[row](ctx, f, "hot_episodes", f.of(metric))
 	return convert(found, err, func(r *row) (HotDurations, error) {
 		seconds := func(quantile int) float64 { return float64(r.DurationsMs[quantile]) / 1e3 }
 		return HotDurations{r.Level, int(r.Episodes), seconds(0), seconds(1), seconds(2)}, nil
@@ -45,23 +108,23 @@ type Bucket struct {
 }
 
 // RegionSizes is figure 5a: regions, counted once per interval, by number of links.
-func (m *Model) RegionSizes(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]Bucket, error) {
-	return m.histogram(ctx, "region_sizes", fabric, metric, span)
+func (f *Figures) RegionSizes(ctx context.Context, metric schema.Metric) ([]Bucket, error) {
+	return f.histogram(ctx, "region_sizes", metric)
 }
 
 // RegionDurations is figure 5b: regions, counted once under the highest
 // severity that they reached, by life in minutes within the span.
-func (m *Model) RegionDurations(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]Bucket, error) {
-	return m.histogram(ctx, "region_durations", fabric, metric, span)
+func (f *Figures) RegionDurations(ctx context.Context, metric schema.Metric) ([]Bucket, error) {
+	return f.histogram(ctx, "region_durations", metric)
 }
 
-func (m *Model) histogram(ctx context.Context, query, fabric string, metric schema.Metric, span Span) ([]Bucket, error) {
+func (f *Figures) histogram(ctx context.Context, query string, metric schema.Metric) ([]Bucket, error) {
 	type row struct {
 		Severity uint8  `ch:"severity"`
 		Bucket   uint64 `ch:"bucket"`
 		Regions  uint64 `ch:"regions"`
 	}
-	found, err := rolledUp[row](ctx, m, query, inSpan(fabric, span).with("metric", metric.String()))
+	found, err := rolledUp[row](ctx, f, query, f.of(metric))
 	return convert(found, err, func(r *row) (Bucket, error) {
 		return Bucket{Severity: schema.Severity(r.Severity), From: int(r.Bucket), Regions: int(r.Regions)}, nil
 	})
@@ -101,22 +164,22 @@ func (t Transitions) MarshalJSON() ([]byte, error) {
 }
 
 // RegionTransitions is figure 5c, with Gone separate from Neg. NoMetric means all metrics.
-func (m *Model) RegionTransitions(ctx context.Context, fabric string, metric schema.Metric, span Span) (Transitions, error) {
-	return m.transitions(ctx, "region_transitions", fabric, metric, span)
+func (f *Figures) RegionTransitions(ctx context.Context, metric schema.Metric) (Transitions, error) {
+	return f.transitions(ctx, "region_transitions", metric)
 }
 
 // NetworkTransitions is figure 6: the network's state is that of its worst region
 // by the metric; NoMetric means by any.
-func (m *Model) NetworkTransitions(ctx context.Context, fabric string, metric schema.Metric, span Span) (Transitions, error) {
-	return m.transitions(ctx, "network_transitions", fabric, metric, span)
+func (f *Figures) NetworkTransitions(ctx context.Context, metric schema.Metric) (Transitions, error) {
+	return f.transitions(ctx, "network_transitions", metric)
 }
 
-func (m *Model) transitions(ctx context.Context, query, fabric string, metric schema.Metric, span Span) (t Transitions, err error) {
+func (f *Figures) transitions(ctx context.Context, query string, metric schema.Metric) (t Transitions, err error) {
 	found, err := rolledUp[struct {
 		Before      uint8  `ch:"before"`
 		After       uint8  `ch:"after"`
 		Transitions uint64 `ch:"transitions"`
-	}](ctx, m, query, inSpan(fabric, span).with("metric", metric.String()))
+	}](ctx, f, query, f.of(metric))
 	for _, r := range found {
 		if int(r.Before) < schema.NumStates && int(r.After) < schema.NumStates {
 			t[r.Before][r.After] = int(r.Transitions)
@@ -127,11 +190,11 @@ func (m *Model) transitions(ctx context.Context, query, fabric string, metric sc
 
 // LinkTime returns the share of measured link time that links spent at each severity of a
 // metric (figure 5c, the boxes); nil if no link was measured.
-func (m *Model) LinkTime(ctx context.Context, fabric string, metric schema.Metric, span Span) (*[len(schema.Severities)]float64, error) {
+func (f *Figures) LinkTime(ctx context.Context, metric schema.Metric) (*[len(schema.Severities)]float64, error) {
 	found, err := rolledUp[struct {
 		Severity int8    `ch:"severity"`
 		LinkMs   float64 `ch:"link_ms"`
-	}](ctx, m, "link_time", inSpan(fabric, span).with("metric", metric.String()))
+	}](ctx, f, "link_time", f.of(metric))
 	var share [len(schema.Severities)]float64
 	var all float64
 	for _, r := range found {
@@ -154,26 +217,26 @@ func (m *Model) LinkTime(ctx context.Context, fabric string, metric schema.Metri
 
 // Congestion returns the regions congestion events (RCE) that overlap a span, over
 // all metrics, with the configured window.
-func (m *Model) Congestion(ctx context.Context, fabric string, span Span) ([]schema.CongestionEvent, error) {
+func (f *Figures) Congestion(ctx context.Context) ([]schema.CongestionEvent, error) {
 	type row struct {
 		Begin time.Time `ch:"begin"`
 		End   time.Time `ch:"end"`
 		Peak  float32   `ch:"peak"`
 	}
-	found, err := rolledUp[row](ctx, m, "congestion", inSpan(fabric, span))
+	found, err := rolledUp[row](ctx, f, "congestion", f.args())
 	return convert(found, err, func(r *row) (schema.CongestionEvent, error) {
 		return schema.CongestionEvent{BeginNanos: r.Begin.UnixNano(), EndNanos: r.End.UnixNano(), PeakMeanPercent: decimal(r.Peak)}, nil
 	})
 }
 
 // ForecastSkill compares the forecasts of a span with what actually happened in it.
-func (m *Model) ForecastSkill(ctx context.Context, fabric string, span Span) (skills schema.ForecastSkills, err error) {
+func (f *Figures) ForecastSkill(ctx context.Context) (skills schema.ForecastSkills, err error) {
 	found, err := rolledUp[struct {
 		Ahead       uint8   `ch:"ahead"`
 		Forecasts   uint64  `ch:"forecasts"`
 		Brier       float64 `ch:"brier"`
 		Persistence float64 `ch:"persistence"`
-	}](ctx, m, "forecast_skill", inSpan(fabric, span))
+	}](ctx, f, "forecast_skill", f.args())
 	for _, r := range found {
 		skill := schema.ForecastSkill{Forecasts: r.Forecasts, Brier: r.Brier, Persistence: r.Persistence}
 		switch r.Ahead {
@@ -210,31 +273,31 @@ const MitigationWindow = 210 * time.Second
 
 // Mitigations returns the CMEs of section 5.3, with the outcomes that the analysis
 // found if it coalesces with the same window.
-func (m *Model) Mitigations(ctx context.Context, fabric string, span Span, window time.Duration) ([]Mitigation, error) {
+func (f *Figures) Mitigations(ctx context.Context, window time.Duration) ([]Mitigation, error) {
 	type row struct {
 		Begin  time.Time `ch:"begin"`
 		End    time.Time `ch:"end"`
 		Events uint64    `ch:"events"`
 	}
-	found, err := figure[row](ctx, m, "mitigations", inSpan(fabric, span).with("window_ns", window.Nanoseconds()))
+	found, err := limited[row](ctx, f.model, "mitigations", f.args().with("window_ns", window.Nanoseconds()))
 	if err != nil {
 		return nil, err
 	}
-	outcomes, err := m.outcomes(ctx, fabric, span)
+	outcomes, err := f.outcomes(ctx)
 	return convert(found, err, func(r *row) (Mitigation, error) {
 		return Mitigation{instantOf(r.Begin), instantOf(r.End), int(r.Events), outcomes[instantOf(r.Begin)]}, nil
 	})
 }
 
 // outcomes returns the outcomes of the mitigations that began in a span, by begin.
-func (m *Model) outcomes(ctx context.Context, fabric string, span Span) (map[schema.Instant]*Outcome, error) {
-	found, err := figure[struct {
+func (f *Figures) outcomes(ctx context.Context) (map[schema.Instant]*Outcome, error) {
+	found, err := limited[struct {
 		Begin      time.Time `ch:"begin"`
 		Congestion time.Time `ch:"congestion"`
 		Before     float64   `ch:"stall_before"`
 		After      float64   `ch:"stall_after"`
 		Alleviated bool      `ch:"alleviated"`
-	}](ctx, m, "mitigation_outcomes", inSpan(fabric, span))
+	}](ctx, f.model, "mitigation_outcomes", f.args())
 	byBegin := make(map[schema.Instant]*Outcome, len(found))
 	for _, r := range found {
 		byBegin[instantOf(r.Begin)] = &Outcome{instantOf(r.Congestion), r.Before, r.After, r.Alleviated}
@@ -250,14 +313,14 @@ type Point struct {
 
 // LinkSeries returns one metric of one link of a graph version over a span,
 // without the intervals in which it was not measured.
-func (m *Model) LinkSeries(ctx context.Context, fabric string, version uint64, metric schema.Metric, link schema.LinkID, span Span) ([]Point, error) {
+func (f *Figures) LinkSeries(ctx context.Context, version uint64, metric schema.Metric, link schema.LinkID) ([]Point, error) {
 	type row struct {
 		Time  time.Time `ch:"time"`
 		Value *float64  `ch:"value"`
 	}
-	a := inSpan(fabric, span).with("metric", metric.String()).with("version", version).
+	a := f.of(metric).with("version", version).
 		with("block", uint32(link)/store.LinksPerBlock).with("element", uint32(link)%store.LinksPerBlock+1)
-	found, err := figure[row](ctx, m, "link_series", a)
+	found, err := limited[row](ctx, f.model, "link_series", a)
 	return convert(found, err, func(r *row) (Point, error) { return Point{instantOf(r.Time), *r.Value}, nil })
 }
 
@@ -270,12 +333,12 @@ type LinkRank struct {
 
 // TopLinks returns the n links of a graph version with the highest mean of a
 // metric over a span.
-func (m *Model) TopLinks(ctx context.Context, fabric string, version uint64, metric schema.Metric, span Span, n int) ([]LinkRank, error) {
+func (f *Figures) TopLinks(ctx context.Context, version uint64, metric schema.Metric, n int) ([]LinkRank, error) {
 	type row struct {
 		Link uint32  `ch:"link"`
 		Mean float64 `ch:"mean"`
 		Max  float64 `ch:"max"`
 	}
-	found, err := rolledLinks[row](ctx, m, "top_links", inSpan(fabric, span).with("metric", metric.String()).with("version", version).with("n", uint32(n)).with("bucket", int64(3600)), true)
+	found, err := rolledLinks[row](ctx, f, "top_links", f.of(metric).with("version", version).with("n", uint32(n)).with("bucket", int64(3600)), true)
 	return convert(found, err, func(r *row) (LinkRank, error) { return LinkRank{schema.LinkID(r.Link), r.Mean, r.Max}, nil })
 }

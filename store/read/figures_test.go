@@ -87,22 +87,22 @@ func checkHandDay(t *testing.T, m testModel, version uint64) {
 	}
 	at := func(minutes float64) schema.Instant { return schema.Instant(minutes * float64(minute)) }
 
-	episodes, err := m.HotEpisodes(ctx, "bw", stall, handSpan)
+	episodes, err := m.Figures("bw", handSpan).HotEpisodes(ctx, stall)
 	check("HotEpisodes", []HotDurations{{ThresholdPercent: 30, Episodes: 1, MedianSeconds: 120, P99Seconds: 120, P999Seconds: 120}}, episodes, err)
 
-	sizes, err := m.RegionSizes(ctx, "bw", stall, handSpan)
+	sizes, err := m.Figures("bw", handSpan).RegionSizes(ctx, stall)
 	check("RegionSizes", []Bucket{{schema.Low, 4, 2}, {schema.Medium, 2, 2}, {schema.High, 1, 2}, {schema.High, 2, 1}, {schema.High, 4, 1}}, sizes, err)
 
 	// Region 1 lives 3 minutes, 2 lives 4 with its gap, 3 lives 2; all reach High.
-	durations, err := m.RegionDurations(ctx, "bw", stall, handSpan)
+	durations, err := m.Figures("bw", handSpan).RegionDurations(ctx, stall)
 	check("RegionDurations", []Bucket{{schema.High, 2, 2}, {schema.High, 4, 1}}, durations, err)
 
-	transitions, err := m.RegionTransitions(ctx, "bw", stall, handSpan)
+	transitions, err := m.Figures("bw", handSpan).RegionTransitions(ctx, stall)
 	check("RegionTransitions", Transitions{schema.Low: {schema.High: 1}}, transitions, err)
 
 	// L L H - M M - H H H
 	for _, metric := range []schema.Metric{stall, schema.NoMetric} {
-		network, err := m.NetworkTransitions(ctx, "bw", metric, handSpan)
+		network, err := m.Figures("bw", handSpan).NetworkTransitions(ctx, metric)
 		check("NetworkTransitions", Transitions{
 			schema.Negligible: {schema.Medium: 1, schema.High: 1},
 			schema.Low:        {schema.Low: 1, schema.High: 1},
@@ -114,16 +114,16 @@ func checkHandDay(t *testing.T, m testModel, version uint64) {
 		}
 	}
 
-	share, err := m.LinkTime(ctx, "bw", stall, handSpan)
+	share, err := m.Figures("bw", handSpan).LinkTime(ctx, stall)
 	check("LinkTime", &[4]float64{1 - 23./39, 8. / 39, 6. / 39, 9. / 39}, share, err) // one link was not measured in one minute
 
-	mitigations, err := m.Mitigations(ctx, "bw", handSpan, MitigationWindow)
+	mitigations, err := m.Figures("bw", handSpan).Mitigations(ctx, MitigationWindow)
 	check("Mitigations", []Mitigation{{at(1), at(2.5), 3, nil}, {at(9), at(9), 1, nil}}, mitigations, err)
 
-	series, err := m.LinkSeries(ctx, "bw", version, stall, 1, minutes(5, 8))
+	series, err := m.Figures("bw", minutes(5, 8)).LinkSeries(ctx, version, stall, 1)
 	check("LinkSeries", []Point{{at(5), 30}, {at(7), 30}}, series, err)
 
-	top, err := m.TopLinks(ctx, "bw", version, stall, handSpan, 3)
+	top, err := m.Figures("bw", handSpan).TopLinks(ctx, version, stall, 3)
 	check("TopLinks", []LinkRank{{0, 15.5, 40}, {1, 10, 30}, {2, 2.999, 29.99}}, top, err)
 }
 
@@ -147,20 +147,20 @@ func TestIntervalsOfTwoLengths(t *testing.T) {
 		r.States = schema.NetworkStates(snap, r.Regions)
 		m.store(t, r)
 	}
-	got, err := m.NetworkTransitions(ctx, "bw", stall, handSpan)
+	got, err := m.Figures("bw", handSpan).NetworkTransitions(ctx, stall)
 	want := Transitions{schema.Low: {schema.Medium: 1, schema.Low: 1}, schema.Medium: {schema.High: 1}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error("NetworkTransitions:", err, diff)
 	}
-	skill, err := m.ForecastSkill(ctx, "bw", handSpan)
+	skill, err := m.Figures("bw", handSpan).ForecastSkill(ctx)
 	if err != nil || skill.Next.Forecasts != 3 {
 		t.Errorf("ForecastSkill: %+v, %v", skill, err)
 	}
-	share, err := m.LinkTime(ctx, "bw", stall, handSpan)
+	share, err := m.Figures("bw", handSpan).LinkTime(ctx, stall)
 	if diff := cmp.Diff(&[4]float64{.5, 80. / 300, 60. / 300, 10. / 300}, share, cmpopts.EquateApprox(0, 1e-9)); err != nil || diff != "" {
 		t.Error("LinkTime:", err, diff)
 	}
-	durations, err := m.RegionDurations(ctx, "bw", stall, handSpan)
+	durations, err := m.Figures("bw", handSpan).RegionDurations(ctx, stall)
 	if diff := cmp.Diff([]Bucket{{schema.High, 2, 1}}, durations); err != nil || diff != "" { // 160 s
 		t.Error("RegionDurations:", err, diff)
 	}
@@ -168,15 +168,15 @@ func TestIntervalsOfTwoLengths(t *testing.T) {
 
 func TestCharacterisationOfNothing(t *testing.T) {
 	m, ctx := newModel(t), t.Context()
-	episodes, err1 := m.HotEpisodes(ctx, "bw", stall, handSpan)
-	sizes, err2 := m.RegionSizes(ctx, "bw", stall, handSpan)
-	durations, err3 := m.RegionDurations(ctx, "bw", stall, handSpan)
-	transitions, err4 := m.RegionTransitions(ctx, "bw", stall, handSpan)
-	network, err5 := m.NetworkTransitions(ctx, "bw", stall, handSpan)
-	share, err6 := m.LinkTime(ctx, "bw", stall, handSpan)
-	mitigations, err7 := m.Mitigations(ctx, "bw", handSpan, time.Minute)
+	episodes, err1 := m.Figures("bw", handSpan).HotEpisodes(ctx, stall)
+	sizes, err2 := m.Figures("bw", handSpan).RegionSizes(ctx, stall)
+	durations, err3 := m.Figures("bw", handSpan).RegionDurations(ctx, stall)
+	transitions, err4 := m.Figures("bw", handSpan).RegionTransitions(ctx, stall)
+	network, err5 := m.Figures("bw", handSpan).NetworkTransitions(ctx, stall)
+	share, err6 := m.Figures("bw", handSpan).LinkTime(ctx, stall)
+	mitigations, err7 := m.Figures("bw", handSpan).Mitigations(ctx, time.Minute)
 	states, err8 := m.Network(ctx, "bw", handSpan)
-	accused, err9 := m.AccusedJobs(ctx, "bw", handSpan, 5)
+	accused, err9 := m.Figures("bw", handSpan).AccusedJobs(ctx, 5)
 	for i, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8, err9} {
 		if err != nil {
 			t.Errorf("question %d: %v", i+1, err)
@@ -198,8 +198,8 @@ func TestIntervalsOfWhichOnlyTheRowIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	states, err1 := m.NetworkTime(ctx, "bw", schema.NoMetric, handSpan)
-	share, err2 := m.LinkTime(ctx, "bw", stall, handSpan)
+	states, err1 := m.Figures("bw", handSpan).NetworkTime(ctx, schema.NoMetric)
+	share, err2 := m.Figures("bw", handSpan).LinkTime(ctx, stall)
 	at, err3 := m.Network(ctx, "bw", handSpan)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)

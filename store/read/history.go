@@ -28,8 +28,8 @@ type spreadRow struct {
 // SeveritySpreads are distributions by severity.
 type SeveritySpreads [len(schema.Severities)]Spread
 
-func (m *Model) severitySpreads(ctx context.Context, query, fabric string, metric schema.Metric, span Span) (s SeveritySpreads, err error) {
-	found, err := rolledUp[spreadRow](ctx, m, query, inSpan(fabric, span).with("metric", metric.String()))
+func (f *Figures) severitySpreads(ctx context.Context, query string, metric schema.Metric) (s SeveritySpreads, err error) {
+	found, err := rolledUp[spreadRow](ctx, f, query, f.of(metric))
 	for _, r := range found {
 		s[r.Severity] = Spread{int(r.N), r.Quantiles[0], r.Quantiles[1], r.Max}
 	}
@@ -38,24 +38,24 @@ func (m *Model) severitySpreads(ctx context.Context, query, fabric string, metri
 
 // SizeSpread is the distribution of regions' numbers of links (section 5.1), a region counted once
 // per interval.
-func (m *Model) SizeSpread(ctx context.Context, fabric string, metric schema.Metric, span Span) (SeveritySpreads, error) {
-	return m.severitySpreads(ctx, "size_quantiles", fabric, metric, span)
+func (f *Figures) SizeSpread(ctx context.Context, metric schema.Metric) (SeveritySpreads, error) {
+	return f.severitySpreads(ctx, "size_quantiles", metric)
 }
 
 // DurationSpread is the distribution of regions' lives in minutes (section 5.1), by
 // the highest severity that they reach.
-func (m *Model) DurationSpread(ctx context.Context, fabric string, metric schema.Metric, span Span) (SeveritySpreads, error) {
-	return m.severitySpreads(ctx, "duration_quantiles", fabric, metric, span)
+func (f *Figures) DurationSpread(ctx context.Context, metric schema.Metric) (SeveritySpreads, error) {
+	return f.severitySpreads(ctx, "duration_quantiles", metric)
 }
 
 // MeanSpread is the distribution of the means, in percent of time, of regions
 // at Low or above (section 5.1), once per interval and rounded to a tenth.
-func (m *Model) MeanSpread(ctx context.Context, fabric string, metric schema.Metric, span Span) (Spread, error) {
+func (f *Figures) MeanSpread(ctx context.Context, metric schema.Metric) (Spread, error) {
 	found, err := rolledUp[struct {
 		N         uint64    `ch:"regions"`
 		Quantiles []float64 `ch:"quantiles"`
 		Max       float64   `ch:"highest"`
-	}](ctx, m, "mean_quantiles", inSpan(fabric, span).with("metric", metric.String()))
+	}](ctx, f, "mean_quantiles", f.of(metric))
 	if err != nil || len(found) == 0 {
 		return Spread{}, err
 	}
@@ -83,12 +83,12 @@ func (t *NetworkTime) Share(s schema.Severity) float64 {
 }
 
 // NetworkTime returns the time in each state by a metric; NoMetric means by any.
-func (m *Model) NetworkTime(ctx context.Context, fabric string, metric schema.Metric, span Span) (t NetworkTime, err error) {
+func (f *Figures) NetworkTime(ctx context.Context, metric schema.Metric) (t NetworkTime, err error) {
 	found, err := rolledUp[struct {
 		State     int8    `ch:"state"`
 		Intervals uint64  `ch:"intervals"`
 		Ms        float64 `ch:"total_ms"`
-	}](ctx, m, "network_time", inSpan(fabric, span).with("metric", metric.String()))
+	}](ctx, f, "network_time", f.of(metric))
 	for _, r := range found {
 		if r.State < 0 {
 			t.Unknown = int(r.Intervals)
@@ -108,12 +108,12 @@ type NetworkStep struct {
 }
 
 // NetworkSteps returns the network's state over a long span, in steps of whole hours.
-func (m *Model) NetworkSteps(ctx context.Context, fabric string, span Span, hours int) ([]NetworkStep, error) {
+func (f *Figures) NetworkSteps(ctx context.Context, hours int) ([]NetworkStep, error) {
 	type row struct {
 		Begin int64     `ch:"begin"`
 		Ms    []float64 `ch:"state_ms"`
 	}
-	found, err := rolledUp[row](ctx, m, "network_hours", inSpan(fabric, span).with("step", int64(hours)*3600))
+	found, err := rolledUp[row](ctx, f, "network_hours", f.args().with("step", int64(hours)*3600))
 	return convert(found, err, func(r *row) (NetworkStep, error) {
 		step := NetworkStep{Begin: schema.Instant(r.Begin * 1e9), Unknown: r.Ms[0] / 1e3}
 		for i := range step.Seconds {
@@ -133,13 +133,13 @@ type Peak struct {
 
 // CongestionPeaks is figures 10a and 10b: the severity of regions congestion events by a
 // metric.
-func (m *Model) CongestionPeaks(ctx context.Context, fabric string, metric schema.Metric, span Span) ([]Peak, error) {
+func (f *Figures) CongestionPeaks(ctx context.Context, metric schema.Metric) ([]Peak, error) {
 	type row struct {
 		Begin   time.Time `ch:"begin"`
 		Mean    float64   `ch:"mean"`
 		Highest float64   `ch:"highest"`
 	}
-	found, err := rolledUp[row](ctx, m, "congestion_peaks", inSpan(fabric, span).with("metric", metric.String()))
+	found, err := rolledUp[row](ctx, f, "congestion_peaks", f.of(metric))
 	return convert(found, err, func(r *row) (Peak, error) { return Peak{instantOf(r.Begin), r.Mean, r.Highest}, nil })
 }
 
@@ -155,7 +155,7 @@ type Completeness struct {
 }
 
 // Completeness returns what is stored of a span, by version of the graph.
-func (m *Model) Completeness(ctx context.Context, fabric string, span Span) ([]Completeness, error) {
+func (f *Figures) Completeness(ctx context.Context) ([]Completeness, error) {
 	type row struct {
 		Version   uint64    `ch:"graph_version"`
 		Intervals uint64    `ch:"intervals"`
@@ -165,7 +165,7 @@ func (m *Model) Completeness(ctx context.Context, fabric string, span Span) ([]C
 		First     time.Time `ch:"first"`
 		Last      time.Time `ch:"last"`
 	}
-	found, err := figure[row](ctx, m, "completeness", inSpan(fabric, span))
+	found, err := limited[row](ctx, f.model, "completeness", f.args())
 	return convert(found, err, func(r *row) (Completeness, error) {
 		return Completeness{Version(r.Version), int(r.Intervals), int(r.Known), float64(r.Ms) / 1e3, int(r.Links), instantOf(r.First), instantOf(r.Last)}, nil
 	})
@@ -190,7 +190,7 @@ type LinkStep struct {
 
 // LinkHistory returns one metric of one link of a graph version over a long span, without
 // the steps in which it was not measured.
-func (m *Model) LinkHistory(ctx context.Context, fabric string, version uint64, metric schema.Metric, link schema.LinkID, span Span, step Step) ([]LinkStep, error) {
+func (f *Figures) LinkHistory(ctx context.Context, version uint64, metric schema.Metric, link schema.LinkID, step Step) ([]LinkStep, error) {
 	type row struct {
 		Begin     int64   `ch:"begin"`
 		Intervals uint16  `ch:"intervals"`
@@ -201,9 +201,9 @@ func (m *Model) LinkHistory(ctx context.Context, fabric string, version uint64, 
 	if step == ByMinutes {
 		table = "link_minutes"
 	}
-	a := inSpan(fabric, span).with("metric", metric.String()).with("version", version).with("table", table).with("bucket", int64(time.Duration(step)/time.Second)).
+	a := f.of(metric).with("version", version).with("table", table).with("bucket", int64(time.Duration(step)/time.Second)).
 		with("block", uint32(link)/store.LinksPerBlock).with("element", uint32(link)%store.LinksPerBlock+1)
-	found, err := rolledLinks[row](ctx, m, "link_history", a, true)
+	found, err := rolledLinks[row](ctx, f, "link_history", a, true)
 	return convert(found, err, func(r *row) (LinkStep, error) {
 		return LinkStep{schema.Instant(r.Begin * 1e9), int(r.Intervals), r.Average, r.Highest}, nil
 	})
@@ -219,7 +219,7 @@ type CauseShare struct {
 }
 
 // Causes returns the classes of the diagnoses of a span, the most frequent first.
-func (m *Model) Causes(ctx context.Context, fabric string, span Span) ([]CauseShare, error) {
+func (f *Figures) Causes(ctx context.Context) ([]CauseShare, error) {
 	type row struct {
 		Class     string  `ch:"class"`
 		Regions   uint64  `ch:"regions"`
@@ -227,7 +227,7 @@ func (m *Model) Causes(ctx context.Context, fabric string, span Span) ([]CauseSh
 		Mean      float64 `ch:"mean_percent"`
 		Accused   int64   `ch:"accused"`
 	}
-	found, err := rolledUp[row](ctx, m, "causes", inSpan(fabric, span))
+	found, err := rolledUp[row](ctx, f, "causes", f.args())
 	return convert(found, err, func(r *row) (CauseShare, error) {
 		return CauseShare{r.Class, int(r.Regions), int(r.Diagnoses), r.Mean, int(r.Accused)}, nil
 	})
@@ -244,7 +244,7 @@ type AccusedJob struct {
 }
 
 // AccusedJobs returns the n jobs to which the stored diagnoses of a span attribute most congestion.
-func (m *Model) AccusedJobs(ctx context.Context, fabric string, span Span, n int) ([]AccusedJob, error) {
+func (f *Figures) AccusedJobs(ctx context.Context, n int) ([]AccusedJob, error) {
 	type row struct {
 		JobID     string  `ch:"job_id"`
 		Name      string  `ch:"name"`
@@ -253,18 +253,18 @@ func (m *Model) AccusedJobs(ctx context.Context, fabric string, span Span, n int
 		Blamed    float64 `ch:"blamed"`
 		Mean      float64 `ch:"mean_percent"`
 	}
-	found, err := figure[row](ctx, m, "accused_jobs", inSpan(fabric, span).with("limit", n))
+	found, err := limited[row](ctx, f.model, "accused_jobs", f.args().with("limit", n))
 	return convert(found, err, func(r *row) (AccusedJob, error) {
 		return AccusedJob{r.JobID, r.Name, int(r.Regions), int(r.Diagnoses), r.Blamed, r.Mean}, nil
 	})
 }
 
 // StallMetrics returns the metrics by which the network had a state in any interval of a span.
-func (m *Model) StallMetrics(ctx context.Context, fabric string, span Span) (metrics []schema.Metric, err error) {
+func (f *Figures) StallMetrics(ctx context.Context) (metrics []schema.Metric, err error) {
 	found, err := rolledUp[struct {
 		Metric    string `ch:"metric"`
 		Intervals uint64 `ch:"intervals"`
-	}](ctx, m, "stall_metrics", inSpan(fabric, span))
+	}](ctx, f, "stall_metrics", f.args())
 	for _, r := range found {
 		if metric, err := schema.ParseMetric(r.Metric); err == nil {
 			metrics = append(metrics, metric)
@@ -274,7 +274,7 @@ func (m *Model) StallMetrics(ctx context.Context, fabric string, span Span) (met
 }
 
 // LinkNames names links by the ports at their ends, unknown ones by their number.
-func (m *Model) LinkNames(ctx context.Context, fabric string, version uint64, links []LinkRank) ([]string, error) {
+func (f *Figures) LinkNames(ctx context.Context, version uint64, links []LinkRank) ([]string, error) {
 	numbers, names := make([]uint32, len(links)), make([]string, len(links))
 	for i, l := range links {
 		numbers[i], names[i] = uint32(l.Link), fmt.Sprint(l.Link)
@@ -282,9 +282,9 @@ func (m *Model) LinkNames(ctx context.Context, fabric string, version uint64, li
 	found, err := lookup[struct {
 		Link uint32 `ch:"link"`
 		Name string `ch:"name"`
-	}](ctx, m, "link_names", Args{"fabric": fabric, "version": version, "links": numbers})
-	for _, f := range found {
-		names[slices.Index(numbers, f.Link)] = f.Name
+	}](ctx, f.model, "link_names", Args{"fabric": f.fabric, "version": version, "links": numbers})
+	for _, link := range found {
+		names[slices.Index(numbers, link.Link)] = link.Name
 	}
 	return names, err
 }

@@ -93,13 +93,13 @@ type HostRunFilter struct {
 
 // HostRuns returns the runs of a span, the newest first.
 func (m *Model) HostRuns(ctx context.Context, fabric string, s Span, f HostRunFilter, n int) ([]HostRun, error) {
-	rows, err := figure[hostRunRow](ctx, m, "host_runs", Args{"fabric": fabric, "agent": f.Agent, "id": f.ID, "region": f.Region, "from": int64(s.From), "to": int64(s.To), "limit": n})
+	rows, err := limited[hostRunRow](ctx, m, "host_runs", inNanos(fabric, s).with("agent", f.Agent).with("id", f.ID).with("region", f.Region).with("limit", n))
 	return convert(rows, err, (*hostRunRow).run)
 }
 
 // HostStates returns each host's newest report of a span, for one model or all (""), those with verdicts first.
 func (m *Model) HostStates(ctx context.Context, fabric string, s Span, model string, n int) ([]HostRun, error) {
-	rows, err := figure[hostRunRow](ctx, m, "host_states", Args{"fabric": fabric, "model": model, "from": int64(s.From), "to": int64(s.To), "limit": n})
+	rows, err := limited[hostRunRow](ctx, m, "host_states", inNanos(fabric, s).with("model", model).with("limit", n))
 	return convert(rows, err, (*hostRunRow).run)
 }
 
@@ -117,7 +117,7 @@ func (m *Model) HostReport(ctx context.Context, fabric, agent, id string) (r Hos
 		Report string `ch:"report"`
 		Graph  string `ch:"graph"`
 	}
-	found, err := figure[row](ctx, m, "host_report", Args{"fabric": fabric, "agent": agent, "id": id})
+	found, err := limited[row](ctx, m, "host_report", Args{"fabric": fabric, "agent": agent, "id": id})
 	if err != nil {
 		return r, err
 	}
@@ -176,7 +176,7 @@ func (m *Model) HostOutliers(ctx context.Context, fabric string, s Span, model s
 		FleetLatencyMicros float64   `ch:"fleet_latency_us"`
 		Hosts              uint64    `ch:"hosts"`
 	}
-	found, err := figure[row](ctx, m, "host_outliers", Args{"fabric": fabric, "model": model, "percent": percent, "from": int64(s.From), "to": int64(s.To), "limit": n})
+	found, err := limited[row](ctx, m, "host_outliers", inNanos(fabric, s).with("model", model).with("percent", percent).with("limit", n))
 	return convert(found, err, func(r *row) (HostOutlier, error) {
 		return HostOutlier{r.Agent, r.RunID, instantOf(r.Time), r.Model, r.RNIC, r.Endpoint, r.Gbps, r.LatencyMicros, r.FleetGbps, r.FleetLatencyMicros, int(r.Hosts)}, nil
 	})
@@ -199,7 +199,7 @@ func (m *Model) HostBaselines(ctx context.Context, fabric, model string) (list [
 		Time     time.Time `ch:"time"`
 		Document string    `ch:"document"`
 	}
-	found, err := figure[row](ctx, m, "host_baselines", Args{"fabric": fabric, "model": model, "limit": MaxHosts})
+	found, err := limited[row](ctx, m, "host_baselines", Args{"fabric": fabric, "model": model, "limit": MaxHosts})
 	if err != nil {
 		return nil, err
 	}

@@ -3,8 +3,8 @@
 // are also those of the HTTP API; the queries are in query/. An interval that was stored
 // under several versions of its fabric's graph counts once, as it was last stored.
 //
-// It writes nothing, caches nothing between queries (except Model.Over), and does not
-// retry queries.
+// It writes nothing, caches nothing between queries (except Figures.Prepare), and does
+// not retry queries.
 package read
 
 import (
@@ -45,31 +45,10 @@ const (
 type Model struct {
 	db    *store.DB
 	asked func(Statement) // called with each statement; may be nil
-	over  *rolledSpan     // nil: each query looks up what is rolled up
-}
-
-// rolledSpan is what is rolled up of one span: without links, and with links.
-type rolledSpan struct {
-	fabric   string
-	from, to int64 // milliseconds since 1970
-	rolled   [2]*store.Rolled
 }
 
 // New returns a Model of a database.
 func New(db *store.DB) *Model { return &Model{db: db} }
-
-// Over returns a model for many queries about one span of a fabric: it looks up once, now, which hours
-// of it are rolled up, instead of once per query. Queries about other spans work as before.
-func (m *Model) Over(ctx context.Context, fabric string, span Span) (*Model, error) {
-	s := rolledSpan{fabric: fabric, from: ceilMillis(span.From), to: ceilMillis(span.To)}
-	for i, links := range []bool{false, true} {
-		var err error
-		if s.rolled[i], err = m.db.Rolled(ctx, fabric, s.from, s.to, links); err != nil {
-			return nil, err
-		}
-	}
-	return &Model{m.db, m.asked, &s}, nil
-}
 
 // Statement is a statement of a query, with {name:Type} placeholders for its
 // parameters.
@@ -80,7 +59,7 @@ type Statement struct {
 }
 
 // Noting returns a model that calls asked with each statement that succeeded.
-func (m *Model) Noting(asked func(Statement)) *Model { return &Model{m.db, asked, m.over} }
+func (m *Model) Noting(asked func(Statement)) *Model { return &Model{m.db, asked} }
 
 // Span is the half-open range [From, To) of event time.
 type Span struct {
@@ -100,6 +79,11 @@ type Args map[string]any
 // a span.
 func inSpan(fabric string, s Span) Args {
 	return Args{"fabric": fabric, "from": ceilMillis(s.From), "to": ceilMillis(s.To)}
+}
+
+// inNanos is inSpan in nanoseconds, for rows that do not start at whole milliseconds.
+func inNanos(fabric string, s Span) Args {
+	return Args{"fabric": fabric, "from": int64(s.From), "to": int64(s.To)}
 }
 
 // with adds a value and returns a.
@@ -183,35 +167,10 @@ func limits() map[string]any {
 	return map[string]any{"max_execution_time": int(maxTime.Seconds()), "max_memory_usage": maxMemory, "max_query_size": maxStatement}
 }
 
-// figure runs query/NAME.sql, a query about a span that may be long, within limits
+// limited runs query/NAME.sql, a query about a span that may be long, within limits
 // of time and memory, and scans each row by column name into T's fields tagged `ch`.
-func figure[T any](ctx context.Context, m *Model, name string, a Args) ([]T, error) {
+func limited[T any](ctx context.Context, m *Model, name string, a Args) ([]T, error) {
 	return rows[T](ctx, m, name, scope{Args: a}, store.Question{Settings: limits()})
-}
-
-// rolledUp is figure for a query that uses roll-ups where they are valid.
-func rolledUp[T any](ctx context.Context, m *Model, name string, a Args) ([]T, error) {
-	return rolledLinks[T](ctx, m, name, a, false)
-}
-
-// rolledLinks is rolledUp; with links, only hours whose links are rolled up count.
-func rolledLinks[T any](ctx context.Context, m *Model, name string, a Args, links bool) ([]T, error) {
-	fabric, from, to := a["fabric"].(string), a["from"].(int64), a["to"].(int64)
-	rolled, err := m.rolledIn(ctx, fabric, from, to, links)
-	if err != nil {
-		return nil, err
-	}
-	return rows[T](ctx, m, name, scope{rolled, a}, store.Question{Settings: limits()})
-}
-
-func (m *Model) rolledIn(ctx context.Context, fabric string, from, to int64, links bool) (*store.Rolled, error) {
-	if o := m.over; o == nil || o.fabric != fabric || o.from != from || o.to != to {
-		return m.db.Rolled(ctx, fabric, from, to, links)
-	}
-	if links {
-		return m.over.rolled[1], nil
-	}
-	return m.over.rolled[0], nil
 }
 
 // convert converts each row to an R.

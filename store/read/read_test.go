@@ -156,10 +156,10 @@ func TestAnEmptyInterval(t *testing.T) {
 	if diff := cmp.Diff(snap, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	if series, err := m.LinkSeries(ctx, "bw", 1, schema.InqStall, 7, minutes(0, 9)); err != nil || len(series) != 0 {
+	if series, err := m.Figures("bw", minutes(0, 9)).LinkSeries(ctx, 1, schema.InqStall, 7); err != nil || len(series) != 0 {
 		t.Errorf("a link without a value has the series %v, %v", series, err)
 	}
-	if top, err := m.TopLinks(ctx, "bw", 1, schema.InqStall, minutes(0, 9), 3); err != nil || len(top) != 0 {
+	if top, err := m.Figures("bw", minutes(0, 9)).TopLinks(ctx, 1, schema.InqStall, 3); err != nil || len(top) != 0 {
 		t.Errorf("links without a value are ranked: %v, %v", top, err)
 	}
 }
@@ -173,7 +173,7 @@ func TestTwoVersionsOfAnInterval(t *testing.T) {
 	m.store(t, renewed...)
 	checkHandDay(t, m, 9)
 	for _, version := range []uint64{1, 9} {
-		top, err := m.TopLinks(ctx, "bw", version, stall, handSpan, 9)
+		top, err := m.Figures("bw", handSpan).TopLinks(ctx, version, stall, 9)
 		if err != nil || len(top) > 0 != (version == 9) {
 			t.Errorf("top links by version %d: %v, %v", version, top, err)
 		}
@@ -239,7 +239,7 @@ func TestCongestionAsTheAnalysisFoundIt(t *testing.T) {
 		}
 		m.store(t, r)
 	}
-	got, err := m.Congestion(t.Context(), "bw", minutes(0, 9))
+	got, err := m.Figures("bw", minutes(0, 9)).Congestion(t.Context())
 	want := []schema.CongestionEvent{{BeginNanos: minute, EndNanos: 3 * minute, PeakMeanPercent: 29.5}, {BeginNanos: 4 * minute, EndNanos: 5 * minute, PeakMeanPercent: 50}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
@@ -266,10 +266,10 @@ func TestIntervalsFromBeforeTrackingAreRead(t *testing.T) {
 	if err != nil || len(r.Regions) != 1 || r.Regions[0].ID != 5 || r.Regions[0].Forecast != nil || r.Congestion != nil || r.Network.Severity != schema.High {
 		t.Errorf("result %+v, %v", r, err)
 	}
-	if skill, err := m.ForecastSkill(ctx, "bw", minutes(0, 9)); err != nil || skill != (schema.ForecastSkills{}) {
+	if skill, err := m.Figures("bw", minutes(0, 9)).ForecastSkill(ctx); err != nil || skill != (schema.ForecastSkills{}) {
 		t.Errorf("skill %+v, %v", skill, err)
 	}
-	if transitions, err := m.RegionTransitions(ctx, "bw", stall, minutes(0, 9)); err != nil || transitions != (Transitions{}) {
+	if transitions, err := m.Figures("bw", minutes(0, 9)).RegionTransitions(ctx, stall); err != nil || transitions != (Transitions{}) {
 		t.Errorf("transitions %v, %v", transitions, err)
 	}
 }

@@ -76,7 +76,7 @@ const allRows = 1 << 40
 
 // NewestRegions is Regions for the n newest of a metric (NoMetric: any) and at least a severity.
 func (m *Model) NewestRegions(ctx context.Context, fabric string, span Span, metric schema.Metric, least schema.Severity, n int) ([]RegionAt, error) {
-	found, err := figure[regionRow](ctx, m, "regions", inSpan(fabric, span).with("metric", metric.String()).with("least", uint8(least)).with("limit", n))
+	found, err := limited[regionRow](ctx, m, "regions", inSpan(fabric, span).with("metric", metric.String()).with("least", uint8(least)).with("limit", n))
 	slices.Reverse(found)
 	return convert(found, err, (*regionRow).toRegion)
 }
@@ -87,7 +87,7 @@ func BirthOf(id uint64) schema.Instant { return schema.Instant(id>>20) * 1e9 }
 // RegionHistory returns one region interval by interval, within a span.
 func (m *Model) RegionHistory(ctx context.Context, fabric string, id uint64, span Span) ([]RegionAt, error) {
 	span.From = max(span.From, BirthOf(id))
-	found, err := figure[regionRow](ctx, m, "region_history", inSpan(fabric, span).with("id", id))
+	found, err := limited[regionRow](ctx, m, "region_history", inSpan(fabric, span).with("id", id))
 	return convert(found, err, (*regionRow).toRegion)
 }
 
@@ -96,7 +96,7 @@ func (m *Model) SevereRegions(ctx context.Context, fabric string, span Span, lea
 	type row struct {
 		ID uint64 `ch:"region_id"`
 	}
-	found, err := figure[row](ctx, m, "severe_regions", inSpan(fabric, span).with("least", uint8(least)))
+	found, err := limited[row](ctx, m, "severe_regions", inSpan(fabric, span).with("least", uint8(least)))
 	ids := make(map[uint64]bool, len(found))
 	for _, r := range found {
 		ids[r.ID] = true
@@ -126,7 +126,7 @@ func (m *Model) NewestEvents(ctx context.Context, fabric string, span Span, n in
 		JobID    string    `ch:"job_id"`
 		Detail   string    `ch:"detail"`
 	}
-	found, err := lookup[row](ctx, m, "events", Args{"fabric": fabric, "kinds": names, "from": int64(span.From), "to": int64(span.To), "limit": n})
+	found, err := lookup[row](ctx, m, "events", inNanos(fabric, span).with("kinds", names).with("limit", n))
 	slices.Reverse(found)
 	return convert(found, err, func(r *row) (schema.Event, error) {
 		return schema.Event{TimeNanos: r.Time.UnixNano(), Fabric: r.Fabric, Kind: schema.EventKind(r.Kind), Device: r.Device, Port: r.Port,
@@ -185,7 +185,7 @@ func (m *Model) Network(ctx context.Context, fabric string, span Span) ([]Networ
 		Severity uint8     `ch:"severity"`
 		Regions  []uint64  `ch:"regions"`
 	}
-	found, err := figure[row](ctx, m, "network", inSpan(fabric, span))
+	found, err := limited[row](ctx, m, "network", inSpan(fabric, span))
 	return convert(found, err, func(r *row) (NetworkAt, error) {
 		at := NetworkAt{Time: instantOf(r.Time), Length: time.Duration(r.LengthMs) * time.Millisecond, Severity: schema.Severity(r.Severity), Unknown: schema.UnknownReason(r.Reason)}
 		network := schema.NetworkForecast{Severity: at.Severity}

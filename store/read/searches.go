@@ -137,7 +137,7 @@ type searchRow struct {
 
 // Searches returns the searches that were requested in a span, the newest first.
 func (m *Model) Searches(ctx context.Context, fabric string, s Span, n int) ([]Search, error) {
-	return m.searches(ctx, Args{"fabric": fabric, "id": "", "from": int64(s.From), "to": int64(s.To), "limit": n})
+	return m.searches(ctx, inNanos(fabric, s).with("id", "").with("limit", n))
 }
 
 // Search returns one search, or ErrNotFound if no authentic command requested it.
@@ -153,7 +153,7 @@ func (m *Model) Search(ctx context.Context, fabric, id string) (Search, error) {
 }
 
 func (m *Model) searches(ctx context.Context, a Args) (list []Search, err error) {
-	rows, err := figure[searchRow](ctx, m, "searches", a)
+	rows, err := limited[searchRow](ctx, m, "searches", a)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (m *Model) findings(ctx context.Context, a Args) ([]Finding, error) {
 		MFS        string    `ch:"mfs"`
 		subsystemRow
 	}
-	found, err := figure[row](ctx, m, "search_findings", a)
+	found, err := limited[row](ctx, m, "search_findings", a)
 	return convert(found, err, func(r *row) (Finding, error) {
 		return Finding{SearchID: r.ID, Agent: r.Agent, Time: instantOf(r.Time), Subsystem: r.subsystem(), SearchFinding: schema.SearchFinding{
 			Experiment: int(r.Experiment), Revised: int(r.Revised), Symptom: r.Symptom, Workload: rawJSON(r.Workload), MFS: rawJSON(r.MFS)}}, nil
@@ -266,7 +266,7 @@ func (m *Model) Hardware(ctx context.Context, fabric, device string) ([]HostAdap
 		Device  string    `ch:"device"`
 		subsystemRow
 	}
-	found, err := figure[row](ctx, m, "host_hardware", Args{"fabric": fabric, "device": device})
+	found, err := limited[row](ctx, m, "host_hardware", Args{"fabric": fabric, "device": device})
 	list, err := convert(found, err, func(r *row) (HostAdapter, error) {
 		return HostAdapter{Agent: r.Agent, Adapter: r.Adapter, Device: r.Device, Time: instantOf(r.Time), Subsystem: r.subsystem()}, nil
 	})

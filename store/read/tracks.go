@@ -35,7 +35,7 @@ func (m *Model) Tracks(ctx context.Context, fabric string, span Span, metric sch
 		Links  uint32    `ch:"most_links"`
 		Mean   float64   `ch:"peak_mean"`
 	}
-	found, err := figure[row](ctx, m, "tracks", inSpan(fabric, span).with("metric", metric.String()).with("least", uint8(least)).with("limit", n))
+	found, err := limited[row](ctx, m, "tracks", inSpan(fabric, span).with("metric", metric.String()).with("least", uint8(least)).with("limit", n))
 	return convert(found, err, func(r *row) (TrackSummary, error) {
 		metric, err := schema.ParseMetric(r.Metric)
 		if err != nil {

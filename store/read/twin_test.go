@@ -231,14 +231,14 @@ func TestQueriesAgreeWithTheTwin(t *testing.T) {
 				rt.Errorf("%s: %v %s", name, err, diff)
 			}
 		}
-		top, err := m.TopLinks(ctx, fabric, 1, stall, span, 7)
+		top, err := m.Figures(fabric, span).TopLinks(ctx, 1, stall, 7)
 		check("TopLinks", w.topLinks(7), top, err)
-		network, err := m.NetworkTransitions(ctx, fabric, stall, span)
+		network, err := m.Figures(fabric, span).NetworkTransitions(ctx, stall)
 		check("NetworkTransitions", w.networkTransitions(), network, err)
-		skills, err := m.ForecastSkill(ctx, fabric, span)
+		skills, err := m.Figures(fabric, span).ForecastSkill(ctx)
 		check("ForecastSkill", schema.ForecastSkills{Next: w.skill(1), Later: w.skill(schema.LaterIntervals)}, skills, err)
 		for _, metric := range []schema.Metric{stall, schema.NoMetric} {
-			transitions, err := m.RegionTransitions(ctx, fabric, metric, span)
+			transitions, err := m.Figures(fabric, span).RegionTransitions(ctx, metric)
 			check("RegionTransitions", w.regionTransitions(metric), transitions, err)
 		}
 		var want []HotDurations
@@ -247,7 +247,7 @@ func TestQueriesAgreeWithTheTwin(t *testing.T) {
 				want = append(want, *h)
 			}
 		}
-		episodes, err := m.HotEpisodes(ctx, fabric, stall, span)
+		episodes, err := m.Figures(fabric, span).HotEpisodes(ctx, stall)
 		check("HotEpisodes", want, episodes, err)
 		last, err := m.LastStored(ctx, fabric)
 		if err != nil {

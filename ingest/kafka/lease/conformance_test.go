@@ -69,12 +69,14 @@ func start(t *testing.T, config kafka.Config, dial kafka.Dial, clock func() time
 	if p.client, err = kafka.NewClient(config, dial, metrics, quiet()); err != nil {
 		t.Fatal(err)
 	}
-	group := lease.New(&cuttable{kafka.NewCoordinator(p.client), &p.cut}, config.Consumer.SessionTimeout, fabricNames(fabrics), clock, quiet())
+	coordinator := kafka.NewCoordinator(p.client)
+	group := lease.New(&cuttable{coordinator, &p.cut}, config.Consumer.SessionTimeout, fabricNames(fabrics), clock, quiet())
 	p.holder = startHolder(group, fabrics, 0)
 	p.end = sync.OnceFunc(func() {
 		if err := p.stop(); err != nil {
 			t.Error(err)
 		}
+		coordinator.Close()
 		p.client.Close()
 	})
 	t.Cleanup(p.end)

@@ -215,6 +215,4 @@ func (b *broker) Leave(_ context.Context, m kafka.Member) error {
 	return nil
 }
 
-func (b *broker) Close() {}
-
 var _ lease.Coordinator = (*broker)(nil)

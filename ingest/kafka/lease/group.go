@@ -23,7 +23,6 @@ type Coordinator interface {
 	Sync(ctx context.Context, m kafka.Member, assignment map[string][]int) ([]int, error)
 	Heartbeat(ctx context.Context, m kafka.Member) error
 	Leave(ctx context.Context, m kafka.Member) error
-	Close()
 }
 
 // Fractions of the session timeout. The coordinator starts it when it receives a heartbeat, a lease starts
@@ -98,7 +97,6 @@ func (g *Group) Run(ctx context.Context) error {
 	group.Go(func() error { g.every(running, g.session/checksPerSession, g.expire); return nil })
 	err := group.Wait()
 	g.leave()
-	g.coordinator.Close()
 	return err
 }
 
