@@ -3,10 +3,19 @@
 package feedback_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"maps"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -43,15 +52,50 @@ type extenderServer struct {
 	delay atomic.Int64 // nanoseconds
 }
 
-func serveExtender(t *testing.T, h *hub) *extenderServer {
+func newExtenderServer(t *testing.T, h *hub) *extenderServer {
 	t.Helper()
 	s := &extenderServer{}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(time.Duration(s.delay.Load()))
 		h.mux.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.Close)
 	return s
+}
+
+// overHTTP starts the server, and returns the documented configuration of kube-scheduler for it.
+func overHTTP(t *testing.T, s *extenderServer) string {
+	t.Helper()
+	s.Start()
+	return strings.ReplaceAll(documented(t, "extenders:"), "http://giverny:9401", s.URL)
+}
+
+// overTLS is overHTTP with the documented tlsConfig, and a server that requires a certificate of its client.
+func overTLS(t *testing.T, s *extenderServer) string {
+	t.Helper()
+	s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	s.StartTLS()
+	files := t.TempDir()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "kube-scheduler"}, NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	client, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, block := range map[string]pem.Block{"ca.pem": {Type: "CERTIFICATE", Bytes: s.Certificate().Raw}, "scheduler.pem": {Type: "CERTIFICATE", Bytes: client}, "scheduler-key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(filepath.Join(files, name), pem.EncodeToMemory(&block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secured := strings.ReplaceAll(documented(t, "enableHTTPS:"), "/etc/kubernetes/giverny", files)
+	return strings.ReplaceAll(documented(t, "extenders:"), "http://giverny:9401", s.URL) + "\n" + secured
 }
 
 // placements places pods, one after the other, and returns the nodes that got any.
@@ -79,13 +123,14 @@ func awaitAll(t *testing.T, c *kubernetes.Cluster) {
 // The real kube-scheduler, with the extender as documented, places pods on calm nodes while others are congested, replicas
 // too, which it would rather spread; after the relief it uses all nodes.
 func TestKubernetesPlacesPodsElsewhere(t *testing.T) {
+	t.Parallel()
 	c := kubernetes.Start(t, kubernetesNodes...)
 	h := startHub(t, extenderConfig(t))
-	s := serveExtender(t, h)
-	configuration := strings.ReplaceAll(documented(t, "extenders:"), "http://giverny:9401", s.URL)
-	replicas := replicaSet(c)
-	for _, form := range []string{"nodeCacheCapable: true", "nodeCacheCapable: false"} {
-		c.StartScheduler(strings.ReplaceAll(configuration, "nodeCacheCapable: true", form))
+	s, secured := newExtenderServer(t, h), newExtenderServer(t, h)
+	replicas := c.ReplicaSet("web")
+	plain := overHTTP(t, s)
+	for form, configuration := range map[string]string{"names": plain, "nodes over TLS": strings.ReplaceAll(overTLS(t, secured), "nodeCacheCapable: true", "nodeCacheCapable: false")} {
+		c.StartScheduler(configuration)
 		h.relieve(t)
 		awaitAll(t, c)
 		for severity := schema.Medium; severity <= schema.High; severity++ {
@@ -105,6 +150,7 @@ func TestKubernetesPlacesPodsElsewhere(t *testing.T) {
 	h.relieve(t)
 	awaitAll(t, c)
 
+	c.StartScheduler(plain)
 	h.congest(t, schema.High, "host0", "host1", "host2")
 	s.delay.Store(int64(3 * time.Second))
 	began := time.Now()
@@ -114,18 +160,4 @@ func TestKubernetesPlacesPodsElsewhere(t *testing.T) {
 	}
 	s.Close()
 	awaitAll(t, c)
-}
-
-// replicaSet returns the metadata of pods of a ReplicaSet.
-func replicaSet(c *kubernetes.Cluster) map[string]any {
-	c.Apply(`apiVersion: apps/v1
-kind: ReplicaSet
-metadata: {name: web, namespace: default}
-spec:
-  replicas: 0
-  selector: {matchLabels: {app: web}}
-  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: main, image: none}]}}
-`)
-	owner := map[string]any{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": c.UID("/apis/apps/v1/namespaces/default/replicasets/web"), "controller": true}
-	return map[string]any{"labels": map[string]string{"app": "web"}, "ownerReferences": []any{owner}}
 }

@@ -69,6 +69,7 @@ const (
 // replicas, which it would rather spread, are placed elsewhere. Relief and a stop remove both, and nothing else, while other
 // clients change the nodes all the time.
 func TestKubernetesNodesAreMarked(t *testing.T) {
+	t.Parallel()
 	c, binding := startNodes(t)
 	h := startHub(t, nodesConfig(c, t.TempDir(), "PreferNoSchedule"))
 	h.congest(t, schema.High, "host0", "host1", "host2")
@@ -78,7 +79,7 @@ func TestKubernetesNodesAreMarked(t *testing.T) {
 	c.Apply(binding)
 	awaitMarks(c, mark+" "+mark+" "+mark+" -")
 	h.await(t, "the fault to end", func() bool { return h.state() == "" })
-	for _, metadata := range []map[string]any{nil, replicaSet(c)} {
+	for _, metadata := range []map[string]any{nil, c.ReplicaSet("web")} {
 		if got := placements(c, 8, metadata); got != "host3" {
 			t.Errorf("pods %v are placed on %s, want host3, the only one without a taint", metadata, got)
 		}
@@ -117,6 +118,7 @@ func TestKubernetesNodesAreMarked(t *testing.T) {
 // A pod that can only be on a node with the taint NoSchedule waits until the relief. After kill -9 the next start removes the
 // marks, and without its journal feedback lift does, from the audit.
 func TestKubernetesNodesAreRestoredAfterKill9(t *testing.T) {
+	t.Parallel()
 	c, binding := startNodes(t)
 	c.Apply(binding)
 	cfg := nodesConfig(c, t.TempDir(), "NoSchedule")

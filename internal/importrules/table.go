@@ -39,7 +39,7 @@ var Architecture = []Row{
 	{Package: "collectors/nodes", May: []string{"topology"}, Kind: Pure},
 	{Package: "collectors/jobline", May: []string{"collectors/nodes"}, Kind: Pure},
 	{Package: "collectors/feeds", May: []string{"collectors/nodes", "internal/atomicfile", "internal/bounded", "internal/retry"}, Tests: []string{"topology"}},
-	{Package: "collectors/jobs", May: []string{"collectors/feeds", "collectors/jobline", "collectors/nodes", "internal/bounded", "internal/csvfault", "internal/incluster", "internal/secret", "internal/slurmnumber", "internal/tlsfile", "topology"}, Tests: []string{"internal/test/slurm"}},
+	{Package: "collectors/jobs", May: []string{"collectors/feeds", "collectors/jobline", "collectors/nodes", "internal/bounded", "internal/csvfault", "internal/incluster", "internal/secret", "internal/slurmnumber", "internal/tlsfile", "topology"}, Tests: []string{"internal/test/kubernetes", "internal/test/slurm"}},
 	{Package: "collectors/failures", May: []string{"collectors/feeds"}, Tests: []string{"collectors/nodes", "internal/test/ibsim", "topology"}},
 	{Package: "collectors/traffic", May: []string{"collectors/feeds", "internal/bounded", "internal/csvfault"}},
 	{Package: "collectors/registry", May: []string{"collectors/..."}},

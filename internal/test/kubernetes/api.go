@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -177,6 +178,23 @@ func (c *Cluster) Place(metadata, spec map[string]any) (node string) {
 	return c.Placed(c.Create(metadata, spec))
 }
 
+// ReplicaSet creates a ReplicaSet, and returns the metadata with which pods belong to it; no controller creates them.
+func (c *Cluster) ReplicaSet(name string) (metadata map[string]any) {
+	c.tb.Helper()
+	c.Apply(fmt.Sprintf(`apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: %[1]s, namespace: default}
+spec:
+  replicas: 0
+  selector: {matchLabels: {app: %[1]s}}
+  template: {metadata: {labels: {app: %[1]s}}, spec: {containers: [{name: main, image: none}]}}
+`, name))
+	var object struct{ Metadata struct{ UID string } }
+	c.do(http.MethodGet, "/apis/apps/v1/namespaces/default/replicasets/"+name, "", nil, &object)
+	owner := map[string]any{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": object.Metadata.UID, "controller": true}
+	return map[string]any{"labels": map[string]string{"app": name}, "ownerReferences": []any{owner}}
+}
+
 // Create creates a pod with further fields of its metadata and spec.
 func (c *Cluster) Create(metadata, spec map[string]any) (name string) {
 	c.tb.Helper()
@@ -194,6 +212,18 @@ func (c *Cluster) Create(metadata, spec map[string]any) (name string) {
 	c.do(http.MethodPost, "/api/v1/namespaces/default/pods", "application/json",
 		map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": object, "spec": fields}, nil)
 	return name
+}
+
+// SetPhase sets the status of a pod, as its kubelet would: Running, Succeeded or Failed.
+func (c *Cluster) SetPhase(name, phase string) {
+	c.tb.Helper()
+	now := time.Now().UTC().Format(time.RFC3339)
+	status := map[string]any{"phase": phase, "startTime": now}
+	if phase != "Running" {
+		status["containerStatuses"] = []any{map[string]any{"name": "main", "image": "none", "imageID": "none", "ready": false, "restartCount": 0,
+			"state": map[string]any{"terminated": map[string]any{"exitCode": 0, "finishedAt": now}}}}
+	}
+	c.do(http.MethodPatch, "/api/v1/namespaces/default/pods/"+name+"/status", "application/merge-patch+json", map[string]any{"status": status}, nil)
 }
 
 // Placed waits until a pod is bound, and returns its node.
@@ -237,12 +267,4 @@ func (c *Cluster) pod(name string) (p pod) {
 func (c *Cluster) DeletePods() {
 	c.tb.Helper()
 	c.do(http.MethodDelete, "/api/v1/namespaces/default/pods?gracePeriodSeconds=0", "application/json", nil, nil)
-}
-
-// UID returns the UID of the object at a path.
-func (c *Cluster) UID(path string) string {
-	c.tb.Helper()
-	var object struct{ Metadata struct{ UID string } }
-	c.do(http.MethodGet, path, "", nil, &object)
-	return object.Metadata.UID
 }
