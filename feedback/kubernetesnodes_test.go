@@ -146,4 +146,12 @@ func TestKubernetesNodesAreRestoredAfterKill9(t *testing.T) {
 	if got := marks(c); err != nil || len(acts) != 2 || got != "- - - -" {
 		t.Errorf("lifted %+v, %v; the nodes have %s", acts, err, got)
 	}
+
+	h = startHub(t, nodesConfig(c, t.TempDir(), "NoSchedule"))
+	h.congest(t, schema.High, "host0", "host1")
+	awaitMarks(c, marked+" "+marked+" - -")
+	c.DeleteNode("host1")
+	h.relieve(t)
+	h.wantAudit(t, "relieve host0 done", "release host1 done")
+	h.await(t, "no fault", func() bool { return h.state() == "" })
 }

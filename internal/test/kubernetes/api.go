@@ -161,6 +161,12 @@ func (c *Cluster) PatchNode(name string, patch any) {
 	c.do(http.MethodPatch, "/api/v1/nodes/"+name+"?fieldManager=test", "application/merge-patch+json", patch, nil)
 }
 
+// DeleteNode removes a node.
+func (c *Cluster) DeleteNode(name string) {
+	c.tb.Helper()
+	c.do(http.MethodDelete, "/api/v1/nodes/"+name, "application/json", nil, nil)
+}
+
 // KeepPatching changes an annotation of the nodes without a pause until ctx ends, as kubelets and controllers do now and then.
 func (c *Cluster) KeepPatching(ctx context.Context, names ...string) error {
 	for i := 0; ctx.Err() == nil; i++ {
