@@ -10,8 +10,7 @@ sum=$(cat "$source"/{go.mod,go.sum,main.go} | sha256sum)
 [ "$sum" != "$(cat "$dir/SOURCE" 2>/dev/null)" ] || exit 0
 
 cd "$source"
-version=$(awk '$1 == "k8s.io/kubernetes" { print $2 }' go.mod)
-echo "kubernetes: building Kubernetes $version"
+echo "kubernetes: building $(awk '$1 == "k8s.io/kubernetes" { print $1, $2; exit }' go.mod)"
 rm -f "$dir/SOURCE"
-go build -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" -o "$dir/components" .
+go build -ldflags '-s -w' -o "$dir/components" .
 echo "$sum" >"$dir/SOURCE" # last: it marks the binary as complete

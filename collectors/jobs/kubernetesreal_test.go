@@ -63,5 +63,7 @@ subjects: [{kind: ServiceAccount, name: feed, namespace: default}]
 	for _, pod := range pods {
 		c.SetPhase(pod, "Succeeded")
 	}
-	awaitJob("the job to end", func(j *schema.Job) bool { return j.ID == "default/web" && len(j.Nodes) == 2 && j.End != 0 && j.State == "Succeeded" })
+	awaitJob("the job to end", func(j *schema.Job) bool {
+		return j.ID == "default/web" && len(j.Nodes) == 2 && j.End != 0 && j.State == "Succeeded"
+	})
 }
