@@ -23,7 +23,7 @@ toolchain:
 deps: ## fetch the Go toolchain and the embedded ClickHouse engine into .deps, where they are missing
 	@scripts/deps.sh
 
-deps-test: ## install what the tests need: Debian packages (as root), Apache Kafka's jars
+deps-test: ## install what the tests need: Debian packages (as root), Apache Kafka's jars, Kubernetes
 	@scripts/deps-test.sh
 
 build: toolchain ## bin/giverny

@@ -1,7 +1,8 @@
 #!/bin/bash
 # deps-test.sh: installs what the tests need beyond `make deps`: Debian packages (as root), axe-core, the jars of Apache
-# Kafka (.deps/kafka) and guests that speak soft-RoCE (.deps/rdma-vm). Silent when all is there. What is missing at the
-# end is a failure where CI=true; elsewhere the last line says which tests will fail for it.
+# Kafka (.deps/kafka), guests that speak soft-RoCE (.deps/rdma-vm) and the control plane of Kubernetes (.deps/kubernetes).
+# Silent when all is there. What is missing at the end is a failure where CI=true; elsewhere the last line says which tests
+# will fail for it.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -34,6 +35,7 @@ declare -A tests=(
   [browser]="the integration tests of the web interface"
   [broker]="the integration tests with Apache Kafka"
   [scheduler]="the integration tests with Slurm"
+  [kubernetes]="the integration tests with Kubernetes"
   [guests]="the tests over soft-RoCE (make rdma)"
 )
 
@@ -87,11 +89,13 @@ missing() {
   [ -f "$deps/kafka/pom.xml" ] || echo broker
   [ -f "$deps/axe/VERSION" ] || echo browser
   [ -f "$deps/rdma-vm/vmlinuz" ] || echo guests
+  [ -f "$deps/kubernetes/SOURCE" ] || echo kubernetes
 }
 
 install_packages
 fetch_kafka
 "$root/scripts/rdma-vm.sh" "$deps/rdma-vm" || say "going on without guests for soft-RoCE"
+PATH=$deps/go/bin:$PATH "$root/scripts/kubernetes.sh" "$deps/kubernetes" || say "going on without Kubernetes"
 mapfile -t kinds < <(missing | sort -u)
 [ ${#kinds[@]} -gt 0 ] || exit 0
 list=$(for kind in "${kinds[@]}"; do echo "${tests[$kind]}"; done | paste -sd ';' | sed 's/;/; /g')

@@ -39,7 +39,7 @@ var Architecture = []Row{
 	{Package: "collectors/nodes", May: []string{"topology"}, Kind: Pure},
 	{Package: "collectors/jobline", May: []string{"collectors/nodes"}, Kind: Pure},
 	{Package: "collectors/feeds", May: []string{"collectors/nodes", "internal/atomicfile", "internal/bounded", "internal/retry"}, Tests: []string{"topology"}},
-	{Package: "collectors/jobs", May: []string{"collectors/feeds", "collectors/jobline", "collectors/nodes", "internal/bounded", "internal/csvfault", "internal/incluster", "internal/secret", "internal/slurmnumber", "internal/tlsfile", "topology"}, Tests: []string{"internal/test/slurm"}},
+	{Package: "collectors/jobs", May: []string{"collectors/feeds", "collectors/jobline", "collectors/nodes", "internal/bounded", "internal/csvfault", "internal/incluster", "internal/secret", "internal/slurmnumber", "internal/tlsfile", "topology"}, Tests: []string{"internal/test/kubernetes", "internal/test/slurm"}},
 	{Package: "collectors/failures", May: []string{"collectors/feeds"}, Tests: []string{"collectors/nodes", "internal/test/ibsim", "topology"}},
 	{Package: "collectors/traffic", May: []string{"collectors/feeds", "internal/bounded", "internal/csvfault"}},
 	{Package: "collectors/registry", May: []string{"collectors/..."}},
@@ -160,7 +160,7 @@ var Architecture = []Row{
 	{Package: "report", May: []string{"internal/svg", "store/read"}, Tests: []string{"store"}},
 
 	// Actions on the results, outside of this program.
-	{Package: "feedback", May: []string{"collectors/nodes", "feedback/...", "topology"}, Tests: []string{"internal/secret"}},
+	{Package: "feedback", May: []string{"collectors/nodes", "feedback/...", "topology"}, Tests: []string{"internal/secret", "internal/test/kubernetes"}},
 	{Package: "feedback/score", May: []string{"internal/plural", "topology"}, Kind: Pure},
 	{Package: "feedback/policy", May: []string{"command/safety"}, Kind: Pure},
 	{Package: "feedback/notice", Kind: Pure},
@@ -222,6 +222,7 @@ var Architecture = []Row{
 	{Package: "internal/test/cputime", Kind: Testing},
 	{Package: "internal/test/proc", Kind: Testing},
 	{Package: "internal/test/slurm", May: []string{"internal/test/freeport", "internal/test/proc"}, Kind: Testing},
+	{Package: "internal/test/kubernetes", May: []string{"internal/test/freeport", "internal/test/proc", "internal/test/repo"}, Kind: Testing},
 	{Package: "internal/test/script", Kind: Testing},
 	{Package: "internal/test/freeport", Kind: Testing},
 	{Package: "internal/test/metric", Kind: Testing},
