@@ -59,7 +59,7 @@ func (f *Fabric) sendSpeed(g *topology.Graph) float64 {
 // and traffic that the fabric carries worse is reduced, see fitLoad.
 func (s *Script) PlayOn(g *topology.Graph, from string) error {
 	own := *s
-	own.Jobs = slices.Clone(s.Jobs)
+	own.Jobs, own.Events = slices.Clone(s.Jobs), slices.Clone(s.Events)
 	s.Fabric.Topology, s.Fabric.Routing = from, routing.Default
 	if g.Grid() == nil && s.Fabric.Kind == telemetry.Gemini {
 		s.Fabric.Kind = telemetry.InfiniBand
