@@ -130,7 +130,7 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}, now: moves{known: true, all: half, files: half}}
 			j.Traffic.Set(history.Write, 0, half)
 			j.Place(g)
-			j.lost = loss{true, rc.began(), lost * float64(i)}
+			j.lost = loss{cached: true, onset: rc.began(), share: lost * float64(i)}
 			rc.jobs = append(rc.jobs, suspect{job: j, known: true, file: true, filesKnown: true})
 		}
 		if got := rc.scores().tooLittlePenalty(&rc.jobs[0]); (got == 0) != (lost > 0) {

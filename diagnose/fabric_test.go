@@ -30,6 +30,7 @@ type plant struct {
 	regions [][]schema.LinkID
 	pending schema.IntervalResult
 	traffic bool
+	absent  string // a job without rows in the traffic table
 	jobs    []string
 }
 
@@ -95,7 +96,7 @@ func (p *plant) step(times int) []schema.Diagnosis {
 			bytes *= 1 + .05*p.rng.NormFloat64()
 			files, writes := p.filed[id], usual*(1+.05*p.rng.NormFloat64())
 			zero := 0.
-			if p.traffic {
+			if p.traffic && id != p.absent {
 				r.Traffic = append(r.Traffic, schema.JobTraffic{JobID: id, Time: p.now(), Read: &files, Write: &zero, RDMARead: &bytes, RDMAWrite: &writes})
 			}
 		}

@@ -4,9 +4,10 @@ import "github.com/giverny/giverny/diagnose/history"
 
 // loss caches a job's loss of traffic since an onset, for the regions of an interval that began together.
 type loss struct {
-	known bool
-	onset int64 // slot
-	share float64
+	cached   bool
+	onset    int64 // slot
+	share    float64
+	measured bool // its traffic is known before and since
 }
 
 const (
@@ -17,33 +18,40 @@ const (
 	leastUsual = 4
 )
 
-// lostBy is the share of its traffic that a job lost since the onset of a region, 0 to 1; 0 also if unknown. Jobs that
+// lostBy is lossBy without what is measured.
+func (rc *regionCase) lostBy(j *job) float64 {
+	lost, _ := rc.lossBy(j)
+	return lost
+}
+
+// lossBy is the share of its traffic that a job lost since the onset of a region, 0 to 1, and whether that is known. Jobs that
 // communicate in phases move in some intervals what they do not in others, so the mean over the intervals since the onset is
 // compared with the least mean over as many consecutive intervals before.
-func (rc *regionCase) lostBy(j *job) float64 {
+func (rc *regionCase) lossBy(j *job) (share float64, measured bool) {
 	if rc.onset < 0 || j.Traffic == nil {
-		return 0
+		return 0, false
 	}
 	onset := rc.began()
-	if m := &j.lost; !m.known || m.onset != onset {
-		*m = loss{true, onset, rc.lossSince(j, onset)}
+	if m := &j.lost; !m.cached || m.onset != onset {
+		*m = loss{cached: true, onset: onset}
+		m.share, m.measured = rc.lossSince(j, onset)
 	}
-	return j.lost.share
+	return j.lost.share, j.lost.measured
 }
 
 // lossSince is the same since a slot. The interval of the onset itself is mixed, and is used only if it is the last.
-func (in *interval) lossSince(j *job, onset int64) float64 {
+func (in *interval) lossSince(j *job, onset int64) (share float64, measured bool) {
 	w, from, to := &in.scratch, max(in.history.Clock.First, in.history.Clock.Now-int64(in.history.TrafficLength())+1), onset-settle
 	main := j.Traffic.Main(from, to)
 	w.before = j.Traffic.MovedIn(w.before[:0], main, from, to)
 	w.after = j.Traffic.MovedIn(w.after[:0], main, min(onset+1, in.history.Clock.Now), in.history.Clock.Now)
 	before, after := w.before, w.after
 	if len(before) < leastUsual || len(after) == 0 {
-		return 0
+		return 0, false
 	}
 	most := min(lastIntervals, len(before), len(after))
 	first := min(firstIntervals, most)
-	return min(below(before, after[:first]), below(before, after[len(after)-most:]))
+	return min(below(before, after[:first]), below(before, after[len(after)-most:])), history.SumOf(before) > 0
 }
 
 // below is the share by which the mean of values is below the least mean of as many consecutive others; 0 if it is not.

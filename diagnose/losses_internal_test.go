@@ -42,7 +42,7 @@ func TestLossSinceAnOnset(t *testing.T) {
 			ring.Set(history.Read, int64(slot), 0)
 			ring.Set(history.RDMAWrite, int64(slot), bytes)
 		}
-		if got := s.lossSince(j, onset); math.Abs(got-c.want) > .02 {
+		if got, measured := s.lossSince(j, onset); measured != (c.moved[0] > 0) || math.Abs(got-c.want) > .02 {
 			t.Errorf("%s: %.2f, want %.2f", c.name, got, c.want)
 		}
 	}
@@ -52,7 +52,7 @@ func TestLossSinceAnOnset(t *testing.T) {
 	for slot, bytes := range []float64{10, 10, 10, 10, 2, 2, 2} {
 		ring.Set(history.RDMAWrite, int64(slot), bytes)
 	}
-	if got := s.lossSince(j, 3); got != 0 {
+	if got, measured := s.lossSince(j, 3); got != 0 || measured {
 		t.Errorf("%.2f, and what is usual is hardly known", got)
 	}
 	if before := []float64{5, 4, 3, 4, 5}; below(before, []float64{3}) != 0 || below(before, slices.Repeat([]float64{2}, 3)) < .4 {

@@ -56,26 +56,32 @@ func (r *report) diagnosis(snap *schema.Snapshot) schema.Diagnosis {
 	return d
 }
 
-// victims are the jobs that are not accused, and whose traffic crosses the region's links or fell much at its onset. If a share s
-// of the time is spent waiting, what crosses takes 1/(1-s) as long. The lower bound takes the mean stall of the region's links
-// that the job uses, weighted by the share of its traffic there; the upper bound the worst of them, as if all messages waited for
-// it, or what the job lost if that is more.
+// victims are the jobs that are not accused, and whose traffic crosses the region's links or fell much at its onset. A job that lost
+// a share s of its traffic takes 1/(1-s) as long. If that is not measured, it takes as much longer as it waits for a share s of the
+// time: at least the mean stall of the region's links that the job uses, weighted by the share of its traffic there, and at most
+// the worst of them, as if all messages waited for it. If the measured loss is small, that is the lower bound, and what still counts as small the upper.
 func (r *report) victims() []schema.VictimJob {
 	out := []schema.VictimJob{}
 	for i := r.verdict.accused; i < len(r.jobs); i++ {
 		c := &r.jobs[i]
-		lost := 0.
+		lost, measured := 0., false
 		if r.canHoldUp(c) {
-			lost = r.lostBy(c.job)
+			lost, measured = r.lossBy(c.job)
 		}
-		if lost < smallLoss {
+		least, most := min(c.worst, c.waits), c.worst
+		switch {
+		case lost >= smallLoss:
+			least, most = min(root.MaxStall, lost), min(root.MaxStall, lost)
+		case measured:
+			least, most = min(least, lost), max(lost, min(most, smallLoss))
+			fallthrough
+		default:
 			lost = 0
 		}
 		if c.worst < schema.LowPercent/100. && lost == 0 {
 			continue
 		}
-		most := max(c.worst, min(root.MaxStall, lost))
-		out = append(out, schema.VictimJob{JobID: c.job.ID, Slowdown: [2]float64{slowdown(min(c.worst, c.waits)), slowdown(most)}, LostPercent: 100 * lost})
+		out = append(out, schema.VictimJob{JobID: c.job.ID, Slowdown: [2]float64{slowdown(least), slowdown(most)}, LostPercent: 100 * lost})
 	}
 	slices.SortStableFunc(out, func(a, b schema.VictimJob) int { // measured losses come before bounds
 		return cmp.Or(cmp.Compare(b.LostPercent, a.LostPercent), cmp.Compare(b.Slowdown[1], a.Slowdown[1]), cmp.Compare(a.JobID, b.JobID))

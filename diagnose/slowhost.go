@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -30,6 +31,8 @@ func (s scores) slowHostScore() float64 {
 	}
 	score := math.Inf(-1)
 	switch {
+	case s.back.Kind == schema.RootSlowReceiver && s.back.Use >= 0 && s.waitsForUplink():
+		return slowHostMaybe
 	case s.back.Kind == schema.RootSlowReceiver && s.back.Slower: // it does not pause the port: the link to it may be slow
 		if score = slowLinkFell; s.back.Cannot {
 			score = slowLinkMeasured
@@ -51,6 +54,23 @@ func (s scores) slowHostScore() float64 {
 		return score
 	}
 	return score - s.rose()
+}
+
+// waitsForUplink reports whether only hosts wait to send into the switch of the reported port, and a cable that this switch sends to
+// failed when the region began: a host that takes little also holds up other switches, that cable only what the switch's own hosts send.
+func (s scores) waitsForUplink() bool {
+	if len(s.failures) == 0 || s.graph.Duplex() {
+		return false
+	}
+	f := &s.failures[0]
+	if f.score <= 0 || f.share == 0 || f.Port == "" || !f.Broke() || f.restored || s.history.PassesNothing(f.PlacedFailure) {
+		return false
+	}
+	at, _ := s.graph.Ends(s.back.Link)
+	return slices.Contains(f.Devices, at) && !slices.ContainsFunc(s.region.Links, func(l schema.LinkID) bool {
+		from, _ := s.graph.Ends(l)
+		return s.graph.IsSwitch(from)
+	})
 }
 
 // takesLess rates the same on a grid, by whether less arrives where the region's traffic ends than before its onset, or more was

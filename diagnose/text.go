@@ -27,10 +27,14 @@ func (r *report) text(because string, d *schema.Diagnosis) string {
 	if d.Root != nil {
 		name = topology.RenameRoot(name, d.Root.Kind)
 	}
-	if !topology.NamesRoot(name) {
+	switch {
+	case !topology.NamesRoot(name):
 		name = "congestion in " + name
+	case !strings.HasPrefix(name, "congestion"): // tree
+		name = "congestion by " + article(name) + name
 	}
-	fmt.Fprintf(&b, "%s %s: %d links stall for %.0f%% of the time on average. %s", r.region.Severity, name, len(r.region.Links), r.region.Mean, because)
+	fmt.Fprintf(&b, "%s %s: %s for %.0f%% of the time on average. %s", r.region.Severity, name,
+		plural.Count(len(r.region.Links), "link stalls", "links stall"), r.region.Mean, because)
 	b.WriteString(r.rootText(d))
 	if n := r.region.Unread; n > 0 {
 		fmt.Fprintf(&b, " %s no readings in this interval, so the congestion may be worse.", plural.Count(n, "link of the region has", "links of the region have"))
@@ -56,22 +60,24 @@ func (r *report) text(because string, d *schema.Diagnosis) string {
 	return b.String()
 }
 
+// article is the indefinite one of a name.
+func article(name string) string {
+	if strings.ContainsAny(name[:1], "aeiou") {
+		return "an "
+	}
+	return "a "
+}
+
 // factorText formats a slowdown; a bound capped by MaxStall may be higher.
 func factorText(slowdown [2]float64) string {
 	low, high := fmt.Sprintf("%.1f", slowdown[0]), fmt.Sprintf("%.1f", slowdown[1])
-	if most := fmt.Sprintf("%.1f", 1/(1-root.MaxStall)); high == most {
-		high = strings.TrimSuffix(most, ".0") + " or more"
-		if low == most {
-			low = high
-		}
-	}
-	switch low {
-	case high:
+	switch most := fmt.Sprintf("%.1f", 1/(1-root.MaxStall)); {
+	case high == most:
+		return strings.TrimSuffix(low, ".0") + " or more"
+	case low == high:
 		return high
-	case "1.0":
-		if !strings.HasSuffix(high, "more") {
-			return "up to " + high
-		}
+	case low == "1.0":
+		return "up to " + high
 	}
 	return low + " to " + high
 }
@@ -93,7 +99,7 @@ func (r *report) because(root *schema.Root) string {
 		if f.silent != nil {
 			return r.silence(r.verdict.blamed)
 		}
-		where := "at the region"
+		where := "in the region"
 		if f.hops > 0 {
 			where = plural.Count(f.hops, "hop", "hops") + " from the region"
 		}
@@ -103,7 +109,11 @@ func (r *report) because(root *schema.Root) string {
 		}
 		return fmt.Sprintf("It follows %s at %s (%s, %s), %s%s.", what, topology.PortName(f.Device, f.Port), f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), where, f.Flaps())
 	case schema.CauseSlowHost:
-		return "A host does not drain its incoming traffic."
+		host := "A host"
+		if root != nil && root.Kind == schema.RootSlowReceiver && root.Peer != "" {
+			host = topology.PlainName(root.Peer)
+		}
+		return host + " does not drain its incoming traffic."
 	}
 	var accusations []string
 	for i := range r.verdict.accused {
@@ -174,7 +184,7 @@ func (r *report) accusation(c *suspect, class schema.CauseClass, root *schema.Ro
 		b.WriteString(" loads the region.")
 	}
 	if c.known && c.value > 0 {
-		b.WriteString(trafficText(c))
+		b.WriteString(trafficText(c, time.Duration(r.history.Clock.Duration)))
 		if c.devs >= 1 {
 			fmt.Fprintf(&b, ", %.1f deviations above the median of the jobs near it", c.devs)
 		}
@@ -195,19 +205,19 @@ func (r *report) accusation(c *suspect, class schema.CauseClass, root *schema.Ro
 
 // trafficText names the traffic that is the evidence against a job. Without values in the traffic table it is what the links of
 // the job's hosts carried, which is no measurement of RDMA reads or file traffic.
-func trafficText(c *suspect) string {
-	t := c.job.Traffic
+func trafficText(c *suspect, interval time.Duration) string {
+	t, value := c.job.Traffic, bytesText(c.value)+" in an interval of "+interval.String()
 	switch name := strings.Replace(strings.ReplaceAll(strings.TrimSuffix(c.feature.String(), "_bytes"), "_", " "), "rdma", "RDMA", 1); {
 	case t == nil || c.feature >= history.NumMeasured || t.Listed[c.feature]:
-		return fmt.Sprintf(" Its %s reached %s per interval", name, bytesText(c.value))
+		return fmt.Sprintf(" Its %s traffic reached %s", name, value)
 	case c.feature == history.RDMARead:
-		return fmt.Sprintf(" By the counters of their links, its hosts received up to %s per interval", bytesText(c.value))
+		return fmt.Sprintf(" By the counters of their links, its hosts received up to %s", value)
 	case c.feature == history.RDMAWrite:
-		return fmt.Sprintf(" By the counters of their links, its hosts sent up to %s per interval", bytesText(c.value))
+		return fmt.Sprintf(" By the counters of their links, its hosts sent up to %s", value)
 	case c.feature == history.Read:
-		return fmt.Sprintf(" By the counters of its hosts' links, up to %s per interval came from outside the job", bytesText(c.value))
+		return fmt.Sprintf(" By the counters of its hosts' links, up to %s came from outside the job", value)
 	default:
-		return fmt.Sprintf(" By the counters of its hosts' links, up to %s per interval left the job", bytesText(c.value))
+		return fmt.Sprintf(" By the counters of its hosts' links, up to %s left the job", value)
 	}
 }
 
@@ -279,6 +289,9 @@ func (r *report) rootText(d *schema.Diagnosis) string {
 	case schema.RootIncast:
 		return fmt.Sprintf(" Back pressure begins at %s%s: more traffic arrives for it than it can deliver (incast).", at, use)
 	case schema.RootSlowReceiver:
+		if d.Cause.Class == schema.CauseSlowHost { // so the verdict says
+			return fmt.Sprintf(" Back pressure begins at %s%s.", at, use)
+		}
 		return fmt.Sprintf(" Back pressure begins at %s%s: the receiver does not drain.", at, use)
 	case schema.RootLinkDown:
 		return fmt.Sprintf(" Back pressure begins at %s, which is down.", at)

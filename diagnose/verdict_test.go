@@ -289,28 +289,42 @@ func TestWithoutTraffic(t *testing.T) {
 	}
 }
 
-// A job whose traffic crosses the region and that is not accused is a victim, slowed down by the stall on its
-// way.
+// A job whose traffic crosses the region and that is not accused is a victim. Its own traffic shows by how much it is slower; if that is
+// unknown, the stall on its way does.
 func TestVictims(t *testing.T) {
-	p := newPlant(t, "torus:8x8x8")
-	one := neighbours(p)
-	p.job("8", "0,0,1", "2,0,1") // within the first
-	p.step(25)
-	p.moved["1"] = 40 * usual
-	p.congest(50, p.within(one)...)
-	d := p.step(4)
-	for _, v := range d[0].Victims {
-		if v.JobID == "8" {
-			if math.Abs(v.Slowdown[1]-2) > .1 || v.Slowdown[0] < 1 || v.Slowdown[0] > v.Slowdown[1] {
-				t.Errorf("half of the time stalled: %+v", v)
+	for _, c := range []struct {
+		name        string
+		absent      string
+		moves       float64
+		least, most float64
+	}{
+		{"half of the time stalled, traffic unknown", "8", usual, 1, 2},
+		{"half of the time stalled, but it moves as much as before", "", usual, 1, 1.25},
+		{"it moves a third", "", usual / 3, 3, 3},
+	} {
+		p := newPlant(t, "torus:8x8x8")
+		one := neighbours(p)
+		p.job("8", "0,0,1", "2,0,1") // within the first
+		p.absent, p.moved["8"] = c.absent, 3*usual
+		p.step(25)
+		p.moved["1"], p.moved["8"] = 40*usual, 3*c.moves
+		p.congest(50, p.within(one)...)
+		d := p.step(4)[0]
+		var got *schema.VictimJob
+		for i := range d.Victims {
+			if d.Victims[i].JobID == "8" {
+				got = &d.Victims[i]
 			}
-			return
 		}
-		if v.JobID == "1" {
-			t.Errorf("the accused is a victim: %+v", v)
+		switch {
+		case len(d.Jobs) != 1 || d.Jobs[0].JobID != "1" || got == nil:
+			t.Errorf("%s: %+v, want job 1 to blame, and job 8 a victim", c.name, d)
+		case math.Abs(got.Slowdown[1]-c.most) > .1*c.most || got.Slowdown[0] < .9*c.least || got.Slowdown[0] > got.Slowdown[1]:
+			t.Errorf("%s: slower by %v, want %v to %v", c.name, got.Slowdown, c.least, c.most)
+		case got.LostPercent > 0 && math.Abs(got.Slowdown[1]-1/(1-got.LostPercent/100)) > .01:
+			t.Errorf("%s: %+v contradicts itself", c.name, got)
 		}
 	}
-	t.Errorf("job 8 is no victim: %+v", d[0].Victims)
 }
 
 // Link and device numbers do not change the verdicts.

@@ -26,6 +26,15 @@ func (m *Model) EachBlocked(ch routing.Channel, yield func(Blame)) {
 	}
 }
 
+// EachHeldBack calls yield once for every flow that the last Solve found held up.
+func (m *Model) EachHeldBack(yield func(Blame)) {
+	for i := range m.solver.flows {
+		if f := &m.solver.flows[i]; f.root != NoResource && f.demand > f.rate {
+			yield(Blame{Owner: m.solver.groups[f.group].Owner, Root: f.root, HeldBackPerSecond: f.demand - f.rate})
+		}
+	}
+}
+
 // Use is one owner's share of the load of a resource.
 type Use struct {
 	Owner              int
@@ -61,4 +70,15 @@ func (m *Model) Sent(g *Flows) (offered, sent float64) {
 		}
 	}
 	return offered, sent
+}
+
+// Shares returns, by resource, the share of its capacity that a group's flows ask for at Scale 1, of resources that they cross.
+func (m *Model) Shares(g *Flows) map[Resource]float64 {
+	shares := map[Resource]float64{}
+	for i, d := range g.demand {
+		for _, r := range g.Path(i) {
+			shares[r] += d / m.capacity[r]
+		}
+	}
+	return shares
 }

@@ -13,34 +13,66 @@ import (
 
 // fit adapts a story to another fabric than home, for which it was written. On a fabric with fewer hosts, host numbers scale
 // with the number of hosts, and the senders that remain of a many_to_one send more, so that the receiver's port gets the same.
-// A link, switch or host of an event that this fabric does not have is replaced by that with the same place among its kind.
+// If jobs that share a switch at home would not, or the reverse, hosts move to the same place at the same switch instead.
+// What an event does happens to the counterpart of its link, switch or host.
 func (s *Script) fit(home, g *topology.Graph) error {
 	if (home.Grid() == nil) != (g.Grid() == nil) {
 		return nil // boxes and links of a torus have no counterpart; New says what is missing
 	}
-	for i := range s.Events {
-		e := &s.Events[i]
-		e.Object = counterpart(home, g, e.Object)
+	from, to := seatsOf(home), seatsOf(g)
+	was, now := len(from.hosts), len(to.hosts)
+	move := byNumber(was, now)
+	jobs, err := s.moved(was, now, move)
+	if meet := s.meetings(from, s.Jobs); err != nil || !slices.Equal(meet, s.meetings(to, jobs)) {
+		bySeat := from.bySeat(to)
+		if other, fault := s.moved(was, now, bySeat); fault == nil && (err != nil || slices.Equal(meet, s.meetings(to, other))) {
+			jobs, err, move = other, nil, bySeat
+		}
 	}
-	was, now := len(home.Hosts()), len(g.Hosts())
-	if now >= was {
-		return nil
-	}
-	jobs, err := s.fewerHosts(was, now)
 	if err == nil {
 		s.Jobs = jobs
+		for i := range s.Events {
+			s.Events[i].Object = counterpart(from, to, s.Events[i].Object, move)
+		}
 		return nil
 	}
 	for least := now + 1; least < was; least++ {
-		if _, tooFew := s.fewerHosts(was, least); tooFew == nil {
+		if _, tooFew := s.moved(was, least, byNumber(was, least)); tooFew == nil {
 			return fmt.Errorf("%w: the story needs %d hosts or more, the fabric has %d", err, least, now)
 		}
 	}
 	return fmt.Errorf("%w: the story needs %d hosts, the fabric has %d", err, was, now)
 }
 
-// fewerHosts returns the jobs on now instead of was hosts. Jobs with host names or without hosts stay as they are.
-func (s *Script) fewerHosts(was, now int) ([]Job, error) {
+// byNumber moves host numbers in proportion to fewer hosts; on more they stay.
+func byNumber(was, now int) func(int) int {
+	return func(host int) int { return host * min(now, was) / was }
+}
+
+// meetings says of each pair of jobs whether they have hosts at the same switch.
+func (s *Script) meetings(at seats, jobs []Job) (meet []bool) {
+	var leaves []map[int]bool
+	for i := range jobs {
+		hosts, _ := numbers(jobs[i].Hosts, len(at.hosts))
+		mine := map[int]bool{}
+		for _, h := range hosts {
+			mine[at.leaf[h]] = true
+		}
+		for _, other := range leaves {
+			shared := false
+			for leaf := range mine {
+				shared = shared || other[leaf]
+			}
+			meet = append(meet, shared)
+		}
+		leaves = append(leaves, mine)
+	}
+	return meet
+}
+
+// moved returns the jobs on now instead of was hosts, with every host at another number. Jobs with host names or without hosts stay
+// as they are.
+func (s *Script) moved(was, now int, move func(int) int) ([]Job, error) {
 	jobs, users := make([]Job, len(s.Jobs)), make([][]int, now) // users: by host, the jobs there so far
 	for i := range s.Jobs {
 		j := s.Jobs[i]
@@ -52,8 +84,10 @@ func (s *Script) fewerHosts(was, now int) ([]Job, error) {
 		rank := map[int]int{} // in the job, by host
 		ranks := make([]int, len(hosts))
 		var list []string
+		stay := true
 		for k, h := range hosts {
-			to := h * now / was
+			to := move(h)
+			stay = stay && to == h
 			r, known := rank[to]
 			if !known {
 				r = len(list)
@@ -70,7 +104,9 @@ func (s *Script) fewerHosts(was, now int) ([]Job, error) {
 		if j.Traffic, err = fewerNodes(&j, ranks, len(list)); err != nil {
 			return nil, err
 		}
-		j.Hosts = strings.Join(list, ",")
+		if !stay {
+			j.Hosts = strings.Join(list, ",")
+		}
 		jobs[i] = j
 	}
 	return jobs, nil
@@ -119,15 +155,13 @@ func numbers(list string, limit int) (hosts []int, err error) {
 	return hosts, nil
 }
 
-// counterpart is the name, in g, of the device or port with the same place among its kind as object has in home. An object that
-// g has, or home does not have, keeps its name.
-func counterpart(home, g *topology.Graph, object string) string {
-	if d, ok := home.FindDevice(object); ok {
-		if _, known := g.FindDevice(object); known {
-			return object
-		}
-		if to, ok := samePlace(home, g, d); ok {
-			return g.Device(to).Name
+// counterpart is the name, in another fabric, of the device or port that corresponds to an object at home: of a host the one that its
+// number moves to, of a switch with hosts that of the first of them, of another device the one of its name, or else the one with the
+// same place among its kind, and of a port the one with the same place at its device. What home does not have keeps its name.
+func counterpart(home, to seats, object string, move func(int) int) string {
+	if d, ok := home.g.FindDevice(object); ok {
+		if there, ok := home.counterpart(to, d, move); ok {
+			return to.g.Device(there).Name
 		}
 		return object
 	}
@@ -135,67 +169,21 @@ func counterpart(home, g *topology.Graph, object string) string {
 	if i < 0 {
 		return object
 	}
-	port, ok := home.FindPort(object[:i], object[i+1:])
+	port, ok := home.g.FindPort(object[:i], object[i+1:])
 	if !ok || port.Egress == schema.NoLink {
 		return object
 	}
-	if same, known := g.FindPort(object[:i], object[i+1:]); known && sameLevels(home, g, port.Egress, same.Egress) {
-		return object
-	}
-	from, to := home.Ends(port.Egress)
-	device, ok := samePlace(home, g, from)
+	from, peer := home.g.Ends(port.Egress)
+	device, ok := home.counterpart(to, from, move)
 	if !ok {
 		return object
 	}
-	nth := slices.Index(egress(home, from, home.Device(to).Level), port.Egress)
-	links := egress(g, device, home.Device(to).Level)
+	links := to.egress(device, home.g.IsSwitch(peer), home.g.Device(peer).Level)
 	if len(links) == 0 {
 		return object
 	}
-	return g.Device(device).Name + " " + g.Link(links[nth%len(links)]).FromPort
-}
-
-// sameLevels reports whether two links of two graphs lead between the same levels.
-func sameLevels(home, g *topology.Graph, a, b schema.LinkID) bool {
-	if b == schema.NoLink {
-		return false
-	}
-	aFrom, aTo := home.Ends(a)
-	bFrom, bTo := g.Ends(b)
-	return home.Device(aFrom).Level == g.Device(bFrom).Level && home.Device(aTo).Level == g.Device(bTo).Level
-}
-
-// samePlace returns the device of g whose place among the devices of its level, as a share of these, is that of d in home.
-func samePlace(home, g *topology.Graph, d topology.DeviceID) (topology.DeviceID, bool) {
-	level := home.Device(d).Level
-	was, now := devicesAt(home, level), devicesAt(g, level)
-	if len(now) == 0 {
-		return 0, false
-	}
-	place := slices.Index(was, d)
-	if len(now) < len(was) {
-		place = place * len(now) / len(was)
-	}
-	return now[place], true
-}
-
-func devicesAt(g *topology.Graph, level int8) (list []topology.DeviceID) {
-	for d := range topology.DeviceID(g.NumDevices()) {
-		if g.Device(d).Level == level {
-			list = append(list, d)
-		}
-	}
-	return list
-}
-
-// egress lists the links that leave a device to devices of a level.
-func egress(g *topology.Graph, d topology.DeviceID, level int8) (list []schema.LinkID) {
-	for _, l := range g.LinksAt(d) {
-		if from, to := g.Ends(l); from == d && g.Device(to).Level == level {
-			list = append(list, l)
-		}
-	}
-	return list
+	nth := slices.Index(home.egress(from, home.g.IsSwitch(peer), home.g.Device(peer).Level), port.Egress)
+	return to.g.Device(device).Name + " " + to.g.Link(links[nth%len(links)]).FromPort
 }
 
 // Playable lists the built-in stories that play on a fabric.

@@ -30,7 +30,7 @@ func hostList(g *topology.Graph, list string) ([]topology.DeviceID, error) {
 }
 
 func hostsByNumber(g *topology.Graph, list string) (nodes []topology.DeviceID, err error) {
-	hosts := g.Hosts()
+	hosts := seatsOf(g).hosts
 	for _, part := range strings.Split(list, ",") {
 		first, last, isRange := strings.Cut(strings.TrimSpace(part), "-")
 		if !isRange {

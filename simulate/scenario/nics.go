@@ -55,27 +55,30 @@ func (f *Fabric) sendSpeed(g *topology.Graph) float64 {
 // InfiniBand's; the story's routing is replaced by the fabric's default. If the
 // fabric's hosts have links of their own, NICs have the speed of these, and the jobs'
 // traffic is scaled by the ratio of the host speeds, so that a story of full links
-// stays one. Hosts, links and switches that this fabric does not have are replaced, see fit.
+// stays one. Hosts, links and switches that this fabric does not have are replaced, see fit,
+// and traffic that the fabric carries worse is reduced, see fitLoad.
 func (s *Script) PlayOn(g *topology.Graph, from string) error {
-	own := s.Fabric
+	own := *s
+	own.Jobs, own.Events = slices.Clone(s.Jobs), slices.Clone(s.Events)
 	s.Fabric.Topology, s.Fabric.Routing = from, routing.Default
 	if g.Grid() == nil && s.Fabric.Kind == telemetry.Gemini {
 		s.Fabric.Kind = telemetry.InfiniBand
 	}
-	home, err := topology.Parse(own.Name, own.Topology)
+	home, err := topology.Parse(own.Fabric.Name, own.Fabric.Topology)
 	if err != nil { // a file that has been replaced: only what the story says is known
 		home = nil
 	} else if err := s.fit(home, g); err != nil {
 		return fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
-	if g.IsSwitch(g.Hosts()[0]) {
-		return nil
+	if !g.IsSwitch(g.Hosts()[0]) {
+		s.Fabric.SendGigabytesPerSecond, s.Fabric.ReceiveGigabytesPerSecond = 0, 0
+		if home != nil {
+			s.scaleTraffic(s.Fabric.sendSpeed(g) / own.Fabric.sendSpeed(home))
+		}
 	}
-	s.Fabric.SendGigabytesPerSecond, s.Fabric.ReceiveGigabytesPerSecond = 0, 0
-	if home == nil {
-		return nil
+	if home != nil && (home.Grid() == nil) == (g.Grid() == nil) {
+		s.fitLoad(&own, home, g)
 	}
-	s.scaleTraffic(s.Fabric.sendSpeed(g) / own.sendSpeed(home))
 	return nil
 }
 

@@ -30,7 +30,7 @@ type allocator struct {
 
 func newAllocator(g *topology.Graph, rng *rand.Rand) allocator {
 	n := g.NumDevices()
-	return allocator{graph: g, hosts: g.Hosts(), storage: make([]bool, n), reserved: make([]bool, n), taken: make([]bool, n), rng: rng}
+	return allocator{graph: g, hosts: seatsOf(g).hosts, storage: make([]bool, n), reserved: make([]bool, n), taken: make([]bool, n), rng: rng}
 }
 
 // place finds the nodes for a job.

@@ -183,10 +183,13 @@ func TestPlayOnASmallerFabric(t *testing.T) {
 		{"incast", "fattree:leaves=3,hosts=2,spines=1", "", "0,1,2", ""},
 		{"incast", "fattree:leaves=2,hosts=2,spines=1", `job "gather" would have 2 of the 3 hosts that its many_to_one needs: the story needs 6 hosts or more, the fabric has 4`, "", ""},
 		{"victim", "fattree:k=4", "", "1,3,5,14", ""},
-		{"victim", "fattree:leaves=4,hosts=2,spines=1", `jobs "innocent" and "aggressor" would share a host: the story needs 16 hosts or more, the fabric has 8`, "", ""},
+		{"victim", "fattree:leaves=4,hosts=2,spines=1", "", "1,3,6", ""},
+		{"victim", "fattree:leaves=2,hosts=2,spines=1", `jobs "innocent" and "aggressor" would share a host: the story needs 16 hosts or more, the fabric has 4`, "", ""},
+		{"victim", "dragonfly:groups=5,routers=4,hosts=4", "", "2,3,6,7,10,11,28", ""}, // by number no switch would have hosts of both jobs
 		{"slowhost", "fattree:leaves=2,hosts=2,spines=1", "", "0,1,2,3", "host1"},
 		{"flap", "fattree:leaves=4,hosts=4,spines=2", "", "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15", "leaf1 5"},
-		{"flap", "fattree:k=8", "", "0-63", "leaf0-3 5"},
+		{"flap", "fattree:k=8", "", "0-63", "leaf1-2 5"}, // host24's leaf, as leaf3 at home
+		{"flap", "dragonfly:groups=5,routers=4,hosts=4", "", "0-63", "router1-2 5"},
 	} {
 		g := topologytest.Parse(t, "small", c.fabric)
 		story, err := scenario.Builtin(c.story)

@@ -12,7 +12,7 @@ type Class string
 
 // Classes of causes.
 const (
-	SystemCause           Class = "system"            // jobs contend with each other, or for the file system
+	SystemCause           Class = "system"            // jobs contend with each other, or for the file system; a job in the way of another
 	FailureCause          Class = "failure"           // traffic blocked or diverted by a failure
 	IntraApplicationCause Class = "intra_application" // one job contending with itself
 	SlowHostCause         Class = "slow_host"         // a host that does not accept what arrives

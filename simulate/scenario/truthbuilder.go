@@ -17,6 +17,7 @@ type truthBuilder struct {
 	causes  []Cause
 	byKey   map[causeKey]int
 	byRoot  map[fluid.Resource]int // for one step
+	lost    map[[2]*job]float64    // for one step: bytes/s that the full resources of the first job hold back of the second
 	blames  []blame
 	offered []streamOffer
 }
@@ -41,7 +42,7 @@ type streamOffer struct {
 }
 
 func newTruthBuilder(r *Runner) truthBuilder {
-	return truthBuilder{r: r, byKey: map[causeKey]int{}, byRoot: map[fluid.Resource]int{}}
+	return truthBuilder{r: r, byKey: map[causeKey]int{}, byRoot: map[fluid.Resource]int{}, lost: map[[2]*job]float64{}}
 }
 
 func (b *truthBuilder) reset() {
@@ -53,6 +54,7 @@ func (b *truthBuilder) reset() {
 func (b *truthBuilder) add() {
 	clear(b.byRoot)
 	r := b.r
+	b.addLosses()
 	for i := range r.state.CreditStall {
 		if max(r.state.CreditStall[i], r.state.InqStall[i])*100 < schema.LowPercent {
 			continue
@@ -71,8 +73,54 @@ func (b *truthBuilder) add() {
 }
 
 // dominantShare is one job's share of a full resource's load from which the cause is
-// that job itself.
+// that job alone.
 const dominantShare = .7
+
+// victimShare is the share of its traffic that another job must lose to a job's full resources for that job to be in the way of
+// others, and not only in its own.
+const victimShare = .2
+
+// addLosses finds what each job that alone fills resources holds back of each other job.
+func (b *truthBuilder) addLosses() {
+	clear(b.lost)
+	r := b.r
+	culprits := map[fluid.Resource]*job{} // nil: several jobs
+	r.model.EachHeldBack(func(f fluid.Blame) {
+		culprit, known := culprits[f.Root]
+		if !known {
+			offers, total := map[int]float64{}, 0.
+			r.model.EachUse(f.Root, func(u fluid.Use) {
+				offers[u.Owner] += u.OfferedPerSecond
+				total += u.OfferedPerSecond
+			})
+			if first := byOffer(offers)[0]; offers[first] >= dominantShare*total {
+				culprit = r.streams[first].job
+			}
+			culprits[f.Root] = culprit
+		}
+		if of := r.streams[f.Owner].job; culprit != nil && of != culprit {
+			b.lost[[2]*job{culprit, of}] += f.HeldBackPerSecond
+		}
+	})
+}
+
+// hasVictim reports whether a job's full resources hold back much of the traffic of another.
+func (b *truthBuilder) hasVictim(culprit *job) bool {
+	for pair, lost := range b.lost {
+		if pair[0] != culprit {
+			continue
+		}
+		all := 0.
+		for _, f := range pair[1].flows {
+			offered, _ := b.r.model.Sent(f)
+			all += offered
+		}
+		if lost >= victimShare*all {
+			return true
+		}
+	}
+	return false
+}
 
 // causeOf returns why a resource is full.
 func (b *truthBuilder) causeOf(root fluid.Resource) int {
@@ -105,7 +153,7 @@ func (b *truthBuilder) causeOf(root fluid.Resource) int {
 		c.Class, c.Object = FailureCause, r.downNow()
 	case offers[streams[0]] >= dominantShare*total:
 		c.Class, c.Jobs, c.Shares = IntraApplicationCause, c.Jobs[:1], c.Shares[:1]
-		if c.Pattern == ReadFS || c.Pattern == WriteFS {
+		if c.Pattern == ReadFS || c.Pattern == WriteFS || b.hasVictim(r.streams[streams[0]].job) {
 			c.Class = SystemCause
 		}
 	default:
