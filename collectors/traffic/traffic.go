@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,8 +82,8 @@ func addRow(rows *feeds.Rows, f []string, at map[string]int, where string) {
 			continue
 		}
 		v, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-			rows.Refuse(feeds.Malformed, where, fmt.Sprintf("%s %q: want a number of bytes, 0 or more", name, text))
+		if err != nil || !schema.IsBytes(v) {
+			rows.Refuse(feeds.Malformed, where, fmt.Sprintf("%s %q: want a number of bytes, 0 or more and less than 2^64", name, text))
 			return
 		}
 		*into = &v
