@@ -16,6 +16,7 @@ import (
 type freshness struct {
 	staleNanos   int64 // after which silence makes the state unknown
 	startedNanos int64
+	live         bool // readings come from Kafka, not from a replay
 
 	readNanos     int64            // readings last arrived; 0: never
 	readUpToNanos int64            // instant up to which Kafka was read; 0: never
@@ -141,7 +142,7 @@ const maxAge = 5 * time.Minute
 // old describes a newest interval that is old although readings arrive. What is replayed has no clock to be compared with.
 func (f *freshness) old(nowNanos int64) string {
 	age := nowNanos - f.endNanos
-	if f.readUpToNanos == 0 || f.endNanos == 0 || nowNanos-f.readNanos > f.staleNanos || age <= f.staleNanos+int64(maxAge) {
+	if !f.live || f.endNanos == 0 || nowNanos-f.readNanos > f.staleNanos || age <= f.staleNanos+int64(maxAge) {
 		return ""
 	}
 	return fmt.Sprintf("the newest interval ended %s ago although readings arrive: an analysis that is catching up, "+

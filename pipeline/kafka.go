@@ -128,6 +128,7 @@ const awayAfter = 1500 * time.Millisecond
 
 // Run advances the analysis until ctx ends.
 func (s *clockSource) Run(ctx context.Context, in *Intake) error {
+	in.watch.live()
 	ticker := time.NewTicker(max(s.interval/8, 50*time.Millisecond))
 	defer ticker.Stop()
 	for {

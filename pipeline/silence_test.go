@@ -275,11 +275,12 @@ func TestIntervalsThatAreOld(t *testing.T) {
 	for want, change := range map[string]func(*freshness){
 		"the newest interval ended 1h0m0s ago": func(*freshness) {},
 		"":                                     func(f *freshness) { f.endNanos = now - 5*int64(time.Minute) },
-		" ":                                    func(f *freshness) { f.readUpToNanos = 0 },
+		"the newest interval ended":            func(f *freshness) { f.readUpToNanos = 0 }, // a backlog at the start
+		" ":                                    func(f *freshness) { f.live = false },
 		"  ":                                   func(f *freshness) { f.readNanos = now - int64(time.Hour) },
 	} {
 		f := newFreshness(10*time.Second, 5*time.Second, 0)
-		f.readNanos, f.readUpToNanos, f.endNanos = now, now, now-int64(time.Hour)
+		f.live, f.readNanos, f.readUpToNanos, f.endNanos = true, now, now, now-int64(time.Hour)
 		change(&f)
 		if got, want := f.old(now), strings.TrimSpace(want); (got == "") != (want == "") || !strings.HasPrefix(got, want) {
 			t.Errorf("%q, want %q", got, want)

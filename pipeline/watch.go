@@ -128,6 +128,13 @@ func (w *watch) dropped(readings map[string]uint64) {
 	w.fresh.dropped = readings
 }
 
+// live records that readings come from Kafka; until the end of a backlog it is not known up to when.
+func (w *watch) live() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fresh.live = true
+}
+
 // readUpTo records up to when Kafka has been read.
 func (w *watch) readUpTo(nanos int64) {
 	w.mu.Lock()

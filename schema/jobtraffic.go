@@ -12,3 +12,7 @@ type JobTraffic struct {
 	RDMARead  *float64 `json:"rdma_read_bytes,omitempty"`
 	RDMAWrite *float64 `json:"rdma_write_bytes,omitempty"`
 }
+
+// IsBytes reports whether a value can be the bytes of an interval: 0 or more, and less than a counter of 64 bits can count.
+// Larger ones are infinite as float32, in which the diagnosis keeps them.
+func IsBytes(v float64) bool { return v >= 0 && v < 1<<64 }

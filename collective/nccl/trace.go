@@ -87,9 +87,10 @@ func ReadTrace(name string, data []byte) (*Trace, error) {
 	t := &Trace{Name: name}
 	b := builder{t: t}
 	line, events := 1, 0
+	foreign := fmt.Errorf("%s:1: not a list of trace events: want a file of NCCL's example profiler plug-in", name)
 	at := bytes.IndexByte(data, '[')
 	if at < 0 {
-		return nil, fmt.Errorf("%s:1: not a list of trace events: want a file of NCCL's example profiler plug-in", name)
+		return nil, foreign
 	}
 	line += bytes.Count(data[:at], []byte("\n"))
 	for rest := data[at+1:]; ; events++ {
@@ -100,6 +101,9 @@ func ReadTrace(name string, data []byte) (*Trace, error) {
 			return t, nil
 		}
 		if err == nil && object == nil {
+			if events == 0 && !IsTrace(data) { // an empty list somewhere in another file
+				return nil, foreign
+			}
 			return t, nil
 		}
 		if err == nil && events >= maxEvents {

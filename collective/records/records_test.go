@@ -24,7 +24,7 @@ func TestDetect(t *testing.T) {
 	for name, text := range map[string]string{
 		"vedrfolnir/out/fct.txt": transfers, "vedrfolnir/truth.txt": "x", "dumps/_dump_0": "", "dumps/_dump_1": `{"version":"2.9","entries":[]}`,
 		"other/readme.md": "x", "other/dump_0": "x", "other/rank0.log": "x",
-		"simulated/" + simulated.FileName: "{}", "nccl/rank0.log": inspected(0),
+		"simulated/" + simulated.FileName: "{}", "simulated/truth.json": `{"class":"slow_link","flows":[]}`, "nccl/rank0.log": inspected(0),
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

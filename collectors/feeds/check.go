@@ -18,7 +18,8 @@ const (
 	maxTextBytes = 4 << 10
 )
 
-// Clean makes a text valid UTF-8 on one line of at most n bytes: job names contain whatever users write.
+// Clean makes a text valid UTF-8 on one line of at most n bytes: job names contain whatever users write. The result is a
+// copy: jobs are kept for days, and would keep the line or the long name that theirs is a part of.
 func Clean(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -27,19 +28,22 @@ func Clean(s string, n int) string {
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 	if len(s) <= n {
-		return s
+		return strings.Clone(s)
 	}
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
 	}
-	return s[:n]
+	return strings.Clone(s[:n])
 }
 
 // CleanName is Clean for names of jobs and users.
 func CleanName(s string) string { return Clean(s, maxNameBytes) }
 
-// sendable reports whether an ID can be sent: control characters in it would reach terminals and tickets.
-func sendable(id string) bool {
+// UnsendableID is what is wrong with an ID that is not Sendable.
+const UnsendableID = "its id is empty, too long or has control characters"
+
+// Sendable reports whether an ID can be sent: control characters in it would reach terminals and tickets.
+func Sendable(id string) bool {
 	return id != "" && len(id) <= maxNameBytes && utf8.ValidString(id) && strings.IndexFunc(id, unicode.IsControl) < 0
 }
 
@@ -56,8 +60,8 @@ func check(rows *Rows, now time.Time, tolerance time.Duration) *Rows {
 			out.Refuse(Backwards, where, fmt.Sprintf("it ends at %v, before it starts at %v", j.End, j.Start))
 		case j.Start <= 0:
 			out.Refuse(NoTime, where, "no start time")
-		case !sendable(j.ID):
-			out.Refuse(Unsendable, where, "its id is empty, too long or has control characters")
+		case !Sendable(j.ID):
+			out.Refuse(Unsendable, where, UnsendableID)
 		default:
 			j.Name, j.User, j.State = CleanName(j.Name), CleanName(j.User), CleanName(j.State)
 			out.Jobs = append(out.Jobs, j)
@@ -84,8 +88,8 @@ func check(rows *Rows, now time.Time, tolerance time.Duration) *Rows {
 			out.Refuse(Future, where, Ahead(t.Time, tolerance))
 		case t.Time <= 0:
 			out.Refuse(NoTime, where, "no time")
-		case !sendable(t.JobID):
-			out.Refuse(Unsendable, where, "its id is empty, too long or has control characters")
+		case !Sendable(t.JobID):
+			out.Refuse(Unsendable, where, UnsendableID)
 		default:
 			out.Traffic = append(out.Traffic, t)
 		}

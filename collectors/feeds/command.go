@@ -7,22 +7,21 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/giverny/giverny/internal/bounded"
+	"github.com/giverny/giverny/internal/procgroup"
 )
 
 // MaxOutput bounds the output of a command and the response of a server, in bytes.
 const MaxOutput = 256 << 20
 
 // Run runs an argument vector, without a shell, and streams its standard output to read. A non-zero exit status is
-// an error that includes the end of standard error. The command is killed when ctx ends.
+// an error that includes the end of standard error. The command is killed, with what it has started, when ctx ends.
 func Run(ctx context.Context, argv, environ []string, read func(io.Reader) error) error {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd := procgroup.Command(ctx, argv, time.Second)
 	cmd.Env = append(os.Environ(), environ...)
-	cmd.WaitDelay = time.Second // children that hold the pipe open must not block Wait
 	var said tail
 	cmd.Stderr = &said
 	out, err := cmd.StdoutPipe()
@@ -35,7 +34,7 @@ func Run(ctx context.Context, argv, environ []string, read func(io.Reader) error
 	readErr := read(bounded.Reader(out, MaxOutput))
 	killed := readErr != nil && ctx.Err() == nil && !errors.Is(readErr, io.EOF) && !errors.Is(readErr, io.ErrUnexpectedEOF)
 	if killed {
-		_ = cmd.Process.Kill() // its remaining output is not read
+		_ = procgroup.Kill(cmd) // its remaining output is not read
 	}
 	waitErr := cmd.Wait()
 	switch {

@@ -50,7 +50,8 @@ type List struct {
 	place int    // current position of the reader, from 1
 }
 
-// maxNodes bounds the nodes of a list: a few bytes of a host list can stand for a hundred thousand nodes.
+// maxNodes bounds the nodes of a list, and those of all jobs that a tracker remembers: a few bytes of a host list can stand
+// for a hundred thousand nodes.
 const maxNodes = 4 << 20
 
 // drop counts the current row as unusable and records what is wrong with it.
@@ -82,7 +83,7 @@ func (l *List) Lines() bool { return l.unit == "" }
 
 // add adds a row with normalised fields.
 func (l *List) add(job schema.Job, nodeList []string, phase Phase) {
-	job.ID = strings.TrimSpace(job.ID)
+	job.ID = strings.Clone(strings.TrimSpace(job.ID)) // names and nodes are kept without the line that they are a part of
 	job.Name, job.User, job.State = feeds.CleanName(job.Name), feeds.CleanName(job.User), feeds.CleanName(job.State)
 	switch phase {
 	case Waiting:
@@ -95,6 +96,9 @@ func (l *List) add(job schema.Job, nodeList []string, phase Phase) {
 	case job.ID == "":
 		l.drop(feeds.Malformed, "no job id")
 		return
+	case !feeds.Sendable(job.ID):
+		l.drop(feeds.Unsendable, fmt.Sprintf("job %.40q: %s", job.ID, feeds.UnsendableID))
+		return
 	case err != nil:
 		l.drop(feeds.TooLong, fmt.Sprintf("job %q: nodes: %v", job.ID, err))
 		return
@@ -106,7 +110,10 @@ func (l *List) add(job schema.Job, nodeList []string, phase Phase) {
 		l.drop(feeds.TooMany, fmt.Sprintf("job %q: more than %d nodes in all", job.ID, maxNodes))
 		return
 	}
-	job.Nodes = expanded
+	job.Nodes = nil
+	for _, node := range expanded {
+		job.Nodes = append(job.Nodes, strings.Clone(node))
+	}
 	l.Rows = append(l.Rows, Row{job, phase, l.place})
 }
 

@@ -37,6 +37,7 @@ type Tracker struct {
 	limits    Limits
 	tolerance time.Duration // how far ahead of the clock a time may be
 	known     map[key]*entry
+	nodes     int          // number of nodes of all known jobs
 	pending   []schema.Job // changed, not yet taken
 	prompt    time.Time    // time of the last complete Prompt list; zero: none
 }
@@ -76,15 +77,18 @@ func (t *Tracker) Update(list *List, now time.Time) {
 			list.refuse(row.Place, feeds.Future, fmt.Sprintf("job %.40q: %s", k.ID, feeds.Ahead(ahead, t.tolerance)))
 			continue
 		}
-		if e == nil && len(t.known) >= t.limits.MaxJobs && !evicted {
+		full := t.full(e, &row.Job)
+		if full != "" && !evicted {
 			t.evict(now)
 			evicted = true
+			e = t.known[k]
+			full = t.full(e, &row.Job)
 		}
 		switch {
 		case e == nil && row.Phase == Ended && len(row.Job.Nodes) == 0: // cancelled before it had nodes
 			continue
-		case e == nil && len(t.known) >= t.limits.MaxJobs:
-			list.refuse(row.Place, feeds.TooMany, fmt.Sprintf("job %.40q: more than max_jobs (%d)", k.ID, t.limits.MaxJobs))
+		case full != "":
+			list.refuse(row.Place, feeds.TooMany, fmt.Sprintf("job %.40q: %s", k.ID, full))
 			continue
 		case e == nil:
 			t.doubt(list, row)
@@ -106,6 +110,21 @@ func (t *Tracker) Update(list *List, now time.Time) {
 	case list.Prompt:
 		t.prompt = time.Time{} // a dropped job may have started long before it is listed
 	}
+}
+
+// full returns why there is no room for a job; empty: there is. e is what is known of it, or nil.
+func (t *Tracker) full(e *entry, job *schema.Job) string {
+	more := len(job.Nodes)
+	if e != nil {
+		more -= len(e.Job.Nodes)
+	}
+	switch {
+	case e == nil && len(t.known) >= t.limits.MaxJobs:
+		return fmt.Sprintf("more than max_jobs (%d)", t.limits.MaxJobs)
+	case more > 0 && t.nodes+more > maxNodes:
+		return fmt.Sprintf("more than %d nodes of all jobs", maxNodes)
+	}
+	return ""
 }
 
 // keyOf returns the key of a job's run. sacct ends a run whose nodes change as RESIZING, and may list the run that follows
@@ -140,9 +159,14 @@ func (t *Tracker) doubt(list *List, row *Row) {
 func (t *Tracker) evict(now time.Time) {
 	for k, e := range t.known {
 		if e.Job.End != 0 && e.Seen < now.UnixNano() && !t.followed(e) {
-			delete(t.known, k)
+			t.forget(k, e)
 		}
 	}
+}
+
+func (t *Tracker) forget(k key, e *entry) {
+	t.nodes -= len(e.Job.Nodes)
+	delete(t.known, k)
 }
 
 func same(a, b *schema.Job) bool {
@@ -153,6 +177,7 @@ func (t *Tracker) change(e *entry, job schema.Job) {
 	if len(job.Nodes) == 0 {
 		job.Nodes = e.Job.Nodes // an ended job may be listed without nodes
 	}
+	t.nodes += len(job.Nodes) - len(e.Job.Nodes)
 	e.Job, e.endless = job, false
 	t.pending = append(t.pending, job)
 }
@@ -167,7 +192,7 @@ func (t *Tracker) end(listed map[key]bool, latest map[string]schema.Instant, com
 		switch {
 		case e.Job.End != 0:
 			if now.Sub(time.Unix(0, e.Seen)) > forgetAfter && !t.followed(e) {
-				delete(t.known, k)
+				t.forget(k, e)
 			}
 		case again > k.Start && !(listed[k] && complete): // a file may still list the earlier run without its end
 			t.finish(e, min(again, nanos), Replaced)
@@ -219,5 +244,6 @@ func (t *Tracker) resume(open []entry) {
 		e := open[i]
 		e.endless = e.Job.End != 0 && e.Job.State == TooOld
 		t.known[key{e.Job.ID, e.Job.Start}] = &e
+		t.nodes += len(e.Job.Nodes)
 	}
 }

@@ -3,6 +3,8 @@ package jobs_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -184,4 +186,68 @@ func TestTrackerDoubtsLateStarts(t *testing.T) {
 	if changed, _ := tracker.Take(10); len(changed) != 5 {
 		t.Errorf("%d jobs, want 5: a job that is doubted is used", len(changed))
 	}
+}
+
+// The nodes of all remembered jobs are bounded too: ended jobs make room, running ones are counted.
+func TestTrackerBoundsNodes(t *testing.T) {
+	tracker := newTracker(0, 100)
+	nodes := make([]string, jobs.MaxNodes/2)
+	day := func(clock string, rows ...jobs.Row) map[string]uint64 {
+		list := jobs.List{Rows: rows}
+		tracker.Update(&list, at(clock).Time())
+		return list.Dropped
+	}
+	ended := func(id string) jobs.Row {
+		return row(id, "", "", "COMPLETED", "00:30", "00:31", jobs.Ended, nodes...)
+	}
+	running := func(id string, nodes ...string) jobs.Row {
+		return row(id, "", "", "RUNNING", "00:30", "", jobs.Running, nodes...)
+	}
+	for i, clock := range []string{"01:00", "01:01", "01:02", "01:03", "01:04"} {
+		if dropped := day(clock, ended(fmt.Sprint(i))); len(dropped) != 0 {
+			t.Errorf("%s: jobs that ended made no room: %v", clock, dropped)
+		}
+	}
+	day("02:00", running("a", nodes...))
+	day("02:01", running("b", nodes...))
+	if dropped := day("02:02", running("c", "n1")); dropped[feeds.TooMany] != 1 {
+		t.Errorf("dropped %v, want one job that is too many", dropped)
+	}
+	if dropped := day("02:03", running("b", "n1"), running("c", "n1")); len(dropped) != 0 {
+		t.Errorf("a job that became smaller made no room: %v", dropped)
+	}
+}
+
+// What is remembered of a job does not keep the text that it was read from.
+func TestJobsKeepOnlyTheirNames(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, kept := heap(), []jobs.List{}
+	for i := range 32 {
+		for _, text := range []string{
+			fmt.Sprintf(`{"job_id":"%d","name":"%s","nodes":["n1"],"start":"2026-01-05T00:30:00Z"}`, i, long),
+			fmt.Sprintf(`{"job_id":"%d%s","nodes":["n1"],"start":"2026-01-05T00:30:00Z"}`, i, long),
+			fmt.Sprintf("job_id,name,user,nodes,start,comment\n%d,job,user,n1,2026-01-05T00:30:00Z,%s\n", i, long),
+		} {
+			list, err := jobs.Read(strings.NewReader(text), "jobs", jobs.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for reason := range list.Dropped {
+				if reason != feeds.Unsendable {
+					t.Errorf("%.60s: dropped as %s", text, reason)
+				}
+			}
+			kept = append(kept, jobs.List{Rows: list.Rows})
+		}
+	}
+	if grown := int64(heap()) - int64(before); grown > 16<<20 {
+		t.Errorf("%d lists keep %d MiB", len(kept), grown>>20)
+	}
+	runtime.KeepAlive(kept)
 }

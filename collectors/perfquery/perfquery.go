@@ -20,6 +20,7 @@ import (
 	"github.com/giverny/giverny/collectors"
 	"github.com/giverny/giverny/internal/bounded"
 	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/procgroup"
 )
 
 // Config is how the tools are run.
@@ -185,8 +186,7 @@ func (c *Config) run(ctx context.Context, program string, args ...string) ([]byt
 		argv = append(argv, "-P", strconv.Itoa(c.CAPort))
 	}
 	argv = append(argv, args...)
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.WaitDelay = killDelay
+	cmd := procgroup.Command(ctx, argv, killDelay)
 	if len(c.Env) > 0 {
 		cmd.Env = append(os.Environ(), c.Env...)
 	}

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/giverny/giverny/collectors/feeds"
 	"github.com/giverny/giverny/internal/bounded"
 	"github.com/giverny/giverny/internal/csvfault"
+	"github.com/giverny/giverny/internal/reload"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -83,8 +83,8 @@ func addRow(rows *feeds.Rows, f []string, at map[string]int, where string) {
 			continue
 		}
 		v, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-			rows.Refuse(feeds.Malformed, where, fmt.Sprintf("%s %q: want a number of bytes, 0 or more", name, text))
+		if err != nil || !schema.IsBytes(v) {
+			rows.Refuse(feeds.Malformed, where, fmt.Sprintf("%s %q: want a number of bytes, 0 or more and less than 2^64", name, text))
 			return
 		}
 		*into = &v
@@ -170,7 +170,7 @@ func (f *file) Read(_ context.Context, _ time.Time) (rows feeds.Rows, err error)
 }
 
 func (f *file) load() (rows feeds.Rows, err error) {
-	in, err := feeds.Open(f.path)
+	in, err := reload.Open(f.path)
 	if err != nil {
 		return rows, err
 	}

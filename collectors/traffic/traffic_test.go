@@ -27,6 +27,8 @@ soon,17,1,1,1,1
 2026-01-05T00:30:00Z,17,-1,,,
 2026-01-05T00:30:00Z,17,NaN,,,
 2026-01-05T00:30:00Z,17,+Inf,,,
+2026-01-05T00:30:00Z,17,1e300,,,
+2026-01-05T00:30:00Z,17,18446744073709551616,,,
 2026-01-05T00:30:00Z,,1,,,
 1767573060,18
 `), "t.csv")
@@ -40,10 +42,10 @@ soon,17,1,1,1,1
 	if diff := cmp.Diff(want, rows.Traffic); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]uint64{feeds.NoTime: 1, feeds.Malformed: 4}, rows.Dropped); diff != "" {
+	if diff := cmp.Diff(map[string]uint64{feeds.NoTime: 1, feeds.Malformed: 6}, rows.Dropped); diff != "" {
 		t.Error(diff)
 	}
-	if len(rows.Faults) != 5 || rows.Faults[0].Where != "t.csv:3" || rows.Faults[4].Where != "t.csv:7" {
+	if len(rows.Faults) != 7 || rows.Faults[0].Where != "t.csv:3" || rows.Faults[6].Where != "t.csv:9" {
 		t.Errorf("faults %+v", rows.Faults)
 	}
 	for _, bad := range []string{"", "job_id,read_bytes\n"} {

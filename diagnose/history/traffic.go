@@ -90,7 +90,7 @@ func (t *Traffic) At(f Feature, slot int64) float32 {
 
 // Set stores a feature in a slot, if it is within the ring.
 func (t *Traffic) Set(f Feature, slot int64, bytes float64) {
-	if slot > t.last || slot <= t.last-int64(t.length) || math.IsNaN(bytes) || math.IsInf(bytes, 0) || bytes < 0 {
+	if slot > t.last || slot <= t.last-int64(t.length) || !schema.IsBytes(bytes) {
 		return
 	}
 	t.values[int(f)*t.length+ring(slot, t.length)] = float32(bytes)

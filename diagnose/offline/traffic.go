@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,8 +187,8 @@ func measured(field string) (*float64, error) {
 		return nil, nil
 	}
 	v, err := strconv.ParseFloat(field, 64)
-	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-		return nil, fmt.Errorf("%q is no number of bytes; leave the field empty where it was not measured", field)
+	if err != nil || !schema.IsBytes(v) {
+		return nil, fmt.Errorf("%q is no number of bytes (0 or more, less than 2^64); leave the field empty where it was not measured", field)
 	}
 	return &v, nil
 }

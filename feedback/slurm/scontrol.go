@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/giverny/giverny/internal/bounded"
+	"github.com/giverny/giverny/internal/procgroup"
 )
 
 // scontrol runs Slurm's command-line tool.
@@ -26,7 +26,7 @@ const (
 	maxError  = 500
 )
 
-// killAfter is the grace period between asking a call to end and killing it.
+// killAfter is how long to wait for the output of a killed call to close.
 const killAfter = 2 * time.Second
 
 // look reads the states of nodes. For unknown nodes scontrol prints a message each and
@@ -68,8 +68,7 @@ func (s *scontrol) run(ctx context.Context, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	vector := append(append([]string{}, s.cfg.Scontrol...), args...)
-	cmd := exec.CommandContext(ctx, vector[0], vector[1:]...)
-	cmd.WaitDelay = killAfter
+	cmd := procgroup.Command(ctx, vector, killAfter)
 	out := &bounded.Buffer{Limit: maxOutput, Full: cancel}
 	cmd.Stdout, cmd.Stderr = out, out
 	err := cmd.Run()

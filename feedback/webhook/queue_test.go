@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/internal/test/pipes"
+	"github.com/giverny/giverny/schema"
 )
 
 // Queued notices survive a stop, and delivered ones are not sent again.
@@ -170,5 +172,19 @@ func TestDropsAreCounted(t *testing.T) {
 	await(t, "none pending", func() bool { return metric.Sum(t, again.Registry, "giverny_feedback_pending") == 0 })
 	if n, err := testutil.GatherAndCount(again.Registry, "giverny_feedback_refused_total"); err != nil || n != len(Reasons()) {
 		t.Errorf("%d reasons, %v", n, err)
+	}
+}
+
+// A result that cannot be written does not keep back those after it.
+func TestAResultThatIsNoJSONIsDropped(t *testing.T) {
+	r := startReceiver(t)
+	h := start(t, t.TempDir(), r.URL, nil)
+	bad := result(1, 1)
+	bad.Diagnoses = []schema.Diagnosis{{Region: 1, Jobs: []schema.AccusedJob{{Correlation: math.NaN()}}}}
+	h.put(t, bad)
+	h.put(t, result(2, 1, 2))
+	await(t, "the notices of the next interval", func() bool { return len(r.got(t)) == 2 })
+	if got := metric.Sum(t, h.Registry, "giverny_feedback_refused_total", Damaged); got != 1 {
+		t.Errorf("%g dropped, want 1", got)
 	}
 }

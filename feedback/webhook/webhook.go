@@ -84,12 +84,15 @@ func (w *Webhook) Put(_ context.Context, r *schema.IntervalResult) error {
 	if err != nil {
 		return err
 	}
-	if err := w.say(t.Step(r)); err != nil {
-		return errors.Join(err, t.Load(before)) // the result is then processed again, with the same keys
-	}
+	notices := t.Step(r)
 	after, err := t.Save()
-	if err != nil {
-		return err
+	if err != nil { // it would be the same at the next attempt
+		w.log.Error("webhook: interval dropped, it cannot be written as JSON", "fabric", r.Snapshot.Fabric, "interval", r.Snapshot.Interval.String(), "error", err)
+		w.record.Dropped(Damaged, max(1, len(notices)))
+		return t.Load(before)
+	}
+	if err := w.say(notices); err != nil {
+		return errors.Join(err, t.Load(before)) // the result is then processed again, with the same keys
 	}
 	return atomicfile.Write(w.statePath(r.Snapshot.Fabric), after)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -226,8 +225,8 @@ var trafficForm = form[schema.JobTraffic]{
 	id:     func(t *schema.JobTraffic) string { return fmt.Sprintf("%s@%d", t.JobID, t.Time) },
 	check: func(t *schema.JobTraffic) error {
 		for _, bytes := range []*float64{t.Read, t.Write, t.RDMARead, t.RDMAWrite} {
-			if bytes != nil && !(*bytes >= 0 && *bytes <= math.MaxFloat64) {
-				return refuse(BadRows, "job %s moved %v bytes, want 0 or more, or none where it was not measured", t.JobID, *bytes)
+			if bytes != nil && !schema.IsBytes(*bytes) {
+				return refuse(BadRows, "job %s moved %v bytes, want 0 or more and less than 2^64, or none where it was not measured", t.JobID, *bytes)
 			}
 		}
 		return checkFields(required{"job_id", t.JobID})

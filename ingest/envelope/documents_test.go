@@ -243,6 +243,7 @@ func TestEncoderRefusesDocuments(t *testing.T) {
 		{"a long detail", failure(func(f *schema.Failure) { f.Detail = strings.Repeat("d", 5000) }), envelope.BadRows},
 		{"traffic of no job", traffic(func(t *schema.JobTraffic) { t.JobID = "" }), envelope.BadRows},
 		{"traffic below zero", traffic(func(t *schema.JobTraffic) { t.Write = new(-1.0) }), envelope.BadRows},
+		{"traffic beyond 64 bits", traffic(func(t *schema.JobTraffic) { t.Read = new(1e39) }), envelope.BadRows},
 		{"traffic that is no number", traffic(func(t *schema.JobTraffic) { t.RDMARead = new(math.NaN()) }), envelope.BadRows},
 		{"traffic without end", traffic(func(t *schema.JobTraffic) { t.Read = new(math.Inf(1)) }), envelope.BadRows},
 		{"a cause of no class", diagnosis(func(d *schema.Diagnosis) { d.Cause.Class = "" }), envelope.BadRows},

@@ -116,10 +116,7 @@ func (w *topologyWatcher) look(f *topologyFile) {
 	if f.path == "" {
 		return
 	}
-	mark, err := reload.StampOf(f.path)
-	if err != nil { // being replaced or deleted: keep the version in force
-		return
-	}
+	mark, _ := reload.StampOf(f.path) // a missing file has the zero Stamp
 	settled := mark == f.seen
 	f.seen = mark
 	if settled && mark != f.loaded {

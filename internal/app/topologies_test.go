@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -96,11 +97,16 @@ func TestABadFileChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.look(f)
+	w.look(f)
+	w.look(f) // try once
+	if n := testutil.ToFloat64(w.refused.WithLabelValues("f")); f.graph != before || n != 4 || !strings.Contains(f.State(), "no such file") {
+		t.Errorf("no file: refused %v times, state %q", n, f.State())
+	}
 	write(t, path, "torus:4x4") // the original content
 	w.look(f)
 	w.look(f)
-	if len(*taken) != 0 {
-		t.Error("the same version was taken again")
+	if len(*taken) != 0 || f.State() != "" {
+		t.Errorf("the same version was taken again, or its state is %q", f.State())
 	}
 }
 

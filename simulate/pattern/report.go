@@ -157,7 +157,7 @@ func (rep *Report) WriteText(w io.Writer) error {
 		us(mean.Latency), us(mean.DMAWait), us(mean.Contention), us(mean.ControlWait))
 	for i, c := range rep.Collisions[:min(20, len(rep.Collisions))] {
 		if i == 0 {
-			fmt.Fprintf(out, "\ncollisions that cost most, of %d:\n", len(rep.Collisions))
+			fmt.Fprintf(out, "\ncollisions that cost most, of %d (waits of all packets of a call, added up):\n", len(rep.Collisions))
 		}
 		fmt.Fprintf(out, "  %12.3f us  process %d, call %d waited for process %d, call %d (%s)\n",
 			us(c.Waited), c.Waiting.Process, c.Waiting.Call, c.Holder.Process, c.Holder.Call, c.Place)

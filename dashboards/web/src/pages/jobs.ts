@@ -59,9 +59,9 @@ function table(app: App, jobs: Job[], a: JobPage, from: number, to: number) {
   return h("table", null, h("thead", null, h("tr", null, ...heads.map(([t, c]) => h("th", { class: c }, t)))), h("tbody", null, ...rows));
 }
 
-/** exposure is a job's life as a bar, and on it the regions that it had to do with. */
+/** exposure is a job's life as a bar, and on it the regions that it had to do with; the columns before it take up to 560 pixels. */
 function exposure(j: Job, a: JobPage, from: number, to: number): HTMLElement {
-  const w = 360, tall = 18, ratio = devicePixelRatio || 1, p = colours(), x = (t: string) => (Date.parse(t) - from) / Math.max(1, to - from) * w, text = j.regions.map((r) => `${r.severity} ${r.accused_intervals ? "accused" : "victim"} ${clock(r.from)} to ${clock(r.to)}`).join("; ") || "no region";
+  const w = Math.min(360, Math.max(160, innerWidth - 560)), tall = 18, ratio = devicePixelRatio || 1, p = colours(), x = (t: string) => (Date.parse(t) - from) / Math.max(1, to - from) * w, text = j.regions.map((r) => `${r.severity} ${r.accused_intervals ? "accused" : "victim"} ${clock(r.from)} to ${clock(r.to)}`).join("; ") || "no region";
   const canvas = h("canvas", { title: text, attrs: { role: "img", "aria-label": text } });
   canvas.width = w * ratio;
   canvas.height = tall * ratio;
