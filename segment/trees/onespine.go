@@ -32,7 +32,8 @@ func (t *trees) countSingles() {
 			t.sample = append(t.sample, n)
 		}
 	}
-	t.usualSingles = medianOf(t.sample)
+	slices.Sort(t.sample)
+	t.usualSingles = t.sample[(len(t.sample)-1)/2] // the median of the others than a spine above it
 }
 
 // countSinglesAt counts those of a leaf: if its hottest uplink does not stand out, none does.

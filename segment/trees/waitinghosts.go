@@ -66,20 +66,21 @@ func (costs *hostCosts) costOn(t *trees, h *shares, i, cause int32) float64 {
 	return 0
 }
 
-// isOnlyUp reports whether no other link from a node's leaf to a switch stalls.
+// isOnlyUp reports whether no link from a node's leaf to another switch than its own stalls.
 func (t *trees) isOnlyUp(i int32) bool {
-	return !slices.ContainsFunc(t.leaving.of(t.from[i]), func(j int32) bool { return j != i && !t.toHost(j) })
+	return !slices.ContainsFunc(t.leaving.of(t.from[i]), func(j int32) bool { return t.to[j] != t.to[i] && !t.toHost(j) })
 }
 
-// costOfOneWay is what it costs that of a leaf's uplinks that lead to a cause only one stalls, though traffic takes all of
-// them: each host that waits, or if none does the leaf, would have to take this one by chance.
+// costOfOneWay is what it costs that of a leaf's uplinks that lead to a cause only those to one switch stall, though traffic
+// takes all of them: each host that waits, or if none does the leaf, would have to take these by chance.
 func (h *shares) costOfOneWay(t *trees, i, cause int32) float64 {
-	leaf, ways := t.from[i], 1
+	leaf, own := t.from[i], t.stalledUp(t.from[i])
+	ways := own
 	for _, l := range t.waits.out.of(leaf) {
 		leads := func(j int32) bool { return h.of[j].has(cause) && t.waits.mayWait(l, t.links[j]) }
 		if t.waits.isUp(l) && t.node[l] < 0 && t.values[l] >= 0 && slices.ContainsFunc(t.leaving.of(t.waits.to[l]), leads) {
 			ways++
 		}
 	}
-	return float64(max(1, t.stalledHosts(leaf))) * costOf(1/float64(ways))
+	return float64(max(1, t.stalledHosts(leaf))) * costOf(float64(own)/float64(ways))
 }
