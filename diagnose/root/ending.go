@@ -93,7 +93,7 @@ func (f *Finder) Endings(p *Pressure, d *Drain) (found Endings) {
 		found.Slow = d.Device
 	}
 	if !found.OfMeans && !d.Idle { // something always waits
-		found.Slow = e.slowEnd(found.Slow, d, h, p)
+		found.Slow = e.slowEnd(found.Slow, e.places[links:], d, h, p)
 	}
 	return found
 }

@@ -7,67 +7,69 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Weights of a conditional logit for which switch of a line has the slow host, fitted on slow hosts of four simulators
-// (docs/explanation/diagnosis-measured.md). Stall is a share of time, arriving load a share of a link's capacity.
+// Weights for which switch of a line has the slow host, chosen on slow hosts of three simulators that share a switch's throughput in
+// different ways (docs/explanation/diagnosis-measured.md). Stall is a share of time.
 const (
+	// slowRated weighs the rating of a switch's nodes by the comparison of all places.
+	slowRated = .4
 	// slowTree weighs how well the traffic held back on the line agrees with the routes of known senders, as a cosine.
 	slowTree = 7.
 	// slowFalls weighs by how much stall falls towards the switch: traffic before a link waits for what stalls downstream.
 	slowFalls = -16.
-	// slowSides weighs the mean stall of the switch's links of other dimensions. At the end they share what the switch accepts equally
-	// with the line's links; farther away they share only what the line gets of it.
-	slowSides = -6.
-	// slowArrives weighs the load of those of them that stall.
-	slowArrives = 4.
-	// slowStalls is the least stall of a link of the line before its end, and of another link to count as arriving.
+	// slowPartly weighs the switch's links of other dimensions that stall part of the time, relative to the line: those that lead to the
+	// end's nodes stall like the line or, if they lead elsewhere, not at all; farther away only a part of what they carry turns that way.
+	slowPartly = -2.
+	// slowStalls is the least stall of a link of the line before its end.
 	slowStalls = .1
 )
 
 // slowEnd is the switch, of those on the line through on, whose nodes accept too little of the arriving traffic; readings alone hardly
 // tell neighbours on a line apart. It is on if nothing on the line stalls.
-func (e *endings) slowEnd(on topology.DeviceID, d *Drain, h *held, p *Pressure) topology.DeviceID {
-	line := h.lineFrom(on)
-	best, most := on, math.Inf(-1)
-	stall := func(at int) float64 { // of the link from a stop to the next one
-		if l := line[(at+len(line))%len(line)].link; l != schema.NoLink {
-			return e.stallOf(l, p)
+func (e *endings) slowEnd(on topology.DeviceID, places []rated, d *Drain, h *held, p *Pressure) topology.DeviceID {
+	best, most, highest := on, math.Inf(-1), 0. // the highest stall on the line
+	for _, s := range h.lineFrom(on) {
+		if s.link != schema.NoLink {
+			highest = max(highest, e.stallOf(s.link, p))
 		}
-		return 0
 	}
-	for i := range line {
-		back, ahead := stall(i-1), stall(i)
+	whole := h.line.line
+	for i := range places {
+		at := places[i].from
+		if !whole.Has(at) {
+			continue
+		}
+		line := h.lineFrom(at)
+		stall := func(n, step int) float64 { // of the link that many links from the switch
+			if l := linkOn(line, n, step).link; l != schema.NoLink {
+				return e.stallOf(l, p)
+			}
+			return 0
+		}
+		back, ahead := stall(0, -1), stall(0, 1)
 		if max(back, ahead) < slowStalls {
 			continue
 		}
-		falls := max(0, stall(i-2)-back) + max(0, stall(i+1)-ahead)
-		sides, arrives := e.besideLine(line[i].device, h, p)
-		score := slowFalls*falls + slowSides*sides + slowArrives*arrives
+		score := slowRated*places[i].score + slowFalls*(max(0, stall(1, -1)-back)+max(0, stall(1, 1)-ahead)) + slowPartly*e.partly(at, highest, h, p)
 		if d.known {
-			h.tree.Gather(d.Senders, line[i].device)
-			score += slowTree * h.lastLine(line[i].device, p).profile
+			h.tree.Gather(d.Senders, at)
+			score += slowTree * h.lastLine(at, p).profile
 			h.tree.Reset()
 		}
 		if score > most {
-			best, most = line[i].device, score
+			best, most = at, score
 		}
 	}
 	return best
 }
 
-// besideLine is the mean stall of a switch's links of other dimensions than the last, and the load of those that stall, relative to the
-// capacity of a link of the last.
-func (e *endings) besideLine(at topology.DeviceID, h *held, p *Pressure) (stall, arrives float64) {
-	n, capacity := 0., 0.
+// partly is the number of a switch's links of other dimensions than the last that stall part of the time: 0 for one that does not stall
+// or stalls as much as the line does at most, half for one that stalls half as much.
+func (e *endings) partly(at topology.DeviceID, highest float64, h *held, p *Pressure) (n float64) {
 	for _, l := range p.graph.LinksAt(at) {
-		switch dim := h.grid.Dim(l); {
-		case dim == h.last:
-			capacity = max(capacity, p.graph.Capacity(l))
-		case dim >= 0 && dim < h.last:
-			s := e.stallOf(l, p)
-			if stall, n = stall+s, n+1; s > slowStalls {
-				arrives += p.Carries(l) / p.oneWay
-			}
+		if dim := h.grid.Dim(l); dim >= 0 && dim < h.last {
+			share := min(1, e.stallOf(l, p)/highest)
+			n += min(share, 1-share)
 		}
 	}
-	return stall / max(1, n), arrives / max(1, capacity)
+	return n
 }

@@ -9,22 +9,25 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestWhereAHostTakesLittle: of the switches of a line, the slow host's is the one towards which stall does not fall, whose other links
-// stall least, and for which the senders' routes agree with the held-back traffic; it is never one whose links on the line do not stall.
+// TestWhereAHostTakesLittle: of the switches of a line, the slow host's is the one towards which stall does not fall, whose nodes the
+// comparison of all places rates highest, whose other links stall like the line or not at all, and for which the senders' routes agree
+// with the held-back traffic; it is never one whose links on the line do not stall.
 func TestWhereAHostTakesLittle(t *testing.T) {
 	line := []string{"2,7,1>2,7,2", "2,7,2>2,7,3", "2,7,3>2,7,4", "2,7,4>2,7,5"}
 	for _, c := range []struct {
 		name    string
 		stalls  []float32 // of the line's links
+		rated   string    // along the line, highest
 		sides   map[string]float32
 		senders string // along the line; empty: not known
 		carries []float32
 		want    string
 	}{
-		{"stall falls on the way to others", []float32{40, 30, 20, 10}, map[string]float32{"2,7,1>3,7,1": 60}, "", nil, "2,7,2"},
-		{"its sides stall least", []float32{40, 40, 40, 40}, map[string]float32{"2,7,2>3,7,2": 60, "2,7,3>3,7,3": 20, "2,7,4>3,7,4": 60, "2,7,1>3,7,1": 60, "2,7,5>3,7,5": 60}, "", nil, "2,7,3"},
-		{"senders on one side", []float32{40, 40, 40, 0}, nil, "1", []float32{10, 10, 10, 0}, "2,7,4"},
-		{"senders on the other side", []float32{0, 40, 40, 40}, nil, "5", []float32{0, 10, 10, 10}, "2,7,2"},
+		{"stall does not fall towards it", []float32{20, 40, 20, 10}, "1", nil, "", nil, "2,7,2"},
+		{"its nodes are rated highest", []float32{40, 40, 40, 40}, "3", nil, "", nil, "2,7,3"},
+		{"its sides stall like the line", []float32{40, 40, 40, 40}, "", map[string]float32{"2,7,2>3,7,2": 20, "2,7,3>3,7,3": 40, "2,7,4>3,7,4": 20, "2,7,1>3,7,1": 20, "2,7,5>3,7,5": 20}, "", nil, "2,7,3"},
+		{"senders on one side", []float32{40, 40, 40, 0}, "", nil, "1", []float32{10, 10, 10, 0}, "2,7,4"},
+		{"senders on the other side", []float32{0, 40, 40, 40}, "", nil, "5", []float32{0, 10, 10, 10}, "2,7,2"},
 	} {
 		u := newTiedUp(t)
 		region := []schema.LinkID{}
@@ -40,6 +43,14 @@ func TestWhereAHostTakesLittle(t *testing.T) {
 			}
 			set(name, c.stalls[i], use)
 		}
+		var places []rated
+		for z := '1'; z <= '5'; z++ {
+			at := rated{from: u.Device(t, "2,7,"+string(z))}
+			if c.rated == string(z) {
+				at.score = 2
+			}
+			places = append(places, at)
+		}
 		for name, stall := range c.sides {
 			set(name, stall, 5)
 		}
@@ -51,7 +62,7 @@ func TestWhereAHostTakesLittle(t *testing.T) {
 		h, e := &u.f.held, &u.f.endings
 		h.take(region, u.p)
 		for _, from := range []string{"2,7,3", "2,7,2"} {
-			if got := u.Graph.Device(e.slowEnd(u.Device(t, from), &d, h, u.p)).Name; got != c.want {
+			if got := u.Graph.Device(e.slowEnd(u.Device(t, from), places, &d, h, u.p)).Name; got != c.want {
 				t.Errorf("%s, from %s: at %s, want %s", c.name, from, got, c.want)
 			}
 		}
@@ -59,7 +70,7 @@ func TestWhereAHostTakesLittle(t *testing.T) {
 	u := newTiedUp(t)
 	u.f.held.take(nil, u.p)
 	var calm topology.DeviceID = 5
-	if got := u.f.endings.slowEnd(calm, &Drain{}, &u.f.held, u.p); got != calm {
+	if got := u.f.endings.slowEnd(calm, nil, &Drain{}, &u.f.held, u.p); got != calm {
 		t.Errorf("on a line that does not stall it moved to %d", got)
 	}
 }
