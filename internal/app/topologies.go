@@ -143,7 +143,11 @@ func (w *topologyWatcher) reload(f *topologyFile) {
 	if mark, err := reload.StampOf(f.path); err == nil {
 		f.seen, f.loaded = mark, mark
 	}
-	g, err := f.read(f.graph)
+	var g *topology.Graph
+	err := reload.Check(f.path)
+	if err == nil {
+		g, err = f.read(f.graph)
+	}
 	if err == nil && g.Version() == f.graph.Version() {
 		f.fault.Store(nil)
 		log.Info("topology: file read again, nothing changed")

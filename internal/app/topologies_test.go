@@ -102,6 +102,18 @@ func TestABadFileChangesNothing(t *testing.T) {
 	if n := testutil.ToFloat64(w.refused.WithLabelValues("f")); f.graph != before || n != 4 || !strings.Contains(f.State(), "no such file") {
 		t.Errorf("no file: refused %v times, state %q", n, f.State())
 	}
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		w.look(f)
+	}
+	if !strings.Contains(f.State(), "named pipe") {
+		t.Errorf("a named pipe: state %q", f.State())
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
 	write(t, path, "torus:4x4") // the original content
 	w.look(f)
 	w.look(f)

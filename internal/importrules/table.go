@@ -187,7 +187,7 @@ var Architecture = []Row{
 	{Package: "internal/bounded"},
 	{Package: "internal/codec", Kind: Pure},
 	{Package: "internal/scratch", Kind: Pure},
-	{Package: "internal/config", May: []string{"analysis", "collective/watch", "collectors", "collectors/registry", "command", "command/safety", "dashboards", "feedback", "hostping/launch", "hostping/local", "hostping/monitor", "hostping/ondemand", "hostping/order", "hostping/utilisation", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/reload", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
+	{Package: "internal/config", May: []string{"analysis", "collective/watch", "collectors", "collectors/registry", "command", "command/safety", "dashboards", "feedback", "hostping/launch", "hostping/local", "hostping/monitor", "hostping/ondemand", "hostping/order", "hostping/utilisation", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
 	{Package: "internal/coprocess", May: []string{"internal/retry"}},
 	{Package: "internal/dirlock"},
 	{Package: "internal/fence"},
