@@ -21,10 +21,11 @@ function accusation(j: AccusedJob, jobs: Jobs): string {
     j.correlation > 0 && j.p_value < .2 && `correlation ${j.correlation.toFixed(2)}${lag}, p ${j.p_value.toPrecision(2)}`].filter(Boolean).join("; ");
 }
 
-/** slower says how many times; 20 is the most that stalls are taken to say. */
+/** slower says how many times, as the diagnosis' text does; 20 is the most that a slowdown can be known to be. */
 function slower([least, most]: number[]): string {
-  const end = most! >= 19.95 ? "20 or more" : most!.toFixed(1);
-  return (end === least!.toFixed(1) || least! >= 19.95 ? end : `${least!.toFixed(1)} to ${end}`) + " times slower";
+  const low = least!.toFixed(1), high = most!.toFixed(1);
+  if (most! >= 19.95) return `${low.replace(/\.0$/, "")} or more times slower`;
+  return (low === high ? high : low === "1.0" ? `up to ${high}` : `${low} to ${high}`) + " times slower";
 }
 
 /** suffering is a job that is held up: by how much its traffic fell with the region, where that is measured, and the slowdown that stalls allow for. */
