@@ -87,3 +87,37 @@ func TestWritersWaitWhereTheyCongest(t *testing.T) {
 		}
 	}
 }
+
+// TestTrafficEndsAtHosts: at an incast at a switch, what a job sends ends at a host of it there or, if it writes, at a host of no job.
+func TestTrafficEndsAtHosts(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := func(id string, nodes ...string) *job {
+		j := &job{Job: &history.Job{Job: schema.Job{ID: id, Nodes: nodes}}}
+		j.Place(g)
+		s.settle(j)
+		return j
+	}
+	here, away := place("1", "host0", "host3"), place("2", "host1", "host2")
+	leaf1, _ := g.FindDevice("leaf1")
+	for name, c := range map[string]struct {
+		suspect suspect
+		kind    string
+		cannot  bool
+	}{
+		"a job there":        {suspect{job: here, filesKnown: true}, schema.RootIncast, false},
+		"a job elsewhere":    {suspect{job: away, filesKnown: true}, schema.RootIncast, true},
+		"it writes":          {suspect{job: away, filesKnown: true, file: true, feature: history.Write}, schema.RootIncast, false},
+		"it reads":           {suspect{job: away, filesKnown: true, file: true}, schema.RootIncast, true},
+		"files not measured": {suspect{job: away}, schema.RootIncast, false},
+		"before a link":      {suspect{job: away, filesKnown: true}, schema.RootLinkCapacity, false},
+	} {
+		rc := &regionCase{interval: &s.interval, back: root.BackPressure{Link: schema.NoLink, Waits: true, At: leaf1, KindAt: c.kind}}
+		if got := rc.cannotEndAt(&c.suspect); got != c.cannot {
+			t.Errorf("%s: it cannot end there: %v", name, got)
+		}
+	}
+}

@@ -160,7 +160,7 @@ func (s scores) endScore(c *suspect) (score float64) {
 		}
 	}
 	switch {
-	case s.excludes(c):
+	case s.excludes(c), s.cannotEndAt(c):
 		score -= jobElsewhere
 	case c.job == s.sender && s.drain.Grew && s.drain.IsCertain() && !c.known:
 		score += jobConverges
