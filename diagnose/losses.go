@@ -18,7 +18,7 @@ const (
 	leastUsual = 4
 )
 
-// lostBy is lossBy without what is measured.
+// lostBy is that share alone, 0 also if it is not known (lossBy).
 func (rc *regionCase) lostBy(j *job) float64 {
 	lost, _ := rc.lossBy(j)
 	return lost

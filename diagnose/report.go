@@ -59,7 +59,8 @@ func (r *report) diagnosis(snap *schema.Snapshot) schema.Diagnosis {
 // victims are the jobs that are not accused, and whose traffic crosses the region's links or fell much at its onset. A job that lost
 // a share s of its traffic takes 1/(1-s) as long. If that is not measured, it takes as much longer as it waits for a share s of the
 // time: at least the mean stall of the region's links that the job uses, weighted by the share of its traffic there, and at most
-// the worst of them, as if all messages waited for it. If the measured loss is small, that is the lower bound, and what still counts as small the upper.
+// the worst of them, as if all messages waited for it. If the measured loss is small, that is the lower bound, and what still counts
+// as small the upper.
 func (r *report) victims() []schema.VictimJob {
 	out := []schema.VictimJob{}
 	for i := r.verdict.accused; i < len(r.jobs); i++ {
@@ -73,8 +74,7 @@ func (r *report) victims() []schema.VictimJob {
 		case lost >= smallLoss:
 			least, most = min(root.MaxStall, lost), min(root.MaxStall, lost)
 		case measured:
-			least, most = min(least, lost), max(lost, min(most, smallLoss))
-			fallthrough
+			least, most, lost = min(least, lost), max(lost, min(most, smallLoss)), 0
 		default:
 			lost = 0
 		}
