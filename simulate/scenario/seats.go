@@ -3,7 +3,6 @@ package scenario
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -64,16 +63,6 @@ func (s seats) bySeat(to seats) func(int) int {
 		leaf = leaf * min(leaves, there) / leaves
 		return to.first[leaf] + place*min(places, to.first[leaf+1]-to.first[leaf])/places
 	}
-}
-
-// has reports whether a device or port of this name exists.
-func (s seats) has(object string) bool {
-	if _, ok := s.g.FindDevice(object); ok {
-		return true
-	}
-	device, port, _ := strings.Cut(object, " ")
-	_, ok := s.g.FindPort(device, port)
-	return ok
 }
 
 // counterpart is the device of another fabric that corresponds to one of this fabric.
