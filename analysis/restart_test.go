@@ -76,8 +76,11 @@ func feed(t *testing.T, core *analysis.Core, step *scenario.Step) (closed []*sch
 }
 
 // resumed is an analysis resumed after the first n intervals from what the store has of them.
-func (p *played) resumed(t *testing.T, n int) *analysis.Core {
-	core, saved := p.core(t), n-1
+func (p *played) resumed(t *testing.T, n int) *analysis.Core { return p.resumedWithout(t, n, 0) }
+
+// resumedWithout is resumed without the states of the last intervals.
+func (p *played) resumedWithout(t *testing.T, n, lost int) *analysis.Core {
+	core, saved := p.core(t), max(0, n-1-lost)
 	for saved > 0 && p.results[saved].Saved == nil {
 		saved--
 	}

@@ -31,7 +31,7 @@ func (c *Core) save() []schema.StageState {
 			states = append(states, l.Save())
 		}
 	}
-	return states
+	return append(states, c.saveReaders())
 }
 
 // stateForm is the version of the saved state of all stages but diagnose. The bytes have a version of their own.
@@ -88,6 +88,9 @@ func (c *Core) Load(upTo schema.Interval, states []schema.StageState) error {
 				return fmt.Errorf("analysis: load stage %s: %w", s.Name(), err)
 			}
 		}
+	}
+	if err := c.loadReaders(states); err != nil {
+		return fmt.Errorf("analysis: load stage %s: %w", readersState, err)
 	}
 	c.stages, c.loadedNanos = stages, upTo.EndNanos()
 	return nil
@@ -155,6 +158,7 @@ func (c *Core) Resume(stored []Interval) error {
 		}
 	}
 	c.recalled = Feeds{}
+	c.window.RememberUntil(c.lastEnd)
 	return errors.Join(errs...)
 }
 

@@ -1,6 +1,8 @@
 package window
 
 import (
+	"fmt"
+
 	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
 )
@@ -9,6 +11,9 @@ import (
 type sightings struct {
 	seen    []sighting // by port
 	readers map[uint64]sightCount
+
+	remembered      []uint64 // by port: its reader according to an earlier process; 0 if unknown
+	rememberedNanos int64    // the newest instant of which that process knew
 }
 
 type sighting struct {
@@ -67,6 +72,7 @@ func (w *Window) look() {
 			}
 		}
 	}
+	w.recall()
 	if w.readers == nil {
 		w.readers = map[uint64]sightCount{}
 	}
@@ -83,3 +89,40 @@ func (w *Window) look() {
 		}
 	}
 }
+
+// recall adds the ports that an earlier process knew and that no agent has reported lately. The first reading of a device that
+// died meanwhile looks like one of a clock that is behind; such a clock goes on reporting.
+func (w *Window) recall() {
+	if w.rememberedNanos <= w.clocks.activeAfter {
+		return
+	}
+	for p, reader := range w.remembered {
+		if d := int(w.ports.device[p]); reader != 0 && w.seen[p].newest == never && !(w.clocks.skewed[d] && w.clocks.hasReported(d)) {
+			w.seen[p] = sighting{w.rememberedNanos, reader}
+		}
+	}
+}
+
+// Readers returns, by port, a number for the agent that reported it recently, as of the last interval closed; 0 if none did.
+func (w *Window) Readers() []uint64 {
+	readers := make([]uint64, w.ports.len())
+	for p, s := range w.seen {
+		if len(w.seen) == len(readers) && s.newest != never {
+			readers[p] = s.reader
+		}
+	}
+	return readers
+}
+
+// Remember tells a new window the Readers of an earlier one, of the same version of the graph; see RememberUntil.
+func (w *Window) Remember(readers []uint64) error {
+	if len(readers) != w.ports.len() {
+		return fmt.Errorf("the readers of %d ports, for a fabric of %d", len(readers), w.ports.len())
+	}
+	w.remembered = readers
+	return nil
+}
+
+// RememberUntil tells how far the earlier windows came. Until ports without a reading since then would no longer be recent,
+// those that Remember knows and that no agent reports are missed, or unread, as they would be without a new process.
+func (w *Window) RememberUntil(endNanos int64) { w.rememberedNanos = endNanos - 1 }

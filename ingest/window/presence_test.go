@@ -71,3 +71,61 @@ func TestPresenceOfPorts(t *testing.T) {
 		}
 	}
 }
+
+// A new window that is told who read what knows what an uninterrupted one knows, for as long: what died before it began is
+// missed, and what a silent agent read is unread.
+func TestPresenceOfRememberedPorts(t *testing.T) {
+	const second = int64(time.Second)
+	g := topologytest.Parse(t, "f", "torus:6")
+	cfg := window.DefaultConfig()
+	cfg.Interval, cfg.ClockLateness = time.Second, time.Second
+	var readers []uint64
+	for _, began := range []int64{0, 5} {
+		w, err := window.New(g, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if began > 0 {
+			if w.Remember(readers[1:]) == nil {
+				t.Error("the ports of another fabric are remembered")
+			}
+			if err := w.Remember(readers); err != nil {
+				t.Fatal(err)
+			}
+			w.RememberUntil(began * second)
+		}
+		for i := began; i < began+5; i++ {
+			for agent, devices := range map[string][]string{"many": {"0", "1", "2", "3"}, "one": {"4"}} {
+				if began > 0 { // after the restart
+					devices = devices[:len(devices)-1]
+				}
+				b := &schema.CounterBatch{Fabric: "f", Agent: agent, Source: "test", Columns: []schema.CounterColumn{{Name: "gemini.traffic_bytes"}}}
+				for n, d := range devices {
+					b.Ports = append(b.Ports, schema.PortName{Device: d, Port: "X+"})
+					b.TimeNanos, b.PortIndex = append(b.TimeNanos, i*second+second/10), append(b.PortIndex, uint32(n))
+					b.Columns[0].Values = append(b.Columns[0].Values, uint64(i))
+				}
+				if err := w.Add(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		w.Advance((began+6)*second, (began+6)*second)
+		for snap := w.Next(); snap != nil; snap = w.Next() {
+			heard, three, four := schema.Heard, schema.Heard, schema.Heard
+			switch n := snap.Interval.StartNanos / second; {
+			case n >= 7:
+				three, four = schema.Unheard, schema.Unheard
+			case n >= 5:
+				three, four = schema.Missed, schema.Unread
+			}
+			for d, want := range []schema.Presence{heard, heard, heard, three, four, schema.Unheard} {
+				links, _ := g.PortAt(topology.DeviceID(d), "X+")
+				if got := snap.Ports.From[links.Egress]; got != want {
+					t.Errorf("%v: switch %d is %d, want %d", snap.Interval, d, got, want)
+				}
+			}
+		}
+		readers = w.Readers()
+	}
+}

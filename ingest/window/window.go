@@ -217,7 +217,7 @@ func (w *Window) SetGraph(g *topology.Graph) error {
 	for _, t := range w.tracks {
 		t.renumber(from, keep)
 	}
-	w.ticks = moved(w.ticks, from, keep)
+	w.ticks, w.remembered = moved(w.ticks, from, keep), moved(w.remembered, from, keep)
 	w.dictionaries = newDictionaries()
 	w.clocks = w.clocks.renumbered(old.graph, w.ports, from)
 	if w.opened {
