@@ -6,6 +6,7 @@ import (
 
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -58,6 +59,65 @@ func TestWhatIsReadEndsAtTheReader(t *testing.T) {
 	} {
 		if math.Abs(c.got-c.want) > 1e-9 {
 			t.Errorf("%s: %.2f against it, want %.2f", name, c.got, c.want)
+		}
+	}
+}
+
+// TestWritersWaitWhereTheyCongest: a job that writes, none of whose hosts waits, has no place in a region of directed links, though its
+// exchange may lead over the root.
+func TestWritersWaitWhereTheyCongest(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	for waits, want := range map[string]float64{"host0>leaf0": .9, "host2>leaf0": 0} {
+		p, region := readings(t, g, map[string]float64{waits: 60}, nil)
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.p = p
+		writer := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}
+		other := &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
+		for _, j := range []*job{writer, other} {
+			j.Place(g)
+			s.settle(j)
+		}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, waits: []float64{.6}, back: root.BackPressure{Link: schema.NoLink}}
+		c := suspect{job: writer, known: true, file: true, filesKnown: true, feature: history.Write, root: true}
+		if got := rc.scores().spaceScore(&c); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s waits: a share of %.2f, want %.2f", waits, got, want)
+		}
+	}
+}
+
+// TestTrafficEndsAtHosts: at an incast at a switch, what a job sends ends at a host of it there or, if it writes, at a host of no job.
+func TestTrafficEndsAtHosts(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := func(id string, nodes ...string) *job {
+		j := &job{Job: &history.Job{Job: schema.Job{ID: id, Nodes: nodes}}}
+		j.Place(g)
+		s.settle(j)
+		return j
+	}
+	here, away := place("1", "host0", "host3"), place("2", "host1", "host2")
+	leaf1, _ := g.FindDevice("leaf1")
+	for name, c := range map[string]struct {
+		suspect suspect
+		kind    string
+		cannot  bool
+	}{
+		"a job there":        {suspect{job: here, filesKnown: true}, schema.RootIncast, false},
+		"a job elsewhere":    {suspect{job: away, filesKnown: true}, schema.RootIncast, true},
+		"it writes":          {suspect{job: away, filesKnown: true, file: true, feature: history.Write}, schema.RootIncast, false},
+		"it reads":           {suspect{job: away, filesKnown: true, file: true}, schema.RootIncast, true},
+		"files not measured": {suspect{job: away}, schema.RootIncast, false},
+		"before a link":      {suspect{job: away, filesKnown: true}, schema.RootLinkCapacity, false},
+	} {
+		rc := &regionCase{interval: &s.interval, back: root.BackPressure{Link: schema.NoLink, Waits: true, At: leaf1, KindAt: c.kind}}
+		if got := rc.cannotEndAt(&c.suspect); got != c.cannot {
+			t.Errorf("%s: it cannot end there: %v", name, got)
 		}
 	}
 }

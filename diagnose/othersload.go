@@ -16,35 +16,52 @@ func (d decision) othersLoad(c *suspect) float64 {
 		own, _, all := d.hostWaits(c.job)
 		return 1 - own/all
 	}
-	own, theirs := d.expectedLoads(c)
-	routes, part, waits := d.routesOf(c.job), 0., 0.
+	own, theirs := d.expectedLoads(c, d.region.Links)
+	part, waits := 0., 0.
 	for k, l := range d.region.Links {
 		waits += d.waits[k]
-		if routes.On(l) == 0 {
-			part += d.waits[k]
-			continue
-		}
-		expected, carries := theirs[k], d.p.Carries(l)
-		switch was := d.p.Before(l); {
-		case carries == 0 || !d.comparable:
-			carries = own[k] + expected
-		case was >= 0:
-			expected = min(expected, was/100*d.graph.Capacity(l))
-		}
-		if expected > 0 {
-			part += d.waits[k] * min(1, expected/carries)
-		}
+		part += d.waits[k] * d.othersOn(c, l, own[k], theirs[k])
 	}
 	if waits == 0 {
 		return 1
 	}
-	return part / waits
+	part /= waits
+	if root := d.back.Link; d.back.Kind == schema.RootLinkCapacity && d.back.IsFull() && d.inTree(root) && d.routesOf(c.job).On(root) > 0 {
+		own, theirs = d.expectedLoads(c, []schema.LinkID{root})
+		part = max(part, d.othersOn(c, root, own[0], theirs[0]))
+	}
+	return part
 }
 
-// expectedLoads is what the exchanges of a job and of all others put on each link of a region, bytes/s. They are valid until the next
+// inTree reports whether a directed link joins two levels of a tree: there traffic takes all shortest paths, as an exchange is taken to.
+func (in *interval) inTree(l schema.LinkID) bool {
+	from, to := in.graph.Ends(l)
+	u, v := in.graph.Device(from).Level, in.graph.Device(to).Level
+	return !in.graph.Duplex() && min(u, v) >= 0 && u != v
+}
+
+// othersOn is the part of jobs other than c in the load of a link, 0 to 1.
+func (d decision) othersOn(c *suspect, l schema.LinkID, own, theirs float64) float64 {
+	if d.routesOf(c.job).On(l) == 0 {
+		return 1
+	}
+	carries := d.p.Carries(l)
+	switch was := d.p.Before(l); {
+	case carries == 0 || !d.comparable:
+		carries = own + theirs
+	case was >= 0:
+		theirs = min(theirs, was/100*d.graph.Capacity(l))
+	}
+	if theirs <= 0 {
+		return 0
+	}
+	return min(1, theirs/carries)
+}
+
+// expectedLoads is what the exchanges of a job and of all others put on each of some links, bytes/s. They are valid until the next
 // call.
-func (d decision) expectedLoads(c *suspect) (own, theirs []float64) {
-	w, links := &d.scratch, d.region.Links
+func (d decision) expectedLoads(c *suspect, links []schema.LinkID) (own, theirs []float64) {
+	w := &d.scratch
 	w.own, w.theirs = slices.Grow(w.own[:0], len(links))[:len(links)], slices.Grow(w.theirs[:0], len(links))[:len(links)]
 	clear(w.own)
 	clear(w.theirs)

@@ -127,7 +127,7 @@ func (s scores) spaceScore(c *suspect) float64 {
 	space := max(c.cross, .9*min(1, c.gate), min(way, files))
 	switch {
 	case c.root:
-		space = max(space, .9)
+		space = max(space, .9*files)
 	case c.file && c.filesKnown && s.endsAtNoJob():
 		space = max(space, .9*files)
 	}
@@ -160,7 +160,7 @@ func (s scores) endScore(c *suspect) (score float64) {
 		}
 	}
 	switch {
-	case s.excludes(c):
+	case s.excludes(c), s.cannotEndAt(c):
 		score -= jobElsewhere
 	case c.job == s.sender && s.drain.Grew && s.drain.IsCertain() && !c.known:
 		score += jobConverges

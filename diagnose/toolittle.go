@@ -225,3 +225,18 @@ func (rc *regionCase) endsAtJob() bool {
 	_, host := rc.graph.Ends(rc.back.Link)
 	return len(rc.tenants[host]) > 0
 }
+
+// cannotEndAt reports whether more arrives for a host of the switch where stall ends than its port delivers, and none of a suspect's traffic
+// ends at a host there: neither at its own nor, if it may write, at one of no job.
+func (rc *regionCase) cannotEndAt(c *suspect) bool {
+	if !rc.back.HasSwitch() || !rc.back.IsIncast() {
+		return false
+	}
+	for _, l := range rc.graph.LinksAt(rc.back.At) {
+		_, host := rc.graph.Ends(l)
+		if !rc.graph.IsSwitch(host) && (c.job.Has(host) || len(rc.tenants[host]) == 0 && (c.writes() || !c.filesKnown)) {
+			return false
+		}
+	}
+	return true
+}

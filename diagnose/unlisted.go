@@ -19,9 +19,18 @@ func (s scores) unlistedPart(accused int) float64 {
 	switch {
 	case s.graph.Duplex() || accused == 0:
 		return 0
+	case s.waiting && s.jobs[0].writes() && s.mostlyWrites(&s.jobs[0]):
+		return s.unlistedWaits(accused, 1)
+	case s.waiting && !s.jobs[0].file: // of a reader, these may be storage nodes
+		return s.unlistedWaits(accused, unlistedWeight)
 	case !s.loads:
-		return s.unlistedWaits(accused)
-	case s.fullest == schema.NoLink || s.onset < 0:
+		return 0
+	case s.endsAtNoJob() && s.jobs[0].file:
+		if waits := s.unlistedWaits(accused, 1); waits > 0 {
+			return waits
+		}
+	}
+	if s.fullest == schema.NoLink || s.onset < 0 {
 		return 0
 	}
 	theirs, own := s.boundOf(s.vacant(), s.fullest, false).more, 0.
@@ -49,12 +58,9 @@ func (s scores) mayHaveAdded(c *suspect) float64 {
 	return min(more, max(0, files-was)*1e9/float64(s.history.Clock.Duration))
 }
 
-// unlistedWaits is the time for which hosts of no listed job wait to send into a region, relative to that of the accused, or to the usual
-// part of a culprit if that is more. Storage nodes from which the accused may read are such hosts.
-func (s scores) unlistedWaits(accused int) float64 {
-	if !s.waiting || s.jobs[0].file {
-		return 0
-	}
+// unlistedWaits is the time for which hosts of no listed job wait to send into a region, times a weight, relative to that of the accused, or
+// to the usual part of a culprit if that is more.
+func (s scores) unlistedWaits(accused int, weight float64) float64 {
 	theirs, own, all := 0., 0., 0.
 	for i := range accused {
 		waits, vacant, sum := s.hostWaits(s.jobs[i].job)
@@ -63,7 +69,7 @@ func (s scores) unlistedWaits(accused int) float64 {
 	if theirs == 0 {
 		return 0
 	}
-	return min(mostUnlisted, unlistedWeight*theirs/max(own, usualPart*(all-theirs), theirs/mostUnlisted))
+	return min(mostUnlisted, weight*theirs/max(own, usualPart*(all-theirs), theirs/mostUnlisted))
 }
 
 // vacant lists the hosts without a listed job. It is computed once per interval. Traffic between them is at most the lesser of what they

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 )
@@ -83,6 +84,42 @@ func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
 		s.settle(j)
 		j.now = moves{known: true, files: c.writes * g.Capacity(port) * 60}
 		rc := &regionCase{interval: &s.interval, region: &schema.Region{}, jobs: []suspect{{job: j, known: true, file: c.writes > 0, filesKnown: c.writes > 0}}, loadChange: loadChange{fullest: port, more: .8 * g.Capacity(port)}}
+		if got := rc.scores().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestWritersWait: where traffic arrives at a host of no job, hosts of no listed job that wait to send are no part of what the accused
+// writes.
+func TestWritersWait(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	port := roottest.Link(t, g, "leaf1>host4")
+	for name, c := range map[string]struct {
+		stalls map[string]float64
+		want   float64
+	}{
+		"the accused":   {map[string]float64{"host0>leaf0": 60, "leaf0>spine0": 50}, 0},
+		"both":          {map[string]float64{"host0>leaf0": 60, "host1>leaf0": 30}, .5},
+		"others' hosts": {map[string]float64{"host1>leaf0": 60}, mostUnlisted},
+	} {
+		p, region := readings(t, g, c.stalls, map[string]float64{"leaf1>host4": 80})
+		p.Before = func(schema.LinkID) float64 { return 0 }
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.p = p
+		s.history.Clock.Duration, s.loads = 60e9, true
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, Traffic: &history.Traffic{}}}
+		j.Place(g)
+		s.settle(j)
+		j.now = moves{known: true, files: g.Capacity(port) * 60}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 80},
+			jobs: []suspect{{job: j, known: true, file: true, filesKnown: true}}, loadChange: loadChange{fullest: port, more: .8 * g.Capacity(port)}}
+		for _, l := range region {
+			rc.waits = append(rc.waits, p.StallOf(l)/100)
+		}
 		if got := rc.scores().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
 		}

@@ -291,7 +291,7 @@ func (p *Pressure) classify(b BackPressure) BackPressure {
 	switch {
 	case b.Use >= LeastUse && b.Stall < stalledPercent && !p.graph.IsSwitch(to) && (b.Cannot || p.left(b.Link) < ClearlyLess):
 		b.Kind, b.Slower = schema.RootSlowReceiver, true // traffic waits for it
-	case b.Use >= 0 && b.Use < idlePercent && b.Stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
+	case b.Use >= 0 && b.Use < idlePercent && b.Stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to) && !p.bursts(b.Link):
 		return BackPressure{Link: schema.NoLink, Use: -1} // neither stalled nor busy: nothing begins here
 	case p.graph.IsSwitch(to):
 		b.Kind, b.Slower = schema.RootLinkCapacity, b.Cannot || b.Use < fullPercent && p.left(b.Link) < ClearlyLess

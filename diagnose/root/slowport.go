@@ -8,18 +8,36 @@ import (
 // canSend is the share of its capacity that a port of directed links can send, bounded by what waits for it: while an input stalls
 // because of the port, and nothing holds the port back, it sends at its rate. It is 1 if nothing shows that it is slow.
 func (p *Pressure) canSend(port schema.LinkID) float64 {
+	use, waits := p.UseOf(port), p.waitFor(port)
+	if waits == 0 || use < LeastUse || use >= FullPort {
+		return 1
+	}
+	return min(1, use/max(use, waits-p.StallOf(port)))
+}
+
+// waitFor is the stall, percent, of the inputs of a switch that only wait for a port: their mean, weighted by stall; 0 without any.
+func (p *Pressure) waitFor(port schema.LinkID) float64 {
 	at, _ := p.graph.Ends(port)
-	stalls, squares := 0., 0. // weighted by stall
+	stalls, squares := 0., 0.
 	for _, l := range p.graph.LinksAt(at) {
 		if stall := p.StallOf(l); stall >= stalledPercent && p.onlyWaitsFor(l, port) {
 			stalls, squares = stalls+stall, squares+stall*stall
 		}
 	}
-	use := p.UseOf(port)
-	if stalls == 0 || use < LeastUse || use >= FullPort {
-		return 1
+	if stalls == 0 {
+		return 0
 	}
-	return min(1, use/max(use, squares/stalls-p.StallOf(port)))
+	return squares / stalls
+}
+
+// burstShare is the least time for which inputs wait for a port, relative to that in which it sends, that shows that it is full in bursts.
+const burstShare = .7
+
+// bursts reports whether a port with spare capacity is full for a part of the time: its inputs wait for most of the time in which it sends,
+// and for no longer.
+func (p *Pressure) bursts(port schema.LinkID) bool {
+	use, waits := p.UseOf(port), p.waitFor(port)
+	return use >= LeastUse && waits >= burstShare*use && use >= ClearlyLess*waits
 }
 
 // onlyWaitsFor reports whether a link into a switch may wait for a port, and for no other port that stalls or is nearly full.
@@ -59,7 +77,7 @@ func (p *Pressure) slowest(at topology.DeviceID, links []schema.LinkID) schema.L
 		if from != at || p.StallOf(l) >= stalledPercent || p.UseOf(l) < LeastUse || !p.entered(at, l, links) {
 			continue // a port that traffic waits for sends
 		}
-		if p.left(l) >= ClearlyLess || p.mayWaitFor(at, l) < nearlyAll*all {
+		if p.left(l) >= ClearlyLess && !(p.isFlat(l) && p.canSend(l) < ClearlyLess) || p.mayWaitFor(at, l) < nearlyAll*all {
 			continue
 		}
 		if lost, sure := -p.gained(l), p.isFlat(l); sure && !flat || sure == flat && lost > most {

@@ -38,3 +38,38 @@ func TestLoadedOrSlow(t *testing.T) {
 		t.Error("a port that carries what it always did is loaded")
 	}
 }
+
+// TestPortThatIsFullInBursts: a host's port with spare capacity is the root if its inputs wait for as long as it sends.
+func TestPortThatIsFullInBursts(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	for name, c := range map[string]struct {
+		stall, use float64
+		bursts     bool
+	}{
+		"bursts": {45, 50, true},
+		"slow":   {80, 20, false},
+		"steady": {15, 50, false},
+	} {
+		p, links := readings(t, g, map[string]float64{"host1>leaf0": c.stall, "spine0>leaf0": c.stall}, map[string]float64{"host1>leaf0": 5, "spine0>leaf0": 5, "leaf0>host0": c.use})
+		port := roottest.Link(t, g, "leaf0>host0")
+		if got := p.bursts(port); got != c.bursts {
+			t.Errorf("%s: full in bursts %v", name, got)
+		}
+		if b := follow(p, links); c.bursts && (b.Link != port || b.Kind != schema.RootIncast) {
+			t.Errorf("%s: the root is %v, %q", name, b.Link, b.Kind)
+		}
+	}
+}
+
+// TestConstantLoadIsARate: of the ports of a switch none of which sends for as long as inputs wait, the one with constant load is slow,
+// though it carries as much as before.
+func TestConstantLoadIsARate(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, links := readings(t, g, map[string]float64{"leaf1>spine0": 80, "leaf2>spine0": 80}, map[string]float64{"leaf1>spine0": 15, "leaf2>spine0": 15, "spine0>leaf0": 35, "spine0>leaf3": 45})
+	p.Before = func(schema.LinkID) float64 { return 40 }
+	slow := roottest.Link(t, g, "spine0>leaf0")
+	p.Flat = func(l schema.LinkID) bool { return l == slow }
+	if b := follow(p, links); b.Link != slow || !b.Slower {
+		t.Errorf("the root is %v, slower %v", b.Link, b.Slower)
+	}
+}
