@@ -110,6 +110,44 @@ func TestWhoFillsAPort(t *testing.T) {
 	}
 }
 
+// TestOthersFillAJobsPort: what was added to the full port to a host of a job is not the job's if its hosts send no more than before, nor it
+// moves more or reads files, and most of the stall lies off its exchange: hosts of another job send there.
+func TestOthersFillAJobsPort(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	for _, c := range []struct {
+		cross             float64
+		sends, was, reads float64 // by its other hosts now, by the job before and from files at most, percent of the port's capacity
+		own               bool
+	}{
+		{.5, 30, 95, 0, false},
+		{.5, 80, 95, 0, true},
+		{.5, 30, 5, 0, true},
+		{.5, 30, 95, 80, true},
+		{.9, 30, 95, 0, true},
+	} {
+		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host1>leaf0": c.sends, "host2>leaf0": 30, "host0>leaf0": 30, "leaf0>host1": 30, "leaf0>host2": 30})
+		port := roottest.Link(t, g, "leaf0>host0")
+		p.Before = func(schema.LinkID) float64 { return 30 }
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.p = p
+		s.history.Clock.Duration = 60e9
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, Traffic: &history.Traffic{}}}
+		j.Place(g)
+		unit := g.Capacity(port) / 100 * 60
+		j.now, j.maximal = moves{known: true, all: 100 * unit}, true
+		j.maxima[history.Read] = c.reads * unit
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port), more: .7 * g.Capacity(port)}}
+		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
+		j.was = moves{known: true, slots: rc.before(), all: c.was * unit}
+		if got := rc.receives(&suspect{job: j, known: true, filesKnown: true, cross: c.cross}); got != c.own {
+			t.Errorf("%+v: what arrives is the job's: %v", c, got)
+		}
+	}
+}
+
 // TestAFullStorageNodeIsShared: a job that writes half of what a full port to a host without a job carries is able to congest it if
 // another job that writes has lost traffic since.
 func TestAFullStorageNodeIsShared(t *testing.T) {

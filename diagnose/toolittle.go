@@ -151,11 +151,25 @@ func (rc *regionCase) receives(c *suspect) bool {
 		return c.known && (rc.takesAdded(c) || rc.concentrates(c))
 	}
 	_, host := rc.graph.Ends(rc.back.Link)
-	if !c.job.Has(host) || rc.hasOthers(host, c.job) {
+	if !c.job.Has(host) || rc.hasOthers(host, c.job) || c.cross < clearWay && !rc.feeds(c) {
 		return false
 	}
 	all, _ := rc.lately(c.job)
 	return all*1e9/float64(rc.history.Clock.Duration) >= enoughShare*rc.carries
+}
+
+// feeds reports whether a job, on whose exchange little of the stall lies, may have sent culpritShare of what was added to the full port to
+// one of its hosts: as far as its hosts send more, it moves more, or it read files, which may arrive long after it asked for them. Otherwise
+// hosts of another job, which may be in no table, send to that host.
+func (rc *regionCase) feeds(c *suspect) bool {
+	if rc.graph.Duplex() || rc.router.Paths == nil || rc.onset < 0 || rc.more <= grownShare*rc.carries || !rc.measuresHosts(c.job) {
+		return true
+	}
+	now, _ := rc.lately(c.job)
+	was, _ := rc.earlier(c.job)
+	reads, _ := rc.maximum(c.job, history.Read)
+	may := max(now-was, reads)*1e9/float64(rc.history.Clock.Duration) + rc.boundOn(c.job, rc.back.Link, false).more
+	return may >= culpritShare*rc.more
 }
 
 // takesShare of what was added to a full link must arrive in addition at the hosts of one job for it to be that job's.
