@@ -287,7 +287,7 @@ func (p *Pressure) entered(at topology.DeviceID, out schema.LinkID, links []sche
 func (p *Pressure) classify(b BackPressure) BackPressure {
 	b.Use, b.Stall = p.UseOf(b.Link), p.StallOf(b.Link)
 	from, to := p.graph.Ends(b.Link)
-	b.Cannot = b.Stall < stalledPercent && b.Use < fullPercent && p.canSend(b.Link) < ClearlyLess
+	b.Cannot = b.Stall < stalledPercent && b.Use < fullPercent && (p.canSend(b.Link) < ClearlyLess || p.isCableSlow(b.Link))
 	switch {
 	case b.Use >= LeastUse && b.Stall < stalledPercent && !p.graph.IsSwitch(to) && (b.Cannot || p.left(b.Link) < ClearlyLess):
 		b.Kind, b.Slower = schema.RootSlowReceiver, true // traffic waits for it

@@ -1,6 +1,8 @@
 package root
 
 import (
+	"slices"
+
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -74,10 +76,10 @@ func (p *Pressure) slowest(at topology.DeviceID, links []schema.LinkID) schema.L
 	all := p.mayWaitFor(at, schema.NoLink)
 	for _, l := range p.graph.LinksAt(at) {
 		from, _ := p.graph.Ends(l)
-		if from != at || p.StallOf(l) >= stalledPercent || p.UseOf(l) < LeastUse || !p.entered(at, l, links) {
+		if from != at || p.StallOf(l) >= stalledPercent || p.UseOf(l) < LeastUse && !p.isCableSlow(l) || !p.entered(at, l, links) {
 			continue // a port that traffic waits for sends
 		}
-		if p.left(l) >= ClearlyLess && !(p.isFlat(l) && p.canSend(l) < ClearlyLess) || p.mayWaitFor(at, l) < nearlyAll*all {
+		if p.left(l) >= ClearlyLess && !(p.isFlat(l) && p.canSend(l) < ClearlyLess) && !p.isCableSlow(l) || p.mayWaitFor(at, l) < nearlyAll*all {
 			continue
 		}
 		if lost, sure := -p.gained(l), p.isFlat(l); sure && !flat || sure == flat && lost > most {
@@ -101,7 +103,24 @@ func (p *Pressure) mayWaitFor(at topology.DeviceID, port schema.LinkID) (sum flo
 }
 
 // loaded reports whether traffic waits because of load on a port, rather than for another port of the switch that carries less than
-// before: the port is full, or it gained more than the other lost and sends whenever inputs stall.
+// before: the port is full; or it gained more than the other lost and sends whenever inputs stall, and the other's cable is not slow.
 func (p *Pressure) loaded(port, slow schema.LinkID) bool {
-	return p.UseOf(port) >= FullPort || p.gained(port) >= -p.gained(slow) && p.canSend(port) >= ClearlyLess
+	return p.UseOf(port) >= FullPort || p.gained(port) >= -p.gained(slow) && p.canSend(port) >= ClearlyLess && !p.isCableSlow(slow)
+}
+
+// sameRate is the least ratio of the loads of a cable's two directions if each carries all that the cable lets it.
+const sameRate = .9
+
+// isCableSlow reports whether a cable lost rate: both directions carry the same constant load since the onset, and one of them clearly
+// less than before. A change of load does not limit both alike.
+func (p *Pressure) isCableSlow(l schema.LinkID) bool {
+	from, to := p.graph.Ends(l)
+	use := p.UseOf(l)
+	if use <= 0 || use >= fullPercent || !p.isFlat(l) {
+		return false
+	}
+	return slices.ContainsFunc(p.graph.LinksAt(from), func(back schema.LinkID) bool {
+		a, b := p.graph.Ends(back)
+		return a == to && b == from && p.isFlat(back) && min(use, p.UseOf(back)) >= sameRate*max(use, p.UseOf(back)) && min(p.left(l), p.left(back)) < ClearlyLess
+	})
 }

@@ -73,3 +73,25 @@ func TestConstantLoadIsARate(t *testing.T) {
 		t.Errorf("the root is %v, slower %v", b.Link, b.Slower)
 	}
 }
+
+// TestCableWithConstantLoadInBothDirections: a cable that carries less than before, the same both ways and in all intervals, lost rate,
+// however much other ports of its switch gained. If one direction carries something else, the load fell.
+func TestCableWithConstantLoadInBothDirections(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	stall := map[string]float64{"host0>leaf0": 40, "host1>leaf0": 40}
+	up, down := roottest.Link(t, g, "leaf0>spine0"), roottest.Link(t, g, "spine0>leaf0")
+	for name, c := range map[string]struct {
+		back   float64
+		isSlow bool
+	}{
+		"the same rate": {4.2, true},
+		"another load":  {9, false},
+	} {
+		p, links := readings(t, g, stall, map[string]float64{"leaf0>spine0": 4, "spine0>leaf0": c.back, "leaf0>host0": 55, "leaf0>host1": 52, "leaf0>spine1": 40})
+		p.Before = func(l schema.LinkID) float64 { return 15 }
+		p.Flat = func(l schema.LinkID) bool { return l == up || l == down }
+		if b := follow(p, links); (b.Link == up && b.Slower && b.Cannot) != c.isSlow {
+			t.Errorf("%s: the root is %v (the cable %v), slower %v", name, b.Link, up, b.Slower)
+		}
+	}
+}
