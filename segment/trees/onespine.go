@@ -32,8 +32,10 @@ func (t *trees) countSingles() {
 			t.sample = append(t.sample, n)
 		}
 	}
-	slices.Sort(t.sample)
-	t.usualSingles = t.sample[(len(t.sample)-1)/2] // the median of the others than a spine above it
+	if t.usualSingles = 0; len(t.sample) > 0 { // a single switch has no spines
+		slices.Sort(t.sample)
+		t.usualSingles = t.sample[(len(t.sample)-1)/2] // the median of the others than a spine above it
+	}
 }
 
 // countSinglesAt counts those of a leaf: if its hottest uplink does not stand out, none does.
