@@ -72,8 +72,8 @@ func TestPresenceOfPorts(t *testing.T) {
 	}
 }
 
-// A new window that is told who read what knows what an uninterrupted one knows, for as long: what died before it began is
-// missed, and what a silent agent read is unread.
+// A new window to which the readers of an earlier one are given finds what an uninterrupted one finds, for as long: what died
+// before it began is missed, and what a silent agent read is unread.
 func TestPresenceOfRememberedPorts(t *testing.T) {
 	const second = int64(time.Second)
 	g := topologytest.Parse(t, "f", "torus:6")
