@@ -8,6 +8,7 @@ import (
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // TestHostsOfNoJobShareTheBlame: hosts of no listed job that exchange more over the root since the onset have added to it, as the
@@ -73,16 +74,7 @@ func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
 			}
 		}
 		p.Before = func(schema.LinkID) float64 { return 0 }
-		s, err := New(g, DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.p = p
-		s.history.Clock.Duration, s.loads = 60e9, true
-		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, Traffic: &history.Traffic{}}}
-		j.Place(g)
-		s.settle(j)
-		j.now = moves{known: true, files: c.writes * g.Capacity(port) * 60}
+		s, j := oneWriter(t, g, p, c.writes*g.Capacity(port))
 		rc := &regionCase{interval: &s.interval, region: &schema.Region{}, jobs: []suspect{{job: j, known: true, file: c.writes > 0, filesKnown: c.writes > 0}}, loadChange: loadChange{fullest: port, more: .8 * g.Capacity(port)}}
 		if got := rc.scores().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
@@ -105,16 +97,7 @@ func TestWritersWait(t *testing.T) {
 	} {
 		p, region := readings(t, g, c.stalls, map[string]float64{"leaf1>host4": 80})
 		p.Before = func(schema.LinkID) float64 { return 0 }
-		s, err := New(g, DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.p = p
-		s.history.Clock.Duration, s.loads = 60e9, true
-		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, Traffic: &history.Traffic{}}}
-		j.Place(g)
-		s.settle(j)
-		j.now = moves{known: true, files: g.Capacity(port) * 60}
+		s, j := oneWriter(t, g, p, g.Capacity(port))
 		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 80},
 			jobs: []suspect{{job: j, known: true, file: true, filesKnown: true}}, loadChange: loadChange{fullest: port, more: .8 * g.Capacity(port)}}
 		for _, l := range region {
@@ -124,4 +107,20 @@ func TestWritersWait(t *testing.T) {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
 		}
 	}
+}
+
+// oneWriter returns a stage that knows one job, on hosts 0 and 3, which writes so many bytes/s.
+func oneWriter(t *testing.T, g *topology.Graph, p *root.Pressure, writes float64) (*Stage, *job) {
+	t.Helper()
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.p = p
+	s.history.Clock.Duration, s.loads = 60e9, true
+	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, Traffic: &history.Traffic{}}}
+	j.Place(g)
+	s.settle(j)
+	j.now = moves{known: true, files: writes * 60}
+	return s, j
 }

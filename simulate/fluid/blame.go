@@ -21,8 +21,7 @@ func (m *Model) EachBlocked(ch routing.Channel, yield func(Blame)) {
 		if f.root == NoResource || e.hop > f.hop {
 			continue
 		}
-		g := s.groups[f.group]
-		yield(Blame{Owner: g.Owner, Root: f.root, HeldBackPerSecond: f.demand - f.rate})
+		yield(m.blameOf(f))
 	}
 }
 
@@ -30,9 +29,13 @@ func (m *Model) EachBlocked(ch routing.Channel, yield func(Blame)) {
 func (m *Model) EachHeldBack(yield func(Blame)) {
 	for i := range m.solver.flows {
 		if f := &m.solver.flows[i]; f.root != NoResource && f.demand > f.rate {
-			yield(Blame{Owner: m.solver.groups[f.group].Owner, Root: f.root, HeldBackPerSecond: f.demand - f.rate})
+			yield(m.blameOf(f))
 		}
 	}
+}
+
+func (m *Model) blameOf(f *flow) Blame {
+	return Blame{Owner: m.solver.groups[f.group].Owner, Root: f.root, HeldBackPerSecond: f.demand - f.rate}
 }
 
 // Use is one owner's share of the load of a resource.
