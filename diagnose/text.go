@@ -70,8 +70,9 @@ func article(name string) string {
 
 // factorText formats a slowdown; a bound capped by MaxStall may be higher.
 func factorText(slowdown [2]float64) string {
-	low, high := fmt.Sprintf("%.1f", slowdown[0]), fmt.Sprintf("%.1f", slowdown[1])
-	switch most := fmt.Sprintf("%.1f", 1/(1-root.MaxStall)); {
+	tenths := func(v float64) string { return fmt.Sprintf("%.1f", math.Round(10*v)/10) } // the page rounds a half likewise
+	low, high := tenths(slowdown[0]), tenths(slowdown[1])
+	switch most := tenths(1 / (1 - root.MaxStall)); {
 	case high == most:
 		return strings.TrimSuffix(low, ".0") + " or more"
 	case low == high:

@@ -17,7 +17,7 @@ func TestFactorText(t *testing.T) {
 		slowdown [2]float64
 		want     string
 	}{
-		{[2]float64{1.5, 2.1}, "1.5 to 2.1"}, {[2]float64{1.02, 1.4}, "up to 1.4"}, {[2]float64{1.4, 1.4}, "1.4"},
+		{[2]float64{1.5, 2.1}, "1.5 to 2.1"}, {[2]float64{1.02, 1.4}, "up to 1.4"}, {[2]float64{1.4, 1.4}, "1.4"}, {[2]float64{1, 1.25}, "up to 1.3"},
 		{[2]float64{1.2, 1 / (1 - root.MaxStall)}, "1.2 or more"}, {[2]float64{1 / (1 - root.MaxStall), 1 / (1 - root.MaxStall)}, "20 or more"}, {[2]float64{1, 1 / (1 - root.MaxStall)}, "1 or more"},
 	} {
 		if got := factorText(c.slowdown); got != c.want {

@@ -23,7 +23,7 @@ function accusation(j: AccusedJob, jobs: Jobs): string {
 
 /** slower says how many times, as the diagnosis' text does; 20 is the most that a slowdown can be known to be. */
 function slower([least, most]: number[]): string {
-  const low = least!.toFixed(1), high = most!.toFixed(1);
+  const tenths = (v: number) => (Math.round(10 * v) / 10).toFixed(1), low = tenths(least!), high = tenths(most!);
   if (most! >= 19.95) return `${low.replace(/\.0$/, "")} or more times slower`;
   return (low === high ? high : low === "1.0" ? `up to ${high}` : `${low} to ${high}`) + " times slower";
 }
