@@ -17,6 +17,7 @@ import (
 	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/dbcsv"
+	"github.com/giverny/giverny/internal/decompress"
 	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkscsv"
@@ -124,7 +125,7 @@ func readRows(files []string, add func(recorded.Row) error) error {
 			return err
 		}
 		defer file.Close()
-		plain, err := linkscsv.Decompressed(name, file)
+		plain, err := decompress.Reader(name, file)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
