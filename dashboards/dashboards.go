@@ -84,7 +84,7 @@ type Deps struct {
 	Owner func(ctx context.Context, fabric string) string
 }
 
-// Dashboards answers the operations of the API.
+// Dashboards answers the operations of the API: those of its methods that the rows of endpoints name.
 type Dashboards struct {
 	cfg       Config
 	log       *slog.Logger
@@ -93,7 +93,7 @@ type Dashboards struct {
 	fabrics   map[string]*fabric // by name
 	metrics   *metrics
 	scores    score.Config
-	workloads []known.WorkloadConfig
+	slowHosts slowHosts
 	owner     func(ctx context.Context, fabric string) string // nil: not known
 	intervals *announcer
 	streams   *streamLimit
@@ -119,7 +119,7 @@ func New(cfg Config, fabrics []Fabric, deps Deps) (*Dashboards, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dashboards{cfg: cfg, log: deps.Log, model: deps.Model, fabrics: map[string]*fabric{}, metrics: m, scores: deps.Scores, workloads: deps.Workloads, owner: deps.Owner,
+	d := &Dashboards{cfg: cfg, log: deps.Log, model: deps.Model, fabrics: map[string]*fabric{}, metrics: m, scores: deps.Scores, slowHosts: slowHosts{deps.Model, deps.Workloads}, owner: deps.Owner,
 		intervals: newAnnouncer(m.missed), streams: newStreamLimit(&cfg, m.refused)}
 	for _, f := range fabrics {
 		own := &fabric{name: f.Graph.Fabric(), interval: f.Interval, scoring: make(chan struct{}, 1)}

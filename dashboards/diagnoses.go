@@ -45,7 +45,7 @@ func (d *Dashboards) diagnoses(ctx context.Context, p *diagnosisParameters) (*di
 		return nil, err
 	}
 	list, end := cut(&p.paged, found, func(d *schema.Diagnosis) schema.Instant { return d.Time })
-	joined, err := d.withKnown(ctx, q.fabric.name, list)
+	joined, err := d.slowHosts.join(ctx, q.fabric.name, list)
 	return &diagnosisPage{spanOf(q), end, joined}, err
 }
 

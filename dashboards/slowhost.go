@@ -45,8 +45,14 @@ type jobMatch struct {
 	Unknown []string      `json:"unknown"`
 }
 
-// withKnown joins diagnoses of slow hosts with the knowledge base and with the results of probes inside the hosts.
-func (d *Dashboards) withKnown(ctx context.Context, fabric string, list []schema.Diagnosis) ([]diagnosed, error) {
+// slowHosts joins diagnoses of slow hosts with the knowledge base of NICs and with the results of probes inside the hosts.
+type slowHosts struct {
+	model     *read.Model
+	workloads []known.WorkloadConfig // known workloads of jobs
+}
+
+// join returns diagnoses with what is known about the hosts that they call slow.
+func (s *slowHosts) join(ctx context.Context, fabric string, list []schema.Diagnosis) ([]diagnosed, error) {
 	out := make([]diagnosed, len(list))
 	span := read.Span{From: read.Newest}
 	isSlow := func(one *schema.Diagnosis) bool { return one.Cause.Class == schema.CauseSlowHost && one.Root != nil }
@@ -57,8 +63,8 @@ func (d *Dashboards) withKnown(ctx context.Context, fabric string, list []schema
 		}
 	}
 	byHost := map[string]*hostKnowledge{}
-	jobs := func() ([]schema.Job, error) { return d.model.Jobs(ctx, fabric, span) }
-	if len(d.workloads) == 0 {
+	jobs := func() ([]schema.Job, error) { return s.model.Jobs(ctx, fabric, span) }
+	if len(s.workloads) == 0 {
 		jobs = func() ([]schema.Job, error) { return nil, nil }
 	}
 	jobs = sync.OnceValues(jobs)
@@ -69,7 +75,7 @@ func (d *Dashboards) withKnown(ctx context.Context, fabric string, list []schema
 		host := cmp.Or(list[i].Root.Peer, list[i].Root.Device)
 		k, err := byHost[host], error(nil)
 		if k == nil {
-			if k, err = d.knowledgeOf(ctx, fabric, host, span); err != nil {
+			if k, err = s.knowledgeOf(ctx, fabric, host, span); err != nil {
 				return nil, err
 			}
 			byHost[host] = k
@@ -80,7 +86,7 @@ func (d *Dashboards) withKnown(ctx context.Context, fabric string, list []schema
 			if err != nil {
 				return nil, err
 			}
-			m, err := d.match(k, &k.anomalies[j], jobsOf(all, &list[i], host))
+			m, err := s.match(k, &k.anomalies[j], jobsOf(all, &list[i], host))
 			if err != nil {
 				return nil, err
 			}
@@ -98,20 +104,20 @@ type hostKnowledge struct {
 }
 
 // knowledgeOf returns what is known about a host, for diagnoses of a span.
-func (d *Dashboards) knowledgeOf(ctx context.Context, fabric, host string, span read.Span) (*hostKnowledge, error) {
+func (s *slowHosts) knowledgeOf(ctx context.Context, fabric, host string, span read.Span) (*hostKnowledge, error) {
 	k := &hostKnowledge{}
-	adapters, err := d.model.Hardware(ctx, fabric, host)
+	adapters, err := s.model.Hardware(ctx, fabric, host)
 	if err != nil {
 		return nil, err
 	}
 	agent := host
 	if len(adapters) > 0 {
 		agent, k.subsystem = adapters[0].Agent, adapters[0].Subsystem
-		if k.anomalies, err = d.model.KnownAnomalies(ctx, fabric, k.subsystem.NICModel); err != nil {
+		if k.anomalies, err = s.model.KnownAnomalies(ctx, fabric, k.subsystem.NICModel); err != nil {
 			return nil, err
 		}
 	}
-	k.runs, err = d.model.RunsNear(ctx, fabric, agent, span)
+	k.runs, err = s.model.RunsNear(ctx, fabric, agent, span)
 	return k, err
 }
 
@@ -126,12 +132,13 @@ func jobsOf(jobs []schema.Job, diagnosis *schema.Diagnosis, host string) (of []s
 	return of
 }
 
-func (d *Dashboards) match(k *hostKnowledge, a *read.KnownAnomaly, jobs []schema.Job) (m matchedAnomaly, err error) {
+// match says which jobs trigger an anomaly of a host's NIC.
+func (s *slowHosts) match(k *hostKnowledge, a *read.KnownAnomaly, jobs []schema.Job) (m matchedAnomaly, err error) {
 	m = matchedAnomaly{NICModel: a.Subsystem.NICModel, SameFirmware: a.Subsystem.Firmware == k.subsystem.Firmware, Symptom: a.Symptom, MFS: a.MFS,
 		SearchID: a.Searches[0], Jobs: []jobMatch{}}
 	m.Text = fmt.Sprintf("%v has a known anomaly: %s", a.Subsystem, report.SentenceOf(a.MFS, a.Symptom))
 	for i := range jobs {
-		w := known.WorkloadOf(d.workloads, jobs[i].Name)
+		w := known.WorkloadOf(s.workloads, jobs[i].Name)
 		if w == nil {
 			continue
 		}

@@ -24,7 +24,7 @@ func TestAHostOfManyDiagnosesIsLookedUpOnce(t *testing.T) {
 		list[i] = schema.Diagnosis{Fabric: mesh, Time: schema.Instant(noon + int64(i)*second), Region: uint64(i), Cause: schema.Cause{Class: schema.CauseSlowHost}, Root: &schema.Root{Device: "0,0", Peer: "n1"}}
 	}
 	list[near].Time += schema.Instant(3 * 3600 * second)
-	found, err := h.withKnown(t.Context(), mesh, list)
+	found, err := h.slowHosts.join(t.Context(), mesh, list)
 	if err != nil || asked > 3 {
 		t.Errorf("%d statements, %v", asked, err)
 	}

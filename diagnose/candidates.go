@@ -22,7 +22,7 @@ type suspect struct {
 	feature    history.Feature
 	value      float64 // maximum of the feature over the window, bytes
 	devs       float64 // of the value above the jobs' median
-	burden     float64 // this job's share of the region's traffic, as far as known
+	share      float64 // this job's share of the region's traffic, as far as known
 	growth     float64 // the same, of the load added since the onset
 	root       bool    // its traffic uses the link where back pressure begins
 	known      bool    // its traffic was measured
@@ -185,7 +185,7 @@ func (rc *regionCase) measure() {
 			c.way = rc.onTheWay(c.job)
 		}
 	}
-	rc.burdens()
+	rc.shareTraffic()
 	rc.findWaits()
 	for i := range rc.jobs {
 		rc.findStrongestFeature(&rc.jobs[i], &usual)

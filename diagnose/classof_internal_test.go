@@ -66,7 +66,7 @@ func TestClassByTheOthersPart(t *testing.T) {
 		}
 		classOf := func(part float64, onset int, accused int) (schema.CauseClass, float64) {
 			rc := &regionCase{interval: &s.interval, region: region, waits: []float64{.5}, timeline: timeline{clock: s.history.Clock, onset: onset}, loadChange: loadChange{fullest: schema.NoLink}, ends: ends{full: schema.NoLink}}
-			rc.jobs = []suspect{{job: own, cross: 1, burden: 1 - part, waits: 1 - part}, {job: other, cross: 1, burden: part, waits: part}}
+			rc.jobs = []suspect{{job: own, cross: 1, share: 1 - part, waits: 1 - part}, {job: other, cross: 1, share: part, waits: part}}
 			if s.router.Grid == nil || s.loads {
 				own.Traffic, other.Traffic = &history.Traffic{}, &history.Traffic{}
 				own.now, other.now = moves{known: true, all: 1 - part}, moves{known: true, all: part}

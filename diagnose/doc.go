@@ -22,7 +22,7 @@
 //
 //	interval.go          its parts, and memory that is reused
 //	running.go           running jobs, with what is measured of each, and the jobs at each device
-//	burdens.go           what jobs moved, lately and before an onset; their shares of a region
+//	trafficshares.go     what jobs moved, lately and before an onset; their shares of a region
 //	losses.go            what a job lost since an onset
 //	bound.go             the most that hosts can have put on a link
 //	memberships.go       the regions of each link

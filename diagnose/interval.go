@@ -23,15 +23,15 @@ type interval struct {
 	hosts        []topology.DeviceID
 	smallestLeaf int // the number of hosts of the smallest leaf switch
 
-	running     []*job              // by id and start
-	tenants     [][]*job            // by device: the jobs with nodes there or, for a switch, at its hosts
-	vacantHosts []topology.DeviceID // hosts without a job, if vacantKnown
-	vacantKnown bool
-	taken       int                              // switches with tenants
-	readers     []*job                           // whose file traffic is an outlier, the most first
-	comparable  bool                             // traffic of jobs and of links is measured alike
-	loads       bool                             // the load of links is measured
-	usualOf     [history.NumMeasured]usualSpread // over all running jobs
+	running         []*job              // by id and start
+	tenants         [][]*job            // by device: the jobs with nodes there or, for a switch, at its hosts
+	withoutJob      []topology.DeviceID // hosts without a listed job, if withoutJobKnown
+	withoutJobKnown bool
+	taken           int                              // switches with tenants
+	readers         []*job                           // whose file traffic is an outlier, the most first
+	comparable      bool                             // traffic of jobs and of links is measured alike
+	loads           bool                             // the load of links is measured
+	usualOf         [history.NumMeasured]usualSpread // over all running jobs
 
 	memberships memberships
 	common      ground

@@ -17,10 +17,10 @@ func TestJobsThatBeganAreLoad(t *testing.T) {
 		jobs []suspect
 		load bool
 	}{
-		"half of it":         {[]suspect{{evidence: evidence{started: true}, known: true, burden: .3}, {evidence: evidence{started: true}, known: true, burden: .2}, {known: true, burden: .5}}, true},
-		"little of it":       {[]suspect{{evidence: evidence{started: true}, known: true, burden: .1}, {known: true, burden: .9}}, false},
-		"of one that ran":    {[]suspect{{known: true, burden: 1}}, false},
-		"it is not measured": {[]suspect{{evidence: evidence{started: true}, burden: .5}}, false},
+		"half of it":         {[]suspect{{evidence: evidence{started: true}, known: true, share: .3}, {evidence: evidence{started: true}, known: true, share: .2}, {known: true, share: .5}}, true},
+		"little of it":       {[]suspect{{evidence: evidence{started: true}, known: true, share: .1}, {known: true, share: .9}}, false},
+		"of one that ran":    {[]suspect{{known: true, share: 1}}, false},
+		"it is not measured": {[]suspect{{evidence: evidence{started: true}, share: .5}}, false},
 	} {
 		rc := &regionCase{interval: &s.interval, region: &schema.Region{Metric: schema.CreditStall}, jobs: c.jobs, loadChange: loadChange{load: .95}, ends: ends{arrives: .6, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
 		if got := rc.newJobsLoad(); got != c.load {
@@ -31,7 +31,7 @@ func TestJobsThatBeganAreLoad(t *testing.T) {
 		}
 	}
 	s.comparable = false
-	if (&regionCase{interval: &s.interval, jobs: []suspect{{evidence: evidence{started: true}, known: true, burden: 1}}}).newJobsLoad() {
+	if (&regionCase{interval: &s.interval, jobs: []suspect{{evidence: evidence{started: true}, known: true, share: 1}}}).newJobsLoad() {
 		t.Error("shares count where traffic of jobs and of links is not measured alike")
 	}
 }

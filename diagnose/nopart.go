@@ -15,10 +15,10 @@ const partShare, noPart = .05, .02
 // noPartPenalty is the penalty of a suspect that has next to no part in a region of directed links: whatever its traffic did in time, others'
 // traffic waits there. Of a job without traffic data only who waits shows that.
 func (s scores) noPartPenalty(c *suspect) float64 {
-	if s.graph.Duplex() || !s.comparable || c.burden >= partShare || s.waiting {
+	if s.graph.Duplex() || !s.comparable || c.share >= partShare || s.waiting {
 		return 0
 	}
-	part := c.burden
+	part := c.share
 	own, _, all := s.hostWaits(c.job)
 	if all > 0 {
 		part = max(part, own/all)
@@ -41,26 +41,26 @@ func (rc *regionCase) waitingHosts() iter.Seq2[topology.DeviceID, float64] {
 }
 
 // hostWaits is the time for which the hosts of a job, of no listed job, and all hosts, wait to send into a region of directed links.
-func (rc *regionCase) hostWaits(j *job) (own, vacant, all float64) {
+func (rc *regionCase) hostWaits(j *job) (own, unlisted, all float64) {
 	for host, waits := range rc.waitingHosts() {
 		all += waits
 		switch {
 		case j.Has(host):
 			own += waits
 		case len(rc.tenants[host]) == 0:
-			vacant += waits
+			unlisted += waits
 		}
 	}
-	return own, vacant, all
+	return own, unlisted, all
 }
 
 // sendPart is the part of a job's hosts in the time for which hosts of listed jobs wait to send into a region of directed links; 1 if none do.
 func (rc *regionCase) sendPart(j *job) float64 {
-	own, vacant, all := rc.hostWaits(j)
-	if all <= vacant {
+	own, unlisted, all := rc.hostWaits(j)
+	if all <= unlisted {
 		return 1
 	}
-	return own / (all - vacant)
+	return own / (all - unlisted)
 }
 
 // Without load readings, a suspect's part of the time for which hosts wait to send into a region of directed links counts: jobSends for each
@@ -75,8 +75,8 @@ func (s scores) sendScore(c *suspect) float64 {
 	if !s.waiting {
 		return 0
 	}
-	own, vacant, all := s.hostWaits(c.job)
-	part, listed, least := own/all, all-vacant, usualPart
+	own, unlisted, all := s.hostWaits(c.job)
+	part, listed, least := own/all, all-unlisted, usualPart
 	if part >= usualPart {
 		if c.known || !s.back.IsIncast() {
 			return 0
@@ -88,7 +88,7 @@ func (s scores) sendScore(c *suspect) float64 {
 	}
 	switch {
 	case c.file && (c.feature == history.Read || c.feature == history.RDMARead):
-		part += vacant / all
+		part += unlisted / all
 	case listed <= 0:
 		return 0
 	default:
@@ -116,9 +116,9 @@ func (rc *regionCase) findWaits() {
 			continue
 		}
 		own, _, _ := rc.hostWaits(c.job)
-		c.burden = own / all
+		c.share = own / all
 		if rc.onset >= 0 {
-			c.growth = c.burden
+			c.growth = c.share
 		}
 	}
 }

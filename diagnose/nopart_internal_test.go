@@ -21,10 +21,10 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 		alike   bool // jobs and links are measured alike
 		want    float64
 	}{
-		"it moves much":          {others, suspect{known: true, burden: .3}, true, 0},
-		"it moves little":        {others, suspect{known: true, burden: .035}, true, jobAbsent / 2},
-		"next to nothing":        {others, suspect{known: true, burden: .01}, true, jobAbsent},
-		"its hosts wait":         {own, suspect{known: true, burden: .01}, true, 0},
+		"it moves much":          {others, suspect{known: true, share: .3}, true, 0},
+		"it moves little":        {others, suspect{known: true, share: .035}, true, jobAbsent / 2},
+		"next to nothing":        {others, suspect{known: true, share: .01}, true, jobAbsent},
+		"its hosts wait":         {own, suspect{known: true, share: .01}, true, 0},
 		"not measured":           {others, suspect{}, true, jobAbsent},
 		"not measured, no hosts": {map[string]float64{"leaf0>spine0": 50}, suspect{}, true, 0},
 		"no table":               {others, suspect{known: true}, false, 0},
@@ -74,7 +74,7 @@ func regionOfTwo(t *testing.T, g *topology.Graph, stalls map[string]float64) (*r
 // job. A job of which nothing else is known is accused of an incast into which only its hosts wait to send.
 func TestWhoWaitsToSend(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
-	own, others, vacant := map[string]float64{"host0>leaf0": 60}, map[string]float64{"host0>leaf0": 6, "host2>leaf0": 94}, map[string]float64{"host1>leaf0": 60}
+	own, others, unlisted := map[string]float64{"host0>leaf0": 60}, map[string]float64{"host0>leaf0": 6, "host2>leaf0": 94}, map[string]float64{"host1>leaf0": 60}
 	for name, c := range map[string]struct {
 		stalls  map[string]float64
 		suspect suspect
@@ -86,9 +86,9 @@ func TestWhoWaitsToSend(t *testing.T) {
 		"its traffic is known":     {own, suspect{known: true}, schema.RootIncast, 0},
 		"others wait":              {others, suspect{known: true}, schema.RootIncast, jobSends * math.Log(.06/usualPart)},
 		"others write there, too":  {others, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, jobSends * math.Log(.12/usualPart)},
-		"an unlisted job's":        {vacant, suspect{known: true}, schema.RootIncast, 0},
-		"storage nodes send to it": {vacant, suspect{known: true, file: true, feature: history.Read}, schema.RootIncast, 0},
-		"it writes nothing":        {vacant, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, 0},
+		"an unlisted job's":        {unlisted, suspect{known: true}, schema.RootIncast, 0},
+		"storage nodes send to it": {unlisted, suspect{known: true, file: true, feature: history.Read}, schema.RootIncast, 0},
+		"it writes nothing":        {unlisted, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, 0},
 	} {
 		rc, mine := regionOfTwo(t, g, c.stalls)
 		c.suspect.job = mine

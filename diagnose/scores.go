@@ -38,8 +38,8 @@ const (
 	jobRemains       = 5.  // the region always stalled, and this is the only job without traffic data
 	jobReads         = 2.5 // its file traffic is an outlier and follows the stall over the whole window
 	jobOutlying      = 1.5
-	jobBurden        = 1.5
-	jobRose          = 1. // the load on the region rose, weighted by its burden
+	jobShare         = 1.5
+	jobRose          = 1. // the load on the region rose, weighted by its share of it
 	failureBias      = -4.
 	failureOnset     = 4.5
 	failureNear      = 2.5
@@ -72,7 +72,7 @@ func (c *suspect) mostScore() float64 {
 	case c.root:
 		space = max(space, .9)
 	}
-	return jobBias + jobSpace*space + (jobFit+jobRise+jobOutlying)*timeWeight(space) + (jobBurden+jobRose)*c.burden + jobGrowth*c.growth
+	return jobBias + jobSpace*space + (jobFit+jobRise+jobOutlying)*timeWeight(space) + (jobShare+jobRose)*c.share + jobGrowth*c.growth
 }
 
 // rate scores a suspect. Its traffic counts as far as it has a path to the region.
@@ -84,7 +84,7 @@ func (s scores) rate(c *suspect) {
 	}
 	space := s.spaceScore(c)
 	c.score = jobBias + jobSpace*space + c.timeScore(succeeds)*timeWeight(space)
-	c.score += jobBurden*c.burden + jobGrowth*c.growth*s.grown(s.graph.Duplex())*(1-s.moved)
+	c.score += jobShare*c.share + jobGrowth*c.growth*s.grown(s.graph.Duplex())*(1-s.moved)
 	switch explains := s.explains(c); {
 	case explains > 0:
 		c.score += explains
@@ -104,7 +104,7 @@ func (s scores) rate(c *suspect) {
 	c.score -= s.tooLittlePenalty(c) + s.elsewherePenalty(c) + s.noPartPenalty(c)
 	c.sends = s.sendScore(c)
 	c.score += c.sends
-	c.score += jobRose * min(1, s.rose()) * c.burden * (1 - s.moved)
+	c.score += jobRose * min(1, s.rose()) * c.share * (1 - s.moved)
 }
 
 // spaceScore is the share of a region's stall, 0 to 1, where a suspect's traffic can be.

@@ -26,7 +26,7 @@ func (rc *regionCase) findSenders() (senders []root.Sender, jobs []*job) {
 			out = append(out, c)
 		}
 	}
-	weight := func(c *suspect) float64 { return max(c.cross, c.gate) + c.burden }
+	weight := func(c *suspect) float64 { return max(c.cross, c.gate) + c.share }
 	slices.SortStableFunc(out, func(a, b *suspect) int { return cmp.Compare(weight(b), weight(a)) })
 	for _, c := range out[:min(len(out), mostSenders)] {
 		jobs = append(jobs, c.job)

@@ -30,16 +30,16 @@ func (s scores) explains(c *suspect) float64 {
 	if h := s.given.kept[s.region.ID]; s.onset >= 0 && !s.asBefore() || s.onset < 0 && h != nil && h.cause.Class != schema.CauseUnknown && s.steady().stands(h) {
 		return 0
 	}
-	burden, cross, unmeasured := 0., 0., 0
+	share, cross, unmeasured := 0., 0., 0
 	for i := range s.jobs {
 		o := &s.jobs[i]
-		burden, cross = burden+o.burden, cross+o.cross
+		share, cross = share+o.share, cross+o.cross
 		if !o.known && o.cross > 0 {
 			unmeasured++
 		}
 	}
 	if c.known {
-		if s.comparable && c.burden >= culpritShare && burden >= explainedLoad && cross >= explainedStall {
+		if s.comparable && c.share >= culpritShare && share >= explainedLoad && cross >= explainedStall {
 			return jobExplains
 		}
 		return 0
@@ -48,7 +48,7 @@ func (s scores) explains(c *suspect) float64 {
 	if s.graph.Duplex() {
 		isOwn = s.ground(c.job) >= ownGround
 	}
-	if isOwn && c.cross >= explainedStall && burden <= 1-explainedLoad {
+	if isOwn && c.cross >= explainedStall && share <= 1-explainedLoad {
 		return jobRemains
 	}
 	return 0

@@ -14,7 +14,7 @@ import (
 // judged by that.
 func TestWhoseAStandingRegionIs(t *testing.T) {
 	type suspects = []suspect
-	measured := func(burden, cross float64) suspect { return suspect{burden: burden, cross: cross, known: true} }
+	measured := func(share, cross float64) suspect { return suspect{share: share, cross: cross, known: true} }
 	one := suspects{measured(.9, 1), measured(.05, 0)}
 	for name, c := range map[string]struct {
 		jobs  suspects
@@ -81,7 +81,7 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.loads, s.comparable = true, true
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, failures: c.failures, jobs: []suspect{{burden: .9, cross: 1, known: true}}, timeline: timeline{clock: s.history.Clock, onset: 4}, loadChange: loadChange{load: c.load, carries: 100, more: c.more}, back: c.back}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, failures: c.failures, jobs: []suspect{{share: .9, cross: 1, known: true}}, timeline: timeline{clock: s.history.Clock, onset: 4}, loadChange: loadChange{load: c.load, carries: 100, more: c.more}, back: c.back}
 		if got := rc.scores().explains(&rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
@@ -95,8 +95,8 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 	s := u.stage
 	s.loads = true
 	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}}}
-	measured := func(burden, cross float64) suspect {
-		return suspect{job: own, burden: burden, cross: cross, known: true}
+	measured := func(share, cross float64) suspect {
+		return suspect{job: own, share: share, cross: cross, known: true}
 	}
 	other := &job{Job: &history.Job{Job: schema.Job{ID: "2"}}}
 	for name, c := range map[string]struct {

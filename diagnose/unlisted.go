@@ -33,7 +33,7 @@ func (s scores) unlistedPart(accused int) float64 {
 	if s.fullest == schema.NoLink || s.onset < 0 {
 		return 0
 	}
-	theirs, own := s.boundOf(s.vacant(), s.fullest, false).more, 0.
+	theirs, own := s.boundOf(s.hostsWithoutJob(), s.fullest, false).more, 0.
 	for i := range accused {
 		own += s.mayHaveAdded(&s.jobs[i])
 	}
@@ -63,8 +63,8 @@ func (s scores) mayHaveAdded(c *suspect) float64 {
 func (s scores) unlistedWaits(accused int, weight float64) float64 {
 	theirs, own, all := 0., 0., 0.
 	for i := range accused {
-		waits, vacant, sum := s.hostWaits(s.jobs[i].job)
-		theirs, own, all = vacant, own+waits, sum
+		waits, unlisted, sum := s.hostWaits(s.jobs[i].job)
+		theirs, own, all = unlisted, own+waits, sum
 	}
 	if theirs == 0 {
 		return 0
@@ -72,16 +72,16 @@ func (s scores) unlistedWaits(accused int, weight float64) float64 {
 	return min(mostUnlisted, weight*theirs/max(own, usualPart*(all-theirs), theirs/mostUnlisted))
 }
 
-// vacant lists the hosts without a listed job. It is computed once per interval. Traffic between them is at most the lesser of what they
+// hostsWithoutJob lists the hosts without a listed job. It is computed once per interval. Traffic between them is at most the lesser of what they
 // send and take in, so a storage node that only sends or only takes in more counts for the job that it serves.
-func (in *interval) vacant() []topology.DeviceID {
-	if !in.vacantKnown {
-		in.vacantKnown, in.vacantHosts = true, in.vacantHosts[:0]
+func (in *interval) hostsWithoutJob() []topology.DeviceID {
+	if !in.withoutJobKnown {
+		in.withoutJobKnown, in.withoutJob = true, in.withoutJob[:0]
 		for _, h := range in.hosts {
 			if len(in.tenants[h]) == 0 {
-				in.vacantHosts = append(in.vacantHosts, h)
+				in.withoutJob = append(in.withoutJob, h)
 			}
 		}
 	}
-	return in.vacantHosts
+	return in.withoutJob
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/dbcsv"
+	"github.com/giverny/giverny/internal/decompress"
 	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkscsv"
@@ -38,7 +39,7 @@ A file has a JSON object per line, as giverny collect --once --json prints them,
 order of time: {"time":"2026-01-05T00:30:00Z","device":"leaf0","port":"Ethernet4",
 "counters":{"sai.port_stat_pfc_3_rx_pause_duration_us":81250}}. Append the readings of
 further times to the same file, or give a file for each host: they are merged by time.
-Files are read twice; those that end in .gz or .zst are decompressed.
+Files are read twice, and may be compressed with gzip or Zstandard.
 
 A file may also be ibdiagnet's ibdiagnet2.db_csv, with the counters of all ports in its
 section PM_INFO. Its time is when the file was last modified: keep one of each run, by
@@ -124,7 +125,7 @@ func readRows(files []string, add func(recorded.Row) error) error {
 			return err
 		}
 		defer file.Close()
-		plain, err := linkscsv.Decompressed(name, file)
+		plain, err := decompress.Reader(name, file)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

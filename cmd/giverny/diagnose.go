@@ -55,8 +55,8 @@ nodes in the interval that begins at time; an empty field was not measured.
 --failures has lines of time, kind, device, port, detail, separated by tabs or
 commas; kinds are link_failed, link_restored, switch_failed, switch_restored,
 node_failed, node_restored and protection; or it is a log of opensm, ibdiagnet,
-netwatch or syslog. Files that end in .gz or .zst are read too. giverny simulate
-run --out writes all of them.
+netwatch or syslog. Files may be compressed with gzip or Zstandard. giverny
+simulate run --out writes all of them.
 
 From the store: --config, and one of --region, --at, --from. Without --to a time span ends
 with the newest stored interval. --fabric may be left out where the configuration has one.
@@ -88,7 +88,7 @@ verdict changes, and a table at the end. Warnings go to standard error.`,
 func (f *diagnoseFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.topology, "topology", "", "specification such as torus:24x24x24, or a topology file")
 	flags.DurationVar(&f.interval, "interval", time.Minute, "length of an interval of the files")
-	flags.StringVar(&f.links, "links", "", "links CSV with a column time (.gz, .zst)")
+	flags.StringVar(&f.links, "links", "", "links CSV with a column time, also compressed (gzip, Zstandard)")
 	flags.StringVar(&f.jobs, "jobs", "", "jobs, one JSON object per line, CSV, or what sacct --parsable2, squeue --json or kubectl get pods -A -o json printed")
 	flags.StringVar(&f.timeZone, "time-zone", "Local", "time zone of times without one in --jobs and --failures (as printed by sacct), such as Europe/Berlin")
 	flags.StringVar(&f.traffic, "traffic", "", "CSV of the traffic of jobs")

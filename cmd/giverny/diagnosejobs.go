@@ -11,8 +11,8 @@ import (
 
 	"github.com/giverny/giverny/collectors/jobs"
 	"github.com/giverny/giverny/diagnose/offline"
+	"github.com/giverny/giverny/internal/decompress"
 	"github.com/giverny/giverny/internal/plural"
-	"github.com/giverny/giverny/segment/linkscsv"
 )
 
 // listOfJobs matches a key in the output of squeue --json, sacct --json and slurmrestd, or of kubectl.
@@ -84,7 +84,7 @@ func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*o
 
 // plainText returns the decompressed file and its head.
 func plainText(in *offline.File) (text *bufio.Reader, head []byte, err error) {
-	plain, err := linkscsv.Decompressed(in.Name, in.Reader)
+	plain, err := decompress.Reader(in.Name, in.Reader)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", in.Name, err)
 	}

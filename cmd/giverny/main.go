@@ -100,6 +100,7 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "giverny",
 		Short:         "See, explain and act on congestion in RDMA and HPC fabrics",
+		Long:          "See, explain and act on congestion in RDMA and HPC fabrics. Begin with giverny demo,\nwhich needs no configuration and no servers.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version,
@@ -124,12 +125,30 @@ func newRoot() *cobra.Command {
 		}
 		return fmt.Errorf("%w; %q lists them", err, cmd.CommandPath()+" --help")
 	})
-	root.AddCommand(
-		newDemo(g), newUp(g), newCollect(g), newAgents(g), newAnalyze(g), newServe(g), newReplay(g), newSimulate(g), newSegment(g), newCounters(), newDiagnose(g), newReport(g), newTopology(g), newMigrate(g), newConfig(g),
-		newSearch(g), newHostping(g), newCollective(g), newFeedback(g), newToken(), newVersion(), newEngine(),
-	)
+	addCommands(root, g)
 	g.flushAfter(root)
 	return root
+}
+
+// addCommands adds all subcommands, in the groups of the help.
+func addCommands(root *cobra.Command, g *globals) {
+	for _, group := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Try it:", []*cobra.Command{newDemo(g), newSimulate(g)}},
+		{"Monitor a fabric:", []*cobra.Command{newUp(g), newCollect(g), newAnalyze(g), newServe(g), newReport(g), newAgents(g), newFeedback(g)}},
+		{"Set it up:", []*cobra.Command{newTopology(g), newConfig(g), newMigrate(g), newToken()}},
+		{"Analyse recorded data:", []*cobra.Command{newSegment(g), newDiagnose(g), newCounters(), newReplay(g)}},
+		{"Look into hosts, NICs and collectives:", []*cobra.Command{newHostping(g), newSearch(g), newCollective(g)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, c := range group.commands {
+			c.GroupID = group.title
+		}
+		root.AddCommand(group.commands...)
+	}
+	root.AddCommand(newVersion(), newEngine())
 }
 
 // newFolder returns a command that only groups others: by itself it prints help.

@@ -31,7 +31,7 @@ func TestOutputThatIsLostIsAnError(t *testing.T) {
 func TestTheConfigurationWithoutACommand(t *testing.T) {
 	t.Setenv("GIVERNY_CONFIG", "")
 	t.Setenv("GIVERNY_LOG_LEVEL", "warn")
-	for args, want := range map[string]string{"--dump-config": "level: warn", "": "Available Commands:"} {
+	for args, want := range map[string]string{"--dump-config": "level: warn", "": "Monitor a fabric:"} {
 		root := newRoot()
 		root.SetArgs(strings.Fields(args))
 		var out strings.Builder

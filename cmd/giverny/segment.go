@@ -36,12 +36,13 @@ Each file is a links CSV: a header, then a row per link. The columns "device" an
 time: credit, inq (short for credit_stall, inq_stall) or any stall metric by name. An
 empty field is missing. With a column "time" (RFC 3339, or seconds since 1970) the file
 holds many intervals: rows of one interval share a time, in order. Lines that begin
-with # are comments. Files that end in .gz or .zst are read too.
+with # are comments. Files may be compressed with gzip or Zstandard.
 
 One JSON object per file, or per interval where there is a time, goes to standard
-output, its regions ordered by metric, then size. On a torus or mesh of k dimensions, link dim + k*(x + X*(y + Y*z))
-leaves switch (x,y,z) in + direction of dim; a box holds both end switches of
-every link, and its max is below its min where it crosses the wraparound.
+output, its regions ordered by metric, then size. On a torus or mesh of k dimensions,
+link dim + k*(x + X*(y + Y*z)) leaves switch (x,y,z) in + direction of dim; a box holds
+both end switches of every link, and its max is below its min where it crosses the
+wraparound.
 
 Where links have directions, regions are congestion trees, and "root" is the port
 that a tree begins at: device, port, the peer at the other end of the port's link, and
@@ -63,7 +64,7 @@ giverny topology links. The method in use is printed to standard error.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.topology, "topology", "", "specification such as torus:24x24x24, or a topology file")
-	flags.StringArrayVar(&f.files, "in", nil, "links CSV (.gz, .zst); several may be given")
+	flags.StringArrayVar(&f.files, "in", nil, "links CSV, also compressed (gzip, Zstandard); several may be given")
 	flags.StringVar(&f.method, "method", string(defaults.Method), "statistical, or paper: Monet's algorithm as published")
 	flags.BoolVar(&f.overlap, "overlap", defaults.Overlap, "a link may belong to two regions where their stalls add up")
 	flags.IntVar(&f.minLinks, "min-links", defaults.MinLinks, "least number of links of a region, smaller groups are not reported; 0: derived from the fabric and its noise")

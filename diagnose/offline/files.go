@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/giverny/giverny/collectors/nodes"
-	"github.com/giverny/giverny/segment/linkscsv"
+	"github.com/giverny/giverny/internal/decompress"
 )
 
 // File is an open file. A name that ends in .gz or .zst selects the decompression.
@@ -32,7 +32,7 @@ func (f *File) plain() (io.ReadCloser, error) {
 	if f.Plain {
 		return io.NopCloser(f.Reader), nil
 	}
-	text, err := linkscsv.Decompressed(f.Name, f.Reader)
+	text, err := decompress.Reader(f.Name, f.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name, err)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // listenForAnalysts opens the socket for analysts' read access to the embedded store, if one
-// is configured. Call UseStore first.
+// is configured. Call useStore first.
 func (p *Process) listenForAnalysts() error {
 	cfg := p.cfg.Store.Analyst
 	if p.engine == nil || cfg.Listen == "" {

@@ -9,7 +9,7 @@ import (
 // Check creates every part of every role and joins all errors. A missing library of the
 // embedded engine is accepted: agents do not need it.
 func (p *Process) Check(fabrics []Fabric) error {
-	kafkaErr, storeErr := p.useKafka(), p.UseStore()
+	kafkaErr, storeErr := p.useKafka(), p.useStore()
 	if p.cfg.Store.Library == "" && errors.Is(storeErr, engine.ErrNoLibrary) {
 		p.log.Warn("config: embedded store not checked: its library is not installed on this host; analyze, serve and up need it", "library", "libchdb.so")
 		storeErr = nil

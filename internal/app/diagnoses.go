@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/giverny/giverny/internal/dirlock"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
@@ -141,25 +140,4 @@ func (p *Process) withStore(ctx context.Context, task func(context.Context) erro
 		return task(ctx)
 	})
 	return cmp.Or(err, ctx.Err())
-}
-
-// engineIsFree returns an error if another process, giverny up or analyze, holds the embedded engine's folder but could
-// not be reached.
-func (p *Process) engineIsFree(patience time.Duration) error {
-	if p.engine == nil {
-		return nil
-	}
-	dir, err := p.engineDir()
-	if err != nil {
-		return err
-	}
-	pid, err := dirlock.Holder(dir, patience)
-	if err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
-	if pid != "" {
-		return fmt.Errorf("store: process %s has the embedded ClickHouse in %s open and could not be reached: run as the user who started it, "+
-			"retry if it is still starting, use its API (/api/v1), or let both use a ClickHouse server (store.embedded: false, store.url)", pid, dir)
-	}
-	return nil
 }

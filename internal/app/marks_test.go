@@ -35,7 +35,7 @@ func TestMarksOfALostHostAreLifted(t *testing.T) {
 		"ib1": {row(0, "mark", "host1", schema.FeedbackDone, true), row(0, "fire", "host1", schema.FeedbackDone, false)},
 	}
 	seed := New(cfg, "test", slog.New(slog.DiscardHandler))
-	if err := seed.UseStore(); err != nil {
+	if err := seed.useStore(); err != nil {
 		t.Fatal(err)
 	}
 	err := seed.RunOnce(t.Context(), func(ctx context.Context) error {

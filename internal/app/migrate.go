@@ -10,7 +10,7 @@ import (
 
 // Migrate migrates the store's tables and lists all applied migrations.
 func (p *Process) Migrate(ctx context.Context) (applied []store.Migration, err error) {
-	if err := p.UseStore(); err != nil {
+	if err := p.useStore(); err != nil {
 		return nil, err
 	}
 	err = p.RunOnce(ctx, func(ctx context.Context) error {
@@ -30,32 +30,32 @@ func (p *Process) Migrate(ctx context.Context) (applied []store.Migration, err e
 }
 
 // awaitStore waits for the store and migrates its tables.
-func (p *Process) awaitStore(ctx context.Context) error {
-	if p.engine != nil {
-		if err := p.engine.Ready(ctx); err != nil {
+func (s *services) awaitStore(ctx context.Context) error {
+	if s.engine != nil {
+		if err := s.engine.Ready(ctx); err != nil {
 			return err
 		}
 	}
-	if err := p.migrate(ctx); err != nil {
+	if err := s.migrate(ctx); err != nil {
 		return err
 	}
-	if p.engine != nil { // no other process uses it
-		return p.db.ApplyRetention(ctx)
+	if s.engine != nil { // no other process uses it
+		return s.db.ApplyRetention(ctx)
 	}
 	return nil
 }
 
 // migrate retries while the server is unavailable or overloaded; an error in its tables is returned.
-func (p *Process) migrate(ctx context.Context) error {
+func (s *services) migrate(ctx context.Context) error {
 	return retry.Backoff{Min: time.Second, Max: 15 * time.Second}.Do(ctx, func() error {
-		err := p.db.Migrate(ctx)
-		if err != nil && !store.MayPass(err) && p.db.Ping(ctx) == nil {
+		err := s.db.Migrate(ctx)
+		if err != nil && !store.MayPass(err) && s.db.Ping(ctx) == nil {
 			return retry.Permanent(err)
 		}
 		return err
 	}, func(err error, failures int, pause time.Duration) {
 		if failures == 1 {
-			p.log.Warn("store: unreachable or overloaded, retrying", "pause", pause, "error", err)
+			s.log.Warn("store: unreachable or overloaded, retrying", "pause", pause, "error", err)
 		}
 	})
 }

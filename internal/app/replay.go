@@ -31,7 +31,7 @@ func (p *Process) Replay(ctx context.Context, r Replay) error {
 		return err
 	}
 	parts := &Parts{process: p, fabrics: []Fabric{r.Fabric}}
-	if err := p.UseStore(); err != nil {
+	if err := p.useStore(); err != nil {
 		return err
 	}
 	sinks := []pipeline.Sink{r.Sink}

@@ -55,7 +55,7 @@ func (p *Process) Make(r Role, fabrics []Fabric) (*Parts, error) {
 	}
 	switch {
 	case r.Analyse:
-		errs = append(errs, p.UseStore())
+		errs = append(errs, p.useStore())
 	case r.Serve:
 		errs = append(errs, p.useStoreBeside())
 	}

@@ -31,6 +31,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/giverny/giverny/internal/csvfault"
+	"github.com/giverny/giverny/internal/decompress"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -74,7 +75,7 @@ type table struct {
 func Intervals(name string, r io.Reader, g *topology.Graph, report func(line string)) iter.Seq2[*schema.Snapshot, error] {
 	return func(yield func(*schema.Snapshot, error) bool) {
 		failed := func(err error) { yield(nil, fmt.Errorf("%s: links table%w", name, err)) }
-		plain, err := Decompressed(name, r)
+		plain, err := decompress.Reader(name, r)
 		if err != nil {
 			failed(fmt.Errorf(": %w", err))
 			return

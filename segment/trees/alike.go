@@ -17,7 +17,7 @@ func (s *sinks) waitsAlike(x *sink) bool {
 	n, sum, squares := 0., 0., 0.
 	for a := x.first; int(a) < len(s.all) && s.all[a].first == x.first; a++ {
 		y := &s.all[a]
-		if !y.isLeaf || y.odd >= 0 || y.isReceiver || y.fromSwitches < fewestAlikeLinks {
+		if !y.isLeaf || y.link >= 0 || y.isReceiver || y.fromSwitches < fewestAlikeLinks {
 			continue
 		}
 		level := math.Log(y.stall)

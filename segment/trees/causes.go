@@ -19,7 +19,7 @@ type causes struct {
 	rises     []rise
 	uneven    float64 // see unevenOf
 	double    [][2]int32
-	guest     []int32   // by sink where a tree begins: the level set that the leaf takes part in, or -1
+	alsoIn    []int32   // by sink where a tree begins: the level set in which its leaf takes part, too, or -1
 	thin      []bool    // by cause: see findThin
 	count     []int     // by cause: its links
 	wide      []int32   // by sink: see findWide
@@ -75,10 +75,10 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.level.Reset(n)
 	c.levels, c.double, c.wide = scratch.Slice(c.levels, n), scratch.Slice(c.double, n), scratch.Slice(c.wide, n)
 	clear(c.levels)
-	c.guest = scratch.Slice(c.guest, n)
+	c.alsoIn = scratch.Slice(c.alsoIn, n)
 	clear(c.wide)
 	for a := range c.double {
-		c.double[a], c.guest[a] = [2]int32{noDouble, noDouble}, -1
+		c.double[a], c.alsoIn[a] = [2]int32{noDouble, noDouble}, -1
 	}
 	c.oneWay.forget(len(t.seen))
 	c.listMasks(t, s)
@@ -227,7 +227,7 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	if c.addsTree(a) || c.addsTree(b) {
 		return false
 	}
-	if x.odd >= 0 || y.odd >= 0 {
+	if x.link >= 0 || y.link >= 0 {
 		return false
 	}
 	exchange, other := c.levels[c.level.Find(a)].isExchange(), c.levels[c.level.Find(b)].isExchange()
@@ -370,7 +370,7 @@ func (c *causes) findThin(s *sinks) {
 		c.thin[a] = true
 	}
 	for a := range s.all {
-		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() || x.odd >= 0 {
+		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() || x.link >= 0 {
 			c.thin[c.sets.Find(int32(a))] = false
 		}
 	}

@@ -55,7 +55,7 @@ func (t *trees) appendList(l int32, hasGaps bool) {
 		t.lookThrough(l)
 	}
 	if !t.hasNext() {
-		t.lookPast(l)
+		t.connectBehindUnread(l)
 	}
 }
 

@@ -26,7 +26,8 @@
 //	loneends.go          but not lone hot links: others explain better what may wait for them
 //	unread.go            and behind one link whose reading may have failed
 //
-//	2. Where does the chain of waiting end? At a sink: a switch with a full port, or an odd link.
+//	2. Where does the chain of waiting end? At a sink: a switch with a full port, or a link sink (a link apart from what
+//	   else waits at its switch).
 //	origins.go           ports that are sinks of their own; nodes that wait for nothing that stalls
 //	saddles.go           where stall falls and then rises, something else begins
 //	twins.go             two ports of one leaf that stall equally
@@ -39,7 +40,7 @@
 //	3. Which sinks have the same cause? A cause is a set of sinks, an exchange if they are leaves that exchange.
 //	causes.go            sinks that share their sources
 //	exchanges.go         leaves at one level; where two causes add up
-//	guests.go            leaves of an exchange where a tree begins, too
+//	treeleaves.go        leaves of an exchange where a tree begins, too
 //	joins.go             the order of the joins below, which need step 4, and are followed by it
 //	closed.go            leaves that receive from each other alone
 //	cliques.go           routers that wait for each other, any three of them

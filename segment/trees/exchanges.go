@@ -63,7 +63,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 		c.levels[a], c.levels[b] = plateau{}, plateau{}
 		c.levels[c.level.Find(a)] = plateau{p.sinks + q.sinks, p.links + q.links, p.sum + q.sum, p.sendsToo && q.sendsToo}
 	}
-	c.findGuests(t, s)
+	c.findTreeLeaves(t, s)
 }
 
 // mayBeLevel reports whether two sinks at leaves share their sources with others and each is reached from the other's
@@ -207,7 +207,7 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 		return
 	}
 	own := c.level.Find(a)
-	if g := c.guest[a]; g >= 0 && c.levels[g].isExchange() {
+	if g := c.alsoIn[a]; g >= 0 && c.levels[g].isExchange() {
 		c.double[a] = [2]int32{g, a}
 		return
 	}

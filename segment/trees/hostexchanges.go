@@ -78,7 +78,7 @@ func (e *hostExchanges) find(m *Method, out *linkset.Groups) bool {
 		isAny = isAny || x.isTaken
 	}
 	if isAny {
-		e.takeOff(m)
+		e.setIdle(m)
 	}
 	return isAny
 }
@@ -229,8 +229,8 @@ func (e *hostExchanges) countOthers(x *hostExchange) float64 {
 	return all - level
 }
 
-// takeOff makes the hosts of the exchanges idle.
-func (e *hostExchanges) takeOff(m *Method) {
+// setIdle makes the hosts of the exchanges idle.
+func (e *hostExchanges) setIdle(m *Method) {
 	e.rest, e.links = append(e.rest[:0], m.values...), e.links[:0]
 	for _, x := range e.leaves {
 		k := e.of[x.device]

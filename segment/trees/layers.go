@@ -106,8 +106,8 @@ func (w *waits) hasSpineOfAll() bool {
 	return false
 }
 
-// peel finds the layers and returns the readings without them.
-func (y *layers) peel(w *waits, values []float32, hot, idle float64) []float32 {
+// separate finds the layers and returns the readings without them.
+func (y *layers) separate(w *waits, values []float32, hot, idle float64) []float32 {
 	y.all, y.links = y.all[:0], y.links[:0]
 	y.measureLeaves(w, values, hot)
 	if y.find(); len(y.all) == 0 {
@@ -129,7 +129,7 @@ func (y *layers) peel(w *waits, values []float32, hot, idle float64) []float32 {
 	}
 	for k := range y.leaves {
 		if x := &y.leaves[k]; x.layers[0] != noLayer {
-			y.takeOff(w, values, x, hot, float32(idle))
+			y.subtractLeaf(w, values, x, hot, float32(idle))
 		}
 	}
 	slices.SortFunc(y.links, compareLayerLinks)
@@ -140,8 +140,8 @@ func (y *layers) peel(w *waits, values []float32, hot, idle float64) []float32 {
 // isAny reports whether any links belong to layers.
 func (y *layers) isAny() bool { return len(y.links) > 0 }
 
-// takeOff subtracts a leaf's layers from its links' readings.
-func (y *layers) takeOff(w *waits, values []float32, x *leafLevels, hot float64, idle float32) {
+// subtractLeaf subtracts a leaf's layers from its links' readings.
+func (y *layers) subtractLeaf(w *waits, values []float32, x *leafLevels, hot float64, idle float32) {
 	var level layer
 	hasMany := x.ports > minFeeders
 	for _, c := range x.layers {

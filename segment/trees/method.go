@@ -60,7 +60,7 @@ func (m *Method) Segment(values []float32, out *linkset.Groups) {
 	m.measure(values)
 	rest := values
 	if m.layered {
-		rest = m.layers.peel(m.waits, values, m.hot, m.noise.Mean)
+		rest = m.layers.separate(m.waits, values, m.hot, m.noise.Mean)
 	}
 	if m.layers.isAny() {
 		m.measure(rest)
@@ -110,7 +110,7 @@ func (m *Method) findLinks(values []float32) bool {
 	m.noiseOf.fitSlope(&m.trees)
 	m.countSingles()
 	m.connect()
-	m.findOdd()
+	m.findLinkSinks()
 	return true
 }
 

@@ -15,7 +15,7 @@ func (c *causes) joinMutual(t *trees, s *sinks, h *shares) (joined bool) {
 	c.partners = c.partners[:0]
 	for a := range s.all {
 		own, leaf := c.sets.Find(int32(a)), s.all[a].device
-		if s.all[a].odd >= 0 || !t.waits.isLeaf(leaf) || c.double[a][0] != noDouble || c.isExchange(own) {
+		if s.all[a].link >= 0 || !t.waits.isLeaf(leaf) || c.double[a][0] != noDouble || c.isExchange(own) {
 			continue
 		}
 		if other := c.sentTo(t, h, leaf, own); other >= 0 && c.answers(t, s, h, other, own, leaf) {

@@ -362,8 +362,8 @@ func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
 				for a := range m.sinks.all {
 					if m.sinks.leads(int32(node), int32(a)) {
 						x, at := &m.sinks.all[a], place{link: schema.NoLink}
-						if at.device = topology.DeviceID(x.device); x.odd >= 0 {
-							at.link = schema.LinkID(x.odd)
+						if at.device = topology.DeviceID(x.device); x.link >= 0 {
+							at.link = schema.LinkID(x.link)
 						}
 						got[at] = true
 					}

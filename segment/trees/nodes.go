@@ -9,39 +9,39 @@ import (
 
 // trees are the stalled links of a snapshot, as nodes, and what each node waits for.
 type trees struct {
-	waits   *waits
-	noise   Noise
-	links   []int32   // by node, ascending
-	node    []int32   // by link: its node, or -1
-	stall   []float64 // by node: percent
-	entered []int32   // devices that stalled links enter
-	from    []int32   // by node: the device that its link leaves
-	to      []int32   // by node: the device that its link enters
-	leaving linkLists // nodes by from
-	into    linkLists // nodes by to
-	list    []int32   // by node: its list in next, which nodes at one leaf may share
-	next    linkLists // by list: the nodes to wait for
-	peak    []int32   // by list: its most stalled node, or -1
-	sink    []int32   // by node: the switch where it waits, or its own place (placeOf) if odd, or -1
-	port    []bool    // by node: back pressure begins at the switch that it leaves
-	order   []int32   // nodes by rank: those at sinks first
-	odd     []bool    // by node: a sink of its own: a port to a host or a slow link
-	loneEnd []bool    // by node: see isLoneEnd
-	isPeak  []bool    // by node: a port that is odd beside an exchange's, see findPeaks
-	idle    float32   // stall up to which a link is idle
-	rank    []int32
-	was     []int32             // rank before a round
-	first   [lastRank + 2]int32 // by rank, for order
-	seen    []bool              // by device
-	feeders []int32             // by device: stalled links from switches into it
-	isMet   []bool              // by device: marks that are cleared at once
-	met     []int32             // devices with isMet: see isCohesive
-	mutual  []groupStall
-	usual   map[int32]float64 // by group: see markExchanging
-	values  []float32
-	trusted []float32 // copy of values without those not trusted; empty if all are
-	sample  []float64
-	// see middlePast
+	waits      *waits
+	noise      Noise
+	links      []int32   // by node, ascending
+	node       []int32   // by link: its node, or -1
+	stall      []float64 // by node: percent
+	entered    []int32   // devices that stalled links enter
+	from       []int32   // by node: the device that its link leaves
+	to         []int32   // by node: the device that its link enters
+	leaving    linkLists // nodes by from
+	into       linkLists // nodes by to
+	list       []int32   // by node: its list in next, which nodes at one leaf may share
+	next       linkLists // by list: the nodes to wait for
+	peak       []int32   // by list: its most stalled node, or -1
+	sink       []int32   // by node: the switch where it waits, or its own place (placeOf) if a link sink, or -1
+	port       []bool    // by node: back pressure begins at the switch that it leaves
+	order      []int32   // nodes by rank: those at sinks first
+	isLinkSink []bool    // by node: a sink of its own: a port to a host or a slow link
+	loneEnd    []bool    // by node: see isLoneEnd
+	isPeak     []bool    // by node: a link sink beside an exchange's, see findPeaks
+	idle       float32   // stall up to which a link is idle
+	rank       []int32
+	was        []int32             // rank before a round
+	first      [lastRank + 2]int32 // by rank, for order
+	seen       []bool              // by device
+	feeders    []int32             // by device: stalled links from switches into it
+	isMet      []bool              // by device: marks that are cleared at once
+	met        []int32             // devices with isMet: see isCohesive
+	mutual     []groupStall
+	usual      map[int32]float64 // by group: see markExchanging
+	values     []float32
+	trusted    []float32 // copy of values without those not trusted; empty if all are
+	sample     []float64
+	// see middleBehind
 	middleOf int32
 	middle   float64
 	// On a fabric of two levels, if links may be in several regions:
@@ -174,10 +174,10 @@ func (t *trees) prefersHost(i int32) bool {
 	return j >= 0 && t.port[j]
 }
 
-// placeOf is the place of an odd link: numbered after the devices, by link.
+// placeOf is the place of a link sink: numbered after the devices, by link.
 func (t *trees) placeOf(link int32) int32 { return int32(len(t.seen)) + link }
 
-// compareEnds orders odd links of one switch (-1 for none) by the names of the devices that they lead to.
+// compareEnds orders the link sinks of one switch (-1 for none) by the names of the devices that they lead to.
 func (t *trees) compareEnds(a, b int32) int {
 	if a < 0 || b < 0 {
 		return cmp.Compare(a, b)

@@ -17,20 +17,21 @@ const (
 	clearFactor, clearSigmas = 1.25, 4
 )
 
-// findOdd marks the ports to hosts and the links between switches that may be roots of their own (odd).
-func (t *trees) findOdd() {
-	t.odd, t.isPeak = scratch.Slice(t.odd, len(t.links)), scratch.Slice(t.isPeak, len(t.links))
-	clear(t.odd)
+// findLinkSinks marks the ports to hosts and the links between switches at which back pressure may begin apart from
+// what else waits at their switch (link sinks).
+func (t *trees) findLinkSinks() {
+	t.isLinkSink, t.isPeak = scratch.Slice(t.isLinkSink, len(t.links)), scratch.Slice(t.isPeak, len(t.links))
+	clear(t.isLinkSink)
 	clear(t.isPeak)
 	for _, d := range t.entered {
-		t.findOddAt(d)
+		t.findLinkSinksAt(d)
 	}
 	t.findSlow()
 }
 
-// findOddAt marks those of a switch: if many ports stall, those clearly above most; the only one, if all that waits
+// findLinkSinksAt marks those of a switch: if many ports stall, those clearly above most; the only one, if all that waits
 // may go on elsewhere; and two that are a pair or twins.
-func (t *trees) findOddAt(d int32) {
+func (t *trees) findLinkSinksAt(d int32) {
 	t.sample = t.sample[:0]
 	for _, i := range t.leaving.of(d) {
 		if t.toHost(i) {
@@ -54,7 +55,7 @@ func (t *trees) findOddAt(d int32) {
 	}
 	for _, i := range t.leaving.of(d) {
 		if t.toHost(i) {
-			t.odd[i] = t.isClearlyAbove(t.stall[i], usual) && t.stall[i] >= least
+			t.isLinkSink[i] = t.isClearlyAbove(t.stall[i], usual) && t.stall[i] >= least
 		}
 	}
 }
@@ -118,7 +119,7 @@ func (t *trees) findSinks() {
 		t.sink[i] = -1
 		t.port[i] = w.toHost(l)
 		switch {
-		case t.odd[i]:
+		case t.isLinkSink[i]:
 			t.sink[i] = t.placeOf(l)
 		case t.port[i]:
 			t.sink[i] = w.from[l]

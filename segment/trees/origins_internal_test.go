@@ -16,7 +16,7 @@ func beginsAt(t *testing.T, g *topology.Graph, values stalls.Painting, from, to 
 	m.measure(values)
 	m.findLinks(values)
 	i := m.node[stalls.LinkNamed(t, g, from, to)]
-	return i >= 0 && m.odd[i]
+	return i >= 0 && m.isLinkSink[i]
 }
 
 // A root is visible where few ports stall and other links wait; two ports to hosts that send are an exchange's.

@@ -21,7 +21,7 @@ type causePort struct{ cause, node int32 }
 func (t *trees) findPeaks(s *sinks, c *causes) (isAny bool) {
 	c.causePorts = c.causePorts[:0]
 	for i := range int32(len(t.links)) {
-		if t.port[i] && !t.odd[i] {
+		if t.port[i] && !t.isLinkSink[i] {
 			c.causePorts = append(c.causePorts, causePort{c.sets.Find(s.at[t.sink[i]]), i})
 		}
 	}
@@ -64,7 +64,7 @@ func (t *trees) markPeaks(ports []causePort) (isAny bool) {
 	least := usual * math.Exp(clearSigmas*max(leastPeerSpread, spreadOf(t.sample, usual)))
 	for _, p := range ports {
 		if t.isClearlyAbove(t.stall[p.node], usual) && t.stall[p.node] >= least {
-			t.odd[p.node], t.isPeak[p.node], isAny = true, true, true
+			t.isLinkSink[p.node], t.isPeak[p.node], isAny = true, true, true
 		}
 	}
 	return isAny

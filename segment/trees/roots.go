@@ -52,8 +52,8 @@ func (m *Method) rootOf(cause int32) root {
 	if x.hasManyPorts() {
 		return root{device: noDevice, link: schema.NoLink}
 	}
-	if x.odd >= 0 {
-		return root{device: x.device, link: schema.LinkID(x.odd)}
+	if x.link >= 0 {
+		return root{device: x.device, link: schema.LinkID(x.link)}
 	}
 	if only := m.onlyInto(x); only >= 0 {
 		return root{device: m.from[only], link: schema.LinkID(m.links[only])}

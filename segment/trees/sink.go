@@ -4,7 +4,7 @@ package trees
 type sink struct {
 	place      int32 // its index in at
 	device     int32
-	odd        int32 // the link if the sink is one: a port to a host or a slow link; or -1
+	link       int32 // of a link sink, its link: a port to a host or a slow link; or -1
 	component  int32 // its representative in the union-find
 	first      int32 // first sink of its component
 	bit        uint8 // in its component's masks; sinks past lastBit share that
@@ -29,7 +29,7 @@ type sink struct {
 	deviation   float64 // of the links from switches, or from hosts if few, in deviations of the noise
 	sendsToo    bool    // most of the leaf's hosts or uplinks stall, too
 	isUnread    bool    // nothing that the leaf or its hosts send is measured, so that it may send
-	isReceiver  bool    // see showsReceiver; never of an odd link
+	isReceiver  bool    // see showsReceiver; never of a link sink
 	waitsForFew bool    // see showsFewPorts
 	isTwin      bool    // see areTwins
 	isPeak      bool    // see findPeaks

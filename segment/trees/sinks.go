@@ -12,7 +12,7 @@ import (
 // that is full but not stalled is often not visible, so a sink is a switch, or a single link if that stands out.
 type sinks struct {
 	all        []sink
-	at         []int32 // by place (device, or after those odd link): its sink, or -1
+	at         []int32 // by place (device, or, after the devices, link): its sink, or -1
 	components linkset.UnionFind
 	mask       []uint64 // by node: the sinks that it leads to, as bits within the component
 	feeding    []int32  // by node: the sink that it enters from another switch, or -1
@@ -80,10 +80,10 @@ func (s *sinks) list(t *trees) {
 		x := &s.all[s.at[d]]
 		x.weight += t.stall[i]
 		x.hasPort = x.hasPort || t.port[i]
-		x.isLeaf = x.isLeaf || x.odd < 0 && t.waits.toHost(t.links[i]) // at a higher switch: the port of an aggregation node
+		x.isLeaf = x.isLeaf || x.link < 0 && t.waits.toHost(t.links[i]) // at a higher switch: the port of an aggregation node
 	}
 	slices.SortFunc(s.all, func(a, b sink) int {
-		return cmp.Or(cmp.Compare(a.component, b.component), compareTrue(a.hasPort, b.hasPort), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]), t.compareEnds(a.odd, b.odd))
+		return cmp.Or(cmp.Compare(a.component, b.component), compareTrue(a.hasPort, b.hasPort), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]), t.compareEnds(a.link, b.link))
 	})
 	first := int32(0)
 	for i := range s.all {
@@ -109,13 +109,13 @@ func compareTrue(a, b bool) int {
 
 // sinkAt creates the sink at a place.
 func (s *sinks) sinkAt(t *trees, place int32) sink {
-	x := sink{place: place, device: place, odd: -1}
+	x := sink{place: place, device: place, link: -1}
 	if devices := int32(len(t.seen)); place >= devices {
-		x.odd = place - devices
-		x.device = t.waits.from[x.odd]
-		x.component = s.components.Find(t.node[x.odd])
-		x.isPeak = t.isPeak[t.node[x.odd]]
-		x.isTwin = t.waits.toHost(x.odd) && t.areTwins(x.device)
+		x.link = place - devices
+		x.device = t.waits.from[x.link]
+		x.component = s.components.Find(t.node[x.link])
+		x.isPeak = t.isPeak[t.node[x.link]]
+		x.isTwin = t.waits.toHost(x.link) && t.areTwins(x.device)
 		return x
 	}
 	x.component = s.components.Find(int32(len(t.links)) + place)
@@ -167,7 +167,7 @@ func (s *sinks) measure(t *trees) {
 			a.port = max(a.port, t.stall[i])
 			a.portSum += t.stall[i]
 			a.ports++
-			if at := s.at[w.from[l]]; a.odd >= 0 && w.toHost(l) && at >= 0 {
+			if at := s.at[w.from[l]]; a.link >= 0 && w.toHost(l) && at >= 0 {
 				s.all[at].others++
 			}
 			if t.stalledInto(w.from[l]) == 0 {
@@ -195,7 +195,7 @@ func (s *sinks) measure(t *trees) {
 	}
 	for a := range s.all {
 		s.all[a].sum()
-		if s.all[a].odd >= 0 {
+		if s.all[a].link >= 0 {
 			continue
 		}
 		s.measurePorts(t, &s.all[a])

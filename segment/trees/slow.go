@@ -15,7 +15,7 @@ const fewestToLeaf = 5
 func (t *trees) findSlow() {
 	for i, l := range t.links {
 		if !t.waits.toHost(l) && !t.waits.fromHost(l) && t.isSlow(int32(i)) {
-			t.odd[i] = true
+			t.isLinkSink[i] = true
 		}
 	}
 }

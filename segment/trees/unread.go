@@ -4,22 +4,22 @@ import "github.com/giverny/giverny/segment/linkset"
 
 const (
 	// At least so many links wait at a switch with no stalled link out of it: a single one may be a lone hot link.
-	fewestPast = 2
+	fewestBefore = 2
 	// Bounds on the stall behind an unread link, as multiples of the median of those that wait for it: stall falls
 	// from hop to hop.
-	leastPast, mostPast = 1, 3
+	leastBehind, mostBehind = 1, 3
 	// Share of calm links that read zero, above which a zero says nothing: with noise, few do.
 	mostZeros = .35
 )
 
-// lookPast appends the nodes behind the one link over which the traffic waiting at a switch may go on, where all
+// connectBehindUnread appends the nodes behind the one link over which the traffic waiting at a switch may go on, where all
 // measured links there are calm: the traffic must go somewhere, and readings fail one at a time. If several links
 // qualify, it takes none. It skips links between a dragonfly's switches: any two of a group are adjacent, and any two
 // groups, so what lies behind a quiet cable is near anything that waits.
-func (t *trees) lookPast(l int32) {
+func (t *trees) connectBehindUnread(l int32) {
 	w := t.waits
 	d := w.to[l]
-	if w.toHost(l) || t.stalledInto(d) < fewestPast {
+	if w.toHost(l) || t.stalledInto(d) < fewestBefore {
 		return
 	}
 	begin := len(t.next.at)
@@ -27,8 +27,8 @@ func (t *trees) lookPast(l int32) {
 		if !t.mayBeUnread(s) || w.toHost(s) || w.isFlat(s) || !w.mayWait(l, s) {
 			continue
 		}
-		n, middle := len(t.next.at), t.middlePast(d)
-		t.appendBehind(s, leastPast*middle, mostPast*middle)
+		n, middle := len(t.next.at), t.middleBehind(d)
+		t.appendBehind(s, leastBehind*middle, mostBehind*middle)
 		if n > begin && len(t.next.at) > n {
 			t.next.at = t.next.at[:begin]
 			return
@@ -36,8 +36,8 @@ func (t *trees) lookPast(l int32) {
 	}
 }
 
-// middlePast is middleInto, found once for all links into a switch that ask in succession.
-func (t *trees) middlePast(d int32) float64 {
+// middleBehind is middleInto, found once for all links into a switch that ask in succession.
+func (t *trees) middleBehind(d int32) float64 {
 	if t.middleOf != d {
 		t.middleOf, t.middle = d, t.middleInto(d)
 	}

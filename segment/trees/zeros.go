@@ -52,7 +52,7 @@ func (t *trees) distrustCables() {
 			continue
 		}
 		for _, l := range w.cables[first:end] {
-			if t.values[l] == 0 && t.stalledInto(w.from[l]) >= fewestPast {
+			if t.values[l] == 0 && t.stalledInto(w.from[l]) >= fewestBefore {
 				t.distrust(l)
 			}
 		}

@@ -217,7 +217,17 @@ func WriteCounters(w io.Writer) {
 
 // WriteCLI writes the page of the command line.
 func WriteCLI(w io.Writer, root *cobra.Command) {
-	fmt.Fprint(w, generated, "# Command line\n\nFlags of every command:\n\n")
+	fmt.Fprint(w, generated, "# Command line\n\n| | commands |\n|---|---|\n")
+	for _, group := range root.Groups() {
+		var links []string
+		for _, cmd := range root.Commands() {
+			if cmd.GroupID == group.ID {
+				links = append(links, fmt.Sprintf("[%s](#%s)", cmd.Name(), strings.ReplaceAll(cmd.CommandPath(), " ", "-")))
+			}
+		}
+		fmt.Fprintf(w, "| %s | %s |\n", strings.TrimSuffix(group.Title, ":"), strings.Join(links, ", "))
+	}
+	fmt.Fprint(w, "\nFlags of every command:\n\n")
 	writeFlags(w, root.PersistentFlags())
 	writeCommand(w, root)
 }

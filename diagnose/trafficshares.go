@@ -5,20 +5,20 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// burdens divides the region's traffic among the jobs, by each one's recent traffic times the share that its routes put
+// shareTraffic divides the region's traffic among the jobs, by each one's recent traffic times the share that its routes put
 // on the region, and likewise the load added since the onset. The links' measured load bounds the shares: traffic that
 // no known job explains belongs to none.
-func (rc *regionCase) burdens() {
+func (rc *regionCase) shareTraffic() {
 	sum, grown, before := 0., 0., 0.
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
 		now, files := rc.lately(c.job)
 		was, filesWas := rc.earlier(c.job)
 		weigh := func(all, files float64) float64 { return (c.load+.5*c.gate)*all + .5*c.way*files }
-		c.burden = weigh(now, files)
+		c.share = weigh(now, files)
 		past := weigh(was, filesWas)
-		c.growth = max(0, c.burden-past)
-		sum, grown, before = sum+c.burden, grown+c.growth, before+past
+		c.growth = max(0, c.share-past)
+		sum, grown, before = sum+c.share, grown+c.growth, before+past
 	}
 	carried, added := rc.carriedOn(rc.region.Links)
 	if !rc.comparable {
@@ -28,8 +28,8 @@ func (rc *regionCase) burdens() {
 	sum, grown = max(sum, leastExplained*carried*interval), max(grown, leastExplained*added*interval)
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
-		if c.burden > 0 {
-			c.burden /= sum
+		if c.share > 0 {
+			c.share /= sum
 		}
 		switch {
 		case rc.onset < 0 || grown <= leastGrowth*before:
@@ -177,7 +177,7 @@ func (rc *regionCase) newJobsLoad() bool {
 	share := 0.
 	for i := range rc.jobs {
 		if c := &rc.jobs[i]; c.started && c.known {
-			share += c.burden
+			share += c.share
 		}
 	}
 	return share >= newJobs

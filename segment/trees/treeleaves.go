@@ -6,18 +6,18 @@ import "math"
 // from other leaves.
 const leastRest = .3
 
-// findGuests finds the leaves that are level with others, but where a tree begins, too: each counts for the nearest set.
-func (c *causes) findGuests(t *trees, s *sinks) {
+// findTreeLeaves finds the leaves that are level with others, but where a tree begins, too: each counts for the nearest set.
+func (c *causes) findTreeLeaves(t *trees, s *sinks) {
 	for _, x := range c.rises {
 		a, b := x.from, x.to
 		if s.all[b].beginsTree() {
 			a, b = b, a
 		}
-		if !s.all[a].beginsTree() || s.all[b].beginsTree() || c.guest[a] >= 0 {
+		if !s.all[a].beginsTree() || s.all[b].beginsTree() || c.alsoIn[a] >= 0 {
 			continue
 		}
 		if p := &c.levels[c.level.Find(b)]; math.Abs(p.stall()-c.levels[a].stall()) < levelError(t, p, &c.levels[a]) {
-			c.guest[a] = c.level.Find(b)
+			c.alsoIn[a] = c.level.Find(b)
 			p.sinks++
 		}
 	}
@@ -26,8 +26,8 @@ func (c *causes) findGuests(t *trees, s *sinks) {
 // isLevel reports whether two sinks are at one level.
 func (c *causes) isLevel(a, b int32) bool {
 	home := func(a int32) int32 {
-		if c.guest[a] >= 0 {
-			return c.guest[a]
+		if c.alsoIn[a] >= 0 {
+			return c.alsoIn[a]
 		}
 		return c.level.Find(a)
 	}

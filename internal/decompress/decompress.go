@@ -1,4 +1,6 @@
-package linkscsv
+// Package decompress reads files that may be compressed with gzip or Zstandard: a file goes in, its text comes out. It
+// opens no file, and limits nothing.
+package decompress
 
 import (
 	"bufio"
@@ -11,9 +13,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Decompressed decompresses a file according to its name's ending, .gz or .zst, or its first bytes, so that
-// renamed files and standard input work too. Anything else is returned unchanged.
-func Decompressed(name string, r io.Reader) (io.ReadCloser, error) {
+// Reader decompresses a file according to its name's ending, .gz or .zst, or its first bytes, so that renamed files and
+// standard input work too. Anything else is returned unchanged.
+func Reader(name string, r io.Reader) (io.ReadCloser, error) {
 	const gzipMagic, zstdMagic = "\x1f\x8b", "\x28\xb5\x2f\xfd"
 	in := bufio.NewReader(r)
 	head, _ := in.Peek(len(zstdMagic)) // the first read returns the error again
