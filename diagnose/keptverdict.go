@@ -18,10 +18,11 @@ type kept struct {
 	failures []schema.NearFailure
 	root     *schema.Root
 	action   string
-	because  string // the sentences of its text that give the reason
-	seen     int64  // last slot of the region
-	began    int64  // slot of the onset
-	slower   bool   // a failed part that is up carries less than before
+	because  string           // the sentences of its text that give the reason
+	seen     int64            // last slot of the region
+	began    int64            // slot of the onset
+	slower   bool             // a failed part that is up carries less than before
+	usual    map[string]usual // by job near the region
 }
 
 // leastBefore is how many calm intervals before an onset must be remembered to say what is usual, and to keep a new verdict.
@@ -71,7 +72,7 @@ func (s steady) keep(because string, d *schema.Diagnosis, began int64) {
 		s.given.kept = map[uint64]*kept{}
 	}
 	s.given.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because,
-		seen: s.history.Clock.Now, began: began, slower: s.partSlower()}
+		seen: s.history.Clock.Now, began: began, slower: s.partSlower(), usual: s.usualOf(s.earlierVerdict(d))}
 }
 
 // restore replaces a verdict by a kept one: the jobs that it accuses are no victims.

@@ -1,13 +1,24 @@
 package diagnose
 
-import "github.com/giverny/giverny/diagnose/history"
+import (
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/schema"
+)
 
 // loss caches a job's loss of traffic since an onset, for the regions of an interval that began together.
 type loss struct {
 	cached   bool
 	onset    int64 // slot
 	share    float64
-	measured bool // its traffic is known before and since
+	measured bool  // its traffic is known before and since
+	usual    usual // if measured
+}
+
+// usual is what a job moved before the onset of a region.
+type usual struct {
+	main  history.Feature
+	least float64 // least mean of consecutive intervals, bytes
+	first float64 // share of it that was lost in the first intervals since the onset
 }
 
 const (
@@ -33,40 +44,111 @@ func (rc *regionCase) lossBy(j *job) (share float64, measured bool) {
 	}
 	onset := rc.began()
 	if m := &j.lost; !m.cached || m.onset != onset {
-		*m = loss{cached: true, onset: onset}
-		m.share, m.measured = rc.lossSince(j, onset)
+		*m = rc.lossSince(j, onset)
 	}
 	return j.lost.share, j.lost.measured
 }
 
 // lossSince is the same since a slot. The interval of the onset itself is mixed, and is used only if it is the last.
-func (in *interval) lossSince(j *job, onset int64) (share float64, measured bool) {
+func (in *interval) lossSince(j *job, onset int64) loss {
 	w, from, to := &in.scratch, max(in.history.Clock.First, in.history.Clock.Now-int64(in.history.TrafficLength())+1), onset-settle
-	main := j.Traffic.Main(from, to)
-	w.before = j.Traffic.MovedIn(w.before[:0], main, from, to)
-	w.after = j.Traffic.MovedIn(w.after[:0], main, min(onset+1, in.history.Clock.Now), in.history.Clock.Now)
+	l := loss{cached: true, onset: onset, usual: usual{main: j.Traffic.Main(from, to)}}
+	w.before = j.Traffic.MovedIn(w.before[:0], l.usual.main, from, to)
+	w.after = j.Traffic.MovedIn(w.after[:0], l.usual.main, min(onset+1, in.history.Clock.Now), in.history.Clock.Now)
 	before, after := w.before, w.after
 	if len(before) < leastUsual || len(after) == 0 {
-		return 0, false
+		return l
 	}
 	most := min(lastIntervals, len(before), len(after))
 	first := min(firstIntervals, most)
-	return min(below(before, after[:first]), below(before, after[len(after)-most:])), history.SumOf(before) > 0
+	l.measured, l.usual.least, l.usual.first = history.SumOf(before) > 0, leastMean(before, most), below(leastMean(before, first), after[:first])
+	l.share = min(l.usual.first, below(l.usual.least, after[len(after)-most:]))
+	return l
 }
 
-// below is the share by which the mean of values is below the least mean of as many consecutive others; 0 if it is not.
-func below(others, values []float64) float64 {
-	n := len(values)
-	now, sum := history.SumOf(values), history.SumOf(others[:n])
+// leastMean is the least mean of n consecutive values.
+func leastMean(values []float64, n int) float64 {
+	sum := history.SumOf(values[:n])
 	least := sum
-	for i := n; i < len(others); i++ {
-		sum += others[i] - others[i-n]
+	for i := n; i < len(values); i++ {
+		sum += values[i] - values[i-n]
 		least = min(least, sum)
 	}
-	if least <= 0 {
+	return least / float64(n)
+}
+
+// below is the share by which the mean of values is below what is usual; 0 if it is not.
+func below(usual float64, values []float64) float64 {
+	if usual <= 0 {
 		return 0
 	}
-	return max(0, 1-now/least)
+	return max(0, 1-history.SumOf(values)/float64(len(values))/usual)
+}
+
+// remembered is the share of its traffic that a job lost since the onset of a region, where an earlier verdict knows what the job
+// moved before: the onset may have left the window, or the same root held the job up before it.
+func (rc *regionCase) remembered(h *kept, j *job) (share float64, known bool) {
+	u, known := rc.usualBefore(h, j)
+	if !known {
+		return 0, false
+	}
+	now := rc.history.Clock.Now
+	onset := h.began
+	if rc.onset >= 0 {
+		onset = max(onset, rc.began())
+	}
+	after := j.Traffic.MovedIn(rc.scratch.after[:0], u.main, min(now, max(onset+1, now-lastIntervals+1)), now)
+	rc.scratch.after = after
+	if len(after) == 0 {
+		return 0, false
+	}
+	if share = below(u.least, after); onset == h.began {
+		share = min(share, u.first)
+	}
+	return share, true
+}
+
+// usualBefore is what a job moved before an earlier verdict, if it is still usual: the same run of the job, which between that
+// congestion and this one, if there was a pause, moved no less.
+func (rc *regionCase) usualBefore(h *kept, j *job) (u usual, known bool) {
+	if h == nil || j.Traffic == nil || rc.history.Clock.SlotOf(int64(j.Start)) >= h.began {
+		return u, false
+	}
+	if u, known = h.usual[j.ID]; !known || rc.onset < 0 || rc.began() <= h.seen {
+		return u, known
+	}
+	between := j.Traffic.MovedIn(rc.scratch.before[:0], u.main, h.seen+1, rc.began()-settle)
+	rc.scratch.before = between
+	return u, len(between) == 0 || below(u.least, between) < smallLoss
+}
+
+// usualOf is what jobs near a region moved before its onset, and before an earlier verdict: of the two the most, since what is usual
+// is less where the same root held the job up not long before.
+func (rc *regionCase) usualOf(h *kept) map[string]usual {
+	all := map[string]usual{}
+	for i := range rc.jobs {
+		j := rc.jobs[i].job
+		if u, known := rc.usualBefore(h, j); known {
+			all[j.ID] = u
+		}
+		if _, measured := rc.lossBy(j); measured && j.lost.usual.least > all[j.ID].least {
+			all[j.ID] = j.lost.usual
+		}
+	}
+	return all
+}
+
+// earlierVerdict is the kept verdict on a region or, of a region without, the last on another one with the same root.
+func (in *interval) earlierVerdict(d *schema.Diagnosis) (h *kept) {
+	if h = in.keptFor(d); h != nil || d.Root == nil {
+		return h
+	}
+	for _, o := range in.given.kept {
+		if o.root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port && (h == nil || o.isAfter(h)) {
+			h = o
+		}
+	}
+	return h
 }
 
 // mostLost is the largest loss, at the onset of a region, of a job other than own that the region can hold up.

@@ -44,7 +44,7 @@ func (r *report) diagnosis(snap *schema.Snapshot) schema.Diagnosis {
 		d.Failures = append(d.Failures, also.report())
 	}
 	d.Cycle = r.cycleOf()
-	d.Victims = r.victims()
+	d.Victims = r.victims(r.earlierVerdict(&d))
 	d.Action = schema.OneLine(r.action(d.Root))
 	because := r.because(d.Root)
 	if also != nil {
@@ -60,14 +60,17 @@ func (r *report) diagnosis(snap *schema.Snapshot) schema.Diagnosis {
 // a share s of its traffic takes 1/(1-s) as long. If that is not measured, it takes as much longer as it waits for a share s of the
 // time: at least the mean stall of the region's links that the job uses, weighted by the share of its traffic there, and at most
 // the worst of them, as if all messages waited for it. If the measured loss is small, that is the lower bound, and what still counts
-// as small the upper.
-func (r *report) victims() []schema.VictimJob {
+// as small the upper. An earlier verdict may know more of what a job moved before.
+func (r *report) victims(earlier *kept) []schema.VictimJob {
 	out := []schema.VictimJob{}
 	for i := r.verdict.accused; i < len(r.jobs); i++ {
 		c := &r.jobs[i]
 		lost, measured := 0., false
 		if r.canHoldUp(c) {
 			lost, measured = r.lossBy(c.job)
+			if was, known := r.remembered(earlier, c.job); known {
+				lost, measured = max(lost, was), true
+			}
 		}
 		least, most := min(c.worst, c.waits), c.worst
 		switch {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/internal/codec"
 	"github.com/giverny/giverny/schema"
@@ -13,13 +14,13 @@ import (
 )
 
 // savedFormat is the format of the stage's saved state; a row of the store names its version, too.
-var savedFormat = codec.Format{Mark: "DIAG", Version: 10, Oldest: 1}
+var savedFormat = codec.Format{Mark: "DIAG", Version: 11, Oldest: 1}
 
 // The first versions with some content: formOfKept kept verdicts, formOfMeans the means of scores, formOfNecks the link that lost
 // rate, formOfRoots the roots of the last intervals and the onsets of kept verdicts, formOfParts the part of others in a region,
-// formOfFloor what a fabric's readings stand for, formOfSlower whether the failed part of a kept verdict carries less. The history
-// has more.
-const formOfKept, formOfMeans, formOfNecks, formOfRoots, formOfParts, formOfFloor, formOfSlower = 2, 3, 4, 6, 7, 8, 10
+// formOfFloor what a fabric's readings stand for, formOfSlower whether the failed part of a kept verdict carries less, formOfUsual
+// what jobs moved before it. The history has more.
+const formOfKept, formOfMeans, formOfNecks, formOfRoots, formOfParts, formOfFloor, formOfSlower, formOfUsual = 2, 3, 4, 6, 7, 8, 10, 11
 
 // Save returns the learned state: jobs with their traffic (to one percent), failures, mitigations, the stall of those links
 // that stalled, the load of links (about a byte per link and slot), the verdicts kept for when an onset leaves the window,
@@ -133,6 +134,24 @@ func (k *kept) code(c *codec.Coder) {
 	if c.Version() >= formOfSlower {
 		c.Bool(&k.slower)
 	}
+	if c.Version() >= formOfUsual {
+		k.codeUsual(c)
+	}
+}
+
+func (k *kept) codeUsual(c *codec.Coder) {
+	jobs := slices.Sorted(maps.Keys(k.usual))
+	if c.Reading() {
+		k.usual = map[string]usual{}
+	}
+	codec.Each(c, &jobs, func(_ int, id *string) {
+		c.Text(id)
+		u := k.usual[*id]
+		codec.Small(c, &u.main, uint64(history.NumMeasured))
+		c.Float(&u.least)
+		c.Float(&u.first)
+		k.usual[*id] = u
+	})
 }
 
 // codeRoot saves a root without its link, which depends on the version of the fabric.

@@ -52,8 +52,8 @@ it runs; nodes are devices of the topology, or host lists (nid[00012-00095]) wit
 --node-map, lines of node, tab, device. --traffic is a CSV: time, job_id,
 read_bytes, write_bytes, rdma_read_bytes, rdma_write_bytes, sums over the job's
 nodes in the interval that begins at time; an empty field was not measured.
---failures has lines of time, kind, device, port, detail, separated by tabs or
-commas; kinds are link_failed, link_restored, switch_failed, switch_restored,
+--failures has lines of time, kind, device, port, detail, separated by tabs,
+commas or semicolons; kinds are link_failed, link_restored, switch_failed, switch_restored,
 node_failed, node_restored and protection; or it is a log of opensm, ibdiagnet,
 netwatch or syslog. Files may be compressed with gzip or Zstandard. giverny
 simulate run --out writes all of them.
@@ -92,7 +92,7 @@ func (f *diagnoseFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.jobs, "jobs", "", "jobs, one JSON object per line, CSV, or what sacct --parsable2, squeue --json or kubectl get pods -A -o json printed")
 	flags.StringVar(&f.timeZone, "time-zone", "Local", "time zone of times without one in --jobs and --failures (as printed by sacct), such as Europe/Berlin")
 	flags.StringVar(&f.traffic, "traffic", "", "CSV of the traffic of jobs")
-	flags.StringVar(&f.failures, "failures", "", "failures, one per line with fields separated by tabs or commas, or a log that reports them")
+	flags.StringVar(&f.failures, "failures", "", "failures, one per line with fields separated by tabs, commas or semicolons, or a log that reports them")
 	flags.StringVar(&f.nodeMap, "node-map", "", "file of lines \"node<TAB>device\", for node names in jobs and failures that differ from the topology")
 	flags.StringVar(&f.method, "method", string(segment.DefaultConfig().Method), "how regions are found: statistical, or paper: Monet's algorithm as published")
 	flags.BoolVar(&f.skipUnknown, "skip-unknown", false, "ignore nodes, devices and ports that are not in the topology")

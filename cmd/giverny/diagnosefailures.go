@@ -46,7 +46,7 @@ func failuresFile(in *offline.File, zone *time.Location, tell func(note string))
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", name, err)
 	case n == 0 && others == 0:
-		return nil, fmt.Errorf("%s: no line has a known format: want time, kind, device, port and detail, separated by tabs or commas, or a log of opensm, ibdiagnet, netwatch or syslog", name)
+		return nil, fmt.Errorf("%s: no line has a known format: want time, kind, device, port and detail, separated by tabs, commas or semicolons, or a log of opensm, ibdiagnet, netwatch or syslog", name)
 	}
 	tell(fmt.Sprintf("%s: %s, %s", name, plural.Count(n, "failure", "failures"), plural.Count(others, "other line", "other lines")))
 	return &offline.File{Name: name, Reader: text, Plain: true}, nil

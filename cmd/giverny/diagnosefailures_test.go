@@ -39,7 +39,7 @@ func TestFormsOfFailures(t *testing.T) {
 
 func TestAFileThatIsNoneOfFailures(t *testing.T) {
 	_, err := failuresFile(&offline.File{Name: "f", Reader: strings.NewReader("hello\n")}, time.UTC, func(string) {})
-	if err == nil || !strings.Contains(err.Error(), "separated by tabs or commas") {
+	if err == nil || !strings.Contains(err.Error(), "separated by tabs, commas or semicolons") {
 		t.Error(err)
 	}
 }

@@ -18,6 +18,9 @@ import (
 // listOfJobs matches a key in the output of squeue --json, sacct --json and slurmrestd, or of kubectl.
 var listOfJobs = regexp.MustCompile(`"(jobs|apiVersion)"\s*:`)
 
+// csvHeader matches the header of a CSV of jobs, with any delimiter.
+var csvHeader = regexp.MustCompile(`(?i)job_id"?\s*[,;\t]|[,;\t]\s*"?job_id`)
+
 // squeueTable and podsTable match the heads of the plain output of squeue and kubectl.
 var (
 	squeueTable = regexp.MustCompile(`^\s*JOBID\s`)
@@ -35,8 +38,7 @@ func isJobLines(head []byte) bool {
 	case bytes.Contains(line, []byte("JobID")):
 		return false
 	}
-	line = bytes.ToLower(line)
-	return !bytes.Contains(line, []byte("job_id,")) && !bytes.Contains(line, []byte(",job_id"))
+	return !csvHeader.Match(line)
 }
 
 // jobsFile converts a file of jobs to the format of giverny diagnose: a line of JSON per job. The other formats of the jobs

@@ -49,7 +49,7 @@ func (p *Parser) opensm(line string) (f schema.Failure, o outcome) {
 		return f, nothing
 	}
 	micros := strings.Repeat("0", 6-len(m[7])) + m[7]
-	at, ok := p.fromParts([]string{"", m[1], m[2], m[3], m[4], m[5], m[6], micros})
+	at, ok := p.fromParts([]string{"", m[1], m[2], m[3], m[4], m[5], m[6], micros}, p.opt.Zone)
 	if !ok {
 		return f, noTime
 	}
@@ -210,13 +210,5 @@ func (p *Parser) netwatchTime(line string) (at time.Time, text string, ok, mine 
 		t, err := time.ParseInLocation("060102 15:04:05", m[1]+" "+m[2], p.opt.Zone)
 		return t, m[3], err == nil, true
 	}
-	if m := dated.FindStringSubmatch(line); m != nil {
-		at, ok = p.zoned(m[1])
-		return at, m[2], ok, true
-	}
-	if m := rfc3164.FindStringSubmatch(line); m != nil && months[m[1]] != 0 {
-		at, ok = p.fromParts(m)
-		return at, m[8], ok, true
-	}
-	return at, line, false, false
+	return p.stamp(line)
 }

@@ -55,6 +55,17 @@ func TestLines(t *testing.T) {
 		{"syslog", `2026-01-05T01:30:00+01:00 node17 kernel: [ 4443.974372] mlx5_core 0000:53:00.0 mlx5_3: Port: 1 Link DOWN`, "2026-01-05T00:30:00Z link_failed node17 mlx5_3/1"},
 		{"syslog", `Jan  5 01:30:00 node17 kernel: mlx5_core 0000:08:00.0 rdmap8s0f0: Port: 2 Link ACTIVE`, "2026-01-05T00:30:00Z link_restored node17 rdmap8s0f0/2"},
 		{"syslog", `Jan  5 01:30:00 node17 kernel: mlx5_core 0000:08:00.0 mlx5_0: Port: 1 Link INIT`, ""},
+		{"syslog", `Jan  5 01:30:00 head slurmctld[77]: node_did_resp: node n1 returned to service`, "2026-01-05T00:30:00Z node_restored n1 "},
+		{"syslog", `Jan  5 01:30:00 leaf3 kernel: mlxsw_spectrum 0000:03:00.0 swp1: link down`, "2026-01-05T00:30:00Z link_failed leaf3 swp1"},
+		// dmesg -T, and a host's own log without its name
+		{"syslog", `[Mon Jan  5 01:30:00 2026] mlx5_core 0000:3b:00.0 ib0: Link down`, "2026-01-05T00:30:00Z link_failed agent ib0"},
+		{"syslog", `Jan  5 01:30:00 kernel: ib0: link down`, "2026-01-05T00:30:00Z link_failed agent ib0"},
+		// Cisco: a colon after the host, the year first, as sent to a syslog server
+		{"syslog", `Jan  5 01:30:00 leaf2: %LINEPROTO-5-UPDOWN: Line protocol on Interface Ethernet1/1, changed state to down`, "2026-01-05T00:30:00Z link_failed leaf2 Ethernet1/1"},
+		{"syslog", `2026 Jan  5 01:30:00 leaf2 %ETHPORT-5-IF_DOWN_LINK_FAILURE: Interface Ethernet1/1 is down (Link failure)`, "2026-01-05T00:30:00Z link_failed leaf2 Ethernet1/1"},
+		{"syslog", `<189>: 2026 Jan  5 00:30:00.500 UTC: leaf2 %ETHPORT-5-IF_UP: Interface Ethernet1/1 is up in mode access`, "2026-01-05T00:30:00.5Z link_restored leaf2 Ethernet1/1"},
+		{"syslog", `Jan  5 01:30:00 leaf2 : 2026 Jan  5 01:29:59 CET: %ETHPORT-5-IF_DOWN_LINK_FAILURE: Interface Ethernet1/1 is down (Link failure)`, "2026-01-05T00:30:00Z link_failed leaf2 Ethernet1/1"},
+		{"syslog", `2026-01-05T01:30:00+01:00 leaf2 : 2026 Jan  5 01:29:59 CET: %ETHPORT-5-IF_DOWN_LINK_FAILURE: Interface Ethernet1/1 is down (Link failure)`, "2026-01-05T00:30:00Z link_failed leaf2 Ethernet1/1"},
 		// repeats of a driver's message, and unrelated lines
 		{"syslog", `Jan  5 01:30:00 node12 kernel: bond0: (slave ens1f0): link status definitely down, disabling slave`, ""},
 		{"syslog", `Jan  5 01:30:00 node12 kernel: IPv6: ADDRCONF(NETDEV_CHANGE): ens1f0: link becomes ready`, ""},
@@ -75,7 +86,9 @@ func TestLines(t *testing.T) {
 		{"netwatch", `Jan  5 01:30:00 smw xtnlrd[12]: Gemini failed at c0-0c0s3g0`, "2026-01-05T00:30:00Z node_failed c0-0c0s3g0 "},
 		{"netwatch", `2026-01-05 01:30:00 Congestion protection: throttling all nodes, c0-0c0s3 and 12 others`, "2026-01-05T00:30:00Z congestion_protection  "},
 		{"netwatch", `2026-01-05 01:40:00 Congestion protection ended`, ""},
+		{"netwatch", `Tue Jun 12 10:41:41 2012 c12-2c2s3g1l24 LinkInactive`, "2012-06-12T08:41:41Z link_failed c12-2c2s3g1 l24"},
 		// tables
+		{"table", `2026-01-05T00:30:00Z;link_failed;"MF0;leaf1:MQM8700/U1";2;cable, bent`, "2026-01-05T00:30:00Z link_failed MF0;leaf1:MQM8700/U1 2"},
 		{"table", "2026-01-05T00:30:00Z\tlink_failed\t3,4,5\tX+\tcable", "2026-01-05T00:30:00Z link_failed 3,4,5 X+"},
 		{"table", "2026-01-05T00:30:00Z\tprotection\t\t\tall NICs throttled", "2026-01-05T00:30:00Z congestion_protection  "},
 		{"table", `2026-01-05T00:30:00Z,switch_failed,leaf1,,"power, both"`, "2026-01-05T00:30:00Z switch_failed leaf1 "},

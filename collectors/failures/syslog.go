@@ -17,13 +17,17 @@ type entry struct {
 	text string
 }
 
-// Line prefixes: RFC 5424, a date and time as written by rsyslog and dmesg, RFC 3164 without a year.
+// Line prefixes: RFC 5424, a date and time as written by rsyslog and dmesg, RFC 3164 without a year, dmesg -T, Cisco NX-OS.
 var (
 	rfc5424 = regexp.MustCompile(`^<\d{1,3}>1 (\S+) (\S+) (\S+) (\S+) (\S+) (?:-|(?:\[(?:[^\]\\]|\\.)*\])+) ?(.*)$`)
 	dated   = regexp.MustCompile(`^(?:<\d{1,3}>)?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?) (.*)$`)
 	rfc3164 = regexp.MustCompile(`^(?:<\d{1,3}>)?([A-Z][a-z]{2}) {1,2}(\d{1,2}) (?:(\d{4}) )?(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? (.*)$`)
+	ctime   = regexp.MustCompile(`^\[?[A-Z][a-z]{2} ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\]? (.*)$`)
+	nxos    = regexp.MustCompile(`^(?:<\d{1,3}>)?(?:: )?(\d{4}) ([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?: ([A-Z]{3,5}))?:? (.*)$`)
 	// Host and program, "node1 kernel: text" or "node1 kernel[1]: text"; SONiC writes the severity between them.
 	hostAndTag = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.:-]*) (?:[A-Z]{3,7} )?([A-Za-z0-9_./#%-]+)(?:\[\d+\])?: (.*)$`)
+	// A host without a program, "leaf1 %ETHPORT-5-IF_UP: text" or "leaf1 : 2026 Jan  5 00:30:09 CET: %ETHPORT-5-IF_UP: text".
+	hostAlone = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.:-]*) ((?:%|: ).*)$`)
 )
 
 var months = map[string]time.Month{"Jan": 1, "Feb": 2, "Mar": 3, "Apr": 4, "May": 5, "Jun": 6, "Jul": 7, "Aug": 8, "Sep": 9, "Oct": 10, "Nov": 11, "Dec": 12}
@@ -39,24 +43,51 @@ func (p *Parser) entry(line string) (e entry, ok bool) {
 		return e, true
 	}
 	rest := ""
-	if m := dated.FindStringSubmatch(line); m != nil {
-		e.at, e.ok = p.zoned(m[1])
-		rest = m[2]
-	} else if m := rfc3164.FindStringSubmatch(line); m != nil && months[m[1]] != 0 {
-		e.at, e.ok = p.fromParts(m)
-		rest = m[8]
-	} else {
+	if e.at, rest, e.ok, ok = p.stamp(line); !ok {
 		return e, false
 	}
-	if m := hostAndTag.FindStringSubmatch(rest); m != nil {
-		e.host, e.text = m[1], m[2]+": "+m[3]
-		return e, true
-	}
 	e.host, e.text = p.opt.Host, rest // dmesg
+	if m := hostAndTag.FindStringSubmatch(rest); m != nil {
+		host, colon := strings.CutSuffix(m[1], ":")
+		switch {
+		case !colon || strings.HasPrefix(m[2], "%"): // Cisco IOS puts a colon after the host
+			e.host, e.text = host, m[2]+": "+m[3]
+		default: // the first word is the program: written by the host itself
+			e.text = rest
+		}
+	} else if m := hostAlone.FindStringSubmatch(rest); m != nil {
+		e.host, e.text = strings.TrimSuffix(m[1], ":"), m[2]
+	}
 	return e, true
 }
 
-func (p *Parser) fromParts(m []string) (time.Time, bool) {
+// stamp splits the time off a line without the structure of RFC 5424.
+func (p *Parser) stamp(line string) (at time.Time, rest string, ok, mine bool) {
+	if m := dated.FindStringSubmatch(line); m != nil {
+		at, ok = p.zoned(m[1])
+		return at, m[2], ok, true
+	}
+	if m := rfc3164.FindStringSubmatch(line); m != nil && months[m[1]] != 0 {
+		at, ok = p.fromParts(m, p.opt.Zone)
+		return at, m[8], ok, true
+	}
+	if m := ctime.FindStringSubmatch(line); m != nil && months[m[1]] != 0 {
+		at, ok = p.fromParts([]string{"", m[1], m[2], m[6], m[3], m[4], m[5], ""}, p.opt.Zone)
+		return at, m[7], ok, true
+	}
+	if m := nxos.FindStringSubmatch(line); m != nil && months[m[2]] != 0 {
+		zone := p.opt.Zone
+		if m[8] == "UTC" || m[8] == "GMT" { // other abbreviations are ambiguous
+			zone = time.UTC
+		}
+		at, ok = p.fromParts([]string{"", m[2], m[3], m[1], m[4], m[5], m[6], m[7]}, zone)
+		return at, m[9], ok, true
+	}
+	return at, line, false, false
+}
+
+// fromParts is the time of a month, day, year or "", hour, minute, second and fraction of a second, from index 1 of m.
+func (p *Parser) fromParts(m []string, zone *time.Location) (time.Time, bool) {
 	n := make([]int, 7)
 	for i, text := range []string{m[2], m[4], m[5], m[6]} {
 		n[i], _ = strconv.Atoi(text) // digits, by the regular expression
@@ -67,7 +98,7 @@ func (p *Parser) fromParts(m []string) (time.Time, bool) {
 	}
 	if m[3] != "" {
 		year, _ := strconv.Atoi(m[3])
-		t := time.Date(year, months[m[1]], n[0], n[1], n[2], n[3], nanos, p.opt.Zone)
+		t := time.Date(year, months[m[1]], n[0], n[1], n[2], n[3], nanos, zone)
 		return p.unzoned(t), year > 1970 && year < 2200
 	}
 	return p.yearless(months[m[1]], n[0], n[1], n[2], n[3], nanos)
@@ -113,8 +144,8 @@ var rules = []rule{
 	{regexp.MustCompile(`(?P<port>mlx\d_\d+): Port (?P<number>\d+) logical link is (?P<state>up|down)\b`), linkKind},
 	// mlx5_core 0000:3b:00.0: Port module event: module 0, Cable unplugged
 	{regexp.MustCompile(`mlx5_core (?P<port>\S+): Port module event: module \d+, Cable (?P<state>plugged|unplugged|error)`), linkKind},
-	// bnxt_en 0000:18:00.0 eno1: NIC Link is Down; i40e, ice, ixgbe, igb (which prints its name twice)
-	{regexp.MustCompile(`\b[a-z0-9_]+ [0-9a-f:.]+ (?P<port>[^\s:]+): (?:[a-z0-9]+: \S+ )?(?:NIC )?[Ll]ink is (?P<state>Up|Down|up|down)\b`), linkKind},
+	// bnxt_en 0000:18:00.0 eno1: NIC Link is Down; i40e, ice, ixgbe, igb (which prints its name twice); mlxsw_spectrum 0000:03:00.0 swp1: link down
+	{regexp.MustCompile(`\b[a-z0-9_]+ [0-9a-f:.]+ (?P<port>[^\s:]+): (?:[a-z0-9]+: \S+ )?(?:NIC )?[Ll]ink (?:is )?(?P<state>Up|Down|up|down)\b`), linkKind},
 	// hfi1 0000:05:00.0: hfi1_0: Link down / logical link changed state
 	{regexp.MustCompile(`(?P<port>hfi1_\d+): .*(?:Link|link state).*\b(?P<state>up|down|ACTIVE|DOWN|OFFLINE)\b`), linkKind},
 	// SONiC: Port Ethernet0 oper state set from up to down
@@ -123,8 +154,8 @@ var rules = []rule{
 	{regexp.MustCompile(`%LINEPROTO-\d-UPDOWN: Line protocol on Interface (?P<port>[^\s,]+)(?: \([^)]*\))?, changed state to (?P<state>up|down)\b`), linkKind},
 	// Cisco NX-OS: %ETHPORT-5-IF_DOWN_LINK_FAILURE: Interface Ethernet1/1 is down (Link failure)
 	{regexp.MustCompile(`%ETHPORT-\d-IF_(?:DOWN_\w+|UP): Interface (?P<port>\S+) is (?P<state>up|down)\b`), linkKind},
-	// Slurm: error: Nodes n[1-2] not responding, setting DOWN; Node n1 now responding
-	{regexp.MustCompile(`slurmctld: .*\bNodes? (?P<device>\S+) (?P<state>not responding, setting DOWN|now responding|returned to service)`), nodeKind},
+	// Slurm: error: Nodes n[1-2] not responding, setting DOWN; Node n1 now responding; node n1 returned to service
+	{regexp.MustCompile(`slurmctld: .*\b[Nn]odes? (?P<device>\S+) (?P<state>not responding, setting DOWN|now responding|returned to service)`), nodeKind},
 	// congestion protection that a program reports through syslog
 	{regexp.MustCompile(`(?i)(?P<state>congestion protection|throttling all|throttle (?:applied|event))`), throttleKind},
 }

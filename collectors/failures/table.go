@@ -19,18 +19,22 @@ var kinds = map[string]schema.EventKind{
 	"protection": schema.Throttled, string(schema.Throttled): schema.Throttled,
 }
 
-// table parses time, kind, device, port and detail, separated by tabs or commas, with an optional header.
+// table parses time, kind, device, port and detail, separated by tabs, commas or semicolons, with an optional header.
 func (p *Parser) table(line string) (f schema.Failure, o outcome) {
 	comma := p.comma
 	if comma == 0 {
 		comma = '\t'
 		if !strings.Contains(line, "\t") {
 			comma = ','
+			if at := strings.IndexAny(line, ",;"); at >= 0 && line[at] == ';' { // spreadsheets of countries with a decimal comma
+				comma = ';'
+			}
 		}
 	}
 	fields := strings.Split(line, string(comma))
-	if comma == ',' {
+	if comma != '\t' {
 		in := csv.NewReader(strings.NewReader(line))
+		in.Comma = comma
 		in.LazyQuotes = true
 		read, err := in.Read()
 		if err != nil {

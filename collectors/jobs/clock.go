@@ -30,7 +30,7 @@ func (c clock) instant(text string) (schema.Instant, bool) {
 	if isDigits(text) {
 		return seconds(text)
 	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04"} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
 		if t, err := time.ParseInLocation(layout, text, c.zone); err == nil {
 			if t.Year() < 1971 || t.Year() > 2200 {
 				return 0, false

@@ -287,6 +287,23 @@ func TestAJobThatIsNamedJobs(t *testing.T) {
 	}
 }
 
+// A table as saved by a spreadsheet: semicolons or tabs, a byte order mark, Windows line ends, times without seconds.
+func TestTablesOfSpreadsheets(t *testing.T) {
+	want := []jobs.Row{row("17", "PS\nDNS, big", "flow", "", "00:30", "", jobs.Running, "n1", "n2"), row("18", "x", "u", "", "00:10", "00:20", jobs.Ended, "n3")}
+	want[0].Job.Name = "PS DNS, big" // as every name, on one line
+	for _, comma := range []string{";", "\t"} {
+		text := "\ufeff" + strings.NewReplacer("|", comma, "\n", "\r\n").Replace("job_id|name|user|nodes|start|end\n17|\"PS\nDNS, big\"|flow|n[1-2]|2026-01-05 00:30|\n"+
+			"18|x|u|n3|2026-01-05T00:10:00Z|2026-01-05 00:20:00\n")
+		list, err := jobs.Read(strings.NewReader(text), "f", jobs.Options{})
+		if err != nil || list.Dropped != nil {
+			t.Errorf("%q: %v, %v", comma, list.Faults, err)
+		}
+		if diff := cmp.Diff(want, list.Rows, anyPlace); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", comma, diff)
+		}
+	}
+}
+
 // An unclosed quotation mark in a CSV is a counted drop; the nodes of a job may span several lines.
 func TestAQuotationMarkLeftOpen(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -294,10 +311,11 @@ func TestAQuotationMarkLeftOpen(t *testing.T) {
 		rows    int
 		dropped uint64
 	}{
-		"of the id":    {"job_id,nodes,start\n\"17,n1,2026-01-05T00:30:00Z\n18,n2,2026-01-05T00:30:00Z\n", 0, 1},
-		"of the nodes": {"job_id,nodes,start\n17,\"n1,2026-01-05T00:30:00Z\n18,n2,2026-01-05T00:30:00Z\n", 0, 1},
-		"of the name":  {"job_id,nodes,start,name\n17,n1,2026-01-05T00:30:00Z,\"PSDNS\n18,n2,2026-01-05T00:30:00Z,x\n", 0, 1},
-		"none":         {"job_id,nodes,start,name\n17,\"n1\nn2\",2026-01-05T00:30:00Z,\"5\"\" disk\"\n", 1, 0},
+		"of the id":                       {"job_id,nodes,start\n\"17,n1,2026-01-05T00:30:00Z\n18,n2,2026-01-05T00:30:00Z\n", 0, 1},
+		"of the nodes":                    {"job_id,nodes,start\n17,\"n1,2026-01-05T00:30:00Z\n18,n2,2026-01-05T00:30:00Z\n", 0, 1},
+		"of the name":                     {"job_id,nodes,start,name\n17,n1,2026-01-05T00:30:00Z,\"PSDNS\n18,n2,2026-01-05T00:30:00Z,x\n", 0, 1},
+		"of a name, up to the next row's": {"job_id,name,nodes,start\n17,\"a,n1,2026-01-05T00:30:00Z\n18,\"b\",n2,2026-01-05T00:30:00Z\n", 0, 1},
+		"none":                            {"job_id,nodes,start,name\n17,\"n1\nn2\",2026-01-05T00:30:00Z,\"5\"\" disk\"\n", 1, 0},
 	} {
 		list, err := jobs.Read(strings.NewReader(c.text), "jobs.csv", jobs.Options{Format: "csv"})
 		if err != nil || len(list.Rows) != c.rows || list.Dropped[feeds.Malformed] != c.dropped {

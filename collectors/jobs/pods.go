@@ -48,6 +48,11 @@ type PodStatus struct {
 			} `json:"terminated"`
 		} `json:"state"`
 	} `json:"containerStatuses"`
+	Conditions []struct {
+		Type    string     `json:"type"`
+		Status  string     `json:"status"`
+		Changed *time.Time `json:"lastTransitionTime"`
+	} `json:"conditions"`
 }
 
 // PodGrouping defines which pods form a job.
@@ -69,14 +74,31 @@ type podGroup struct {
 // ended reports whether the pod no longer runs.
 func (p *Pod) ended() bool { return p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed" }
 
-// finished is when its last container ended; 0 if unknown.
+// finished is when its last container ended or, without any left as after an eviction, when that began; 0 if unknown.
 func (p *Pod) finished() (at schema.Instant) {
 	for _, c := range p.Status.Containers {
 		if t := c.State.Terminated; t != nil && t.FinishedAt != nil {
 			at = max(at, schema.Instant(t.FinishedAt.UnixNano()))
 		}
 	}
+	if at != 0 || !p.ended() {
+		return at
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Changed != nil && (c.Type == "DisruptionTarget" && c.Status == "True" || c.Type == "Ready" && c.Status == "False") {
+			at = max(at, schema.Instant(c.Changed.UnixNano()))
+		}
+	}
 	return at
+}
+
+// replaced reports whether the pod failed and a running one of its job has taken its place: a failed pod, such as an
+// evicted one, stays in the list for days, and nothing runs on its node.
+func (g *podGroup) replaced(p *Pod) bool {
+	if p.Status.Phase != "Failed" {
+		return false
+	}
+	return slices.ContainsFunc(g.pods, func(q *Pod) bool { return !q.ended() && q.started() >= max(p.started(), p.finished()) })
 }
 
 func (p *Pod) started() schema.Instant {
@@ -186,6 +208,9 @@ func (g *podGroup) addTo(list *List, before schema.Job) {
 	for _, p := range g.pods {
 		if p.ended() && p.finished() != 0 && p.finished() < start {
 			continue // part of an earlier run
+		}
+		if g.replaced(p) {
+			continue
 		}
 		failed = failed || p.Status.Phase == "Failed"
 		if !slices.Contains(hosts, p.Spec.NodeName) {

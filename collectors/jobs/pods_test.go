@@ -70,6 +70,38 @@ func TestOwnersAndRuns(t *testing.T) {
 	}
 }
 
+// A pod that was evicted or lost its node is no place of a job that goes on in another, and ends an ended job when it was
+// evicted, although it lists no container.
+func TestEvictedPods(t *testing.T) {
+	owned := `{"kind":"ReplicaSet","name":"web","controller":true}`
+	evicted := func(uid, owner, node, start, condition string) string {
+		text := pod(uid, uid, "", owner, node, "Failed", start, "", 1)
+		return strings.Replace(text, `"phase":"Failed"`, `"phase":"Failed","reason":"Evicted","conditions":[{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-01-05T00:59:00Z"}`+condition+`]`, 1)
+	}
+	disrupted := `,{"type":"DisruptionTarget","status":"True","lastTransitionTime":"2026-01-05T00:20:00Z"}`
+	alone := `{"kind":"Job","name":"alone","controller":true}`
+	mpi := `{"kind":"Job","name":"mpi","controller":true}`
+	text := `{"kind":"List","apiVersion":"v1","items":[` + strings.Join([]string{
+		evicted("a", owned, "n1", "00:10", ""),
+		evicted("b", owned, "n2", "00:10", disrupted),
+		pod("c", "web-2", "", owned, "n3", "Running", "00:05", "", 1),
+		pod("d", "web-3", "", owned, "n4", "Running", "00:21", "", 1),
+		evicted("e", alone, "n5", "00:10", disrupted),
+		pod("f", "mpi-0", "", mpi, "n6", "Failed", "00:30", "00:40", 1), // not replaced: the job still waits for it
+		pod("g", "mpi-1", "", mpi, "n7", "Running", "00:30", "", 1),
+	}, ",") + `]}`
+	list, err := jobs.Read(strings.NewReader(text), "pods.json", jobs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []jobs.Row{row("ml/web", "web", "ml", "Running", "00:05", "", jobs.Running, "n3", "n4"),
+		row("ml/alone", "alone", "ml", "Failed", "00:10", "00:20", jobs.Ended, "n5"),
+		row("ml/mpi", "mpi", "ml", "Running", "00:30", "", jobs.Running, "n6", "n7")}
+	if diff := cmp.Diff(want, list.Rows, anyPlace); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // The API server's certificate must be of the configured authority.
 func TestKubernetesOverTLS(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -3,6 +3,7 @@ package jobs
 import (
 	"bufio"
 	"cmp"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"regexp"
@@ -127,19 +128,38 @@ func newSacctParser(head string, opt SacctOptions) (*sacctParser, error) {
 	return p, nil
 }
 
-// split splits a record. If there are too many fields, those that belong to JobName are joined again; nil if
-// that is impossible.
+// split splits a record. If there are too many fields, those that belong to JobName are joined again, unless they may
+// belong to NodeList.
 func (p *sacctParser) split(record string) []string {
+	if f := p.quoted(record); f != nil {
+		return f
+	}
 	f := strings.Split(record, p.delimiter)
 	if len(f) == p.fields+1 && f[p.fields] == "" {
 		f = f[:p.fields] // --parsable
 	}
 	over := len(f) - p.fields
-	if over <= 0 || p.nameAt < 0 {
+	if over <= 0 || p.nameAt < 0 || p.commas() {
 		return f
 	}
 	name := strings.Join(f[p.nameAt:p.nameAt+over+1], p.delimiter)
 	return slices.Concat(f[:p.nameAt], []string{name}, f[p.nameAt+over+1:])
+}
+
+// commas reports whether the delimiter also separates the nodes of a list.
+func (p *sacctParser) commas() bool { return p.delimiter == "," }
+
+// quoted splits a record that another program wrote as CSV, with quotation marks, which sacct does not write; nil if it is
+// none.
+func (p *sacctParser) quoted(record string) []string {
+	if !p.commas() || !strings.Contains(record, `"`) {
+		return nil
+	}
+	in := csv.NewReader(strings.NewReader(record))
+	if f, err := in.Read(); err == nil && len(f) == p.fields {
+		return f
+	}
+	return nil
 }
 
 // line processes a line: a record, a part of one, or garbage. A record with too few fields continues in the
@@ -170,7 +190,11 @@ func (p *sacctParser) line(line string) {
 // flush drops a record that remained incomplete.
 func (p *sacctParser) flush() {
 	if p.lines > 0 {
-		p.list.drop(feeds.Malformed, fmt.Sprintf("the record that ends before or here has %d fields, want %d", len(p.split(p.pending)), p.fields))
+		detail := fmt.Sprintf("the record that ends before or here has %d fields, want %d", len(p.split(p.pending)), p.fields)
+		if p.commas() {
+			detail += "; node lists contain commas too: run sacct with --parsable2"
+		}
+		p.list.drop(feeds.Malformed, detail)
 	}
 	p.pending, p.lines = "", 0
 }

@@ -155,3 +155,24 @@ func TestSacctOfAJobThatShrinks(t *testing.T) {
 		t.Errorf("sent again: %+v, %v", changed, err)
 	}
 }
+
+// With commas between fields, those of a node list or a name are told from them only by quotation marks: without, the
+// record is dropped, since its fields would be read as others.
+func TestSacctWithCommas(t *testing.T) {
+	text := "JobID,JobName,User,NodeList,Start,End,State\n" +
+		"1,a,u,n1,2026-01-05T00:30:00Z,Unknown,RUNNING\n" +
+		"2,b,u,n[1-2],n5,2026-01-05T00:30:00Z,Unknown,RUNNING\n" +
+		"3,\"c,d\",u,\"n[1-2],n5\",2026-01-05T00:30:00Z,Unknown,RUNNING\n" +
+		"4,e,u,n[1,3],2026-01-05T00:30:00Z,Unknown,RUNNING\n"
+	list, err := jobs.Read(strings.NewReader(text), "f", jobs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []jobs.Row{row("1", "a", "u", "RUNNING", "00:30", "", jobs.Running, "n1"), row("3", "c,d", "u", "RUNNING", "00:30", "", jobs.Running, "n1", "n2", "n5")}
+	if diff := cmp.Diff(want, list.Rows, anyPlace); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if list.Dropped[feeds.Malformed] != 2 || len(list.Faults) != 2 || !strings.Contains(list.Faults[0].Detail, "8 fields, want 7; node lists contain commas too") {
+		t.Errorf("dropped %v, %+v", list.Dropped, list.Faults)
+	}
+}

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -51,24 +52,27 @@ func phaseOf(job *schema.Job) Phase {
 	return Ended
 }
 
-// readCSV reads a table with a header: job_id, nodes, start and, optionally, name, user, end and state. Nodes are separated by
-// blanks, semicolons or (except in coordinates such as 9,1,1) commas, or are a Slurm host list. Times are RFC 3339, seconds
-// since 1970, or local to zone.
-func readCSV(r io.Reader, name string, zone *time.Location) (List, error) {
+// readCSV reads a table with a header: job_id, nodes, start and, optionally, name, user, end and state, separated by commas,
+// semicolons or tabs. Nodes are separated by blanks, semicolons or (except in coordinates such as 9,1,1) commas, or are a Slurm
+// host list. Times are RFC 3339, seconds since 1970, or local to zone.
+func readCSV(r *bufio.Reader, name string, zone *time.Location) (List, error) {
 	list := List{name: name}
+	head, _ := r.Peek(4 << 10)
+	comma := delimiter(head)
 	in := csvfault.NewReader(r)
+	in.Comma = comma
 	in.FieldsPerRecord = -1
 	in.LazyQuotes = true
 	in.ReuseRecord = true
-	head, err := in.Read()
+	columns, err := in.Read()
 	if err == io.EOF {
 		err = errors.New("it is empty")
 	}
 	if err != nil {
 		return list, fmt.Errorf("%s:1: %w; want a header: job_id,name,user,nodes,start,end,state", name, err)
 	}
-	at := map[string]int{}
-	for i, field := range head {
+	at, width := map[string]int{}, len(columns)
+	for i, field := range columns {
 		at[strings.ToLower(strings.TrimSpace(strings.TrimPrefix(field, "\ufeff")))] = i
 	}
 	for _, field := range []string{"job_id", "nodes", "start"} {
@@ -76,7 +80,7 @@ func readCSV(r io.Reader, name string, zone *time.Location) (List, error) {
 			return list, fmt.Errorf("%s:1: no column %s; want job_id,name,user,nodes,start,end,state", name, field)
 		}
 	}
-	clock, columns := clock{zone}, len(head)
+	clock := clock{zone}
 	for {
 		f, err := in.Read()
 		if err == io.EOF {
@@ -91,7 +95,7 @@ func readCSV(r io.Reader, name string, zone *time.Location) (List, error) {
 			return list, fmt.Errorf("%s: %w", name, err)
 		}
 		list.place, _ = in.FieldPos(0)
-		if unclosed(f, at["nodes"], columns) {
+		if unclosed(f, at["nodes"], width, comma) {
 			list.drop(feeds.Malformed, "a quoted field spans several lines: close its quotation mark")
 			continue
 		}
@@ -99,11 +103,20 @@ func readCSV(r io.Reader, name string, zone *time.Location) (List, error) {
 	}
 }
 
-// unclosed reports whether an unclosed quotation mark has merged rows into a field: in a valid row only the nodes
-// may span several lines.
-func unclosed(f []string, nodes, columns int) bool {
+// delimiter is the first of comma, semicolon and tab in the header of a table.
+func delimiter(head []byte) rune {
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	if i := bytes.IndexAny(line, ",;\t"); i >= 0 {
+		return rune(line[i])
+	}
+	return ','
+}
+
+// unclosed reports whether an unclosed quotation mark has merged rows into a field: in a valid row of that many columns
+// only a field without delimiters, such as a name, or the nodes may span several lines.
+func unclosed(f []string, nodes, columns int, comma rune) bool {
 	for i, field := range f {
-		if strings.Contains(field, "\n") && (i != nodes || len(f) < columns) {
+		if strings.Contains(field, "\n") && (len(f) < columns || i != nodes && strings.ContainsRune(field, comma)) {
 			return true
 		}
 	}

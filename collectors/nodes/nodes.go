@@ -118,21 +118,46 @@ type index struct {
 	graph *topology.Graph
 	// By label, and by the label's first word: "node12" for an adapter labelled "node12 mlx5_0".
 	byWord map[string][]string
+	// By plain name: the key of byWord, empty if there are several.
+	byPlain map[string]string
+}
+
+// add adds a name of a device.
+func (in *index) add(name, device string) {
+	in.byWord[name] = append(in.byWord[name], device)
+	key := plain(name)
+	if other, known := in.byPlain[key]; known && other != name {
+		name = ""
+	}
+	in.byPlain[key] = name
+}
+
+// plain is a name with its host in lower case and without domain: neither tells hosts of a cluster apart, and resolvers,
+// adapters' labels, LLDP and schedulers write them differently. An address has no domain.
+func plain(name string) string {
+	host, rest, labelled := strings.Cut(name, " ")
+	if short, _, qualified := strings.Cut(host, "."); qualified && strings.Trim(short, "0123456789") != "" {
+		host = short
+	}
+	if host = strings.ToLower(host); labelled {
+		host += " " + rest
+	}
+	return host
 }
 
 // New returns a resolver for the devices of fabrics. nodes may be nil. A name is looked up in the map, then
 // among device names and GUIDs, labels, first words of labels (a host's adapters are labelled "node12 mlx5_0"),
-// and finally without its domain.
+// without its domain, and finally whatever its case and domain and the device's, if that leaves one host of a fabric.
 func New(graphs []*topology.Graph, nodes Map) *Resolver {
 	r := &Resolver{nodes: nodes}
 	for _, g := range graphs {
-		in := index{graph: g, byWord: map[string][]string{}}
+		in := index{graph: g, byWord: map[string][]string{}, byPlain: map[string]string{}}
 		for i := range g.NumDevices() {
 			d := g.Device(topology.DeviceID(i))
 			called := cmp.Or(d.Label, d.Name)
-			in.byWord[called] = append(in.byWord[called], d.Name)
+			in.add(called, d.Name)
 			if word, _, more := strings.Cut(called, " "); more && !g.IsSwitch(topology.DeviceID(i)) {
-				in.byWord[word] = append(in.byWord[word], d.Name)
+				in.add(word, d.Name)
 			}
 		}
 		r.fabrics = append(r.fabrics, in)
@@ -192,6 +217,13 @@ func (r *Resolver) Device(node string) (byFabric [][]string, reason Reason) {
 	}
 	if look(node); !found && qualified {
 		look(short)
+	}
+	if !found {
+		for i := range r.fabrics {
+			if name := r.fabrics[i].byPlain[plain(node)]; name != "" {
+				look(name)
+			}
+		}
 	}
 	if !found {
 		return byFabric, Unknown

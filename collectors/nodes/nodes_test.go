@@ -196,3 +196,26 @@ func TestOpenMap(t *testing.T) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
+
+// Hosts are found whatever their case and domain, in a log or a scheduler and in the topology, unless that leaves several.
+func TestHostsInOtherSpellings(t *testing.T) {
+	text := "device,port,peer,peer_port\n"
+	for i, host := range []string{"GPU1 mlx5_0", "GPU1 mlx5_1", "gpu2.dc.example.org", "twin.a.example.org", "twin.b.example.org", "10.0.0.1", "10.0.0.2"} {
+		text += fmt.Sprintf("leaf1.dc.example.org,%d,%s,1\n", i, host)
+	}
+	g, warnings, err := topology.ReadCables(strings.NewReader(text), "cables", "ib", nil)
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	r := nodes.New([]*topology.Graph{g}, nil)
+	for node, want := range map[string]string{
+		"gpu1": "GPU1 mlx5_0,GPU1 mlx5_1", "gpu1.dc.example.org": "GPU1 mlx5_0,GPU1 mlx5_1", "gpu1 mlx5_1": "GPU1 mlx5_1", "gpu1 MLX5_1": "",
+		"gpu2": "gpu2.dc.example.org", "GPU2.ib.example.org": "gpu2.dc.example.org", "leaf1": "leaf1.dc.example.org", "Leaf1.dc.example.org": "leaf1.dc.example.org",
+		"twin": "", "twin.b.example.org": "twin.b.example.org", "TWIN.b.example.org": "", "gpu01": "", "10.0.0.3": "", "10": "",
+	} {
+		got, _ := r.Device(node)
+		if text := strings.Join(got[0], ","); text != want {
+			t.Errorf("%q: %q, want %q", node, text, want)
+		}
+	}
+}

@@ -105,7 +105,7 @@ func TestSeedsRepeat(t *testing.T) {
 
 // verdict makes a verdict of a class, a confidence, a root and jobs.
 func verdict(minute int64, truth Truth, class schema.CauseClass, confidence float64, root *schema.Root, jobs ...string) Verdict {
-	v := Verdict{Interval: schema.Interval{StartNanos: startNanos + minute*int64(interval), DurationNanos: int64(interval)}, Truth: truth}
+	v := Verdict{Interval: schema.Interval{StartNanos: StartNanos + minute*int64(interval), DurationNanos: int64(interval)}, Truth: truth}
 	v.Got.Cause, v.Got.Root = schema.Cause{Class: class, Confidence: confidence}, root
 	for _, id := range jobs {
 		v.Got.Jobs = append(v.Got.Jobs, schema.AccusedJob{JobID: id})
@@ -161,13 +161,13 @@ func TestPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := placesOf(tree, "host3"), []Place{{"host3", ""}, {"leaf1", "2"}}; !cmp.Equal(got, want) {
+	if got, want := PlacesOf(tree, "host3"), []Place{{"host3", ""}, {"leaf1", "2"}}; !cmp.Equal(got, want) {
 		t.Errorf("of a host: %v, want %v", got, want)
 	}
-	if got, want := placesOf(torus, "3,0,0 X+"), []Place{{"3,0,0", "X+"}, {"0,0,0", "X-"}}; !cmp.Equal(got, want) {
+	if got, want := PlacesOf(torus, "3,0,0 X+"), []Place{{"3,0,0", "X+"}, {"0,0,0", "X-"}}; !cmp.Equal(got, want) {
 		t.Errorf("of a duplex port: %v, want %v", got, want)
 	}
-	if got, want := placesOf(torus, "0,0,0 X-"), []Place{{"0,0,0", "X-"}, {"3,0,0", "X+"}}; !cmp.Equal(got, want) {
+	if got, want := PlacesOf(torus, "0,0,0 X-"), []Place{{"0,0,0", "X-"}, {"3,0,0", "X+"}}; !cmp.Equal(got, want) {
 		t.Errorf("of its other end: %v, want %v", got, want)
 	}
 }

@@ -214,7 +214,7 @@ func (in *Incident) congestion() (before, after bool, err error) {
 	verdicts, err := short.Play(noVerdicts{})
 	for _, v := range verdicts {
 		if v.Truth.Scored {
-			early := v.Interval.StartNanos < startNanos+int64(in.Onset)
+			early := v.Interval.StartNanos < StartNanos+int64(in.Onset)
 			before, after = before || early, after || !early
 		}
 	}

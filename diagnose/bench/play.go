@@ -8,8 +8,6 @@ import (
 
 	"github.com/giverny/giverny/ingest/window"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment"
-	"github.com/giverny/giverny/segment/tracking"
 	"github.com/giverny/giverny/simulate/scenario"
 	"github.com/giverny/giverny/topology"
 )
@@ -28,8 +26,8 @@ type Verdict struct {
 	Got      schema.Diagnosis
 }
 
-// startNanos is when every incident starts: 2026-01-05.
-const startNanos = int64(1_767_571_200e9)
+// StartNanos is when every incident starts: 2026-01-05.
+const StartNanos = int64(1_767_571_200e9)
 
 // Graph is the incident's fabric.
 func (in *Incident) Graph() *topology.Graph { return in.graph }
@@ -54,7 +52,7 @@ func (in *Incident) Watch(judge Judge) ([]Moment, error) {
 }
 
 func (in *Incident) play(judge Judge) (*play, error) {
-	runner, err := scenario.New(in.graph, in.Script, uint64(in.Seed), startNanos)
+	runner, err := scenario.New(in.graph, in.Script, uint64(in.Seed), StartNanos)
 	if err != nil {
 		return nil, err
 	}
@@ -85,17 +83,15 @@ func (in *Incident) play(judge Judge) (*play, error) {
 
 // play is an incident being played.
 type play struct {
-	incident  *Incident
-	window    *window.Window
-	segmenter *segment.Segmenter
-	memory    *segment.Memory
-	tracker   *tracking.Tracker
-	judge     Judge
-	steps     map[int64]scenario.Step // by interval start, until the interval closes
-	rng       *rand.Rand
-	table     map[string]bool // jobs that the judge has been shown
-	verdicts  []Verdict
-	moments   []Moment
+	incident *Incident
+	window   *window.Window
+	regions  *Regions
+	judge    Judge
+	steps    map[int64]scenario.Step // by interval start, until the interval closes
+	rng      *rand.Rand
+	table    map[string]bool // jobs that the judge has been shown
+	verdicts []Verdict
+	moments  []Moment
 }
 
 // open creates the analysis stages before the diagnosis, as far as they are needed.
@@ -106,33 +102,8 @@ func (p *play) open() (err error) {
 	if p.window, err = window.New(g, cfg); err != nil {
 		return err
 	}
-	if p.segmenter, err = segment.New(g, segment.DefaultConfig()); err != nil {
-		return err
-	}
-	p.memory = segment.NewMemory(g, segment.DefaultConfig())
-	track := tracking.DefaultConfig()
-	track.Limits = tracking.Limits{Links: p.segmenter.MinLinks(), MeanPercent: segment.DefaultConfig().MinMeanPercent}
-	p.tracker, err = tracking.New(g, track)
+	p.regions, err = NewRegions(g)
 	return err
-}
-
-// analyse finds and tracks the regions of a snapshot.
-func (p *play) analyse(snap *schema.Snapshot) *schema.IntervalResult {
-	r := &schema.IntervalResult{Snapshot: snap}
-	for _, region := range p.memory.Step(snap, p.segmenter.Step(snap)) { // copied, since Step reuses its memory
-		region.Links = slices.Clone(region.Links)
-		if region.Box != nil {
-			region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}
-		}
-		if region.Root != nil {
-			root := *region.Root
-			region.Root = &root
-		}
-		r.Regions = append(r.Regions, region)
-	}
-	p.incident.graph.DescribeRegions(r.Regions)
-	p.tracker.Step(snap.Interval, r.Regions)
-	return r
 }
 
 // results passes the closed intervals to the judge.
@@ -144,19 +115,14 @@ func (p *play) results() {
 			continue
 		}
 		delete(p.steps, snap.Interval.StartNanos)
-		r := p.analyse(snap)
+		r := p.regions.Step(snap)
 		p.show(r, &step)
 		p.judge.Step(r)
+		verdicts := Verdicts(r, func(region *schema.Region) Truth { return p.truthOf(step.Truth, region) })
+		p.verdicts = append(p.verdicts, verdicts...)
 		moment := Moment{Interval: r.Snapshot.Interval, Truth: step.Truth}
-		for i := range r.Regions {
-			if region := r.Regions[i]; region.Severity >= schema.Low {
-				v := Verdict{Interval: r.Snapshot.Interval, Region: region, Truth: p.truthOf(step.Truth, &region)}
-				if d := slices.IndexFunc(r.Diagnoses, func(d schema.Diagnosis) bool { return d.Region == region.ID && d.Metric == region.Metric }); d >= 0 {
-					v.Got = r.Diagnoses[d]
-				}
-				p.verdicts = append(p.verdicts, v)
-				moment.Regions, moment.Diagnoses = append(moment.Regions, v.Region), append(moment.Diagnoses, v.Got)
-			}
+		for i := range verdicts {
+			moment.Regions, moment.Diagnoses = append(moment.Regions, verdicts[i].Region), append(moment.Diagnoses, verdicts[i].Got)
 		}
 		p.moments = append(p.moments, moment)
 		p.window.Recycle(snap)
@@ -174,7 +140,7 @@ func (p *play) show(r *schema.IntervalResult, s *scenario.Step) {
 	}
 	r.Failures = append(r.Failures, s.Failures...)
 	for _, f := range in.decoys {
-		f.Fabric, f.Time = in.graph.Fabric(), f.Time+schema.Instant(startNanos)
+		f.Fabric, f.Time = in.graph.Fabric(), f.Time+schema.Instant(StartNanos)
 		if s.Interval.Contains(int64(f.Time)) {
 			r.Failures = append(r.Failures, f)
 		}

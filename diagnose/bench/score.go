@@ -108,7 +108,7 @@ func (s *Score) judge(v *Verdict) {
 
 // After is the time from the incident's start, not its onset, to the verdict's interval.
 func (v *Verdict) After() time.Duration {
-	return time.Duration(v.Interval.StartNanos - startNanos)
+	return time.Duration(v.Interval.StartNanos - StartNanos)
 }
 
 // ClassRight reports whether the class is a right answer.

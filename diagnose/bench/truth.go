@@ -50,7 +50,7 @@ func (p *play) truthOf(t *scenario.Truth, region *schema.Region) Truth {
 	truth := Truth{Scored: true, Share: float64(votes[order[0]]) / float64(len(links)), Object: t.Causes[order[0]].Object}
 	p.answer(&truth, t, order[0], links)
 	if truth.Share < oneCause {
-		truth.also(schema.CauseUnknown)
+		truth.Also(schema.CauseUnknown)
 	}
 	if truth.Share <= halfCause && len(order) > 1 {
 		p.answer(&truth, t, order[1], links)
@@ -70,7 +70,8 @@ func linksOf(t *scenario.Truth, region *schema.Region) (links []scenario.LinkTru
 	return links
 }
 
-func (t *Truth) also(c schema.CauseClass) {
+// Also adds a right class.
+func (t *Truth) Also(c schema.CauseClass) {
 	if !slices.Contains(t.Classes, c) {
 		t.Classes = append(t.Classes, c)
 	}
@@ -81,11 +82,11 @@ func (p *play) answer(t *Truth, truth *scenario.Truth, cause int, links []scenar
 	c := &truth.Causes[cause]
 	switch c.Class {
 	case scenario.SlowHostCause:
-		t.also(schema.CauseSlowHost)
+		t.Also(schema.CauseSlowHost)
 		return
 	case scenario.FailureCause:
-		if t.also(schema.CauseFailure); p.incident.Kind == SlowLink { // host and link are both right
-			t.also(schema.CauseSlowHost)
+		if t.Also(schema.CauseFailure); p.incident.Kind == SlowLink { // host and link are both right
+			t.Also(schema.CauseSlowHost)
 		}
 		return
 	}
@@ -101,20 +102,20 @@ func (p *play) answer(t *Truth, truth *scenario.Truth, cause int, links []scenar
 		}
 	}
 	if mainMissing {
-		t.also(schema.CauseUnknown)
+		t.Also(schema.CauseUnknown)
 	}
 	if known == 0 {
 		return
 	}
 	own := ownShare(c, cause, links)
 	if c.Pattern == scenario.ReadFS || c.Pattern == scenario.WriteFS || own <= othersWay {
-		t.also(schema.CauseSystem)
+		t.Also(schema.CauseSystem)
 		return
 	}
 	if own < ownWay || len(c.Jobs) > 1 {
-		t.also(schema.CauseSystem)
+		t.Also(schema.CauseSystem)
 	}
-	t.also(schema.CauseIntraApplication)
+	t.Also(schema.CauseIntraApplication)
 }
 
 // ownShare is the share of the first job in the traffic that waits on the links of a cause: its share of the traffic offered to
@@ -159,10 +160,10 @@ func (t *Truth) findRoots(g *topology.Graph, truth *scenario.Truth, links []scen
 			break
 		}
 		together += stall[root]
-		t.Roots = append(t.Roots, placesOf(g, root)...)
+		t.Roots = append(t.Roots, PlacesOf(g, root)...)
 		if c := &truth.Causes[causeOf[root]]; c.Class == scenario.FailureCause { // the failed part is also right
 			for _, object := range strings.Split(c.Object, ", ") {
-				t.Roots = append(t.Roots, placesOf(g, object)...)
+				t.Roots = append(t.Roots, PlacesOf(g, object)...)
 			}
 		}
 	}
@@ -171,9 +172,9 @@ func (t *Truth) findRoots(g *topology.Graph, truth *scenario.Truth, links []scen
 	}
 }
 
-// placesOf parses the simulator's name of a port or host. A port also has its peer on a fabric of duplex links, whose readings have
+// PlacesOf parses the name of a port or host. A port also has its peer on a fabric of duplex links, whose readings have
 // no direction; a host also has the ports that face it.
-func placesOf(g *topology.Graph, name string) []Place {
+func PlacesOf(g *topology.Graph, name string) []Place {
 	if d, ok := g.FindDevice(name); ok {
 		places := []Place{{name, ""}}
 		for _, id := range g.LinksAt(d) {

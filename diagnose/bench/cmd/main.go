@@ -1,6 +1,7 @@
 // Command cmd measures the accuracy of the diagnoser on incidents with known causes:
 //
 //	go run ./diagnose/bench/cmd                    every set, every kind
+//	go run ./diagnose/bench/cmd -world credits     of the other simulator, with credits and truth by replay
 //	go run ./diagnose/bench/cmd -v -kinds incast   and every wrong verdict
 //	go run ./diagnose/bench/cmd -seed 0            the seeds that constants are fitted on
 //	go run ./diagnose/bench/cmd -nolog -kinds link_fails,flaps   without a failure log
@@ -22,6 +23,7 @@ import (
 
 	"github.com/giverny/giverny/diagnose"
 	"github.com/giverny/giverny/diagnose/bench"
+	"github.com/giverny/giverny/diagnose/bench/replay"
 	"github.com/giverny/giverny/internal/table"
 	"github.com/giverny/giverny/schema"
 )
@@ -29,7 +31,11 @@ import (
 // firstTestSeed separates test incidents from those that constants were fitted on, which have smaller seeds.
 const firstTestSeed = 1_000_000
 
+// worlds are the simulators, by the value of the flag.
+var worlds = map[string]func() bench.World{"fluid": bench.Fluid, "credits": replay.World}
+
 type options struct {
+	world    string
 	samples  int
 	seed     int64
 	sets     []string
@@ -43,6 +49,7 @@ type options struct {
 
 func main() {
 	var o options
+	flag.StringVar(&o.world, "world", "fluid", "simulator: fluid or credits")
 	flag.IntVar(&o.samples, "samples", 10, "incidents of each kind in each set")
 	flag.Int64Var(&o.seed, "seed", firstTestSeed, "first seed")
 	sets := flag.String("sets", "", "sets, by name; all if empty")
@@ -69,7 +76,7 @@ func chosen(names []string, name string) bool { return len(names) == 0 || slices
 
 // part is the incidents of a kind in a set.
 type part struct {
-	set     bench.Set
+	set     string
 	kind    bench.Kind
 	score   *bench.Score
 	steady  bench.Steadiness
@@ -77,18 +84,12 @@ type part struct {
 }
 
 func (o *options) run(w io.Writer) error {
-	var parts []*part
-	sets, kinds := bench.Sets(), bench.Kinds()
-	if o.steady {
-		sets, kinds = append(sets, bench.Faint()), append(kinds, bench.TwoIncasts)
+	makeWorld, ok := worlds[o.world]
+	if !ok || o.steady && o.world != "fluid" {
+		return fmt.Errorf("world %q: want fluid or credits, with -steady fluid", o.world)
 	}
-	for _, set := range sets {
-		for _, kind := range kinds {
-			if chosen(o.sets, set.Name) && chosen(o.kinds, string(kind)) {
-				parts = append(parts, &part{set: set, kind: kind})
-			}
-		}
-	}
+	world := makeWorld()
+	parts := o.parts(world)
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for _, p := range parts {
@@ -96,7 +97,7 @@ func (o *options) run(w io.Writer) error {
 			if o.steady {
 				return o.follow(p)
 			}
-			p.score, err = o.score(&p.details, p.set, p.kind)
+			p.score, err = o.score(&p.details, world, p)
 			return err
 		})
 	}
@@ -116,6 +117,22 @@ func (o *options) run(w io.Writer) error {
 	return os.WriteFile(o.diagram, svg.Bytes(), 0o644)
 }
 
+// parts are the chosen kinds of the chosen sets.
+func (o *options) parts(world bench.World) (parts []*part) {
+	sets, kinds := world.Sets, world.Kinds
+	if o.steady {
+		sets, kinds = append(sets, bench.Faint().Name), append(kinds, bench.TwoIncasts)
+	}
+	for _, set := range sets {
+		for _, kind := range kinds {
+			if chosen(o.sets, set) && chosen(o.kinds, string(kind)) {
+				parts = append(parts, &part{set: set, kind: kind})
+			}
+		}
+	}
+	return parts
+}
+
 // print writes a row per set and per kind, and returns the sum.
 func (o *options) print(w io.Writer, parts []*part) *bench.Score {
 	var all bench.Score
@@ -130,7 +147,7 @@ func (o *options) print(w io.Writer, parts []*part) *bench.Score {
 	}
 	for _, p := range parts {
 		_, _ = p.details.WriteTo(w)
-		add(p.set.Name, p.score)
+		add(p.set, p.score)
 		all.Merge(p.score)
 	}
 	for _, p := range parts {
@@ -146,10 +163,10 @@ func (o *options) print(w io.Writer, parts []*part) *bench.Score {
 }
 
 // score plays the incidents of a kind.
-func (o *options) score(w io.Writer, set bench.Set, kind bench.Kind) (*bench.Score, error) {
+func (o *options) score(w io.Writer, world bench.World, p *part) (*bench.Score, error) {
 	var s bench.Score
 	for seed := o.seed; seed < o.seed+int64(o.samples); seed++ {
-		in, err := set.Incident(kind, seed)
+		in, err := world.Incident(p.set, p.kind, seed)
 		if err != nil {
 			return nil, err
 		}
@@ -182,11 +199,10 @@ func (w withoutLog) Step(r *schema.IntervalResult) {
 }
 
 // tell writes a line per incident and one per wrong verdict.
-func tell(w io.Writer, in *bench.Incident, verdicts []bench.Verdict) {
+func tell(w io.Writer, in bench.Played, verdicts []bench.Verdict) {
 	var s bench.Score
 	s.Add(verdicts)
-	fmt.Fprintf(w, "# %s %s seed %d %s onset %v: %d verdicts, class %.2f job %.2f root %.2f false blame %.2f\n", in.Set, in.Kind, in.Seed, in.Topology,
-		in.Onset, s.Verdicts, s.Class.Part(), s.Job.Part(), s.Root.Part(), s.FalseBlame.Part())
+	fmt.Fprintf(w, "# %v: %d verdicts, class %.2f job %.2f root %.2f false blame %.2f\n", in, s.Verdicts, s.Class.Part(), s.Job.Part(), s.Root.Part(), s.FalseBlame.Part())
 	for i := range verdicts {
 		v := &verdicts[i]
 		if !v.Truth.Scored {

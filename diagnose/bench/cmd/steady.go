@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/giverny/giverny/diagnose"
 	"github.com/giverny/giverny/diagnose/bench"
@@ -11,8 +12,10 @@ import (
 
 // follow plays the incidents of a part and scores how steadily their regions are tracked.
 func (o *options) follow(p *part) error {
+	sets := append(bench.Sets(), bench.Faint())
+	set := sets[slices.IndexFunc(sets, func(s bench.Set) bool { return s.Name == p.set })]
 	for seed := o.seed; seed < o.seed+int64(o.samples); seed++ {
-		in, err := p.set.Incident(p.kind, seed)
+		in, err := set.Incident(p.kind, seed)
 		if err != nil {
 			return err
 		}
@@ -41,7 +44,7 @@ func (o *options) printSteadiness(w io.Writer, parts []*part) {
 		{Name: "region changes", Width: 15}, {Name: "root changes", Width: 15}, {Name: "verdict changes", Width: 15}, {Name: "held", Width: 15}, {Name: "noise", Width: 15}}}
 	sums := map[string]*bench.Steadiness{}
 	var names []string
-	for _, nameOf := range []func(*part) string{func(p *part) string { return p.set.Name }, func(p *part) string { return string(p.kind) }, func(*part) string { return "all" }} {
+	for _, nameOf := range []func(*part) string{func(p *part) string { return p.set }, func(p *part) string { return string(p.kind) }, func(*part) string { return "all" }} {
 		for _, p := range parts {
 			name := nameOf(p)
 			if sums[name] == nil {
