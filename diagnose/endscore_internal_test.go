@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/history"
@@ -94,5 +95,46 @@ func TestWhichLoadBoundsALink(t *testing.T) {
 				t.Errorf("%v: %s: %g of its capacity, want %g%%", load, link, got.now/g.Capacity(l), want)
 			}
 		}
+	}
+}
+
+// TestASenderWithoutTraffic: on a grid, a job without traffic data is accused of the added load of a tree that its nodes surely send;
+// not of a tree that fits badly or shows no added load, nor if its traffic is known, nor if it is not the sender.
+func TestASenderWithoutTraffic(t *testing.T) {
+	u := newTiedUp(t)
+	sender := &job{Job: &history.Job{Job: schema.Job{ID: "1"}}}
+	end := u.Device(t, "4,4,4")
+	other := &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"4,4,4"}}}}
+	other.Place(u.Graph)
+	grew := root.Drain{Device: end, Fit: .97, Grew: true}
+	for name, c := range map[string]struct {
+		drain root.Drain
+		job   *job
+		known bool
+		want  bool
+	}{
+		"it sends":             {grew, sender, false, true},
+		"its traffic is known": {grew, sender, true, false},
+		"another sends":        {grew, other, false, false},
+		"no load was added":    {root.Drain{Device: end, Fit: .97}, sender, false, false},
+		"it fits badly":        {root.Drain{Device: end, Fit: .6, Grew: true}, sender, false, false},
+	} {
+		rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{}, ends: ends{drain: c.drain, sender: sender, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
+		if got := rc.scores().endScore(&suspect{job: c.job, known: c.known}); (got == jobConverges) != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestTextOfASilentRoot: only a root that reports nothing is said to be silent.
+func TestTextOfASilentRoot(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &report{&regionCase{interval: &s.interval, region: &schema.Region{Root: &schema.Root{Device: "leaf0"}}, verdict: verdict{class: schema.CauseUnknown}}}
+	if got := r.because(r.region.Root); strings.Contains(got, "reports no counters") {
+		t.Errorf("a root that is read: %s", got)
 	}
 }
