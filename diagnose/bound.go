@@ -37,7 +37,7 @@ func (in *interval) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFile
 			return bound{}
 		}
 		leaf := in.router.LeafOf(d)
-		sends := from == d || in.graph.IsSwitch(from) && leaf != to && paths.LeadFrom(leaf, l)
+		sends := from == d || in.graph.IsSwitch(from) && leaf != to && to != d && paths.LeadFrom(leaf, l)
 		takes := to == d || in.graph.IsSwitch(to) && from != d && (!in.graph.IsSwitch(from) || paths.LeadTo(leaf, l))
 		if !sends && !takes {
 			continue

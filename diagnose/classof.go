@@ -56,7 +56,7 @@ func (d decision) classOf(accused int) (class schema.CauseClass, right float64) 
 type ofOthers struct{ slope, middle, either, lost float64 }
 
 // They were fitted on 318 incidents of three simulators, on grids with load readings on 44 of three, where losses say nothing beside
-// the load, and without load readings on 432 of three, the losses there on 84 (docs/explanation/diagnosis-measured.md); partPrior
+// the load, and without load readings on 432 of three, the losses there on 84 (docs/measurements/diagnosis.md); partPrior
 // keeps a part of 0 or 1 from being certain.
 var (
 	othersOnTrees       = ofOthers{slope: 6.3, middle: 5.1, either: 2.1, lost: 8}

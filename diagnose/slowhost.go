@@ -8,7 +8,7 @@ import (
 )
 
 // The scores of a host that does not take what arrives. On a grid they are a logistic regression on incidents of three simulators,
-// with the other causes' scores fixed, on features that agree in all of them (docs/explanation/diagnosis-measured.md).
+// with the other causes' scores fixed, on features that agree in all of them (docs/measurements/diagnosis.md).
 const (
 	slowHostFull     = 3.  // a port to a host that stalls and carries little
 	slowHostPaused   = 8.  // and hardly anything, whatever jobs do

@@ -7,7 +7,7 @@ import (
 
 // Weights of a conditional logit for where back pressure ends, each constrained to the sign that physics gives it. They were fitted
 // together on incidents of four simulators, whose links read the mean of both directions, their sum and the larger
-// (docs/explanation/diagnosis-measured.md). A place is any switch at the region, or any link at one of these, in either direction.
+// (docs/measurements/diagnosis.md). A place is any switch at the region, or any link at one of these, in either direction.
 // Shares are of time, or of what one direction shows; a log is of a share plus leastShown.
 var (
 	linkWeights = linkTerms{before: 1, most: 1.16, use: 3.63, stalls: -2.21, lost: 6.04, fills: 2.97, waits: 5.6, flat: 1.62, neck: 16}

@@ -3,7 +3,7 @@ package root
 import "github.com/giverny/giverny/topology"
 
 // Weights of the switches of a line whose nodes may be where back pressure ends, added to their log odds by the comparison of all
-// places. They were chosen on the ends of 163 incidents of four simulators (docs/explanation/diagnosis-measured.md).
+// places. They were chosen on the ends of 163 incidents of four simulators (docs/measurements/diagnosis.md).
 const (
 	// climbs weighs by how much the load added to the links of the line rises away from the switch, and the same for the traffic that
 	// waits on them, each relative to the link with most: what joins the line on the way to its end stays on it.

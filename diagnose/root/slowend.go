@@ -8,7 +8,7 @@ import (
 )
 
 // Weights for which switch of a line has the slow host, chosen on slow hosts of three simulators that share a switch's throughput in
-// different ways (docs/explanation/diagnosis-measured.md). Stall is a share of time.
+// different ways (docs/measurements/diagnosis.md). Stall is a share of time.
 const (
 	// slowRated weighs the rating of a switch's nodes by the comparison of all places.
 	slowRated = .4
