@@ -28,7 +28,8 @@ func (g *Graph) isPod(group int32) bool {
 
 // Describe names the place of a set of links in a few words: on a torus or mesh the corner and size of its box,
 // "(0,16,16) 4x4x9"; elsewhere the pod, group or switches of the links, and their direction if it is the same for
-// all: "leaf3", "pod 2", "pod 3, all uplinks", "leaf4-9, spine0-3". The name does not depend on link numbering.
+// all: "leaf3", "leaf3, all uplinks", "pod 2", "pod 3, all uplinks", "leaf4-9, spine0-3", "mlx5_3 of hosts of leaf4-9". The name
+// does not depend on link numbering.
 func (g *Graph) Describe(links []schema.LinkID) string {
 	if len(links) == 0 {
 		return "nowhere"
@@ -40,13 +41,48 @@ func (g *Graph) Describe(links []schema.LinkID) string {
 	if len(switches) == 0 {
 		return PlainName(g.devices[g.from[links[0]]].Name)
 	}
+	if own := g.describeOwn(links); own != "" {
+		return own
+	}
 	if group := g.commonGroup(switches); len(switches) > 2 && g.isPod(group) {
 		return g.groupKind() + " " + strconv.Itoa(int(group)) + g.describeWay(links, group)
 	}
 	if core := g.describeCore(links, switches); core != "" {
 		return core
 	}
+	if rail := g.railOf(links); rail != "" && !slices.ContainsFunc(links, func(l schema.LinkID) bool { return g.class[l] != ClassHost }) {
+		return rail + " of hosts of " + g.describeRanges(switches)
+	}
 	return g.describeRanges(switches)
+}
+
+// fewestOwn is from how many links on that are half of a switch's links in one direction they are named by the switch alone.
+const fewestOwn = 4
+
+// describeOwn names links that all lead up, or all lead down, from one switch to others: "leaf3, all uplinks", "spine1, 12
+// downlinks"; empty if they do not, or are few of its links, which the switches at their other ends tell better.
+func (g *Graph) describeOwn(links []schema.LinkID) string {
+	at, way := g.from[links[0]], g.wayOf(links[0])
+	isOwn := func(l schema.LinkID) bool {
+		return g.from[l] == at && g.wayOf(l) == way && g.devices[at].Level > 0 && g.devices[g.to[l]].Level > 0
+	}
+	if way == 0 || len(links) < 2 || slices.ContainsFunc(links, func(l schema.LinkID) bool { return !isOwn(l) }) {
+		return ""
+	}
+	all := 0
+	for _, l := range g.LinksAt(at) {
+		if isOwn(l) {
+			all++
+		}
+	}
+	name := linksOf(way, nil)
+	switch {
+	case all == len(links):
+		return PlainName(g.devices[at].Name) + ", all " + name
+	case len(links) >= fewestOwn && 2*len(links) >= all:
+		return fmt.Sprintf("%s, %d %s", PlainName(g.devices[at].Name), len(links), name)
+	}
+	return ""
 }
 
 // describeCore names links of several pods that all lead down from, or up to, switches outside pods: "core downlinks
@@ -222,11 +258,10 @@ func (g *Graph) describeKind(switches []DeviceID, names []string) string {
 	if pods, ok := g.describePods(switches); ok {
 		return kindOf(names[0]) + " switches of " + pods
 	}
-	first, _ := splitNumber(names[0])
-	numbers := make([]int, len(names))
-	for i, name := range names {
-		var shape numbered
-		if shape, numbers[i] = splitNumber(name); shape != first || numbers[i] < 0 {
+	shapes, numbers := splitNumbers(names)
+	first := shapes[0]
+	for i := range names {
+		if shapes[i] != first || numbers[i] < 0 {
 			return fmt.Sprintf("%d switches %s*", len(names), commonPrefix(names))
 		}
 	}
@@ -295,8 +330,9 @@ func (n numbered) span(from, to int) string {
 func rangesOf(names []string) (out []string) {
 	numbers := map[numbered][]int{}
 	var shapes []numbered
-	for _, name := range names {
-		shape, number := splitNumber(name)
+	split, of := splitNumbers(names)
+	for i, shape := range split {
+		number := of[i]
 		if _, known := numbers[shape]; !known {
 			shapes = append(shapes, shape)
 		}
@@ -327,6 +363,27 @@ func ranges(name numbered, ns []int) (out []string) {
 		out, ns = append(out, name.span(ns[0], ns[n-1])), ns[n:]
 	}
 	return out
+}
+
+// splitNumbers splits names. Where some have leading zeros, as leaf08 and leaf09, a number that has as many digits without, as
+// leaf10, is one of theirs.
+func splitNumbers(names []string) (shapes []numbered, numbers []int) {
+	type text struct{ before, after string }
+	padded := map[text]int{} // width
+	for _, name := range names {
+		shape, number := splitNumber(name)
+		shapes, numbers = append(shapes, shape), append(numbers, number)
+		if shape.width > 0 {
+			padded[text{shape.before, shape.after}] = shape.width
+		}
+	}
+	for i := range shapes {
+		s := &shapes[i]
+		if width := padded[text{s.before, s.after}]; s.width == 0 && numbers[i] >= 0 && len(strconv.Itoa(numbers[i])) == width {
+			s.width = width
+		}
+	}
+	return shapes, numbers
 }
 
 // splitNumber splits "leaf12" into "leaf" and 12, and "MF0;CSPINE4-61:MQM8700/U1" before the vendor's suffix after

@@ -125,13 +125,17 @@ func TestDescribe(t *testing.T) {
 		{tree3, ways(tree3, "leaf2-0", "leaf2-1", "agg2-0", "agg2-1"), "pod 2"},
 		{tree3, between(tree3, "leaf2-0", "agg2-0", "leaf2-1", "agg2-1", "agg2-0", "core0"), "pod 2, uplinks"},
 		{tree3, between(tree3, "agg2-0", "core0", "agg2-0", "core1", "agg2-1", "core2"), "pod 2, aggregation uplinks"},
-		{tree3, between(tree3, "agg2-0", "leaf2-0", "agg2-0", "leaf2-1"), "pod 2, downlinks to leaf switches"},
+		{tree3, between(tree3, "agg2-0", "leaf2-0", "agg2-0", "leaf2-1"), "agg2-0, all downlinks"},
 		{tree3, between(tree3, "core0", "agg0-0", "core1", "agg1-0", "core2", "agg2-1", "core3", "agg3-1"), "core downlinks to pods 0-3"},
 		{tree3, between(tree3, "core0", "agg0-0", "core1", "agg1-0", "core1", "agg3-0"), "core0-1 downlinks to pods 0-1,3"},
 		{tree3, between(tree3, "agg0-0", "core0", "agg1-0", "core0"), "uplinks of pods 0-1 to core0"},
 		{tree3, ways(tree3, "leaf2-0", "leaf2-1"), "pod 2, all leaf uplinks"},
 		{vendor, touching(vendor, "MF0;CSPINE4-61:MQM8700/U1", "MF0;CSPINE4-62:MQM8700/U1"), "CSPINE4-61..62, LG01-01, LG03-02"},
 		{vendor, touching(vendor, "MF0;LG01-01:MQM8700/U1", "MF0;LG03-02:MQM8700/U1"), "CSPINE4-61..62, LG01-01, LG03-02"},
+		{tree2, ways(tree2, "leaf3"), "leaf3, all uplinks"},
+		{tree2, ways(tree2, "leaf3")[:2], "leaf3, spine0-1"},
+		{tree2, slices.Concat(ways(tree2, "leaf3"), ways(tree2, "leaf4")), "leaf3-4, spine0-3"},
+		{tree2, ways(tree2, "spine2")[1:7], "spine2, 6 downlinks"},
 		{wide, hosts(wide, "leaf3", "leaf7", "leaf12", "leaf13", "leaf14", "leaf20", "leaf25"), "leaf3,7,12-14,20,25"},
 		{wide, hosts(wide, "leaf1", "leaf3", "leaf5", "leaf7", "leaf9", "leaf11", "leaf13", "leaf14"), "8 of leaf1-14"},
 		{pods, hosts(pods, "leaf0-1", "leaf2-0", "leaf2-2", "leaf3-3", "leaf5-0"), "leaf switches of pods 0,2-3,5"},
@@ -139,6 +143,52 @@ func TestDescribe(t *testing.T) {
 		{tree3, nil, "nowhere"},
 	} {
 		if got := c.g.Describe(c.links); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+// Numbers with leading zeros and others of as many digits are one range; a fabric whose hosts have several adapters has rails.
+func TestDescribeRails(t *testing.T) {
+	b := topology.NewBuilder("ib0")
+	core := b.Device(topology.Device{Name: "core", Level: 2, Group: -1})
+	for i := 1; i <= 12; i++ {
+		leaf := b.Device(topology.Device{Name: fmt.Sprintf("LG1-%02d", i), Level: 1, Group: -1})
+		b.Both(topology.Link{From: leaf, To: core, FromPort: "9", ToPort: strconv.Itoa(i), Class: topology.ClassSwitch, Dim: -1})
+		for h := range 2 {
+			name := fmt.Sprintf("n%d mlx5_%d", h+2*((i-1)/2), (i-1)%2) // two leaves share hosts
+			host := b.Device(topology.Device{Name: name, Kind: topology.Host, Group: -1})
+			b.Both(topology.Link{From: host, To: leaf, FromPort: "1", ToPort: strconv.Itoa(h), Class: topology.ClassHost, Dim: -1})
+		}
+	}
+	g, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(names ...string) (links []schema.LinkID) {
+		for _, name := range names {
+			port, ok := g.FindPort(name, "1")
+			if !ok {
+				t.Fatal(name)
+			}
+			links = append(links, port.Egress)
+		}
+		return links
+	}
+	root := &schema.Root{Device: "core", Port: "1", Peer: "LG1-01", Link: schema.NoLink}
+	for _, c := range []struct {
+		links []schema.LinkID
+		root  *schema.Root
+		want  string
+	}{
+		{of("n6 mlx5_0", "n6 mlx5_1", "n8 mlx5_0", "n8 mlx5_1", "n10 mlx5_0"), nil, "LG1-07..11"},
+		{of("n6 mlx5_0", "n7 mlx5_0", "n8 mlx5_0", "n10 mlx5_0"), nil, "mlx5_0 of hosts of LG1-07, LG1-09, LG1-11"},
+		{of("n6 mlx5_1", "n7 mlx5_1", "n8 mlx5_1"), root, "congestion tree at core port 1 (LG1-01), from hosts of LG1-08, LG1-10, rail mlx5_1"},
+		{of("n6 mlx5_1", "n7 mlx5_1", "n8 mlx5_0"), root, "congestion tree at core port 1 (LG1-01), from hosts of LG1-08..09"},
+		{of("n6 mlx5_1", "n7 mlx5_1", "n8 mlx5_1"), &schema.Root{Device: "LG1-12", Port: "0", Peer: "n10 mlx5_1"}, "congestion tree at LG1-12 port 0 (n10 mlx5_1), from hosts of LG1-08, LG1-10"},
+		{of("n6 mlx5_1"), root, "congestion tree at core port 1 (LG1-01), from hosts of LG1-08"},
+	} {
+		if got := g.DescribeRegion(&schema.Region{Links: c.links, Root: c.root}); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
