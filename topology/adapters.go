@@ -1,6 +1,10 @@
 package topology
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/giverny/giverny/schema"
+)
 
 // HostOf returns the host of a channel adapter's name ("n1" of "n1 HCA-1"), otherwise the device itself: a host with
 // several rails has a device for each.
@@ -29,4 +33,39 @@ func CountHosts(devices []string) int {
 		hosts[HostOf(d)] = true
 	}
 	return len(hosts)
+}
+
+// adapterOf is the adapter in a channel adapter's name ("mlx5_0" of "n1 mlx5_0"); empty if there is none.
+func adapterOf(device string) string {
+	if _, adapter, ok := strings.Cut(device, " "); ok && isAdapter(adapter) {
+		return adapter
+	}
+	return ""
+}
+
+// railOf is the adapter that all hosts at links have in common, as the name of their rail, where hosts have several; empty if the
+// links are at fewer than two hosts or at several adapters.
+func (g *Graph) railOf(links []schema.LinkID) (rail string) {
+	if !g.hasRails {
+		return ""
+	}
+	hosts := 0
+	for _, l := range links {
+		if g.class[l] != ClassHost {
+			continue
+		}
+		d := g.from[l]
+		if g.IsSwitch(d) {
+			d = g.to[l]
+		}
+		own := adapterOf(g.devices[d].Name)
+		if hosts++; hosts > 1 && own != rail {
+			return ""
+		}
+		rail = own
+	}
+	if hosts < 2 {
+		return ""
+	}
+	return rail
 }

@@ -151,6 +151,7 @@ func (b *Builder) Build() (*Graph, error) {
 		return nil, err
 	}
 	b.countGroups()
+	b.findRails()
 	b.buildLinksAt()
 	b.buildPorts()
 	g.version = g.hash()
@@ -162,6 +163,17 @@ func (b *Builder) countGroups() {
 	for i := range b.g.devices {
 		if d := &b.g.devices[i]; d.Group >= 0 && d.Kind == Switch {
 			b.g.switchesIn[d.Group]++
+		}
+	}
+}
+
+func (b *Builder) findRails() {
+	seen := map[string]bool{}
+	for i := range b.g.devices {
+		if d := &b.g.devices[i]; d.Kind == Host && adapterOf(d.Name) != "" {
+			host := HostOf(d.Name)
+			b.g.hasRails = b.g.hasRails || seen[host]
+			seen[host] = true
 		}
 	}
 }

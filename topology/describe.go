@@ -28,7 +28,8 @@ func (g *Graph) isPod(group int32) bool {
 
 // Describe names the place of a set of links in a few words: on a torus or mesh the corner and size of its box,
 // "(0,16,16) 4x4x9"; elsewhere the pod, group or switches of the links, and their direction if it is the same for
-// all: "leaf3", "pod 2", "pod 3, all uplinks", "leaf4-9, spine0-3". The name does not depend on link numbering.
+// all: "leaf3", "leaf3, all uplinks", "pod 2", "pod 3, all uplinks", "leaf4-9, spine0-3", "mlx5_3 of hosts of leaf4-9". The name
+// does not depend on link numbering.
 func (g *Graph) Describe(links []schema.LinkID) string {
 	if len(links) == 0 {
 		return "nowhere"
@@ -40,13 +41,51 @@ func (g *Graph) Describe(links []schema.LinkID) string {
 	if len(switches) == 0 {
 		return PlainName(g.devices[g.from[links[0]]].Name)
 	}
+	if own := g.describeOwn(links); own != "" {
+		return own
+	}
 	if group := g.commonGroup(switches); len(switches) > 2 && g.isPod(group) {
 		return g.groupKind() + " " + strconv.Itoa(int(group)) + g.describeWay(links, group)
 	}
 	if core := g.describeCore(links, switches); core != "" {
 		return core
 	}
+	if groups, ok := g.describePods(switches); ok && !slices.ContainsFunc(links, func(l schema.LinkID) bool { return g.class[l] != ClassGlobal }) {
+		return "global links of " + groups
+	}
+	if rail := g.railOf(links); rail != "" && !slices.ContainsFunc(links, func(l schema.LinkID) bool { return g.class[l] != ClassHost }) {
+		return rail + " of hosts of " + g.describeRanges(switches)
+	}
 	return g.describeRanges(switches)
+}
+
+// fewestOwn is from how many links on that are half of a switch's links in one direction they are named by the switch alone.
+const fewestOwn = 4
+
+// describeOwn names links that all lead up, or all lead down, from one switch to others: "leaf3, all uplinks", "spine1, 12
+// downlinks"; empty if they do not, or are few of its links, which the switches at their other ends tell better.
+func (g *Graph) describeOwn(links []schema.LinkID) string {
+	at, way := g.from[links[0]], g.wayOf(links[0])
+	isOwn := func(l schema.LinkID) bool {
+		return g.from[l] == at && g.wayOf(l) == way && g.devices[at].Level > 0 && g.devices[g.to[l]].Level > 0
+	}
+	if way == 0 || len(links) < 2 || slices.ContainsFunc(links, func(l schema.LinkID) bool { return !isOwn(l) }) {
+		return ""
+	}
+	all := 0
+	for _, l := range g.LinksAt(at) {
+		if isOwn(l) {
+			all++
+		}
+	}
+	name := linksOf(way, nil)
+	switch {
+	case all == len(links):
+		return PlainName(g.devices[at].Name) + ", all " + name
+	case len(links) >= fewestOwn && 2*len(links) >= all:
+		return fmt.Sprintf("%s, %d %s", PlainName(g.devices[at].Name), len(links), name)
+	}
+	return ""
 }
 
 // describeCore names links of several pods that all lead down from, or up to, switches outside pods: "core downlinks
@@ -93,7 +132,7 @@ func (g *Graph) describeWay(links []schema.LinkID, group int32) string {
 		}
 	}
 	if way == 0 {
-		return ""
+		return g.describeLocal(links, group)
 	}
 	// Compare with all links of the pod at the same levels.
 	low := func(l schema.LinkID) int8 { return min(g.devices[g.from[l]].Level, g.devices[g.to[l]].Level) }
@@ -116,6 +155,24 @@ func (g *Graph) describeWay(links []schema.LinkID, group int32) string {
 		name = "all " + name
 	}
 	return ", " + name
+}
+
+// describeLocal describes the links between the routers of a dragonfly's group, and whether they are all of these.
+func (g *Graph) describeLocal(links []schema.LinkID, group int32) string {
+	isLocal := func(l schema.LinkID) bool { return g.class[l] == ClassLocal && g.devices[g.from[l]].Group == group }
+	if slices.ContainsFunc(links, func(l schema.LinkID) bool { return !isLocal(l) }) {
+		return ""
+	}
+	all := 0
+	for l := range schema.LinkID(len(g.from)) {
+		if isLocal(l) {
+			all++
+		}
+	}
+	if all == len(links) {
+		return ", all local links"
+	}
+	return ", local links"
 }
 
 // linksOf is the term for links of a pod in one direction, by the levels of their lower ends.
@@ -222,11 +279,10 @@ func (g *Graph) describeKind(switches []DeviceID, names []string) string {
 	if pods, ok := g.describePods(switches); ok {
 		return kindOf(names[0]) + " switches of " + pods
 	}
-	first, _ := splitNumber(names[0])
-	numbers := make([]int, len(names))
-	for i, name := range names {
-		var shape numbered
-		if shape, numbers[i] = splitNumber(name); shape != first || numbers[i] < 0 {
+	shapes, numbers := splitNumbers(names)
+	first := shapes[0]
+	for i := range names {
+		if shapes[i] != first || numbers[i] < 0 {
 			return fmt.Sprintf("%d switches %s*", len(names), commonPrefix(names))
 		}
 	}
@@ -257,96 +313,4 @@ func commonPrefix(names []string) string {
 		n++
 	}
 	return low[:n]
-}
-
-// numbered is a name as a number between two texts.
-type numbered struct {
-	before, after string
-	width         int // of a number with leading zeros, otherwise 0
-}
-
-// maxRuns is the maximum number of runs of numbers in a list.
-const maxRuns = 6
-
-// list formats ascending numbers as one name, "leaf3,7,12-14", or, if that is too long, as their count and range: "17
-// of leaf3-61".
-func (n numbered) list(ns []int) string {
-	runs := ranges(numbered{width: n.width}, ns)
-	if len(runs) > maxRuns {
-		return fmt.Sprintf("%d of %s", len(ns), n.span(ns[0], ns[len(ns)-1]))
-	}
-	return n.before + strings.Join(runs, ",") + n.after
-}
-
-// span formats the names from one number to another.
-func (n numbered) span(from, to int) string {
-	text := fmt.Sprintf("%s%0*d", n.before, n.width, from)
-	if to > from {
-		dash := "-"
-		if strings.HasSuffix(n.before, "-") {
-			dash = ".." // leaf3-0..7
-		}
-		text += fmt.Sprintf("%s%0*d", dash, n.width, to)
-	}
-	return text + n.after
-}
-
-// rangesOf combines names of one kind to ranges of their last number.
-func rangesOf(names []string) (out []string) {
-	numbers := map[numbered][]int{}
-	var shapes []numbered
-	for _, name := range names {
-		shape, number := splitNumber(name)
-		if _, known := numbers[shape]; !known {
-			shapes = append(shapes, shape)
-		}
-		numbers[shape] = append(numbers[shape], number)
-	}
-	slices.SortFunc(shapes, func(a, b numbered) int {
-		return cmp.Or(cmp.Compare(a.before, b.before), cmp.Compare(a.after, b.after), cmp.Compare(a.width, b.width))
-	})
-	for _, shape := range shapes {
-		ns := numbers[shape]
-		slices.Sort(ns)
-		if ns[0] < 0 {
-			out = append(out, shape.before)
-			continue
-		}
-		out = append(out, ranges(shape, ns)...)
-	}
-	return out
-}
-
-// ranges formats ascending numbers of a name, combining runs.
-func ranges(name numbered, ns []int) (out []string) {
-	for len(ns) > 0 {
-		n := 1
-		for n < len(ns) && ns[n] == ns[n-1]+1 {
-			n++
-		}
-		out, ns = append(out, name.span(ns[0], ns[n-1])), ns[n:]
-	}
-	return out
-}
-
-// splitNumber splits "leaf12" into "leaf" and 12, and "MF0;CSPINE4-61:MQM8700/U1" before the vendor's suffix after
-// the colon; the number is -1 if there is none.
-func splitNumber(name string) (numbered, int) {
-	own, after := name, ""
-	if i := strings.IndexByte(name, ':'); i >= 0 {
-		own, after = name[:i], name[i:]
-	}
-	i := len(own)
-	for i > 0 && own[i-1] >= '0' && own[i-1] <= '9' {
-		i--
-	}
-	n, err := strconv.Atoi(own[i:])
-	if err != nil {
-		return numbered{before: name}, -1
-	}
-	width := 0
-	if own[i] == '0' && i < len(own)-1 {
-		width = len(own) - i
-	}
-	return numbered{own[:i], after, width}, n
 }

@@ -98,6 +98,14 @@ func TestDescribe(t *testing.T) {
 		}
 		return links
 	}
+	class := func(g *topology.Graph, of topology.LinkClass, group int32) (links []schema.LinkID) {
+		for l := range schema.LinkID(g.NumLinks()) {
+			if from, _ := g.Ends(l); g.Link(l).Class == of && g.Device(from).Group == group {
+				links = append(links, l)
+			}
+		}
+		return links
+	}
 	between := func(g *topology.Graph, ends ...string) (links []schema.LinkID) {
 		for i := 0; i < len(ends); i += 2 {
 			from, _ := g.FindDevice(ends[i])
@@ -125,16 +133,24 @@ func TestDescribe(t *testing.T) {
 		{tree3, ways(tree3, "leaf2-0", "leaf2-1", "agg2-0", "agg2-1"), "pod 2"},
 		{tree3, between(tree3, "leaf2-0", "agg2-0", "leaf2-1", "agg2-1", "agg2-0", "core0"), "pod 2, uplinks"},
 		{tree3, between(tree3, "agg2-0", "core0", "agg2-0", "core1", "agg2-1", "core2"), "pod 2, aggregation uplinks"},
-		{tree3, between(tree3, "agg2-0", "leaf2-0", "agg2-0", "leaf2-1"), "pod 2, downlinks to leaf switches"},
+		{tree3, between(tree3, "agg2-0", "leaf2-0", "agg2-0", "leaf2-1"), "agg2-0, all downlinks"},
 		{tree3, between(tree3, "core0", "agg0-0", "core1", "agg1-0", "core2", "agg2-1", "core3", "agg3-1"), "core downlinks to pods 0-3"},
 		{tree3, between(tree3, "core0", "agg0-0", "core1", "agg1-0", "core1", "agg3-0"), "core0-1 downlinks to pods 0-1,3"},
 		{tree3, between(tree3, "agg0-0", "core0", "agg1-0", "core0"), "uplinks of pods 0-1 to core0"},
 		{tree3, ways(tree3, "leaf2-0", "leaf2-1"), "pod 2, all leaf uplinks"},
 		{vendor, touching(vendor, "MF0;CSPINE4-61:MQM8700/U1", "MF0;CSPINE4-62:MQM8700/U1"), "CSPINE4-61..62, LG01-01, LG03-02"},
 		{vendor, touching(vendor, "MF0;LG01-01:MQM8700/U1", "MF0;LG03-02:MQM8700/U1"), "CSPINE4-61..62, LG01-01, LG03-02"},
+		{tree2, ways(tree2, "leaf3"), "leaf3, all uplinks"},
+		{tree2, ways(tree2, "leaf3")[:2], "leaf3, spine0-1"},
+		{tree2, slices.Concat(ways(tree2, "leaf3"), ways(tree2, "leaf4")), "leaf3-4, spine0-3"},
+		{tree2, ways(tree2, "spine2")[1:7], "spine2, 6 downlinks"},
 		{wide, hosts(wide, "leaf3", "leaf7", "leaf12", "leaf13", "leaf14", "leaf20", "leaf25"), "leaf3,7,12-14,20,25"},
 		{wide, hosts(wide, "leaf1", "leaf3", "leaf5", "leaf7", "leaf9", "leaf11", "leaf13", "leaf14"), "8 of leaf1-14"},
 		{pods, hosts(pods, "leaf0-1", "leaf2-0", "leaf2-2", "leaf3-3", "leaf5-0"), "leaf switches of pods 0,2-3,5"},
+		{groups, class(groups, topology.ClassLocal, 3), "group 3, all local links"},
+		{groups, class(groups, topology.ClassLocal, 3)[1:], "group 3, local links"},
+		{groups, class(groups, topology.ClassGlobal, 3), "global links of groups 0-8"},
+		{groups, append(class(groups, topology.ClassGlobal, 3), class(groups, topology.ClassLocal, 3)[0]), "router switches of groups 0-8"},
 		{groups, hosts(groups, "router0-1", "router2-0", "router2-2", "router3-3", "router5-0"), "router switches of groups 0,2-3,5"},
 		{tree3, nil, "nowhere"},
 	} {

@@ -78,6 +78,7 @@ type Graph struct {
 	portName []string // dictionary of port names
 
 	switchesIn map[int32]int // number of switches, by group
+	hasRails   bool          // a host has several adapters
 
 	from, to         []DeviceID
 	fromPort, toPort []uint32 // into portName

@@ -183,14 +183,25 @@ func (g *Graph) describeHostPorts(links []schema.LinkID) string {
 	return fmt.Sprintf("%s, %d host ports", name, n)
 }
 
-// describeSources names the pods or groups, or else the switches, of the hosts that send over a region's links.
+// describeSources names the pods or groups, or else the switches, of the hosts that send over a region's links, and their rail if they
+// are all on one that the root does not name.
 func (g *Graph) describeSources(r *schema.Region) string {
 	var leaves []DeviceID
+	var sending []schema.LinkID
 	for _, l := range r.Links {
 		if g.class[l] == ClassHost && g.IsSwitch(g.to[l]) {
-			leaves = append(leaves, g.to[l])
+			leaves, sending = append(leaves, g.to[l]), append(sending, l)
 		}
 	}
+	from := g.describeLeaves(r, leaves)
+	if rail := g.railOf(sending); rail != "" && rail != adapterOf(r.Root.Peer) {
+		from += ", rail " + rail
+	}
+	return from
+}
+
+// describeLeaves names the switches of the hosts that send, or their pods or groups.
+func (g *Graph) describeLeaves(r *schema.Region, leaves []DeviceID) string {
 	slices.Sort(leaves)
 	leaves = slices.Compact(leaves)
 	switch pods, ok := g.describePods(leaves); {

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,9 +50,36 @@ type Extender struct {
 
 // fabricScores are the newest scores of a fabric.
 type fabricScores struct {
-	nodes   map[string]policy.Score
+	nodes   nodeScores
 	unknown bool
 	taken   time.Time
+}
+
+// nodeScores are scores by node, and by its plain name where that is of one node: Kubernetes has names in lower case, and some
+// clusters those with domains, where a fabric may have neither.
+type nodeScores struct{ byName, byPlain map[string]policy.Score }
+
+// plain is a node's name in lower case and without domain, and whether it had one. An address has none.
+func plain(name string) (short string, qualified bool) {
+	name = strings.ToLower(name)
+	short, _, qualified = strings.Cut(name, ".")
+	if strings.Trim(short, "0123456789") == "" {
+		return name, false
+	}
+	return short, qualified
+}
+
+// of returns the score of a node. Two names with domains are the same node only if the domains are.
+func (n nodeScores) of(name string) policy.Score {
+	if s, known := n.byName[name]; known {
+		return s
+	}
+	short, qualified := plain(name)
+	s := n.byPlain[short]
+	if _, also := plain(s.Node); qualified && also && !strings.EqualFold(name, s.Node) {
+		return policy.Score{}
+	}
+	return s
 }
 
 // NewExtender returns an extender for a valid configuration.
@@ -61,9 +89,14 @@ func NewExtender(cfg ExtenderConfig, rec *record.Recorder, log *slog.Logger) *Ex
 
 // Take stores the scores of a fabric.
 func (e *Extender) Take(s reconcile.Scores) {
-	nodes := make(map[string]policy.Score, len(s.Nodes))
+	nodes := nodeScores{make(map[string]policy.Score, len(s.Nodes)), make(map[string]policy.Score, len(s.Nodes))}
 	for _, n := range s.Nodes {
-		nodes[n.Node] = n
+		nodes.byName[n.Node] = n
+		short, _ := plain(n.Node)
+		if _, several := nodes.byPlain[short]; several {
+			n = policy.Score{}
+		}
+		nodes.byPlain[short] = n
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -196,7 +229,7 @@ func (a *extenderArgs) names() []string {
 }
 
 // known holds the scores of all fabrics with current scores.
-type known []map[string]policy.Score
+type known []nodeScores
 
 // scores returns the current scores of all fabrics; nil if there are none.
 func (e *Extender) scores() (all known) {
@@ -216,7 +249,7 @@ func (e *Extender) scores() (all known) {
 // of returns the score of a node: the highest, if it is on several fabrics.
 func (k known) of(name string) (highest policy.Score) {
 	for _, nodes := range k {
-		if s := nodes[name]; s.Score > highest.Score {
+		if s := nodes.of(name); s.Score > highest.Score {
 			highest = s
 		}
 	}

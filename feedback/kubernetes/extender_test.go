@@ -108,6 +108,16 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+// A node is the same whatever the case of its name, and with a domain on one side only.
+func TestFilterOfNamesInOtherSpellings(t *testing.T) {
+	x := newExtending(t, func(cfg *ExtenderConfig) { cfg.Allow = []string{"*"} })
+	x.scored("ib0", map[string]float64{"N1": 90, "n2.ib.example.org": 90, "n3": 90, "n4.a": 90, "n4.b": 90, "10.0.0.1": 90})
+	passing, failed := x.passing(t, "n1", "n1.example.org", "n2", "n2.example.org", "N2.IB.example.org", "n3.example.org", "n4", "n5", "10.0.0.2", "10")
+	if want := []string{"n2.example.org", "n4", "n5", "10.0.0.2", "10"}; !slices.Equal(passing, want) || len(failed) != 5 {
+		t.Errorf("%v pass, want %v; %v", passing, want, failed)
+	}
+}
+
 func TestFilterThatFiltersNothing(t *testing.T) {
 	for name, edit := range map[string]func(*ExtenderConfig){
 		"a dry run":    func(c *ExtenderConfig) { c.DryRun = true },
