@@ -205,7 +205,7 @@ var Architecture = []Row{
 	{Package: "internal/plainfile", May: []string{"internal/bounded"}},
 	{Package: "internal/plural", Kind: Pure},
 	{Package: "internal/problem"},
-	{Package: "internal/reload", May: []string{"internal/plainfile"}},
+	{Package: "internal/reload"},
 	{Package: "internal/retry"},
 	{Package: "internal/settings", May: []string{"internal/yamldoc"}},
 	{Package: "internal/slurmnumber", Kind: Pure},

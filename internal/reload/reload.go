@@ -6,8 +6,6 @@ import (
 	"os"
 	"slices"
 	"time"
-
-	"github.com/giverny/giverny/internal/plainfile"
 )
 
 // recheck is the minimum interval between checks of the files.
@@ -31,7 +29,7 @@ func StampOf(path string) (Stamp, error) {
 // Files are files that are loaded together. Not safe for concurrent use.
 type Files struct {
 	Paths []string     // of files; empty ones are passed over
-	Load  func() error // loads all; on error, what was loaded before stays in use
+	Load  func() error // loads all, by plainfile.Read; on error, what was loaded before stays in use
 
 	loaded  []Stamp // nil after an error
 	checked time.Time
@@ -48,7 +46,7 @@ func (f *Files) Read() (changed bool, err error) {
 	if slices.Equal(stamps, f.loaded) {
 		return false, nil
 	}
-	if err := f.load(); err != nil {
+	if err := f.Load(); err != nil {
 		f.loaded = nil
 		if err.Error() == f.fault {
 			return false, nil
@@ -58,15 +56,6 @@ func (f *Files) Read() (changed bool, err error) {
 	}
 	f.loaded, f.fault = stamps, ""
 	return true, nil
-}
-
-func (f *Files) load() error {
-	for _, path := range f.Paths {
-		if err := plainfile.Check(path); err != nil {
-			return err
-		}
-	}
-	return f.Load()
 }
 
 // Refresh is Read, at most once a second.

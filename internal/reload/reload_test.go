@@ -4,8 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -55,24 +53,5 @@ func TestRefresh(t *testing.T) {
 		if changed != step.changed || (err != nil) != step.fails || text != step.text || loads != step.loads {
 			t.Errorf("step %d: changed %v, error %v, %q after %d loads; want %+v", i, changed, err, text, loads, step)
 		}
-	}
-}
-
-// A file that was replaced by a named pipe is a fault, not a wait without end.
-func TestAPipeIsNotLoaded(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	loads := 0
-	files := reload.Files{Paths: []string{path}, Load: func() error { loads++; return nil }}
-	if _, err := files.Read(); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := files.Read(); err == nil || !strings.Contains(err.Error(), "named pipe") || loads != 1 {
-		t.Errorf("%v after %d loads", err, loads)
 	}
 }
