@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/giverny/giverny/command/safety"
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -103,7 +104,7 @@ func readKey(path string) (ed25519.PrivateKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(path)
+	text, err := plainfile.Read(path)
 	if err != nil {
 		return nil, err
 	}

@@ -80,8 +80,8 @@ type Deps struct {
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 
-	// Owner says which process should analyse a fabric, and why none does; nil: not known.
-	Owner func(ctx context.Context, fabric string) string
+	// Owner says which process should analyse a fabric, and why none does, for example because Kafka is away; nil: not known.
+	Owner func(ctx context.Context, fabric string) (text string, away bool)
 }
 
 // Dashboards answers the operations of the API: those of its methods that the rows of endpoints name.
@@ -94,7 +94,7 @@ type Dashboards struct {
 	metrics   *metrics
 	scores    score.Config
 	slowHosts slowHosts
-	owner     func(ctx context.Context, fabric string) string // nil: not known
+	owner     func(ctx context.Context, fabric string) (text string, away bool) // nil: not known
 	intervals *announcer
 	streams   *streamLimit
 }

@@ -13,10 +13,15 @@ import (
 // While no interval is stored, the state says who should store one. A process on standby knows nothing of it itself: its own
 // silence is not the network's.
 func TestStateWithoutAnOwner(t *testing.T) {
-	d := &Dashboards{owner: func(_ context.Context, fabric string) string { return "it has no owner: " + fabric }}
+	away := false
+	d := &Dashboards{owner: func(_ context.Context, fabric string) (string, bool) { return "it has no owner: " + fabric, away }}
 	f := &fabric{name: "ib1", interval: time.Second}
 	if why := d.noInterval(t.Context(), f, 7, "nothing is stored yet"); *why != (schema.Unknown{Reason: schema.NoInterval, Since: 7, Detail: "nothing is stored yet; it has no owner: ib1"}) {
 		t.Errorf("%+v", why)
+	}
+	away = true
+	if why := d.noInterval(t.Context(), f, 7, "nothing is stored yet"); why.Reason != schema.KafkaAway {
+		t.Errorf("without Kafka: %+v", why)
 	}
 	analysed := false
 	state := watcher(func() (schema.NetworkForecast, bool) {

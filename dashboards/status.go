@@ -73,9 +73,14 @@ func (d *Dashboards) storedState(ctx context.Context, f *fabric, stored read.Sto
 }
 
 // noInterval is the state of a fabric of which no interval is stored, with what is known of the process that should store it.
+// Without Kafka no process owns the fabric, or is known to.
 func (d *Dashboards) noInterval(ctx context.Context, f *fabric, since schema.Instant, detail string) *schema.Unknown {
+	reason := schema.NoInterval
 	if d.owner != nil {
-		detail += "; " + d.owner(ctx, f.name)
+		text, away := d.owner(ctx, f.name)
+		if detail += "; " + text; away {
+			reason = schema.KafkaAway
+		}
 	}
-	return &schema.Unknown{Reason: schema.NoInterval, Since: since, Detail: detail}
+	return &schema.Unknown{Reason: reason, Since: since, Detail: detail}
 }

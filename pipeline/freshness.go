@@ -25,6 +25,7 @@ type freshness struct {
 	endNanos      int64            // end of the newest stored interval; 0: none
 	storingNanos  int64            // the store was given a result that it has not stored yet; 0: none is pending
 	heard         map[string]int64 // by agent
+	backlog       backlog
 	last          schema.NetworkForecast
 
 	latenessNanos int64 // how long after their end intervals wait for readings
@@ -139,14 +140,26 @@ func (f *freshness) silence(nowNanos int64) *schema.Unknown {
 // results is far less.
 const maxAge = 5 * time.Minute
 
-// old describes a newest interval that is old although readings arrive. What is replayed has no clock to be compared with.
+// old describes a newest interval that is old although the readings that arrive were sent just now. What is replayed has no
+// clock to be compared with.
 func (f *freshness) old(nowNanos int64) string {
 	age := nowNanos - f.endNanos
-	if !f.live || f.endNanos == 0 || nowNanos-f.readNanos > f.staleNanos || age <= f.staleNanos+int64(maxAge) {
+	if !f.live || f.endNanos == 0 || nowNanos-f.readNanos > f.staleNanos || age <= f.staleNanos+int64(maxAge) || f.behind(nowNanos) != nil {
 		return ""
 	}
-	return fmt.Sprintf("the newest interval ended %s ago although readings arrive: an analysis that is catching up, "+
+	return fmt.Sprintf("the newest interval ended %s ago although readings arrive: agents that send what they have spooled, "+
 		"or the clocks of the devices are behind by that much", time.Duration(age).Truncate(time.Second))
+}
+
+// behind returns an Unknown while the readings that are analysed have waited in Kafka for too long: what they say of the
+// network is the past.
+func (f *freshness) behind(nowNanos int64) *schema.Unknown {
+	lag := f.backlog.lag()
+	if !f.live || f.endNanos == 0 || nowNanos-f.readNanos > f.staleNanos || lag <= time.Duration(f.staleNanos)+maxLag {
+		return nil
+	}
+	return &schema.Unknown{Reason: schema.Behind, Since: schema.Instant(f.endNanos), Detail: fmt.Sprintf(
+		"the analysis is %s behind the readings in Kafka%s", lag.Truncate(time.Second), f.backlog.outlook())}
 }
 
 // droppedSince describes the reason for which most readings were dropped since then; empty if none were.
@@ -166,7 +179,7 @@ func (f *freshness) droppedSince(then map[string]uint64) string {
 // status returns the present state of the network.
 func (f *freshness) status(nowNanos int64) schema.NetworkForecast {
 	now := f.last
-	if why := cmp.Or(f.silence(nowNanos), f.lateness(nowNanos), f.unmeasured()); why != nil {
+	if why := cmp.Or(f.silence(nowNanos), f.behind(nowNanos), f.lateness(nowNanos), f.unmeasured()); why != nil {
 		now = schema.NetworkForecast{Severity: f.last.Severity, Unknown: why}
 	}
 	return now

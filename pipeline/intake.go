@@ -133,7 +133,7 @@ func (in *Intake) CountersTimed(s Source, b *schema.CounterBatch, offset int64, 
 			return err
 		}
 		in.newestNanos = max(in.newestNanos, newest)
-		in.watch.readings(b.Agent)
+		in.watch.readings(b.Agent, t.AppendedNanos)
 		in.took(s, offset, newest)
 		in.metrics.rows.WithLabelValues(in.fabric).Add(float64(b.Rows()))
 		in.drain()

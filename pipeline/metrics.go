@@ -42,6 +42,7 @@ type Metrics struct {
 	unknown      *prometheus.GaugeVec
 	readingAge   *prometheus.GaugeVec
 	intervalAge  *prometheus.GaugeVec
+	lag          *prometheus.GaugeVec
 	agents       *prometheus.GaugeVec
 	longestHot   *prometheus.GaugeVec
 	stateRefused *prometheus.CounterVec
@@ -89,6 +90,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		unknown:      gauge("giverny_network_unknown", "1 while the state of the network is unknown, by reason; no_owner if all analysers say so.", "reason"),
 		readingAge:   gauge("giverny_pipeline_last_reading_age_seconds", "Time since the last readings arrived, or since the start."),
 		intervalAge:  gauge("giverny_pipeline_last_interval_age_seconds", "Time since the last interval was stored, or since the start."),
+		lag:          gauge("giverny_pipeline_lag_seconds", "How long the readings that were analysed last had waited in Kafka."),
 		agents:       gauge("giverny_analyse_agents", "Agents by state: reporting, or silent for three intervals but less than a day.", "state"),
 		longestHot:   gauge("giverny_tracking_longest_hot_seconds", "How long the longest-hot link has been hot; 0 if none is, NaN while no interval is stored."),
 		stateRefused: counter("giverny_tracking_state_refused_total", "Saved states of the analysis that could not be used after a restart and were rebuilt."),
@@ -119,7 +121,7 @@ func (m *Metrics) declare(fabric string, drops map[string]uint64) {
 	for _, s := range schema.Severities {
 		m.regions.WithLabelValues(fabric, s.String())
 	}
-	for _, g := range []*prometheus.GaugeVec{m.owner, m.congestion, m.longestHot, m.readingAge, m.intervalAge, m.incomplete, m.held} {
+	for _, g := range []*prometheus.GaugeVec{m.owner, m.congestion, m.longestHot, m.readingAge, m.intervalAge, m.lag, m.incomplete, m.held} {
 		g.WithLabelValues(fabric)
 	}
 	for _, state := range []clockcheck.State{clockcheck.Quarantined, clockcheck.Shifted} {

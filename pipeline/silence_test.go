@@ -288,6 +288,51 @@ func TestIntervalsThatAreOld(t *testing.T) {
 	}
 }
 
+// An analysis that is behind the readings in Kafka says by how much, and whether it catches up; the state of the network is
+// unknown meanwhile, also for readiness. A short backlog, a replay and readings without a time of arrival are no such state.
+func TestAnAnalysisThatIsBehind(t *testing.T) {
+	const hour, step = int64(time.Hour), 2 * second
+	behind := func(lag int64, pace float64) freshness {
+		f := newFreshness(10*time.Second, 5*time.Second, 0)
+		f.live, f.last = true, schema.NetworkForecast{}
+		for at := int64(0); at <= int64(paceOver)+step; at += step { // lag is that at the end
+			now := 5*hour + at
+			f.read("a", now)
+			f.backlog.took(5*hour+int64(paceOver)+step-lag-int64(float64(int64(paceOver)+step-at)*pace), now)
+			f.storedNanos, f.endNanos = now, now-lag
+		}
+		return f
+	}
+	const now = 5*hour + int64(paceOver) + step
+	for want, f := range map[string]freshness{
+		"40m0s behind the readings in Kafka, and does not catch up: a minute is enough for 30 s of readings": behind(40*hour/60, 0.5),
+		"40m0s behind the readings in Kafka, and has caught up in about 10m0s at the present pace":           behind(40*hour/60, 5),
+		"": behind(90*second, 1),
+	} {
+		why := f.status(now).Unknown
+		if want == "" {
+			if why != nil {
+				t.Errorf("a short backlog: %+v", why)
+			}
+			continue
+		}
+		if why == nil || why.Reason != schema.Behind || !strings.Contains(why.Detail, want) || f.old(now) != "" {
+			t.Errorf("%+v and %q, want %q", why, f.old(now), want)
+		}
+		if f.live = false; f.status(now).Unknown != nil {
+			t.Errorf("a replay: %+v", f.status(now).Unknown)
+		}
+	}
+	f := behind(hour, 1)
+	if f.backlog.took(now+second, now+second); f.behind(now+second) != nil {
+		t.Error("behind, although the newest readings are analysed")
+	}
+	var unknown backlog
+	if unknown.took(0, now); unknown.lag() != 0 {
+		t.Errorf("readings without a time of arrival: %v behind", unknown.lag())
+	}
+}
+
 // The clock of this process may be behind those of all agents: no reading is taken to be from the future.
 func TestAClockOfThisProcessThatIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -58,7 +58,7 @@ func (w *watch) rest() {
 	defer w.mu.Unlock()
 	w.fresh.resumingNanos = 0
 	m := w.metrics
-	for _, g := range []*prometheus.GaugeVec{m.network, m.readingAge, m.intervalAge} {
+	for _, g := range []*prometheus.GaugeVec{m.network, m.readingAge, m.intervalAge, m.lag} {
 		g.WithLabelValues(w.fabric).Set(math.NaN())
 	}
 	for _, reason := range schema.UnknownReasons {
@@ -85,6 +85,7 @@ func (w *watch) look(nowNanos int64) {
 	now, age := f.status(nowNanos), func(since int64) float64 { return float64(nowNanos-max(since, f.startedNanos)) / 1e9 }
 	m.readingAge.WithLabelValues(w.fabric).Set(age(f.readNanos))
 	m.intervalAge.WithLabelValues(w.fabric).Set(age(f.storedNanos))
+	m.lag.WithLabelValues(w.fabric).Set(f.backlog.lag().Seconds())
 	reporting, silent := f.agents(nowNanos)
 	m.agents.WithLabelValues(w.fabric, "reporting").Set(float64(reporting))
 	m.agents.WithLabelValues(w.fabric, "silent").Set(float64(silent))
@@ -114,11 +115,13 @@ func (w *watch) report(now *schema.Unknown) {
 	w.unknown = reason
 }
 
-// readings records a batch.
-func (w *watch) readings(agent string) {
+// readings records a batch, and when it came to Kafka; 0: it did not.
+func (w *watch) readings(agent string, appendedNanos int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.fresh.read(agent, time.Now().UnixNano())
+	now := time.Now().UnixNano()
+	w.fresh.read(agent, now)
+	w.fresh.backlog.took(appendedNanos, now)
 }
 
 // dropped records the readings discarded since the start, by reason.
@@ -216,7 +219,7 @@ func (w *watch) err() error {
 		return nil
 	}
 	now := time.Now().UnixNano()
-	if why := cmp.Or(w.fresh.silence(now), w.fresh.lateness(now)); why != nil {
+	if why := cmp.Or(w.fresh.silence(now), w.fresh.behind(now), w.fresh.lateness(now)); why != nil {
 		return errors.New(why.Detail)
 	}
 	if why := w.fresh.unmeasured(); why != nil && why.Reason == schema.NothingMeasured && now-int64(why.Since) > w.fresh.staleNanos {

@@ -17,11 +17,12 @@ const (
 	NoReadings      UnknownReason = "no_readings"      // the agents are silent
 	KafkaAway       UnknownReason = "kafka"            // no broker answers
 	StoreRefuses    UnknownReason = "store"            // results wait for the store
+	Behind          UnknownReason = "behind"           // the newest interval is old, since Kafka has readings that are not analysed yet
 	NoInterval      UnknownReason = "no_interval"      // none is stored, for any other reason
 )
 
 // UnknownReasons lists all reasons.
-var UnknownReasons = [...]UnknownReason{NothingMeasured, LowCoverage, LateReadings, NoReadings, KafkaAway, StoreRefuses, NoInterval}
+var UnknownReasons = [...]UnknownReason{NothingMeasured, LowCoverage, LateReadings, NoReadings, KafkaAway, StoreRefuses, Behind, NoInterval}
 
 // Unknown says that the state of a network is unknown: silence does not mean calm.
 type Unknown struct {

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/giverny/giverny/internal/reload"
+	"github.com/giverny/giverny/internal/plainfile"
 )
 
 // position is how far a file was read; it is always at the end of a line.
@@ -256,7 +256,7 @@ func (f *follower) fits(path string) *os.File {
 
 // openNew opens the file that has the name now, at an offset or, if negative, at its end.
 func (f *follower) openNew(offset int64) error {
-	file, err := reload.Open(f.path)
+	file, err := plainfile.Open(f.path)
 	if err != nil {
 		f.fromStart = f.fromStart || errors.Is(err, fs.ErrNotExist) // once created, all of it is new
 		return err

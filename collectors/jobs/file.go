@@ -15,7 +15,7 @@ import (
 	"github.com/giverny/giverny/collectors/feeds"
 	"github.com/giverny/giverny/internal/bounded"
 	"github.com/giverny/giverny/internal/faults"
-	"github.com/giverny/giverny/internal/reload"
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -141,7 +141,7 @@ type file struct {
 }
 
 func (f *file) list(_ context.Context, now, _ time.Time) (List, error) {
-	in, err := reload.Open(f.cfg.Path)
+	in, err := plainfile.Open(f.cfg.Path)
 	if err != nil {
 		return List{}, err
 	}

@@ -177,6 +177,27 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
+// A line that is no metric loses its own sample, counted as malformed, and no other; so does one that was truncated.
+func TestALineThatIsBroken(t *testing.T) {
+	const text = "# TYPE tx counter\ntx{device=\"a\",port=\"1\"} 1\n" +
+		"tx{device=\"a\",port=\"2\"} 12ms\n" +
+		"tx{device=\"a\",port=\"3\"} 3\n" +
+		"tx{device=\"a\",port=4} 4\n" +
+		"# TYPE tx counter\ntx{device=\"a\",port=\"5\"} 5\n" +
+		"tx{device=\"a\",port=\"6\"} 60"
+	address, _ := exporter(t, text)
+	rows, log := read(t, prometheus.Config{Targets: []prometheus.Target{at(address)}, Counters: []prometheus.Mapping{octets("tx")}})
+	want := []string{"now a|1 sai.port_stat_if_out_octets=1", "now a|3 sai.port_stat_if_out_octets=3", "now a|5 sai.port_stat_if_out_octets=5"}
+	if slices.Sort(rows); !slices.Equal(rows, want) {
+		t.Errorf("read %q, want %q", rows, want)
+	}
+	for _, want := range []string{"reason=malformed", "counters=3", `line 3: \"tx{device=`} {
+		if !strings.Contains(log, want) {
+			t.Errorf("log %s, want %s", log, want)
+		}
+	}
+}
+
 func TestValidate(t *testing.T) {
 	ok := at("http://h/metrics")
 	for want, c := range map[string]prometheus.Config{

@@ -15,8 +15,6 @@ import (
 	"time"
 
 	client "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 
 	"github.com/giverny/giverny/collectors"
 	"github.com/giverny/giverny/collectors/feeds"
@@ -41,18 +39,18 @@ func (t *target) Name() string { return t.name }
 // Read asks the target for its metrics and adds a row for each port and time.
 func (t *target) Read(ctx context.Context, r *collectors.Reading) error {
 	var families map[string]*client.MetricFamily
+	var broken []error
 	parse := func(text io.Reader) (err error) {
-		parser := expfmt.NewTextParser(model.UTF8Validation)
-		families, err = parser.TextToMetricFamilies(text)
-		if err != nil {
-			return fmt.Errorf("%w: %w", collectors.ErrMalformed, err)
-		}
-		return nil
+		families, broken, err = parseLines(text)
+		return err
 	}
 	err := t.fetch(ctx, parse)
 	now := time.Now().UnixNano()
 	if err != nil {
 		return err
+	}
+	for _, err := range broken {
+		r.Unreadable(err)
 	}
 	rows := t.rows(families, now, r)
 	for _, at := range slices.SortedFunc(maps.Keys(rows), compare) {

@@ -19,7 +19,7 @@ import (
 	"github.com/giverny/giverny/collectors/feeds"
 	"github.com/giverny/giverny/internal/bounded"
 	"github.com/giverny/giverny/internal/csvfault"
-	"github.com/giverny/giverny/internal/reload"
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -170,7 +170,7 @@ func (f *file) Read(_ context.Context, _ time.Time) (rows feeds.Rows, err error)
 }
 
 func (f *file) load() (rows feeds.Rows, err error) {
-	in, err := reload.Open(f.path)
+	in, err := plainfile.Open(f.path)
 	if err != nil {
 		return rows, err
 	}

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/giverny/giverny/internal/bounded"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/incluster"
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/internal/tlsfile"
 )
@@ -311,7 +311,7 @@ func (n *Nodes) call(ctx context.Context, method, name string, body, into any) e
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("Content-Type", "application/merge-patch+json")
 	if n.cfg.TokenFile != "" { // read for each request: Kubernetes renews it
-		token, err := os.ReadFile(n.cfg.TokenFile)
+		token, err := plainfile.Read(n.cfg.TokenFile)
 		if err != nil {
 			return fmt.Errorf("kubernetes: token: %w", err)
 		}

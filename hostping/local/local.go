@@ -22,6 +22,7 @@ import (
 	"github.com/giverny/giverny/hostping/prober"
 	"github.com/giverny/giverny/hostping/run"
 	"github.com/giverny/giverny/internal/atomicfile"
+	"github.com/giverny/giverny/internal/plainfile"
 )
 
 // Deps are a host's dependencies; all are required except Source.
@@ -47,7 +48,7 @@ type Host struct {
 
 // New reads the files of a valid, enabled configuration.
 func New(cfg Config, deps Deps) (*Host, error) {
-	text, err := os.ReadFile(cfg.Graph)
+	text, err := plainfile.Read(cfg.Graph)
 	if err != nil {
 		return nil, fmt.Errorf("hostping.host.graph: %w", err)
 	}
@@ -61,7 +62,7 @@ func New(cfg Config, deps Deps) (*Host, error) {
 	if cfg.Baseline == "" {
 		return h, nil
 	}
-	if text, err = os.ReadFile(cfg.Baseline); err != nil {
+	if text, err = plainfile.Read(cfg.Baseline); err != nil {
 		return nil, fmt.Errorf("hostping.host.baseline: %w", err)
 	}
 	b, err := hostping.ParseBaseline(text)

@@ -2,11 +2,13 @@ package access
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -184,6 +186,12 @@ func TestTokensFile(t *testing.T) {
 	}
 	if _, err := openTokens(path); err == nil || !strings.Contains(err.Error(), "chmod go-w") {
 		t.Errorf("a file that everyone can write: %v", err)
+	}
+	if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openTokens(path); err == nil || !strings.Contains(err.Error(), path+": it is a named pipe") {
+		t.Errorf("a named pipe: %v", err)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/internal/reload"
 	"github.com/giverny/giverny/internal/secret"
 )
@@ -101,7 +102,7 @@ func (t *tokenFile) load() error {
 	if info.Mode().Perm()&0o022 != 0 {
 		return fmt.Errorf("%s is writable by others than its owner (%v); run chmod go-w on it", t.path, info.Mode().Perm())
 	}
-	text, err := os.ReadFile(t.path)
+	text, err := plainfile.Read(t.path)
 	if err != nil {
 		return err
 	}

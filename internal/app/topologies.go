@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/internal/reload"
 	"github.com/giverny/giverny/topology"
 )
@@ -144,7 +145,7 @@ func (w *topologyWatcher) reload(f *topologyFile) {
 		f.seen, f.loaded = mark, mark
 	}
 	var g *topology.Graph
-	err := reload.Check(f.path)
+	err := plainfile.Check(f.path)
 	if err == nil {
 		g, err = f.read(f.graph)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -46,8 +47,8 @@ func (p *Process) askOwners() *ownerQuery {
 	return &ownerQuery{group: cfg.Client.Consumer.Group, describe: p.newCoordinator().Describe}
 }
 
-// explain returns a sentence about the owner of a fabric.
-func (q *ownerQuery) explain(ctx context.Context, fabric string, partition int) string {
+// explain returns a sentence about the owner of a fabric. away: Kafka does not answer, so there is none.
+func (q *ownerQuery) explain(ctx context.Context, fabric string, partition int) (text string, away bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if time.Since(q.asked) > ownerFreshFor {
@@ -58,11 +59,11 @@ func (q *ownerQuery) explain(ctx context.Context, fabric string, partition int) 
 	}
 	if q.err != nil {
 		if errors.Is(q.err, context.DeadlineExceeded) {
-			return fmt.Sprintf("which process owns it is unknown: Kafka did not describe the consumer group %s within %v", q.group, ownerTimeout)
+			return fmt.Sprintf("which process owns it is unknown: Kafka did not describe the consumer group %s within %v", q.group, ownerTimeout), true
 		}
-		return fmt.Sprintf("which process owns it is unknown: %v", q.err)
+		return fmt.Sprintf("which process owns it is unknown: %v", q.err), errors.As(q.err, new(*net.OpError))
 	}
-	return ownerText(&q.state, q.group, fabric, partition)
+	return ownerText(&q.state, q.group, fabric, partition), false
 }
 
 func ownerText(state *kafka.GroupState, group, fabric string, partition int) string {

@@ -29,6 +29,7 @@ func TestWhoOwnsAFabric(t *testing.T) {
 		t.Fatal("owners are not asked for")
 	}
 	t.Cleanup(func() { p.Close() })
+	away := false
 	says := func(when string, partition int, want string) {
 		t.Helper()
 		got := ""
@@ -36,7 +37,7 @@ func TestWhoOwnsAFabric(t *testing.T) {
 			q.mu.Lock()
 			q.asked = time.Time{} // ask now
 			q.mu.Unlock()
-			if got = q.explain(t.Context(), "ib1", partition); strings.Contains(got, want) {
+			if got, away = q.explain(t.Context(), "ib1", partition); strings.Contains(got, want) {
 				return
 			}
 		}
@@ -54,6 +55,13 @@ func TestWhoOwnsAFabric(t *testing.T) {
 		t.Error(err)
 	}
 	says("the analyser has left", 0, "has no members")
+	if away {
+		t.Error("Kafka is away, although it answers")
+	}
+	broker.Kill9()
+	if says("the broker is gone", 0, "which process owns it is unknown: "); !away {
+		t.Error("Kafka is not away, although no broker runs")
+	}
 	q.describe = func(ctx context.Context) (kafka.GroupState, error) {
 		return kafka.GroupState{}, context.DeadlineExceeded
 	}

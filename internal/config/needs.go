@@ -13,6 +13,7 @@ import (
 
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/internal/settings"
 )
 
@@ -121,21 +122,24 @@ func (n need) check(name string) (err error, later bool) {
 	case dataDir:
 		return writable(name), false
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return err, n != ownFile && errors.Is(err, fs.ErrNotExist)
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return err, false
+		return err, n != ownFile && errors.Is(err, fs.ErrNotExist)
 	case n == othersDir && !info.IsDir():
 		return fmt.Errorf("%s is not a folder", name), false
 	case n != othersDir && info.IsDir():
 		return fmt.Errorf("%s is a folder; want a file", name), false
 	}
-	return nil, false
+	open := plainfile.Open // refuses what would block
+	if info.IsDir() {
+		open = os.Open
+	}
+	f, err := open(name)
+	if err != nil {
+		return err, false
+	}
+	return f.Close(), false
 }
 
 // writable returns why a folder cannot be written or, if it does not exist, created.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -38,7 +39,7 @@ func UpdateTopology(f Fabric, prev *topology.Graph, log *slog.Logger) (*topology
 // the one detected from its first lines. fabric, if not empty, overrides the name in
 // the file; prev is the previous version or nil.
 func ReadTopology(path, format, fabric string, prev *topology.Graph, log *slog.Logger) (*topology.Graph, error) {
-	file, err := os.Open(path)
+	file, err := plainfile.Open(path)
 	if kind, _, ok := strings.Cut(path, ":"); ok && errors.Is(err, os.ErrNotExist) && !strings.Contains(kind, "/") {
 		return nil, fmt.Errorf("topology of %s: %w, and no specification has the kind %q: it is %s; a file is looked up in the working directory, or in that of the configuration which names it", nameOf(fabric), err, kind, topology.Kinds())
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/internal/bounded"
+	"github.com/giverny/giverny/internal/procgroup"
 )
 
 // Host runs commands on a host. Arguments are passed unchanged.
@@ -57,10 +58,9 @@ const killDelay = 2 * time.Second
 // Run executes a command and returns its standard output. A failure is a *CommandError.
 func (h Host) Run(ctx context.Context, argv ...string) ([]byte, error) {
 	line := h.command(argv)
-	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
-	cmd.WaitDelay = killDelay
+	cmd := procgroup.Command(ctx, line, killDelay)
 	if h.Destination == "" { // a waiting server must not outlive this process
-		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	}
 	stdout, stderr := &bounded.Buffer{Limit: maxOutput}, &bounded.Buffer{Limit: maxOutput}
 	cmd.Stdout, cmd.Stderr = stdout, stderr

@@ -1,14 +1,10 @@
 // Package reload loads files again when they have changed: by polling, at most once a second, whenever their content is needed. It
-// compares sizes and modification times, and starts nothing of its own. It also opens files that other programs write, and
-// refuses those on which a reader would wait without end.
+// compares sizes and modification times, and starts nothing of its own.
 package reload
 
 import (
-	"fmt"
 	"os"
 	"slices"
-	"strings"
-	"syscall"
 	"time"
 )
 
@@ -30,32 +26,10 @@ func StampOf(path string) (Stamp, error) {
 	return Stamp{info.ModTime(), info.Size()}, nil
 }
 
-// Check refuses directories, and named pipes: opening one without a writer blocks, ignoring the stop signal, and data read from
-// it cannot be read again. Pipes made by a shell, /dev/fd/63, are already open. What does not exist is for Open to report.
-func Check(path string) error {
-	made := path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/")
-	switch info, err := os.Stat(path); {
-	case err != nil:
-	case info.IsDir():
-		return &os.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
-	case info.Mode()&os.ModeNamedPipe != 0 && !made:
-		return fmt.Errorf("open %s: it is a named pipe: use a regular file that the program writes to", path)
-	}
-	return nil
-}
-
-// Open opens a file that passes Check.
-func Open(path string) (*os.File, error) {
-	if err := Check(path); err != nil {
-		return nil, err
-	}
-	return os.Open(path)
-}
-
 // Files are files that are loaded together. Not safe for concurrent use.
 type Files struct {
 	Paths []string     // of files; empty ones are passed over
-	Load  func() error // loads all; on error, what was loaded before stays in use
+	Load  func() error // loads all, by plainfile.Read; on error, what was loaded before stays in use
 
 	loaded  []Stamp // nil after an error
 	checked time.Time
@@ -72,7 +46,7 @@ func (f *Files) Read() (changed bool, err error) {
 	if slices.Equal(stamps, f.loaded) {
 		return false, nil
 	}
-	if err := f.load(); err != nil {
+	if err := f.Load(); err != nil {
 		f.loaded = nil
 		if err.Error() == f.fault {
 			return false, nil
@@ -82,15 +56,6 @@ func (f *Files) Read() (changed bool, err error) {
 	}
 	f.loaded, f.fault = stamps, ""
 	return true, nil
-}
-
-func (f *Files) load() error {
-	for _, path := range f.Paths {
-		if err := Check(path); err != nil {
-			return err
-		}
-	}
-	return f.Load()
 }
 
 // Refresh is Read, at most once a second.

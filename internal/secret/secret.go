@@ -8,8 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
+
+	"github.com/giverny/giverny/internal/plainfile"
 )
 
 // redacted is printed in place of a secret.
@@ -70,7 +71,7 @@ func (t Text) Or(file string) (string, error) {
 	if t.IsSet() {
 		return "", errors.New("given both directly and by a file; choose one")
 	}
-	b, err := os.ReadFile(file)
+	b, err := plainfile.Read(file)
 	if err != nil {
 		return "", err
 	}

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/internal/reload"
 )
 
@@ -70,7 +70,7 @@ func (r *Reloader) load() error {
 	}
 	config.NextProtos = []string{"h2", "http/1.1"}
 	if r.names.CA != "" {
-		pem, err := os.ReadFile(r.names.CA)
+		pem, err := plainfile.Read(r.names.CA)
 		if err != nil {
 			return fmt.Errorf("ca: %w", err)
 		}

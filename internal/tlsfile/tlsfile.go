@@ -8,7 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
+
+	"github.com/giverny/giverny/internal/plainfile"
 )
 
 // Files are a client's CA and certificate. Empty ones are not used.
@@ -36,7 +37,7 @@ func (f *Files) load(log *slog.Logger) (*tls.Config, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.CA != "" {
-		pem, err := os.ReadFile(f.CA)
+		pem, err := plainfile.Read(f.CA)
 		if err != nil {
 			return nil, fmt.Errorf("ca: %w", err)
 		}
@@ -57,11 +58,11 @@ func (f *Files) load(log *slog.Logger) (*tls.Config, error) {
 
 // pair loads the certificate with its key.
 func (f *Files) pair() (pair tls.Certificate, err error) {
-	cert, err := os.ReadFile(f.Cert)
+	cert, err := plainfile.Read(f.Cert)
 	if err != nil {
 		return pair, fmt.Errorf("cert: %w", err)
 	}
-	key, err := os.ReadFile(f.Key)
+	key, err := plainfile.Read(f.Key)
 	if err != nil {
 		return pair, fmt.Errorf("key: %w", err)
 	}

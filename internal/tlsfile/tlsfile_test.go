@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -80,7 +81,14 @@ func TestLoadNamesTheKeyAtFault(t *testing.T) {
 	if err := os.WriteFile(text, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	pipe := filepath.Join(t.TempDir(), "pipe") // without a writer, on which a reader would wait
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for want, files := range map[string]tlsfile.Files{
+		"ca: open " + pipe + ": it is a named pipe":       {CA: pipe},
+		"cert: open " + pipe + ": it is a named pipe":     {Cert: pipe, Key: key},
+		"key: open " + pipe + ": it is a named pipe":      {Cert: cert, Key: pipe},
 		"ca: open missing.pem":                            {CA: "missing.pem"},
 		"ca: " + text + " holds no certificate":           {CA: text},
 		"key: empty, but cert is given":                   {Cert: cert},

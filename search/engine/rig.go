@@ -3,12 +3,12 @@ package engine
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path"
 	"strings"
 	"time"
 
 	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/internal/settings"
 )
 
@@ -79,7 +79,7 @@ func DefaultRig() Rig {
 // ReadRig reads and validates a rig's YAML.
 func ReadRig(file string) (Rig, error) {
 	r := DefaultRig()
-	text, err := os.ReadFile(file)
+	text, err := plainfile.Read(file)
 	if err != nil {
 		return r, err
 	}

@@ -2227,7 +2227,7 @@ export interface components {
          * @description UnknownReason says why the state of a network is unknown.
          * @enum {string}
          */
-        UnknownReason: "nothing_measured" | "low_coverage" | "late_readings" | "no_readings" | "kafka" | "store" | "no_interval";
+        UnknownReason: "nothing_measured" | "low_coverage" | "late_readings" | "no_readings" | "kafka" | "store" | "behind" | "no_interval";
         /** @description Unmeasured is a pair without a measurement, and why. */
         Unmeasured: {
             endpoint: string;

@@ -44,14 +44,14 @@ export const inWords = (text: string) => text.replace(/\b(?:pfc_)?pause_[rt]x(?:
 
 /** unknownReasons says why the state of a network is not known. */
 export const unknownReasons: Record<string, string> = {
-  nothing_measured: "nothing measured", low_coverage: "too few links measured", late_readings: "readings arrive too late", no_readings: "collectors silent", kafka: "Kafka unreachable", store: "store not accepting writes", no_interval: "no new interval",
+  nothing_measured: "nothing measured", low_coverage: "too few links measured", late_readings: "readings arrive too late", no_readings: "collectors silent", kafka: "Kafka unreachable", store: "store not accepting writes", behind: "analysis behind", no_interval: "no new interval",
 };
 
 /** unknownActions says what an operator has to do about it, where the detail does not. */
 export const unknownActions: Record<string, string> = {
   nothing_measured: "See docs/how-to/troubleshoot.md; giverny_analyse_dropped_total counts dropped readings by reason.", low_coverage: "Find the silent agents with giverny agents list.",
   no_readings: "Check the agents: run giverny collect --once on one of their hosts.", kafka: "Start the brokers. Agents spool their readings meanwhile and send them when Kafka is back.",
-  store: "Start ClickHouse, or free space on its disk. Results wait in Kafka meanwhile.", no_interval: "Check /-/ready of the analyser.",
+  store: "Start ClickHouse, or free space on its disk. Results wait in Kafka meanwhile.", behind: "What is shown is the past. Nothing is lost while Kafka keeps the readings.", no_interval: "Check /-/ready of the analyser.",
 };
 
 /** unknownTodo says why the state is not known in detail, and what to do. */

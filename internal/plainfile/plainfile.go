@@ -1,0 +1,66 @@
+// Package plainfile opens and reads the files that a configuration names: secrets, certificates, topologies, logs. It refuses
+// those on which a reader would wait without end, such as a named pipe without a writer, and those that have no end.
+package plainfile
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/giverny/giverny/internal/bounded"
+)
+
+// MaxBytes is how large a file may be that Read reads whole: far more than any key, list of tokens or host graph.
+const MaxBytes = 64 << 20
+
+// Check refuses folders, devices, sockets and named pipes: opening a pipe without a writer blocks, ignoring the stop signal,
+// and data read from it cannot be read again. Pipes made by a shell, /dev/fd/63, are already open. What does not exist is for
+// Open to report.
+func Check(path string) error {
+	made := path == "/dev/stdin" || path == os.DevNull || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/")
+	info, err := os.Stat(path)
+	if err != nil || made && !info.IsDir() {
+		return nil
+	}
+	refused := func(what string) error {
+		return fmt.Errorf("open %s: it is a %s: use a regular file", path, what)
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		return &os.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
+	case mode&fs.ModeNamedPipe != 0:
+		return fmt.Errorf("%w that the program writes to", refused("named pipe"))
+	case mode&fs.ModeSocket != 0:
+		return refused("socket")
+	case mode&fs.ModeDevice != 0:
+		return refused("device")
+	}
+	return nil
+}
+
+// Open opens a file that passes Check.
+func Open(path string) (*os.File, error) {
+	if err := Check(path); err != nil {
+		return nil, err
+	}
+	return os.Open(path)
+}
+
+// Read reads a whole file that passes Check and has at most MaxBytes.
+func Read(path string) ([]byte, error) { return read(path, MaxBytes) }
+
+func read(path string, most int64) ([]byte, error) {
+	file, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(bounded.Reader(file, most))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return text, nil
+}
