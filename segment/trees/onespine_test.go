@@ -10,6 +10,7 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/segment/segmenttest"
+	"github.com/giverny/giverny/topology"
 )
 
 // Three leaves each wait for one spine only, of which a cable is slow: they do not wait for a hotter tree, to which all
@@ -53,4 +54,39 @@ func rootsBesideATree(t *testing.T, spineOf func(leaf int) string) (roots []stri
 		}
 	}
 	return roots
+}
+
+// A leaf of which one uplink stalls does not wait for a tree to which all spines lead, though that predicts the uplink's
+// stall better: the traffic of its hosts would take the other spines, too. It waits for the port that only this spine
+// leads to.
+func TestOnlyUplinkWaitsForNoTreeOverAllSpines(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:leaves=16,hosts=12,spines=8")
+	values, single := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (percent float32, isSingle bool) {
+		leaf, host := 0, -1
+		fmt.Sscanf(from.Name, "leaf%d", &leaf)
+		fmt.Sscanf(from.Name, "host%d", &host)
+		switch {
+		case from.Name == "leaf12" && to.Name == "host144":
+			percent = 50
+		case from.Level == 2 && to.Name == "leaf12":
+			percent = 46
+		case leaf > 12 && to.Level == 2:
+			percent = 38
+		case from.Name == "leaf0" && to.Name == "host0", from.Name == "spine3" && to.Name == "leaf0":
+			percent = 46
+		case (leaf == 1 || leaf == 2) && to.Name == "spine3":
+			return 38, true
+		case host/12 == 1 || host/12 == 2:
+			percent = 36
+		}
+		return percent, false
+	})
+	for _, r := range segmenttest.Find(t, g, segmenttest.Overlapping(), values.Noisy(.3, 1)) {
+		for _, l := range single {
+			isIn := slices.Contains(r.Links, l)
+			if want := r.Root != nil && r.Root.Device == "leaf0"; isIn != want {
+				t.Errorf("link %d in the region of %+v: %v, want %v", l, r.Root, isIn, want)
+			}
+		}
+	}
 }
