@@ -280,8 +280,8 @@ func (s *scene) gain(victim, without int, in *minute) float64 {
 	for _, st := range in.states {
 		for i := range s.jobs[victim].traffic {
 			t := s.firstTraffic(victim) + i
-			with += st.all.delivered[t]
-			free += st.spared[without].delivered[t]
+			with += st.all.rate[t]
+			free += st.spared[without].rate[t]
 		}
 	}
 	if free*replaySteps < leastCells {
