@@ -248,7 +248,11 @@ func (s *scene) answerJob(t *bench.Truth, j int, links []schema.LinkID, in *minu
 		t.Also(schema.CauseSystem)
 		return
 	}
-	outside := func(f *credits.Flow) bool { return over(f) && !(s.has(j, f.From) && s.has(j, f.To)) }
+	own, hosts := map[topology.DeviceID]bool{}, s.graph.Hosts()
+	for _, h := range s.jobs[j].hosts {
+		own[hosts[h]] = true
+	}
+	outside := func(f *credits.Flow) bool { return !(own[f.From] && own[f.To]) && over(f) }
 	if s.load(j, in, outside, anyFile) >= mainEffect*all { // the host at the other end is not the application's own
 		t.Also(schema.CauseSystem)
 	}
@@ -264,11 +268,6 @@ func (s *scene) answerJob(t *bench.Truth, j int, links []schema.LinkID, in *minu
 	if most < hurts {
 		t.Also(schema.CauseIntraApplication)
 	}
-}
-
-// has reports whether a job runs on a host.
-func (s *scene) has(j int, host topology.DeviceID) bool {
-	return slices.ContainsFunc(s.jobs[j].hosts, func(h int) bool { return s.graph.Hosts()[h] == host })
 }
 
 // leastCells of a replay make a job's gain measurable.
