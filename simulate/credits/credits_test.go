@@ -266,3 +266,15 @@ func BenchmarkStep(b *testing.B) {
 		b.ReportMetric(float64(f.channels.Len()*b.N)/b.Elapsed().Seconds(), "links/s")
 	})
 }
+
+// The rate by how long rounds last is that of what arrives.
+func TestPeriods(t *testing.T) {
+	f := newFabric(t, "fattree:leaves=2,hosts=4,spines=2")
+	n := f.network(credits.Work{Flows: []credits.Flow{f.flow(0, 4), f.flow(1, 4)}, Cells: 10, Barrier: true, PauseSteps: 30},
+		credits.Work{Flows: []credits.Flow{f.flow(2, 6)}, Cells: 4, PauseSteps: 20})
+	n.Run(20_000)
+	s := n.Stats()
+	for w, cells := range []float64{20, 4} {
+		near(t, "rate by periods", cells*float64(s.Ended[w])/s.PeriodSteps[w], float64(s.Delivered[w])/20_000, .01)
+	}
+}

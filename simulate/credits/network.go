@@ -152,6 +152,10 @@ type Stats struct {
 	Waited    []int32 // by channel: steps in which cells waited for lack of credits
 	Sent      []int32 // by channel: cells
 	Delivered []int64 // by work: cells
+	// By work: the rounds and requests that ended, and for how many steps they lasted in all with their pauses, taken as usual.
+	// Their ratio is a rate that does not depend on how many ended by chance.
+	Ended       []int64
+	PeriodSteps []float64
 }
 
 // New returns a network at rest with the work's first exchanges spread over time at random. The speeds are kept, not copied.
@@ -166,7 +170,7 @@ func New(c *routing.Channels, speeds *Speeds, work []Work) (*Network, error) {
 	for i := range n.blocked {
 		n.blocked[i].at = -recent - 1
 	}
-	n.stats = Stats{Waited: make([]int32, c.Len()), Sent: make([]int32, c.Len()), Delivered: make([]int64, len(work))}
+	n.stats = Stats{Waited: make([]int32, c.Len()), Sent: make([]int32, c.Len()), Delivered: make([]int64, len(work)), Ended: make([]int64, len(work)), PeriodSteps: make([]float64, len(work))}
 	keys := n.addFlows(c, work)
 	n.addTurns(keys)
 	n.exits = newExits(n)

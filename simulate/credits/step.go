@@ -18,6 +18,8 @@ func (n *Network) Reset() {
 	clear(n.stats.Waited)
 	clear(n.stats.Sent)
 	clear(n.stats.Delivered)
+	clear(n.stats.Ended)
+	clear(n.stats.PeriodSteps)
 	n.samples = n.samples[:0]
 }
 
@@ -174,6 +176,12 @@ func (n *Network) pass(o, h int32) {
 		return
 	}
 	at := n.now + 1
+	n.stats.Ended[x.work]++
+	if lasted := float64(at - x.began); x.barrier {
+		n.stats.PeriodSteps[x.work] += lasted + x.pause
+	} else {
+		n.stats.PeriodSteps[x.work] += max(lasted, x.pause)
+	}
 	if pause := x.pause * (1 + pauseSpread*(2*x.draw()-1)); x.barrier {
 		at += int64(pause)
 	} else {

@@ -24,7 +24,9 @@ func (d *draft) incast(own bool) int {
 		target = d.scattered(1)[0]
 	}
 	small := traffic{pairs: halo(hosts), rounds: 2, cells: 1, duty: d.uniform(.05, .2), from: math.MinInt, to: d.scene.length}
-	return d.add("gather", hosts, d.startOf(), d.burst(toOne(hosts, target), d.between(3, 4), .5, .95), small)
+	load := d.burst(toOne(hosts, target), d.between(3, 4), .5, .95)
+	load.pulls = load.pulls && own // reads would count where they arrive
+	return d.add("gather", hosts, d.startOf(), load, small)
 }
 
 // files: a job writes to the storage nodes more than they or the links to them take, or few of its nodes read more than they

@@ -66,7 +66,7 @@ func (d *draft) decoys() {
 		}
 	}
 	if d.chance(.5) { // a part fails that nothing uses
-		d.in.noCable = append(d.in.noCable, d.harmless(onset-d.between(-3, 24)))
+		d.harmless(onset - d.between(-3, 24))
 	}
 	if d.chance(.2) && onset > calmHalves { // a cable fails long before, and the rest carry its load
 		f := fault{kind: linkDown, from: d.between(2, onset-4), to: d.scene.length, group: d.groups}
@@ -81,8 +81,8 @@ func (d *draft) later(t traffic, from int) traffic {
 	return t
 }
 
-// harmless is the failure of an idle host or its cable.
-func (d *draft) harmless(at int) schema.Failure {
+// harmless adds the failure of an idle host or its cable, if there is one.
+func (d *draft) harmless(at int) {
 	f := schema.Failure{Fabric: d.graph.Fabric(), Kind: schema.NodeFailed, Detail: "node down", Time: instant(at)}
 	for _, h := range d.rng.Perm(len(d.used)) {
 		if d.used[h] {
@@ -97,9 +97,7 @@ func (d *draft) harmless(at int) schema.Failure {
 				f.Port = l.ToPort
 			}
 		}
-		return f
+		d.in.noCable = append(d.in.noCable, f)
+		return
 	}
-	f.Device = d.graph.Device(d.device(0)).Name
-	f.Kind = schema.NodeRestored
-	return f
 }

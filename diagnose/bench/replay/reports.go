@@ -63,12 +63,13 @@ type reader struct {
 	rng   *rand.Rand
 	floor []float64 // by link
 	phase []float64
-	lost  []bool // by device
+	lost  []bool  // by device
+	cell  float64 // bytes per second of a cell per step
 }
 
 func newReader(in *Incident) *reader {
 	pcg := in.telemetry
-	r := &reader{in: in, rng: rand.New(&pcg), lost: make([]bool, in.scene.graph.NumDevices())}
+	r := &reader{in: in, rng: rand.New(&pcg), lost: make([]bool, in.scene.graph.NumDevices()), cell: fastest(in.scene.graph)}
 	for range in.scene.graph.NumLinks() {
 		r.floor = append(r.floor, in.reports.floorPercent*math.Exp(.3*r.rng.NormFloat64()))
 		r.phase = append(r.phase, r.rng.Float64())
@@ -101,7 +102,7 @@ func (r *reader) snapshot(minute int, stall, sent []float64) *schema.Snapshot {
 		s.Ports.From[l], s.Ports.To[l] = presence(r.lost[from]), presence(r.lost[to])
 		wave := 1 + q.wavePercent*math.Sin(2*math.Pi*(float64(minute)/25+r.phase[l]))
 		value := stall[l] + r.floor[l]*wave + r.rng.NormFloat64()*(q.noisePercent+q.noiseShare*stall[l])
-		load := (sent[l]*fastest(g) + idleBytes) * math.Exp(.02*r.rng.NormFloat64())
+		load := (sent[l]*r.cell + idleBytes) * math.Exp(.02*r.rng.NormFloat64())
 		if s.Samples += 2; !r.lost[from] || q.metric != schema.XmitWait && !r.lost[to] { // the sender counts waits; other counters are at both ends
 			waits.put(l, max(0, min(100, value)))
 		}
@@ -135,6 +136,7 @@ func (s *series) put(l int, v float64) {
 // show adds the job table, the log of failures and the traffic table of a minute.
 func (r *reader) show(result *schema.IntervalResult, minute int, delivered []float64) {
 	s, t := &r.in.scene, -1
+	hosts := s.graph.Hosts()
 	for j := range s.jobs {
 		x := &s.jobs[j]
 		first := t + 1
@@ -145,7 +147,7 @@ func (r *reader) show(result *schema.IntervalResult, minute int, delivered []flo
 		row := schema.Job{Fabric: s.graph.Fabric(), ID: x.id, Name: x.name, User: x.user, Start: instant(x.start), State: "RUNNING"}
 		if starts := max(0, x.start) / halves; minute == starts && x.start < s.length {
 			for _, h := range x.hosts {
-				row.Nodes = append(row.Nodes, s.graph.Device(s.graph.Hosts()[h]).Name)
+				row.Nodes = append(row.Nodes, s.graph.Device(hosts[h]).Name)
 			}
 			result.Jobs = append(result.Jobs, row)
 		}
@@ -168,7 +170,7 @@ func (r *reader) traffic(j *job, minute int, delivered []float64) schema.JobTraf
 	seconds := float64(minuteNanos) / 1e9
 	var read, write, pulled, pushed float64
 	for t := range delivered {
-		bytes := delivered[t] * fastest(r.in.scene.graph) * seconds
+		bytes := delivered[t] * r.cell * seconds
 		switch x := &j.traffic[t]; {
 		case x.file == reads:
 			read, pulled = read+bytes, pulled+bytes

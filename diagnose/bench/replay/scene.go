@@ -61,6 +61,7 @@ type outcome struct {
 	used      []float64 // by link: share of its capacity, the busier direction
 	sent      []float64 // by link: cells per step, the busier direction
 	delivered []float64 // by traffic, all jobs in a row: cells per step
+	rate      []float64 // by traffic: the same by how long its rounds and requests last
 	waits     []credits.Wait
 }
 
@@ -130,8 +131,9 @@ type network struct {
 	net      *credits.Network
 	channels *routing.Channels
 	speeds   *credits.Speeds
-	traffic  []int // by work: its traffic, all jobs in a row
-	all      int   // traffics
+	traffic  []int     // by work: its traffic, all jobs in a row
+	period   []float64 // by work: cells that are sent in a period
+	all      int       // traffics
 	fastest  float64
 }
 
@@ -161,6 +163,7 @@ func (s *scene) network(st *state, cause int) (*network, error) {
 			w.Seed = s.seed ^ uint64(index)<<20
 			w.Flows = s.flows(router, index, s.jobs[j].traffic[t].pairs)
 			work, n.traffic = append(work, w), append(n.traffic, index)
+			n.period = append(n.period, float64(w.Cells*len(w.Flows))/float64(max(1, w.Rounds)))
 			if cause == noCause {
 				st.flows[index] = w.Flows
 			}
@@ -224,7 +227,7 @@ func (n *network) measure(steps int) *outcome {
 	n.net.Reset()
 	n.net.Run(steps)
 	g, stats := n.scene.graph, n.net.Stats()
-	o := &outcome{stall: make([]float64, g.NumLinks()), used: make([]float64, g.NumLinks()), sent: make([]float64, g.NumLinks()), delivered: make([]float64, n.all)}
+	o := &outcome{stall: make([]float64, g.NumLinks()), used: make([]float64, g.NumLinks()), sent: make([]float64, g.NumLinks()), delivered: make([]float64, n.all), rate: make([]float64, n.all)}
 	for ch := range stats.Waited {
 		l := n.channels.Link(routing.Channel(ch))
 		o.stall[l] = max(o.stall[l], 100*float64(stats.Waited[ch])/float64(steps))
@@ -232,7 +235,10 @@ func (n *network) measure(steps int) *outcome {
 		o.used[l] = o.sent[l] * n.fastest / g.Capacity(l)
 	}
 	for w, cells := range stats.Delivered {
-		o.delivered[n.traffic[w]] += float64(cells) / float64(steps)
+		o.delivered[n.traffic[w]] = float64(cells) / float64(steps)
+		if o.rate[n.traffic[w]] = o.delivered[n.traffic[w]]; stats.Ended[w] > 0 {
+			o.rate[n.traffic[w]] = n.period[w] * float64(stats.Ended[w]) / stats.PeriodSteps[w]
+		}
 	}
 	o.waits = n.net.AppendWaits(nil)
 	return o

@@ -248,7 +248,11 @@ func (s *scene) answerJob(t *bench.Truth, j int, links []schema.LinkID, in *minu
 		t.Also(schema.CauseSystem)
 		return
 	}
-	outside := func(f *credits.Flow) bool { return over(f) && !(s.has(j, f.From) && s.has(j, f.To)) }
+	own, hosts := map[topology.DeviceID]bool{}, s.graph.Hosts()
+	for _, h := range s.jobs[j].hosts {
+		own[hosts[h]] = true
+	}
+	outside := func(f *credits.Flow) bool { return !(own[f.From] && own[f.To]) && over(f) }
 	if s.load(j, in, outside, anyFile) >= mainEffect*all { // the host at the other end is not the application's own
 		t.Also(schema.CauseSystem)
 	}
@@ -266,11 +270,6 @@ func (s *scene) answerJob(t *bench.Truth, j int, links []schema.LinkID, in *minu
 	}
 }
 
-// has reports whether a job runs on a host.
-func (s *scene) has(j int, host topology.DeviceID) bool {
-	return slices.ContainsFunc(s.jobs[j].hosts, func(h int) bool { return s.graph.Hosts()[h] == host })
-}
-
 // leastCells of a replay make a job's gain measurable.
 const leastCells = 100
 
@@ -280,8 +279,8 @@ func (s *scene) gain(victim, without int, in *minute) float64 {
 	for _, st := range in.states {
 		for i := range s.jobs[victim].traffic {
 			t := s.firstTraffic(victim) + i
-			with += st.all.delivered[t]
-			free += st.spared[without].delivered[t]
+			with += st.all.rate[t]
+			free += st.spared[without].rate[t]
 		}
 	}
 	if free*replaySteps < leastCells {
