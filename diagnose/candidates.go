@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/correlation"
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
 )
@@ -261,6 +262,7 @@ func (rc *regionCase) findStrongestFeature(c *suspect, usual *[history.NumMeasur
 	c.started = rc.startedAt(c.job.Start)
 	if most := c.mostScore(); most < -jobReads || most < 0 && !rc.mayFetch(c) {
 		_, c.known = rc.maximum(c.job, history.RDMARead)
+		c.known = c.known && !rc.measuresFilesOnly(c.job)
 		return
 	}
 	best, first := math.Inf(-1), history.Read
@@ -304,6 +306,19 @@ func (rc *regionCase) findStrongestFeature(c *suspect, usual *[history.NumMeasur
 	if rc.fetches(c) {
 		c.fetches, c.file, c.filesKnown = true, true, false
 	}
+	if !c.file && rc.measuresFilesOnly(c.job) { // files that cause nothing say nothing about its exchange
+		c.known, c.value, c.devs, c.evidence = false, 0, 0, evidence{Result: correlation.Result{P: 1}, started: c.started}
+	}
+}
+
+// measuresFilesOnly reports whether a job on a grid has file traffic in the traffic table, and no other. No link of a grid shows
+// the traffic of its nodes, so what they exchange is unknown; elsewhere their own links do.
+func (in *interval) measuresFilesOnly(j *job) bool {
+	if j.Traffic == nil || !in.graph.Duplex() {
+		return false
+	}
+	listed := &j.Traffic.Listed
+	return (listed[history.Read] || listed[history.Write]) && !listed[history.RDMARead] && !listed[history.RDMAWrite]
 }
 
 // File system traffic is the outlier if its evidence by time is nearly as strong as that of all traffic,

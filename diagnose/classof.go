@@ -98,7 +98,7 @@ func (d decision) othersPart(c *suspect) float64 {
 
 // movedOr is what a job moved lately, bytes; if that is not known, as much by node as is usual.
 func (in *interval) movedOr(j *job, usual float64) float64 {
-	if j.Traffic == nil {
+	if j.Traffic == nil || in.measuresFilesOnly(j) {
 		return usual * j.Size()
 	}
 	moved, _ := in.lately(j)
@@ -109,7 +109,7 @@ func (in *interval) movedOr(j *job, usual float64) float64 {
 func (rc *regionCase) movedByNode() float64 {
 	moved, nodes := 0., 0.
 	for i := range rc.jobs {
-		if j := rc.jobs[i].job; j.Traffic != nil {
+		if j := rc.jobs[i].job; j.Traffic != nil && !rc.measuresFilesOnly(j) {
 			all, _ := rc.lately(j)
 			moved, nodes = moved+all, nodes+j.Size()
 		}

@@ -147,9 +147,13 @@ func (s steady) hasSecondStep(h *kept) bool {
 // moreStall is how many times the most that a region stalled is clearly more.
 const moreStall = 1.3
 
-// forgot reports whether what shows the cause of a verdict left the window: the onset, with enough before it, or the failures.
+// forgot reports whether what shows the cause of a verdict left the window: the onset, with enough before it, the earlier traffic of the
+// accused that the stall followed, or the failures.
 func (in *interval) forgot(h *kept) bool {
 	shown := h.began
+	if len(h.jobs) > 0 {
+		shown -= int64(h.jobs[0].LagSeconds * 1e9 / float64(in.history.Clock.Duration))
+	}
 	if len(h.failures) > 0 {
 		last := slices.MaxFunc(h.failures, func(a, b schema.NearFailure) int { return cmp.Compare(a.Time, b.Time) })
 		shown = min(shown, in.history.Clock.SlotOf(int64(last.Time)))

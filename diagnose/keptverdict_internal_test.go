@@ -29,3 +29,16 @@ func TestARegionSwells(t *testing.T) {
 		}
 	}
 }
+
+// TestEarlyTrafficIsForgottenFirst: traffic that the stall followed long after leaves the window before the onset does, and the verdict
+// that it gave is kept from then on.
+func TestEarlyTrafficIsForgottenFirst(t *testing.T) {
+	const onset, now = 30, 45
+	s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: now})}}
+	for lag, want := range map[float64]bool{0: false, 12 * 60: false, 13 * 60: true} {
+		h := &kept{began: onset, jobs: []schema.AccusedJob{{JobID: "1", LagSeconds: lag}}}
+		if got := s.forgot(h); got != want {
+			t.Errorf("traffic %g s before the onset is forgotten %v, want %v", lag, got, want)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/topology"
+)
+
+// TestFilesOnlySayNothingOnAnExchange: on a grid the traffic of a job of which the table has file traffic only is unknown, unless its
+// files stand out; elsewhere the links of its hosts show the rest.
+func TestFilesOnlySayNothingOnAnExchange(t *testing.T) {
+	const now, onset = 20, 12
+	idle, steps := func(int64) float64 { return 0 }, func(slot int64) float64 {
+		if slot >= onset {
+			return 5e12
+		}
+		return 1e9
+	}
+	for _, c := range []struct {
+		name, fabric        string
+		traffic             map[history.Feature]func(int64) float64
+		known, file, others bool // others: of which movedByNode is the mean
+	}{
+		{"files that are idle", "torus:4x4x4", map[history.Feature]func(int64) float64{history.Read: idle, history.Write: idle}, false, false, false},
+		{"files that rise with the stall", "torus:4x4x4", map[history.Feature]func(int64) float64{history.Read: idle, history.Write: steps}, true, true, false},
+		{"all of its traffic", "torus:4x4x4", map[history.Feature]func(int64) float64{history.Read: idle, history.Write: idle, history.RDMAWrite: idle}, true, false, true},
+		{"files on a tree", "fattree:leaves=4,hosts=4,spines=4", map[history.Feature]func(int64) float64{history.Read: idle, history.Write: idle}, true, false, true},
+	} {
+		s, err := New(roottest.Graph(t, c.fabric), DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.history.Clock = history.Clock{Duration: 60e9, Now: now}
+		j := &job{Job: &history.Job{Devices: []topology.DeviceID{1, 2, 3}}}
+		j.Traffic = history.NewTraffic(s.history.TrafficLength(), now)
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, now+1), onset: onset}}
+		for slot := range int64(now + 1) {
+			if slot >= onset {
+				rc.stall[slot] = 40
+			}
+			for f, bytes := range c.traffic {
+				j.Traffic.Set(f, slot, bytes(slot))
+				j.Traffic.Listed[f] = true
+			}
+		}
+		rc.scratch.correlator.SetLags(rc.cfg.MaxLag)
+		rc.scratch.correlator.SetStall(rc.stall)
+		suspected, usual := suspect{job: j, cross: 1, way: 1}, [history.NumMeasured]spread{}
+		rc.findStrongestFeature(&suspected, &usual)
+		if suspected.known != c.known || suspected.file != c.file || !suspected.filesKnown {
+			t.Errorf("%s: its traffic is known %v, it is files %v, files are known %v, want %v, %v, true", c.name, suspected.known, suspected.file, suspected.filesKnown, c.known, c.file)
+		}
+		if got := rc.movedOr(j, 7) != 7*j.Size(); got != c.others {
+			t.Errorf("%s: what it moves is measured %v, want %v", c.name, got, c.others)
+		}
+	}
+}
