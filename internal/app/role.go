@@ -101,7 +101,9 @@ func (parts *Parts) makePages() (err error) {
 	}
 	deps := dashboards.Deps{Model: read.New(p.db), Scores: p.cfg.Feedback.Score, Workloads: p.cfg.Search.Workloads, Log: p.log, Registerer: p.registerer}
 	if q := p.askOwners(); q != nil {
-		deps.Owner = func(ctx context.Context, fabric string) (string, bool) { return q.explain(ctx, fabric, partitions[fabric]) }
+		deps.Owner = func(ctx context.Context, fabric string) (string, bool) {
+			return q.explain(ctx, fabric, partitions[fabric])
+		}
 	}
 	if parts.pages, err = dashboards.New(p.cfg.Dashboards, shown, deps); err == nil {
 		parts.pages.Register(p.mux)
