@@ -49,7 +49,7 @@ func takeBaseline(cmd *cobra.Command, f *hostBaselineFlags) error {
 	case f.runs < 1:
 		return fmt.Errorf("--runs %d: want 1 or more", f.runs)
 	}
-	g, err := readHost(f.host, f.format)
+	g, err := f.graph()
 	if err != nil {
 		return err
 	}

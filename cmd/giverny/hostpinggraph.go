@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/hostping"
 	"github.com/giverny/giverny/hostping/draw"
+	"github.com/giverny/giverny/hostping/simulated"
 	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/internal/bounded"
 )
@@ -30,7 +32,7 @@ about what the file does not contain are listed. Links in series that no probe c
 distinguish are one link.
 
 FILE is the output of lstopo --of xml, NCCL (NCCL_TOPO_DUMP_FILE) or nvidia-smi
-topo -m.`,
+topo -m, or a built-in host, such as simulated:fig2.`,
 		Example: `  lstopo --of xml host.xml
   giverny hostping graph host.xml --out host.svg
   giverny hostping graph host.xml --json`,
@@ -63,8 +65,21 @@ topo -m.`,
 // maxHostFile bounds the size of a host description, in bytes.
 const maxHostFile = 32 << 20
 
-// readHost reads a host's description.
+// simulatedHost begins the names of built-in hosts, as in simulated:fig2.
+const simulatedHost = "simulated:"
+
+// readHost reads a host's description, or returns a built-in host.
 func readHost(path, format string) (hostping.Graph, error) {
+	if name, ok := strings.CutPrefix(path, simulatedHost); ok {
+		var names []string
+		for _, m := range simulated.Machines() {
+			if m.Name == name {
+				return hostping.ReadGraph(path, []byte(m.XML()), hostping.Hwloc)
+			}
+			names = append(names, simulatedHost+m.Name)
+		}
+		return hostping.Graph{}, fmt.Errorf("%q: no such built-in host; want %s", path, strings.Join(names, ", "))
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return hostping.Graph{}, err

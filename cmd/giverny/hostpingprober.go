@@ -37,7 +37,7 @@ type proberFlags struct {
 
 func (f *proberFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.host, "host", "", "the host's description, as for giverny hostping graph")
+	flags.StringVar(&f.host, "host", "", "the host's description, as for giverny hostping graph; --prober simulated has simulated:fig2 by default")
 	flags.StringVar(&f.format, "format", "", "format of --host: hwloc, nccl or nvidia-smi; empty: detected from the text")
 	flags.StringVar(&f.name, "prober", proberExec, "program that probes: exec, perftest or simulated")
 	flags.StringVar(&f.command, "command", "", "exec: the program and its arguments, split at blanks; no shell is used")
@@ -52,11 +52,19 @@ func (f *proberFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.busy, "busy", nil, "simulated: RNIC=share of its service traffic; may be repeated")
 }
 
-// open creates the prober. A program is started at the first probe.
-func (f *proberFlags) open(g *hostping.Graph, cmd *cobra.Command) (run.Prober, error) {
-	if err := f.check(); err != nil {
-		return nil, err
+// graph checks the flags and reads the host.
+func (f *proberFlags) graph() (hostping.Graph, error) {
+	if f.host == "" && f.name == proberSimulated {
+		f.host = simulatedHost + simulated.Machines()[0].Name
 	}
+	if err := f.check(); err != nil {
+		return hostping.Graph{}, err
+	}
+	return readHost(f.host, f.format)
+}
+
+// open creates the prober of checked flags. A program is started at the first probe.
+func (f *proberFlags) open(g *hostping.Graph, cmd *cobra.Command) (run.Prober, error) {
 	log := newLog(cmd, config.Default().Log)
 	switch f.name {
 	case proberExec:
@@ -80,6 +88,8 @@ func (f *proberFlags) check() error {
 		return fmt.Errorf("--prober %q: want exec, perftest or simulated", f.name)
 	case f.name == proberExec && strings.TrimSpace(f.command) == "":
 		return errors.New("--prober exec needs --command, a program that speaks the prober protocol")
+	case strings.HasPrefix(f.host, simulatedHost) && f.name != proberSimulated:
+		return fmt.Errorf("--host %s is for --prober simulated, not for %s", f.host, f.name)
 	case f.name != proberExec && f.command != "":
 		return fmt.Errorf("--command is for --prober exec, not for %s", f.name)
 	case f.name != proberSimulated && len(f.faults)+len(f.busy) > 0:

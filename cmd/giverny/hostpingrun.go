@@ -62,7 +62,7 @@ func runHostping(cmd *cobra.Command, f *hostRunFlags) error {
 	if f.baseline == "" {
 		return errors.New("--baseline is missing: name a file written by giverny hostping baseline")
 	}
-	g, err := readHost(f.host, f.format)
+	g, err := f.graph()
 	if err != nil {
 		return err
 	}

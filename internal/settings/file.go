@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"strconv"
 
@@ -113,12 +114,24 @@ func decode(n *yaml.Node, v reflect.Value) error {
 	if isText && n.Kind != yaml.ScalarNode { // yaml would decode into the fields, which are unexported in a secret
 		return errors.New("a list or nested keys: want a text")
 	}
+	if (v.CanInt() || v.CanUint()) && !isText && hasFraction(n) { // yaml would cut it off
+		return fmt.Errorf("%s: want %s", shown(n), wanted(v.Type()))
+	}
 	err := n.Decode(v.Addr().Interface())
 	var mistyped *yaml.TypeError
 	if errors.As(err, &mistyped) && !isText {
 		return fmt.Errorf("%s: want %s", shown(n), wanted(v.Type()))
 	}
 	return err
+}
+
+// hasFraction reports whether a scalar is a number that is not whole; 1e9 is.
+func hasFraction(n *yaml.Node) bool {
+	if n.ShortTag() != "!!float" {
+		return false
+	}
+	f, err := strconv.ParseFloat(n.Value, 64)
+	return err != nil || f != math.Trunc(f)
 }
 
 // shown returns a value as spelled in the file.
