@@ -10,7 +10,7 @@ import (
 )
 
 // On a torus the root is where back pressure ends; of a slow host the switch whose nodes take too little. There is none if level
-// stall is all that is known.
+// stall is all that is known, unless no load is read and stall has a centre at a switch's nodes; its kind is then known of a job's load only.
 func TestRootOnATorus(t *testing.T) {
 	g := roottest.Graph(t, "torus:4x4x4")
 	s, err := New(g, DefaultConfig())
@@ -27,23 +27,32 @@ func TestRootOnATorus(t *testing.T) {
 		class   schema.CauseClass
 		drain   root.Drain
 		ofMeans bool
+		link    schema.LinkID
+		atNodes float64
+		loads   bool
 		want    string
+		kind    string
 	}{
-		{"load", schema.CauseSystem, tree, false, g.Device(placeEnd).Name},
-		{"slow host", schema.CauseSlowHost, tree, false, g.Device(slowEnd).Name},
-		{"slow host, level stall", schema.CauseSlowHost, root.Drain{}, false, ""},
-		{"level stall", schema.CauseSystem, root.Drain{}, false, ""},
-		{"level stall, means", schema.CauseSystem, root.Drain{}, true, g.Device(placeEnd).Name},
+		{"load", schema.CauseSystem, tree, false, schema.NoLink, 0, true, g.Device(placeEnd).Name, schema.RootIncast},
+		{"slow host", schema.CauseSlowHost, tree, false, schema.NoLink, 0, true, g.Device(slowEnd).Name, schema.RootSlowReceiver},
+		{"slow host, level stall", schema.CauseSlowHost, root.Drain{}, false, schema.NoLink, .95, true, "", ""},
+		{"level stall", schema.CauseSystem, root.Drain{}, false, schema.NoLink, .95, true, "", ""},
+		{"level stall, means", schema.CauseSystem, root.Drain{}, true, schema.NoLink, 0, true, g.Device(placeEnd).Name, schema.RootIncast},
+		{"stall with a centre, no loads", schema.CauseSystem, root.Drain{}, false, schema.NoLink, .95, false, g.Device(placeEnd).Name, schema.RootIncast},
+		{"the same without a cause", schema.CauseUnknown, root.Drain{}, false, schema.NoLink, .95, false, g.Device(placeEnd).Name, ""},
+		{"stall that may end at a link", schema.CauseSystem, root.Drain{}, false, schema.NoLink, .7, false, "", ""},
+		{"stall before a link", schema.CauseSystem, root.Drain{}, false, 7, .95, false, "", ""},
 	} {
-		end := root.Ending{Found: true, Device: placeEnd, Link: schema.NoLink}
-		rc := &regionCase{interval: &s.interval, nodes: g.Device(placeEnd), ends: ends{drain: c.drain, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}, endings: root.Endings{Any: end, Nodes: end, Slow: slowEnd, OfMeans: c.ofMeans}}}
-		got := ""
+		end := root.Ending{Found: true, Device: placeEnd, Link: c.link}
+		s.loads = c.loads
+		rc := &regionCase{interval: &s.interval, nodes: g.Device(placeEnd), ends: ends{drain: c.drain, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}, endings: root.Endings{Any: end, Nodes: end, Slow: slowEnd, OfMeans: c.ofMeans, AtNodes: c.atNodes}}}
+		got, kind := "", ""
 		rc.verdict.class = c.class
 		if r := (&report{rc}).centreRoot(); r != nil {
-			got = r.Device
+			got, kind = r.Device, r.Kind
 		}
-		if got != c.want {
-			t.Errorf("%s: root at %q, want %q", c.name, got, c.want)
+		if got != c.want || kind != c.kind {
+			t.Errorf("%s: root %q at %q, want %q at %q", c.name, kind, got, c.kind, c.want)
 		}
 	}
 }

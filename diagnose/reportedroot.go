@@ -114,7 +114,7 @@ func (r *report) onlyReceiver() *schema.Root {
 // nodes take too little.
 func (r *report) centreRoot() *schema.Root {
 	end := r.endingFor(r.verdict.class)
-	if !end.Found || !r.showsEnd() {
+	if !end.Found || !r.showsEnd() && !r.guessesEnd() {
 		return nil
 	}
 	if r.verdict.class == schema.CauseSlowHost {
@@ -123,7 +123,17 @@ func (r *report) centreRoot() *schema.Root {
 	if end.Link != schema.NoLink {
 		return r.portOf(end.Link, r.graph.Device(end.Device).Name, r.kindOf(end.Link))
 	}
-	return &schema.Root{Device: r.nodes.Name, Kind: schema.RootIncast, Link: schema.NoLink}
+	at := &schema.Root{Device: r.nodes.Name, Kind: schema.RootIncast, Link: schema.NoLink}
+	if r.verdict.class == schema.CauseUnknown && !r.showsEnd() {
+		at.Kind = "" // a slow host looks the same
+	}
+	return at
+}
+
+// guessesEnd reports whether the back pressure of a region on a grid without load readings most probably ends at the nodes of a switch:
+// stall, which all traffic to them shares, has a centre there. A full link does not show without its load.
+func (rc *regionCase) guessesEnd() bool {
+	return !rc.loads && rc.endings.Any.Link == schema.NoLink && rc.endings.AtNodes >= surelyEnds
 }
 
 // showsEnd reports whether anything shows where the back pressure of a region on a grid ends: a tree of held-back traffic, a switch

@@ -61,9 +61,7 @@ func (d decision) decide() verdict {
 	switch most := max(jobs, broken, host); {
 	case d.unlisted > max(most, 1): // known to exist, only its name is not
 	case most < d.cfg.MinConfidence*sum || most <= 1 || d.unlisted > most:
-		if calibrated = unknownCalibration; d.graph.Duplex() && d.router.Grid != nil {
-			calibrated = unknownOnGrids
-		}
+		calibrated = d.unknownCalibration()
 	case most == jobs:
 		v.accused = accused
 		d.jobs[0].exchanges = d.graph.Duplex() && d.loadsExchange(d.jobs[0].job)
@@ -88,12 +86,25 @@ type calibration struct{ slope, offset float64 }
 // Verdicts that name a cause are right more often than the scores say, as fitted on the training seeds of incidents (package bench).
 // Verdicts of an unknown cause are right less often, as fitted in two other simulators: the scores' zero assumes that a culprit
 // missing from all tables is as common as any other, and of two equally likely causes one is right. On grids they are right less
-// depending on that, as fitted in three others: no port shows who sends, so a culprit in no table looks like several suspects.
+// depending on that, as fitted in three others: no port shows who sends, so a culprit in no table looks like several suspects. Without
+// load readings, slow hosts and links, and jobs that show only where load was added, are unknown there, too.
 var (
 	causeCalibration   = calibration{slope: 1, offset: .9}
 	unknownCalibration = calibration{slope: 1.6, offset: -2.3}
 	unknownOnGrids     = calibration{slope: .8, offset: -1}
+	unknownUnread      = calibration{slope: .8, offset: -3.2}
 )
+
+// unknownCalibration is that of an unknown cause.
+func (d decision) unknownCalibration() calibration {
+	switch {
+	case !d.graph.Duplex() || d.router.Grid == nil:
+		return unknownCalibration
+	case !d.loads:
+		return unknownUnread
+	}
+	return unknownOnGrids
+}
 
 // mostConfident bounds confidence: even on the incidents of package bench, one in a hundred of the verdicts with the most evidence
 // is wrong.

@@ -41,3 +41,28 @@ func TestALinkThatFailedAndLostRate(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownWithoutLoads: on a grid without load readings more causes cannot be told from an unknown one, so that one is less certain.
+func TestUnknownWithoutLoads(t *testing.T) {
+	confidence := func(fabric string, loads bool) float64 {
+		s, err := New(roottest.Graph(t, fabric), DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.p, _ = readings(t, s.graph, nil, nil)
+		s.loads = loads
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1, Links: []schema.LinkID{0}}, timeline: timeline{onset: -1}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{}, score: -3}}}
+		v := rc.decision().decide()
+		if v.class != schema.CauseUnknown {
+			t.Fatalf("%s: %s", fabric, v.class)
+		}
+		return v.confidence
+	}
+	if with, without := confidence("torus:4x4x4", true), confidence("torus:4x4x4", false); with < .8 || without > .5 {
+		t.Errorf("torus: %.2f with load readings and %.2f without, want .8 at least and .5 at most", with, without)
+	}
+	const tree = "fattree:leaves=4,hosts=4,spines=2"
+	if with, without := confidence(tree, true), confidence(tree, false); with != without {
+		t.Errorf("tree: %.2f with load readings and %.2f without, want the same", with, without)
+	}
+}
