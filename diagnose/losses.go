@@ -92,20 +92,31 @@ func (rc *regionCase) remembered(h *kept, j *job) (share float64, known bool) {
 	if !known {
 		return 0, false
 	}
-	now := rc.history.Clock.Now
-	onset := h.began
+	now, onset := rc.history.Clock.Now, h.began
 	if rc.onset >= 0 {
 		onset = max(onset, rc.began())
 	}
-	after := j.Traffic.MovedIn(rc.scratch.after[:0], u.main, min(now, max(onset+1, now-lastIntervals+1)), now)
-	rc.scratch.after = after
-	if len(after) == 0 {
+	last := j.Traffic.MovedIn(rc.scratch.after[:0], u.main, min(now, max(onset+1, now-lastIntervals+1)), now)
+	rc.scratch.after = last
+	if len(last) == 0 {
 		return 0, false
 	}
-	if share = below(u.least, after); onset == h.began {
-		share = min(share, u.first)
+	return min(rc.firstLost(u, j), below(u.least, last)), true
+}
+
+// firstLost is the share of what is usual that a job lost in the first intervals since the onset of a region or, if that left the
+// window, of its kept verdict.
+func (rc *regionCase) firstLost(u usual, j *job) float64 {
+	if rc.onset < 0 {
+		return u.first
 	}
-	return share, true
+	now, onset := rc.history.Clock.Now, rc.began()
+	first := j.Traffic.MovedIn(rc.scratch.before[:0], u.main, min(now, onset+1), min(now, onset+firstIntervals))
+	rc.scratch.before = first
+	if len(first) == 0 {
+		return u.first
+	}
+	return below(u.least, first)
 }
 
 // usualBefore is what a job moved before an earlier verdict, if it is still usual: the same run of the job, which between that
@@ -129,6 +140,7 @@ func (rc *regionCase) usualOf(h *kept) map[string]usual {
 	for i := range rc.jobs {
 		j := rc.jobs[i].job
 		if u, known := rc.usualBefore(h, j); known {
+			u.first = rc.firstLost(u, j)
 			all[j.ID] = u
 		}
 		if _, measured := rc.lossBy(j); measured && j.lost.usual.least > all[j.ID].least {

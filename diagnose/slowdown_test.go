@@ -20,6 +20,7 @@ func TestASlowdownThatLasts(t *testing.T) {
 		{"congestion that lasts", 0, 0, 3, 3},
 		{"again", 12, 3 * usual, 3, 3},
 		{"again, of a job that moves less by itself", 12, usual, 1, 1.25},
+		{"again, after the job moved on while the region faded", 13, 3 * usual, 3, 3},
 	} {
 		p := newPlant(t, "torus:8x8x8")
 		one := neighbours(p)
@@ -32,6 +33,12 @@ func TestASlowdownThatLasts(t *testing.T) {
 			return p.step(times)[0]
 		}
 		d := held(3)
+		if c.pause == 13 {
+			p.regions = nil
+			p.moved["1"], p.moved["8"] = usual, 3*usual
+			p.congest(7, p.within(one)...)
+			p.step(2)
+		}
 		if c.pause == 0 {
 			d = p.step(70)[0]
 		} else {
