@@ -301,8 +301,12 @@ func (rc *regionCase) findStrongestFeature(c *suspect, usual *[history.NumMeasur
 		value, _ := rc.maximum(c.job, f)
 		c.file = c.file || strengths[f] >= max(fileShare*strengths[c.feature], fileLeast) && value >= fileBytes*c.value
 	}
-	if rc.fetches(c) {
+	switch {
+	case rc.fetches(c):
 		c.fetches, c.file, c.filesKnown = true, true, false
+	case !c.file && rc.fillsByFiles(c):
+		c.file, c.feature = true, history.Write
+		c.value, _ = rc.maximum(c.job, history.Write)
 	}
 }
 
