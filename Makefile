@@ -94,6 +94,7 @@ bench-collective: toolchain ## how often the diagnosis of collectives is right a
 
 bench-diagnose: toolchain ## how often the diagnoser is right about incidents whose causes are known
 	@go run ./diagnose/bench/cmd
+	@go run ./diagnose/bench/cmd -world credits -samples 3
 
 bench-history: deps ## five months of a torus of 41,472 links: what each question about them takes; options go into ARGS
 	@go run ./store/bench/cmd $(ARGS)

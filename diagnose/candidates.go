@@ -303,8 +303,12 @@ func (rc *regionCase) findStrongestFeature(c *suspect, usual *[history.NumMeasur
 		value, _ := rc.maximum(c.job, f)
 		c.file = c.file || strengths[f] >= max(fileShare*strengths[c.feature], fileLeast) && value >= fileBytes*c.value
 	}
-	if rc.fetches(c) {
+	switch {
+	case rc.fetches(c):
 		c.fetches, c.file, c.filesKnown = true, true, false
+	case !c.file && rc.fillsByFiles(c):
+		c.file, c.feature = true, history.Write
+		c.value, _ = rc.maximum(c.job, history.Write)
 	}
 	if !c.file && rc.measuresFilesOnly(c.job) { // files that cause nothing say nothing about its exchange
 		c.known, c.value, c.devs, c.evidence = false, 0, 0, evidence{Result: correlation.Result{P: 1}, started: c.started}

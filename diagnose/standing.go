@@ -54,6 +54,16 @@ func (s scores) explains(c *suspect) float64 {
 	return 0
 }
 
+// fillsByFiles reports whether a suspect writes enough for its files to fill the port to a host of no job for which a region without an
+// onset waits: what arrives there is written by somebody, and files that are written all the time rise at no onset.
+func (rc *regionCase) fillsByFiles(c *suspect) bool {
+	if rc.graph.Duplex() || rc.onset >= 0 || !c.filesKnown || !rc.endsAtNoJob() || !rc.back.IsFull() {
+		return false
+	}
+	writes, _ := rc.written(c.job)
+	return writes*1e9/float64(rc.history.Clock.Duration) >= culpritShare*rc.carries
+}
+
 // standingMore is the largest share of a full port's load that was added since the onset of a region of jobs that ran before.
 const standingMore = .3
 

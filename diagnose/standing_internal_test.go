@@ -136,3 +136,34 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoFillsAStorageNode: a job that writes as much as a full port to a host of no job carries fills it, also if no onset shows when it
+// began to.
+func TestWhoFillsAStorageNode(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	port := roottest.Link(t, g, "leaf1>host4")
+	for name, c := range map[string]struct {
+		writes float64 // as a share of the port's capacity
+		onset  int
+		root   string
+		want   bool
+	}{
+		"it does":                  {.6, -1, "leaf1>host4", true},
+		"it writes little":         {.1, -1, "leaf1>host4", false},
+		"the onset tells who":      {.6, 4, "leaf1>host4", false},
+		"the port to a job's host": {.6, -1, "leaf1>host3", false},
+	} {
+		p, _ := readings(t, g, nil, map[string]float64{c.root: 97})
+		s, j := oneWriter(t, g, p, 0)
+		j.Traffic = history.NewTraffic(20, 0)
+		j.Traffic.Set(history.Read, 0, 0)
+		j.Traffic.Set(history.Write, 0, c.writes*g.Capacity(port)*60)
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 6), onset: c.onset},
+			back: root.BackPressure{Link: roottest.Link(t, g, c.root), Kind: schema.RootIncast, Use: 97}, loadChange: loadChange{carries: .97 * g.Capacity(port)},
+			jobs: []suspect{{job: j, cross: 1}}}
+		rc.measure()
+		if got := rc.jobs[0].file; got != c.want {
+			t.Errorf("%s: its files count: %v, want %v", name, got, c.want)
+		}
+	}
+}
