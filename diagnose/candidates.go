@@ -315,10 +315,10 @@ func (rc *regionCase) findStrongestFeature(c *suspect, usual *[history.NumMeasur
 	}
 }
 
-// measuresFilesOnly reports whether a job on a grid has file traffic in the traffic table, and no other. No link of a grid shows
-// the traffic of its nodes, so what they exchange is unknown; elsewhere their own links do.
+// measuresFilesOnly reports whether a job has file traffic in the traffic table, and no other, and no link shows the traffic of its nodes,
+// as on a grid or where no load is read: what they exchange is unknown.
 func (in *interval) measuresFilesOnly(j *job) bool {
-	if j.Traffic == nil || !in.graph.Duplex() {
+	if j.Traffic == nil || in.loads && !in.graph.Duplex() {
 		return false
 	}
 	listed := &j.Traffic.Listed

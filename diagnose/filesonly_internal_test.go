@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/history"
@@ -8,8 +9,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestFilesOnlySayNothingOnAnExchange: on a grid the traffic of a job of which the table has file traffic only is unknown, unless its
-// files stand out; elsewhere the links of its hosts show the rest.
+// TestFilesOnlySayNothingOnAnExchange: the traffic of a job of which the table has file traffic only is unknown, unless its files stand out,
+// or the links of its hosts show the rest.
 func TestFilesOnlySayNothingOnAnExchange(t *testing.T) {
 	const now, onset = 20, 12
 	idle, steps := func(int64) float64 { return 0 }, func(slot int64) float64 {
@@ -20,19 +21,21 @@ func TestFilesOnlySayNothingOnAnExchange(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, fabric        string
+		loads               bool
 		traffic             map[history.Feature]func(int64) float64
 		known, file, others bool // others: of which movedByNode is the mean
 	}{
-		{"files that are idle", "torus:4x4x4", map[history.Feature]func(int64) float64{history.Read: idle, history.Write: idle}, false, false, false},
-		{"files that rise with the stall", "torus:4x4x4", map[history.Feature]func(int64) float64{history.Read: idle, history.Write: steps}, true, true, false},
-		{"all of its traffic", "torus:4x4x4", map[history.Feature]func(int64) float64{history.Read: idle, history.Write: idle, history.RDMAWrite: idle}, true, false, true},
-		{"files on a tree", "fattree:leaves=4,hosts=4,spines=4", map[history.Feature]func(int64) float64{history.Read: idle, history.Write: idle}, true, false, true},
+		{"files that are idle", "torus:4x4x4", true, map[history.Feature]func(int64) float64{history.Read: idle, history.Write: idle}, false, false, false},
+		{"files that rise with the stall", "torus:4x4x4", true, map[history.Feature]func(int64) float64{history.Read: idle, history.Write: steps}, true, true, false},
+		{"all of its traffic", "torus:4x4x4", true, map[history.Feature]func(int64) float64{history.Read: idle, history.Write: idle, history.RDMAWrite: idle}, true, false, true},
+		{"files on a tree", "fattree:leaves=4,hosts=4,spines=4", true, map[history.Feature]func(int64) float64{history.Read: idle, history.Write: idle}, true, false, true},
+		{"files on a tree without load readings", "fattree:leaves=4,hosts=4,spines=4", false, map[history.Feature]func(int64) float64{history.Read: idle, history.Write: idle}, false, false, false},
 	} {
 		s, err := New(roottest.Graph(t, c.fabric), DefaultConfig())
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.history.Clock = history.Clock{Duration: 60e9, Now: now}
+		s.history.Clock, s.loads = history.Clock{Duration: 60e9, Now: now}, c.loads
 		j := &job{Job: &history.Job{Devices: []topology.DeviceID{1, 2, 3}}}
 		j.Traffic = history.NewTraffic(s.history.TrafficLength(), now)
 		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, now+1), onset: onset}}
@@ -54,6 +57,22 @@ func TestFilesOnlySayNothingOnAnExchange(t *testing.T) {
 		}
 		if got := rc.movedOr(j, 7) != 7*j.Size(); got != c.others {
 			t.Errorf("%s: what it moves is measured %v, want %v", c.name, got, c.others)
+		}
+	}
+}
+
+// TestFilesOnlyLeaveWhoWaits: without load readings the part of a job's hosts in the time for which hosts wait to send is its part of the
+// region's traffic, unless the traffic table has more than its files.
+func TestFilesOnlyLeaveWhoWaits(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	for feature, want := range map[history.Feature]float64{history.Write: .6, history.RDMAWrite: 0} {
+		rc, j := regionOfTwo(t, g, map[string]float64{"host0>leaf0": 60, "host2>leaf0": 40})
+		j.Traffic = history.NewTraffic(rc.history.TrafficLength(), 0)
+		j.Traffic.Listed[feature] = true
+		rc.jobs, rc.onset = []suspect{{job: j}}, -1
+		rc.findWaits()
+		if got := rc.jobs[0].burden; math.Abs(got-want) > 1e-6 {
+			t.Errorf("%s is measured: a part of %.2f, want %.2f", feature, got, want)
 		}
 	}
 }

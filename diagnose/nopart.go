@@ -112,7 +112,7 @@ func (rc *regionCase) findWaits() {
 	}
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
-		if c.job.Traffic != nil {
+		if c.job.Traffic != nil && !rc.measuresFilesOnly(c.job) {
 			continue
 		}
 		own, _, _ := rc.hostWaits(c.job)
