@@ -140,6 +140,7 @@ func (p *patches) find(m *Method) {
 	}
 	p.joinPods(m)
 	p.joinExchanging(m)
+	p.joinFringes(m)
 	p.joinRails(m)
 }
 

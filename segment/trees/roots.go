@@ -2,6 +2,7 @@ package trees
 
 import (
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkset"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -169,7 +170,33 @@ func (r *Rooter) fullPort(snap *schema.Snapshot, device int32) schema.LinkID {
 	if !m.waits.isLeaf(device) {
 		return schema.NoLink
 	}
+	if clearest := m.clearestPort(device); clearest != schema.NoLink {
+		return clearest
+	}
 	return r.onlyPort(device, func(int32) bool { return true })
+}
+
+// clearestFactor is the factor by which the clearest port exceeds all others of its switch, above the calm mean.
+const clearestFactor = 2
+
+// clearestPort is the port to a host of a switch that reads clearly more than calm ones, even if less than a stalled link,
+// and clearly more than each other port: a receiver that takes nearly all that comes. NoLink if there is none.
+func (m *Method) clearestPort(device int32) schema.LinkID {
+	best, most, second := schema.NoLink, 0., 0.
+	for _, l := range m.waits.out.of(device) {
+		if !m.waits.toHost(l) || m.values[l] == linkset.Missing {
+			continue
+		}
+		if v := float64(m.values[l]) - m.noise.Mean; v > most {
+			best, most, second = schema.LinkID(l), v, most
+		} else {
+			second = max(second, v)
+		}
+	}
+	if most < HotSigmas*m.noise.Base || most < clearestFactor*second {
+		return schema.NoLink
+	}
+	return best
 }
 
 // onlyPort is the only port of a switch that satisfies holds and leads to a host that does not itself send into the

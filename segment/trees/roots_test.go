@@ -37,3 +37,31 @@ func TestCalmPortIsRoot(t *testing.T) {
 		}
 	}
 }
+
+// The port of a receiver that takes nearly all that comes may stall too little to count: of ports that do not stall, the one
+// clearly above all others is the root. If another is nearly as high, both may be noise.
+func TestClearestPortIsRoot(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=8")
+	for _, second := range []float32{0, 3} {
+		ports := []schema.LinkID{}
+		values, _ := stalls.Where(g, func(id schema.LinkID, from, to *topology.Device) (percent float32, wanted bool) {
+			if from.Name == "leaf0-2" && to.Level == 0 && len(ports) < 2 {
+				ports = append(ports, id)
+				return []float32{4, second}[len(ports)-1], false
+			}
+			percent = fromPod3(from, to)
+			return 1.4 * percent, percent > 0
+		})
+		got := segmenttest.Find(t, g, segment.DefaultConfig(), values.Noisy(.3, 1))
+		if len(got) != 1 || got[0].Root == nil || got[0].Root.Device != "leaf0-2" {
+			t.Fatalf("a second port at %v: %s, want one with its root at leaf0-2", second, segmenttest.ToJSON(t, got))
+		}
+		want := schema.NoLink
+		if second == 0 {
+			want = ports[0]
+		}
+		if got[0].Root.Link != want {
+			t.Errorf("a second port at %v: root is link %d, want %d", second, got[0].Root.Link, want)
+		}
+	}
+}
