@@ -122,22 +122,19 @@ func (n need) check(name string) (err error, later bool) {
 	case dataDir:
 		return writable(name), false
 	}
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return err, n != ownFile && errors.Is(err, fs.ErrNotExist)
-	case n == othersDir && !info.IsDir():
-		return fmt.Errorf("%s is not a folder", name), false
-	case n != othersDir && info.IsDir():
-		return fmt.Errorf("%s is a folder; want a file", name), false
-	}
 	open := plainfile.Open // refuses what would block
-	if info.IsDir() {
+	switch info, err := os.Stat(name); {
+	case err != nil: // open says so
+	case info.IsDir() && n != othersDir:
+		return fmt.Errorf("%s is a folder; want a file", name), false
+	case info.IsDir():
 		open = os.Open
+	case n == othersDir:
+		return fmt.Errorf("%s is not a folder", name), false
 	}
 	f, err := open(name)
 	if err != nil {
-		return err, false
+		return err, n != ownFile && errors.Is(err, fs.ErrNotExist)
 	}
 	return f.Close(), false
 }

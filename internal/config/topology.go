@@ -25,6 +25,9 @@ func UpdateTopology(f Fabric, prev *topology.Graph, log *slog.Logger) (*topology
 	if topology.IsSpec(f.Topology) {
 		return topology.Parse(cmp.Or(f.Name, topology.DefaultFabric), f.Topology)
 	}
+	if err := plainfile.Check(f.Topology); err != nil { // only a command given on a terminal may wait for a pipe's writer
+		return nil, fmt.Errorf("topology of %s: %w", nameOf(f.Name), err)
+	}
 	g, err := ReadTopology(f.Topology, "", f.Name, prev, log)
 	if err != nil {
 		return nil, err
@@ -39,7 +42,7 @@ func UpdateTopology(f Fabric, prev *topology.Graph, log *slog.Logger) (*topology
 // the one detected from its first lines. fabric, if not empty, overrides the name in
 // the file; prev is the previous version or nil.
 func ReadTopology(path, format, fabric string, prev *topology.Graph, log *slog.Logger) (*topology.Graph, error) {
-	file, err := plainfile.Open(path)
+	file, err := os.Open(path)
 	if kind, _, ok := strings.Cut(path, ":"); ok && errors.Is(err, os.ErrNotExist) && !strings.Contains(kind, "/") {
 		return nil, fmt.Errorf("topology of %s: %w, and no specification has the kind %q: it is %s; a file is looked up in the working directory, or in that of the configuration which names it", nameOf(fabric), err, kind, topology.Kinds())
 	}
