@@ -71,7 +71,7 @@ func TestFilesOnlyLeaveWhoWaits(t *testing.T) {
 		j.Traffic.Listed[feature] = true
 		rc.jobs, rc.onset = []suspect{{job: j}}, -1
 		rc.findWaits()
-		if got := rc.jobs[0].burden; math.Abs(got-want) > 1e-6 {
+		if got := rc.jobs[0].share; math.Abs(got-want) > 1e-6 {
 			t.Errorf("%s is measured: a part of %.2f, want %.2f", feature, got, want)
 		}
 	}
