@@ -178,7 +178,7 @@ func draw(set string, kind bench.Kind, seed int64, boost, quiet float64) (*Incid
 	in.Onset = d.onset
 	in.reports = d.drawReports()
 	d.stage(kind)
-	if !isMissing(kind) && kind != Busy && d.chance(.2) { // a second cause at about the same time
+	if !isMissing(kind) && kind != Busy && d.chance(.2) && d.free() >= roomForCause*d.larger() { // a second cause at about the same time
 		d.onset += d.between(0, 3)
 		d.stage([]bench.Kind{Gather, Storage, Crossing, SlowHost, Incast}[d.rng.IntN(5)])
 	}
@@ -186,6 +186,9 @@ func draw(set string, kind bench.Kind, seed int64, boost, quiet float64) (*Incid
 	d.decoys()
 	return in, nil
 }
+
+// roomForCause is how many free hosts a second cause needs; on a torus twice as many.
+const roomForCause = 32
 
 func isMissing(k bench.Kind) bool { return k == Missing || k == MissingShared }
 

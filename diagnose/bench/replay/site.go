@@ -114,6 +114,16 @@ func (s *site) either(n int, scattered float64) []int {
 	return s.compact(n)
 }
 
+// free is the number of hosts that no job has.
+func (s *site) free() (n int) {
+	for _, used := range s.used {
+		if !used {
+			n++
+		}
+	}
+	return n
+}
+
 func (s *site) take(hosts []int) []int {
 	for _, h := range hosts {
 		s.used[h] = true
