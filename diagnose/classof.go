@@ -42,9 +42,14 @@ func (d decision) classOf(accused int) (class schema.CauseClass, right float64) 
 	}
 	part := d.steady().meanPart(c.job, d.othersPart(c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
-	odds += shape.lost * max(0, min(1, (d.mostLost(c.job)-smallLoss)/(clearLoss-smallLoss)))
+	lost, known := d.mostLost(c.job)
+	odds += shape.lost * max(0, min(1, (lost-mayHurt)/(hurts-mayHurt)))
 	if odds < 0 {
-		return schema.CauseIntraApplication, logistic(shape.either - odds)
+		right = logistic(shape.either - odds)
+		if !known && !d.graph.Duplex() {
+			right *= unseenLoss
+		}
+		return schema.CauseIntraApplication, right
 	}
 	return schema.CauseSystem, logistic(shape.either + odds)
 }
@@ -66,8 +71,13 @@ var (
 
 const partPrior = .3
 
-// Relative loss of the worst-off other job: up to smallLoss it says nothing, from clearLoss all that it can.
-const smallLoss, clearLoss = .2, .3
+// Relative loss of the worst-off other job: up to mayHurt it says nothing, from hurts all that it can. It is what falls below the least
+// mean before, so a job that lost a fifth shows less.
+const mayHurt, hurts = .1, .2
+
+// unseenLoss is how often no other job is held up, although the region of directed links is on the way of one whose loss is not known, and no
+// other is seen to lose.
+const unseenLoss = .85
 
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
