@@ -77,19 +77,6 @@ func (in *interval) riseAt(x *lagged, onset int, floor float64) float64 {
 	return min(1, math.Log(z/2)/math.Log(10))
 }
 
-// clearRise at an onset is the least that shows that a job's traffic rose then.
-const clearRise = .2
-
-// notRisenPenalty is the penalty of an exchange with known traffic that is not seen to rise at the onset: what was there before did not
-// congest, and what waits for a slow part, or for a job in no table on shared nodes, moves no more either. The pattern of an exchange may
-// change while its total does not, so other evidence outweighs this. A job that began at the onset has no earlier traffic.
-func (s scores) notRisenPenalty(c *suspect) float64 {
-	if s.onset <= settle || !c.known || c.file || c.started { // up to settle it has no values before to rise above
-		return 0
-	}
-	return jobNotRisen * max(0, 1-c.rise/clearRise)
-}
-
 // An onset is a rise of at least leastOnset points and at least leastOnsetShare of the current stall. Less is noise, or
 // the region has other links than before.
 const leastOnset, leastOnsetShare = 3., .5

@@ -79,29 +79,3 @@ func TestRise(t *testing.T) {
 		t.Errorf("it rose ten intervals before: %v", r)
 	}
 }
-
-// TestExchangeThatDoesNotRise: an exchange that moves no more than before is less likely to congest.
-func TestExchangeThatDoesNotRise(t *testing.T) {
-	of := func(rise float64) suspect { return suspect{known: true, evidence: evidence{rise: rise}} }
-	began, files := of(0), of(0)
-	began.started, files.file = true, true
-	for name, c := range map[string]struct {
-		suspect suspect
-		onset   int
-		against float64
-	}{
-		"no rise":             {of(0), 5, jobNotRisen},
-		"a little":            {of(clearRise / 2), 5, jobNotRisen / 2},
-		"a clear rise":        {of(clearRise), 5, 0},
-		"it began then":       {began, 5, 0},
-		"files":               {files, 5, 0},
-		"traffic not known":   {suspect{}, 5, 0},
-		"the onset not known": {of(0), -1, 0},
-		"nothing before it":   {of(0), settle, 0},
-	} {
-		rc := regionCase{timeline: timeline{onset: c.onset}}
-		if got := rc.scores().notRisenPenalty(&c.suspect); math.Abs(got-c.against) > 1e-9 {
-			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.against)
-		}
-	}
-}

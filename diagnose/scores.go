@@ -31,7 +31,6 @@ const (
 	jobAddsElsewhere = 4.  // the load added to the region lies outside its exchange
 	jobUnmeasured    = 4.  // it began with the onset, and its traffic is unknown
 	jobUnseen        = 2.  // half of that, if the links' load does not show it
-	jobNotRisen      = 2.  // its exchange is not seen to rise at the onset
 	jobUnplaced      = 4.  // on a grid without load readings: the stall is where its traffic cannot be
 	jobConverges     = 5.  // the added load is a tree of its nodes' routes, or all of its exchange, and its traffic is unknown
 	jobReceives      = 3.  // the full port leads to a host of this job alone, and it moves enough to fill that
@@ -86,11 +85,7 @@ func (s scores) rate(c *suspect) {
 	space := s.spaceScore(c)
 	c.score = jobBias + jobSpace*space + c.timeScore(succeeds)*timeWeight(space)
 	c.score += jobShare*c.share + jobGrowth*c.growth*s.grown(s.graph.Duplex())*(1-s.moved)
-	explains := s.explains(c)
-	if explains == 0 && !succeeds {
-		c.score -= s.notRisenPenalty(c)
-	}
-	switch {
+	switch explains := s.explains(c); {
 	case explains > 0:
 		c.score += explains
 	case s.load > 0 && s.load < fallen && !s.flooded && !s.fuller() && !s.receives(c):
