@@ -42,9 +42,14 @@ func (d decision) classOf(accused int) (class schema.CauseClass, right float64) 
 	}
 	part := d.steady().meanPart(c.job, d.othersPart(c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
-	odds += shape.lost * max(0, min(1, (d.mostLost(c.job)-smallLoss)/(clearLoss-smallLoss)))
+	lost, known := d.mostLost(c.job)
+	odds += shape.lost * max(0, min(1, (lost-shape.mayHurt)/surelyHurts))
 	if odds < 0 {
-		return schema.CauseIntraApplication, logistic(shape.either - odds)
+		right = logistic(shape.either - odds)
+		if !known && !d.graph.Duplex() {
+			right *= unseenLoss
+		}
+		return schema.CauseIntraApplication, right
 	}
 	return schema.CauseSystem, logistic(shape.either + odds)
 }
@@ -53,21 +58,27 @@ func (d decision) classOf(accused int) (class schema.CauseClass, right float64) 
 // intra_application is right are linear in the log odds of that part, and either is right with the log odds of both being equal. A
 // large loss of another job at the onset adds lost: it is held up as a whole, however little of it waits on the region's links. No
 // such loss says nothing, as senders that do not wait for each other lose only what their queues do not take.
-type ofOthers struct{ slope, middle, either, lost float64 }
+type ofOthers struct{ slope, middle, either, lost, mayHurt float64 }
 
 // They were fitted on 318 incidents of three simulators, on grids with load readings on 44 of three, where losses say nothing beside
 // the load, and without load readings on 432 of three, the losses there on 84 (docs/measurements/diagnosis.md); partPrior
 // keeps a part of 0 or 1 from being certain.
 var (
-	othersOnTrees       = ofOthers{slope: 6.3, middle: 5.1, either: 2.1, lost: 8}
+	othersOnTrees       = ofOthers{slope: 6.3, middle: 5.1, either: 2.1, lost: 8, mayHurt: .1}
 	othersOnLoadedGrids = ofOthers{slope: 4, middle: 1.8, either: 1.5}
-	othersOnGrids       = ofOthers{slope: 2.8, middle: 1, either: 1.3, lost: 4.4}
+	othersOnGrids       = ofOthers{slope: 2.8, middle: 1, either: 1.3, lost: 4.4, mayHurt: .2}
 )
 
 const partPrior = .3
 
-// Relative loss of the worst-off other job: up to smallLoss it says nothing, from clearLoss all that it can.
-const smallLoss, clearLoss = .2, .3
+// surelyHurts is by how much more than mayHurt the worst-off other job must lose to say all that a loss can; up to mayHurt it says nothing.
+// A loss is what falls below the least mean before, so a job that lost a fifth of what it usually moves shows less. On grids back
+// pressure reaches around a region, and more is asked for.
+const surelyHurts = .1
+
+// unseenLoss is how often no other job is held up, although the region of directed links is on the way of one whose loss is not known, and no
+// other is seen to lose.
+const unseenLoss = .85
 
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 

@@ -121,3 +121,32 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 		t.Errorf("at its own host: %s", class)
 	}
 }
+
+// TestUnseenLoss: that no other job is held up is less certain if the loss of one on whose way the region is is not known.
+func TestUnseenLoss(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=10,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.history.Clock.Duration = 60e9
+	s.p, _ = readings(t, g, nil, nil)
+	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host0", "host10"), Traffic: &history.Traffic{}}, now: moves{known: true, all: 1}}
+	other := &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Devices: hostsOf(t, g, "host1", "host11"), Traffic: &history.Traffic{}}, now: moves{known: true}}
+	const onset = 20
+	rightOf := func(measured bool) float64 {
+		other.lost = loss{cached: true, onset: s.history.Clock.Now, measured: measured}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1, Links: []schema.LinkID{roottest.Link(t, g, "leaf0>spine0")}}, waits: []float64{.5}, loadChange: loadChange{fullest: schema.NoLink}, ends: ends{full: schema.NoLink},
+			timeline: timeline{clock: s.history.Clock, onset: onset, stall: make([]float64, onset+1)}}
+		rc.jobs = []suspect{{job: own, cross: 1, share: 1, waits: 1}, {job: other, cross: 1}}
+		other.lost.onset = rc.began()
+		class, right := rc.decision().classOf(1)
+		if class != schema.CauseIntraApplication {
+			t.Errorf("loss known %t: %s", measured, class)
+		}
+		return right
+	}
+	if known, unknown := rightOf(true), rightOf(false); known < .95 || unknown > .9 || unknown < .8 {
+		t.Errorf("right with %.2f if the loss is known, else %.2f", known, unknown)
+	}
+}

@@ -163,15 +163,20 @@ func (in *interval) earlierVerdict(d *schema.Diagnosis) (h *kept) {
 	return h
 }
 
-// mostLost is the largest loss, at the onset of a region, of a job other than own that the region can hold up.
-func (rc *regionCase) mostLost(own *job) float64 {
-	most := 0.
+// smallLoss of its traffic may be a job's own variation: a victim lost more.
+const smallLoss = .2
+
+// mostLost is the largest loss, at the onset of a region, of a job other than own that the region can hold up, and whether the loss of all
+// such jobs is known.
+func (rc *regionCase) mostLost(own *job) (most float64, known bool) {
+	known = true
 	for i := range rc.jobs {
 		if c := &rc.jobs[i]; c.job.ID != own.ID && rc.canHoldUp(c) {
-			most = max(most, rc.lostBy(c.job))
+			lost, measured := rc.lossBy(c.job)
+			most, known = max(most, lost), known && measured
 		}
 	}
-	return most
+	return most, known
 }
 
 // canHoldUp reports whether a region can hold up a job: with directed links, if the job's exchange crosses a link of the region or

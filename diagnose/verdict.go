@@ -84,13 +84,13 @@ func (d decision) decide() verdict {
 type calibration struct{ slope, offset float64 }
 
 // Verdicts that name a cause are right more often than the scores say, as fitted on the training seeds of incidents (package bench).
-// Verdicts of an unknown cause are right less often, as fitted in two other simulators: the scores' zero assumes that a culprit
+// Verdicts of an unknown cause are right less often, as fitted in three simulators: the scores' zero assumes that a culprit
 // missing from all tables is as common as any other, and of two equally likely causes one is right. On grids they are right less
 // depending on that, as fitted in three others: no port shows who sends, so a culprit in no table looks like several suspects. Without
 // load readings, slow hosts and links, and jobs that show only where load was added, are unknown there, too.
 var (
 	causeCalibration   = calibration{slope: 1, offset: .9}
-	unknownCalibration = calibration{slope: 1.6, offset: -2.3}
+	unknownCalibration = calibration{slope: 1.2, offset: -1.2}
 	unknownOnGrids     = calibration{slope: .8, offset: -1}
 	unknownUnread      = calibration{slope: .8, offset: -3.2}
 )
