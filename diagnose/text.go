@@ -275,6 +275,8 @@ func (r *report) rootText(d *schema.Diagnosis) string {
 		return " Possible deadlock: each of these ports waits for the next, and the last for the first: " + strings.Join(names, ", ") + "."
 	case root == nil, len(d.Failures) > 0: // the failure was named already
 		return ""
+	case root.Kind == "":
+		return fmt.Sprintf(" Back pressure may begin at %s; the load of links is not measured.", topology.PlainName(root.Device))
 	case root.Port == "" && !r.loads && r.router.Grid != nil:
 		return fmt.Sprintf(" Back pressure probably begins at %s; the load of links is not measured.", topology.PlainName(root.Device))
 	case root.Port == "" && root.Kind == schema.RootSlowReceiver:

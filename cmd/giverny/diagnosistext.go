@@ -239,6 +239,9 @@ func rootText(r *schema.Root) string {
 	if r == nil {
 		return ""
 	}
+	if r.Kind == "" { // a guess
+		return schema.OneLine("; may begin at " + topology.PortName(r.Device, r.Port))
+	}
 	text := "; begins at " + topology.PortName(r.Device, r.Port)
 	if r.Peer != "" {
 		text += " to " + topology.PortName(r.Peer, "")

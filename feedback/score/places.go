@@ -57,7 +57,7 @@ func (p *places) near(region *schema.Region, d *schema.Diagnosis) map[topology.D
 // accused sets the place of the host where the back pressure begins according to the
 // diagnosis.
 func (p *places) accused(region *schema.Region, d *schema.Diagnosis, at map[topology.DeviceID]place) {
-	if d != nil && d.Root != nil {
+	if d != nil && d.Root != nil && d.Root.Kind != "" { // a root without a kind is a guess, which marks no node
 		for _, name := range []string{d.Root.Peer, d.Root.Device} {
 			dev, ok := p.g.FindDevice(name)
 			if !ok || !p.isHost[dev] {

@@ -33,8 +33,8 @@ func TestReasons(t *testing.T) {
 		{nil, "2 of its 2 links are congested: region 7, High 50.0% credit_stall"},
 		{diagnosis(schema.Cause{Class: schema.CauseUnknown}, nil), "2 of its 2 links are congested: region 7, High 50.0% credit_stall"},
 		{diagnosis(system, nil), "2 of its 2 links are congested: region 7, High 50.0% credit_stall, cause system (80%)"},
-		{diagnosis(system, &schema.Root{Device: "host0", Port: "1"}), "back pressure begins at this host port 1: region 7, High 50.0% credit_stall, cause system (80%)"},
-		{diagnosis(system, &schema.Root{Device: "leaf", Peer: "host0"}), "back pressure begins at leaf, which leads to this host: region 7, High 50.0% credit_stall, cause system (80%)"},
+		{diagnosis(system, &schema.Root{Device: "host0", Port: "1", Kind: schema.RootIncast}), "back pressure begins at this host port 1: region 7, High 50.0% credit_stall, cause system (80%)"},
+		{diagnosis(system, &schema.Root{Device: "leaf", Peer: "host0", Kind: schema.RootIncast}), "back pressure begins at leaf, which leads to this host: region 7, High 50.0% credit_stall, cause system (80%)"},
 	} {
 		r := &schema.IntervalResult{Regions: []schema.Region{region}, Diagnoses: c.diagnoses}
 		if got := of(t, g, r)["host0"].Reason; got != c.want {

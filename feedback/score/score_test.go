@@ -122,6 +122,14 @@ func TestTorus(t *testing.T) {
 	if own != 5 || near != 8 {
 		t.Errorf("%d in the region, %d beside it; want 5 and 8", own, near)
 	}
+	at := schema.Diagnosis{Region: 1, Cause: schema.Cause{Class: schema.CauseUnknown}, Root: &schema.Root{Device: "3,3", Link: schema.NoLink}}
+	for kind, want := range map[string]bool{"": false, schema.RootIncast: true} { // without a kind it is a guess
+		at.Root.Kind = kind
+		r := &schema.IntervalResult{Regions: []schema.Region{{ID: 1, Severity: schema.High, Mean: 50, Links: links}}, Diagnoses: []schema.Diagnosis{at}}
+		if n, marked := of(t, g, r)["3,3"]; marked != want {
+			t.Errorf("a root of kind %q away from the region: %+v", kind, n)
+		}
+	}
 }
 
 // The forecast counts, not only the current state.
