@@ -42,7 +42,7 @@ func TestALinkThatFailedAndLostRate(t *testing.T) {
 	}
 }
 
-// TestUnknownWithoutLoads: on a grid without load readings more causes cannot be told from an unknown one, so that one is less certain.
+// TestUnknownWithoutLoads: on a grid without load readings more causes look like an unknown one, so that one is less certain.
 func TestUnknownWithoutLoads(t *testing.T) {
 	confidence := func(fabric string, loads bool) float64 {
 		s, err := New(roottest.Graph(t, fabric), DefaultConfig())

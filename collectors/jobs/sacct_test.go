@@ -156,7 +156,7 @@ func TestSacctOfAJobThatShrinks(t *testing.T) {
 	}
 }
 
-// With commas between fields, those of a node list or a name are told from them only by quotation marks: without, the
+// With commas between fields, those of a node list or a name are distinguished from them only by quotation marks: without, the
 // record is dropped, since its fields would be read as others.
 func TestSacctWithCommas(t *testing.T) {
 	text := "JobID,JobName,User,NodeList,Start,End,State\n" +

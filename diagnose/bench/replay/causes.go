@@ -130,7 +130,7 @@ func (d *draft) part(kind bench.Kind) {
 	if d.in.Set == "dragonfly" { // one cable between two groups
 		t.duty *= .5
 	}
-	if d.chance(.7) { // asynchronous: whoever does not wait for the part goes on
+	if d.chance(.7) { // asynchronous: a pair that does not wait for the part goes on
 		t.cells, t.rate = d.between(3, 5), math.Min(.9, t.duty)*math.Min(d.scene.send, d.scene.receive)/t.busiest()
 	}
 	t.duty = math.Min(.97, t.duty)

@@ -27,7 +27,7 @@ func (d *draft) background() {
 	}
 }
 
-// trickle is file traffic that nobody notices, for a part of the scene.
+// trickle is file traffic that congests nothing, for a part of the scene.
 func (d *draft) trickle(hosts []int, to bool) traffic {
 	t := traffic{file: reads, cells: 1, pairs: striped(hosts, d.storage, 1, to), from: d.rng.IntN(d.scene.length), to: d.scene.length}
 	if to {

@@ -22,7 +22,7 @@ const (
 	faultEffect  = .6  // a fault that takes away as much is the only cause, although without its traffic nothing would wait either
 	someFault    = .3  // a fault that takes away as much is one of the right answers
 	hurts        = .2  // by so much more another job moves without the culprit: it hurts others
-	hurtsNobody  = .08 // less is noise of the replay; between both, either answer is right
+	hurtsNoOther = .08 // less is noise of the replay; between both, either answer is right
 	alikeRoot    = .5  // share of the leading root's waits from which on another root is right too
 	leadRoots    = .4  // share of the region's waits that the right roots must have together to be scored
 )
@@ -33,7 +33,7 @@ const (
 //     it, because without the traffic nothing waits at a fault either. If most waits begin at a fault, it is one of the right
 //     answers in any case: jobs that are rid of it may move so much more that they wait as long.
 //   - A job is system if others with traffic on the region's waiting links move more without it, or if its traffic there is
-//     mostly file traffic; otherwise it is intra_application. If it hurts nobody with traffic that mostly leads to hosts of
+//     mostly file traffic; otherwise it is intra_application. If it hurts no other with traffic that mostly leads to hosts of
 //     others, either is right.
 //   - A culprit that is missing from the job table makes the class unknown, and no job may be accused for it.
 //   - Roots are the ports or hosts where the waits of the region's links begin.
@@ -262,7 +262,7 @@ func (s *scene) answerJob(t *bench.Truth, j int, links []schema.LinkID, in *minu
 			most = max(most, s.gain(v, j, in))
 		}
 	}
-	if most >= hurtsNobody {
+	if most >= hurtsNoOther {
 		t.Also(schema.CauseSystem)
 	}
 	if most < hurts {

@@ -79,7 +79,7 @@ func TestTruth(t *testing.T) {
 		blamed  []string
 		root    bench.Place
 	}{
-		{"an incast that hurts nobody", []job{incast, elsewhere}, nil, []schema.CauseClass{schema.CauseIntraApplication}, []string{"incast"}, bench.Place{Device: "leaf1", Port: "1"}},
+		{"an incast that hurts no other job", []job{incast, elsewhere}, nil, []schema.CauseClass{schema.CauseIntraApplication}, []string{"incast"}, bench.Place{Device: "leaf1", Port: "1"}},
 		{"an incast at a host of others", []job{outward, elsewhere}, nil, []schema.CauseClass{schema.CauseSystem, schema.CauseIntraApplication}, []string{"incast"}, bench.Place{Device: "leaf1", Port: "1"}},
 		{"an incast on the way of others", []job{elsewhere, incast, victim}, nil, []schema.CauseClass{schema.CauseSystem}, []string{"incast"}, bench.Place{Device: "leaf1", Port: "1"}},
 		{"an incast of a job that is not listed", []job{unlisted, victim}, nil, []schema.CauseClass{schema.CauseUnknown}, nil, bench.Place{Device: "leaf1", Port: "1"}},
