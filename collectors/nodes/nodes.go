@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/giverny/giverny/internal/hostname"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -132,17 +133,14 @@ func (in *index) add(name, device string) {
 	in.byPlain[key] = name
 }
 
-// plain is a name with its host in lower case and without domain: neither tells hosts of a cluster apart, and resolvers,
-// adapters' labels, LLDP and schedulers write them differently. An address has no domain.
+// plain is a name with its host in lower case and without domain.
 func plain(name string) string {
 	host, rest, labelled := strings.Cut(name, " ")
-	if short, _, qualified := strings.Cut(host, "."); qualified && strings.Trim(short, "0123456789") != "" {
-		host = short
+	short, _ := hostname.Unqualified(host)
+	if labelled {
+		short += " " + rest
 	}
-	if host = strings.ToLower(host); labelled {
-		host += " " + rest
-	}
-	return host
+	return short
 }
 
 // New returns a resolver for the devices of fabrics. nodes may be nil. A name is looked up in the map, then

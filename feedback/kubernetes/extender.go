@@ -17,6 +17,7 @@ import (
 	"github.com/giverny/giverny/feedback/policy"
 	"github.com/giverny/giverny/feedback/reconcile"
 	"github.com/giverny/giverny/feedback/record"
+	"github.com/giverny/giverny/internal/hostname"
 )
 
 // Reasons why the extender ignores a request or the scores.
@@ -59,24 +60,14 @@ type fabricScores struct {
 // clusters those with domains, where a fabric may have neither.
 type nodeScores struct{ byName, byPlain map[string]policy.Score }
 
-// plain is a node's name in lower case and without domain, and whether it had one. An address has none.
-func plain(name string) (short string, qualified bool) {
-	name = strings.ToLower(name)
-	short, _, qualified = strings.Cut(name, ".")
-	if strings.Trim(short, "0123456789") == "" {
-		return name, false
-	}
-	return short, qualified
-}
-
 // of returns the score of a node. Two names with domains are the same node only if the domains are.
 func (n nodeScores) of(name string) policy.Score {
 	if s, known := n.byName[name]; known {
 		return s
 	}
-	short, qualified := plain(name)
+	short, qualified := hostname.Unqualified(name)
 	s := n.byPlain[short]
-	if _, also := plain(s.Node); qualified && also && !strings.EqualFold(name, s.Node) {
+	if _, also := hostname.Unqualified(s.Node); qualified && also && !strings.EqualFold(name, s.Node) {
 		return policy.Score{}
 	}
 	return s
@@ -92,7 +83,7 @@ func (e *Extender) Take(s reconcile.Scores) {
 	nodes := nodeScores{make(map[string]policy.Score, len(s.Nodes)), make(map[string]policy.Score, len(s.Nodes))}
 	for _, n := range s.Nodes {
 		nodes.byName[n.Node] = n
-		short, _ := plain(n.Node)
+		short, _ := hostname.Unqualified(n.Node)
 		if _, several := nodes.byPlain[short]; several {
 			n = policy.Score{}
 		}
