@@ -353,9 +353,7 @@ func TestResultsOutliveTheNext(t *testing.T) {
 		for _, r := range results(core, b.TimeNanos[0]) {
 			var regions []schema.Region
 			for _, region := range r.Regions {
-				region.Links = slices.Clone(region.Links)
-				region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}
-				regions = append(regions, region)
+				regions = append(regions, region.Clone())
 			}
 			kept, copies = append(kept, r), append(copies, regions)
 			core.Recycle(r)

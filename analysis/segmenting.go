@@ -1,8 +1,6 @@
 package analysis
 
 import (
-	"slices"
-
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/topology"
@@ -26,15 +24,7 @@ func (s *segmentStage) Step(r *schema.IntervalResult) {
 	}
 	r.Regions = make([]schema.Region, len(found))
 	for i, region := range found { // the segmenter reuses its memory
-		region.Links = slices.Clone(region.Links)
-		if region.Box != nil {
-			region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}
-		}
-		if region.Root != nil {
-			root := *region.Root
-			region.Root = &root
-		}
-		r.Regions[i] = region
+		r.Regions[i] = region.Clone()
 	}
 	s.graph.DescribeRegions(r.Regions)
 	r.States = schema.NetworkStates(r.Snapshot, r.Regions)

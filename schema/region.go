@@ -1,6 +1,9 @@
 package schema
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Box is the bounding box of a region on a torus or mesh, in switch
 // coordinates, inclusive of both corners. If a region crosses the wraparound,
@@ -99,4 +102,18 @@ type Region struct {
 	BirthNanos   int64  `json:"-"` // "birth", RFC 3339
 
 	Forecast *Forecast `json:"forecast,omitempty"` // nil if there is none
+}
+
+// Clone returns a copy of a region that a segmenter found, which shares no memory with it: a segmenter reuses its memory. Found
+// regions have no forecast.
+func (r Region) Clone() Region {
+	r.Links = slices.Clone(r.Links)
+	if r.Box != nil {
+		r.Box = &Box{Min: slices.Clone(r.Box.Min), Max: slices.Clone(r.Box.Max)}
+	}
+	if r.Root != nil {
+		root := *r.Root
+		r.Root = &root
+	}
+	return r
 }

@@ -33,15 +33,7 @@ func NewRegions(g *topology.Graph) (*Regions, error) {
 func (f *Regions) Step(snap *schema.Snapshot) *schema.IntervalResult {
 	r := &schema.IntervalResult{Snapshot: snap}
 	for _, region := range f.memory.Step(snap, f.segmenter.Step(snap)) { // copied, since Step reuses its memory
-		region.Links = slices.Clone(region.Links)
-		if region.Box != nil {
-			region.Box = &schema.Box{Min: slices.Clone(region.Box.Min), Max: slices.Clone(region.Box.Max)}
-		}
-		if region.Root != nil {
-			root := *region.Root
-			region.Root = &root
-		}
-		r.Regions = append(r.Regions, region)
+		r.Regions = append(r.Regions, region.Clone())
 	}
 	f.graph.DescribeRegions(r.Regions)
 	f.tracker.Step(snap.Interval, r.Regions)
