@@ -134,3 +134,38 @@ func TestUser(t *testing.T) {
 		t.Errorf("users: %s", users)
 	}
 }
+
+// The Debian package has the binary, the units where systemd looks for them, and the drop-ins as examples.
+func TestPackage(t *testing.T) {
+	t.Parallel()
+	binary, archive, root := filepath.Join(t.TempDir(), "giverny"), filepath.Join(t.TempDir(), "giverny.deb"), t.TempDir()
+	write(t, binary, "#!/bin/sh\n", 0o755)
+	if said, err := exec.Command("../../scripts/package.sh", binary, "v1.2-3-gabc", archive).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	if version, err := exec.Command("dpkg-deb", "--field", archive, "Version").Output(); err != nil || string(version) != "1.2+3+gabc\n" {
+		t.Errorf("version %q, %v", version, err)
+	}
+	if said, err := exec.Command("dpkg-deb", "--extract", archive, root).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	for name, place := range map[string]string{"*.service": "usr/lib/systemd/system", "giverny-.service.d/*": "usr/lib/systemd/system/giverny-.service.d",
+		"drop-ins/*": "usr/share/doc/giverny/examples", "sysusers.conf": "usr/lib/sysusers.d", "tmpfiles.conf": "usr/lib/tmpfiles.d"} {
+		files, err := filepath.Glob(name)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no %s: %v", name, err)
+		}
+		for _, file := range files {
+			base := filepath.Base(file)
+			if strings.HasSuffix(place, "s.d") {
+				base = "giverny.conf"
+			}
+			if read(t, filepath.Join(root, place, base)) != read(t, file) {
+				t.Errorf("%s in the package is not %s", base, file)
+			}
+		}
+	}
+	if info, err := os.Stat(filepath.Join(root, "usr/bin/giverny")); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("the binary: %v, %v", info, err)
+	}
+}
