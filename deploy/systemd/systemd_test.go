@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// maxExposure is the threshold of systemd-analyze security, in tenths; 0 is least exposed, 100 most. The units have 1.5 to 1.8,
-// most of it for the network; perfquery and RDMA need devices.
+// maxExposure is the threshold of systemd-analyze security, in tenths; 0 is least exposed, 100 most. The units have 16, most of it
+// for the network; perfquery and RDMA need devices.
 const maxExposure = "20"
 
 // install copies the units, with some drop-ins, to where systemd-analyze looks for them below root.
