@@ -188,7 +188,10 @@ func (w *watch) resuming() (done func()) {
 func (w *watch) stored(r *schema.IntervalResult) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.fresh.stored(r, time.Now().UnixNano())
+	nowNanos := time.Now().UnixNano()
+	w.fresh.stored(r, nowNanos)
+	now := w.fresh.status(nowNanos)
+	w.metrics.state(w.fabric, &now)
 	for i := range r.Snapshot.Series {
 		w.metric[r.Snapshot.Series[i].Metric] = true
 	}
