@@ -57,5 +57,5 @@ if [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then systemctl daemon-relo
 END
 chmod 755 "$root"/DEBIAN/p*
 chmod 755 "$root"
-dpkg-deb --root-owner-group -Zxz --build "$root" "$out" >/dev/null
+dpkg-deb --root-owner-group -Zgzip --build "$root" "$out" >/dev/null
 echo "make package: $out $version"
