@@ -55,7 +55,7 @@ func (b *backlog) outlook() string {
 	case b.pace == 0:
 		return ""
 	case b.pace < barely:
-		return fmt.Sprintf(", and does not catch up: a minute is enough for %.0f s of readings. Nothing is skipped while Kafka keeps the readings; "+
+		return fmt.Sprintf(", and does not catch up: a minute is enough for %.0f s of readings; "+
 			"give the analyser and the store more processor time or a faster disk, let several analysers share the fabrics, or lengthen the intervals", 60*b.pace)
 	}
 	return fmt.Sprintf(", and has caught up in about %s at the present pace", max(time.Duration(float64(b.lag())/(b.pace-1)), time.Second).Round(time.Second))
