@@ -83,7 +83,7 @@ var chartRoles = map[string]string{"giverny-agent": "collect", "giverny-feeds": 
 
 // The configuration that the chart renders is valid for each role, and names only files that are mounted in its pod.
 func TestChartConfiguresTheRoles(t *testing.T) {
-	for _, name := range []string{"small", "full"} {
+	for _, name := range []string{"small", "full", "documented"} {
 		objects := rendered(t, name)
 		for _, object := range objects {
 			if object.Kind != "ConfigMap" || chartRoles[object.Metadata.Name] == "" {

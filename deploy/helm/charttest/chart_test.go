@@ -38,9 +38,27 @@ func load(t *testing.T) *chart.Chart {
 	return c
 }
 
+// documented are the values on the page, everything else those in testdata.
+const documented = "documented"
+
 func values(t *testing.T, name string) chartutil.Values {
 	t.Helper()
-	v, err := chartutil.ReadValuesFile(filepath.Join(dataDir, name+".values.yaml"))
+	file := filepath.Join(dataDir, name+".values.yaml")
+	if name == documented {
+		file = "../../../docs/how-to/run-on-a-cluster.md"
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name == documented {
+		_, after, _ := strings.Cut(string(text), "   ```yaml\n   image:")
+		block, _, found := strings.Cut("   image:"+after, "   ```\n")
+		if text = []byte(strings.ReplaceAll(block, "\n   ", "\n")[len("   "):]); !found {
+			t.Fatal("the page has no values")
+		}
+	}
+	v, err := chartutil.ReadValues(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +93,7 @@ func render(c *chart.Chart, v chartutil.Values) (manifests, notes string, err er
 // duplicate fields.
 func TestManifests(t *testing.T) {
 	c := load(t)
-	for _, name := range []string{"small", "full"} {
+	for _, name := range []string{"small", "full", documented} {
 		got, notes, err := render(c, values(t, name))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -116,6 +134,7 @@ func decodeStrictly(t *testing.T, name, manifests string) {
 		kinds[kind.Kind]++
 	}
 	want := map[string]map[string]int{"small": {"DaemonSet": 1, "Deployment": 1, "StatefulSet": 1, "Service": 2, "ConfigMap": 4, "ServiceAccount": 3},
+		documented: {"DaemonSet": 1, "Deployment": 1, "StatefulSet": 1, "Service": 2, "ConfigMap": 3, "ServiceAccount": 3},
 		"full": {"DaemonSet": 1, "Deployment": 2, "StatefulSet": 1, "Service": 4, "ConfigMap": 4, "ServiceAccount": 4, "ClusterRole": 2, "ClusterRoleBinding": 2, "NetworkPolicy": 1}}[name]
 	for kind := range kinds {
 		if kinds[kind] != want[kind] {
