@@ -135,7 +135,7 @@ func decodeStrictly(t *testing.T, name, manifests string) {
 	}
 	want := map[string]map[string]int{"small": {"DaemonSet": 1, "Deployment": 1, "StatefulSet": 1, "Service": 2, "ConfigMap": 4, "ServiceAccount": 3},
 		documented: {"DaemonSet": 1, "Deployment": 1, "StatefulSet": 1, "Service": 2, "ConfigMap": 3, "ServiceAccount": 3},
-		"full": {"DaemonSet": 1, "Deployment": 2, "StatefulSet": 1, "Service": 4, "ConfigMap": 4, "ServiceAccount": 4, "ClusterRole": 2, "ClusterRoleBinding": 2, "NetworkPolicy": 1}}[name]
+		"full":     {"DaemonSet": 1, "Deployment": 2, "StatefulSet": 1, "Service": 4, "ConfigMap": 4, "ServiceAccount": 4, "ClusterRole": 2, "ClusterRoleBinding": 2, "NetworkPolicy": 1}}[name]
 	for kind := range kinds {
 		if kinds[kind] != want[kind] {
 			t.Errorf("%s: %d of kind %s, want %d", name, kinds[kind], kind, want[kind])
