@@ -2,12 +2,14 @@ package pipeline
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/giverny/giverny/internal/test/journal"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -112,6 +114,36 @@ func TestIntervalsOfThePastAreNotTheStateOfTheNetwork(t *testing.T) {
 		after := gauges(t, reg)
 		if after["giverny_network_unknown behind"] != behind || after["giverny_tracking_network_state f"] != state {
 			t.Errorf("%v behind: unknown is %v and the state %v, want %v and %v", lag, after["giverny_network_unknown behind"], after["giverny_tracking_network_state f"], behind, state)
+		}
+	}
+}
+
+// The log says once that an analysis is behind, and once more when it turns out that it does not catch up; how the pace varies
+// after that is for the metrics.
+func TestTheLogSaysWhetherAnAnalysisCatchesUp(t *testing.T) {
+	log := &journal.Journal{}
+	w := newWatch("f", 10*time.Second, 5*time.Second, registered(prometheus.NewPedanticRegistry()), slog.New(slog.NewTextHandler(log, nil)))
+	w.live()
+	now := time.Now().UnixNano()
+	appended := now - int64(time.Hour)
+	play := func(pace float64) (said []string) {
+		before := len(log.String())
+		for range 40 {
+			now, appended = now+2*second, appended+int64(pace*2*float64(second))
+			w.fresh.read("a", now)
+			w.fresh.backlog.took(appended, now)
+			w.fresh.storedNanos, w.fresh.endNanos = now, appended
+			w.look(now)
+		}
+		return strings.Split(strings.TrimSpace(log.String()[before:]), "\n")
+	}
+	said := play(0.5)
+	if len(said) != 2 || !strings.Contains(said[0], "behind the readings") || strings.Contains(said[0], "catch up") || !strings.Contains(said[1], "does not catch up: a minute is enough for 30 s") {
+		t.Errorf("while it does not catch up: %q", said)
+	}
+	for _, pace := range []float64{5, 0.5} {
+		if said := play(pace); len(said) != 1 || said[0] != "" {
+			t.Errorf("at a pace of %v: %q", pace, said)
 		}
 	}
 }
