@@ -12,7 +12,7 @@ ARGS ?=
 CHECKS := 'deps deps-test | format vet staticcheck imports' 'generated compose conformance plain | race integration' rdma
 
 .DEFAULT_GOAL := help
-.PHONY: help toolchain deps deps-test build demo test check $(filter-out |,$(subst ',,$(CHECKS))) fmt generate web bench fuzz-api bench-collective bench-segment bench-diagnose bench-search bench-history bench-hostping chaos clean
+.PHONY: help toolchain deps deps-test build package demo test check $(filter-out |,$(subst ',,$(CHECKS))) fmt generate web bench fuzz-api bench-collective bench-segment bench-diagnose bench-search bench-history bench-hostping chaos clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ deps-test: ## install what the tests need: Debian packages (as root), Apache Kaf
 build: toolchain ## bin/giverny
 	@GOGC=300 go build -trimpath -buildvcs=false -ldflags '-X main.version=$(VERSION)' -o bin/giverny ./cmd/giverny
 	@echo "make build: bin/giverny $(VERSION)"
+
+package: build ## bin/giverny.deb: the binary and the units of systemd
+	@scripts/package.sh bin/giverny $(VERSION) bin/giverny.deb
 
 demo: ## a simulated fabric, analysed live in your browser; options for `giverny demo` go into ARGS
 	@scripts/demo.sh $(ARGS)
@@ -69,7 +72,7 @@ generated: toolchain
 	@scripts/generated.sh
 
 compose: toolchain
-	@go test -vet=off ./deploy/compose/... && (cd deploy/compose/promtest && go test -vet=off ./...)
+	@go test -vet=off ./deploy/compose/... && (cd deploy/compose/promtest && go test -vet=off ./...) && (cd deploy/helm/charttest && go test -vet=off ./...)
 
 conformance: toolchain ## feedback against a real Alertmanager and the types of the scheduler of Kubernetes
 	@cd feedback/conformance && go test -vet=off ./...

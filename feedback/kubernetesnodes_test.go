@@ -19,13 +19,19 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// nodesConfig marks nodes as the service account of the documented manifest.
-func nodesConfig(c *kubernetes.Cluster, dir, effect string) feedback.Config {
+// The service accounts of the page and of the analyser in the Helm chart.
+const (
+	documentedAccount = "giverny"
+	chartAccount      = "giverny-analyze"
+)
+
+// nodesConfig marks nodes as a service account.
+func nodesConfig(c *kubernetes.Cluster, account, dir, effect string) feedback.Config {
 	cfg := feedback.DefaultConfig()
 	cfg.Dir = dir
 	n := &cfg.Kubernetes.Nodes
 	n.Enabled, n.DryRun, n.Taint, n.Effect = true, false, "giverny.dev/congested", effect
-	n.URL, n.CA, n.TokenFile = secret.NewURL(c.URL()), c.CA(), c.TokenFile("giverny", "giverny")
+	n.URL, n.CA, n.TokenFile = secret.NewURL(c.URL()), c.CA(), c.TokenFile("giverny", account)
 	n.Policy.Allow, n.Policy.RaiseAfter, n.Policy.LowerAfter = []string{"host*"}, 0, 0
 	return cfg
 }
@@ -48,16 +54,21 @@ func awaitMarks(c *kubernetes.Cluster, want string) {
 	c.Await("marks "+want, func() bool { return marks(c) == want })
 }
 
-// startNodes starts a cluster with the documented account and its role, and a scheduler without an extender. Without the
-// binding, which it returns, the account may do nothing.
-func startNodes(t *testing.T) (c *kubernetes.Cluster, binding string) {
+// startNodes starts a cluster, and a scheduler without an extender.
+func startNodes(t *testing.T) *kubernetes.Cluster {
 	t.Helper()
-	c = kubernetes.Start(t, kubernetesNodes...)
+	c := kubernetes.Start(t, kubernetesNodes...)
 	c.StartScheduler("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n")
+	return c
+}
+
+// applyDocumented applies the documented account and its role. Without the binding, which it returns, the account may do nothing.
+func applyDocumented(t *testing.T, c *kubernetes.Cluster) (binding string) {
+	t.Helper()
 	manifest := documented(t, "kind: ClusterRoleBinding\n")
 	i := strings.LastIndex(manifest, "---\n")
 	c.Apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: giverny}\n---\n" + manifest[:i])
-	return c, manifest[i:]
+	return manifest[i:]
 }
 
 const (
@@ -70,8 +81,9 @@ const (
 // clients change the nodes all the time.
 func TestKubernetesNodesAreMarked(t *testing.T) {
 	t.Parallel()
-	c, binding := startNodes(t)
-	h := startHub(t, nodesConfig(c, t.TempDir(), "PreferNoSchedule"))
+	c := startNodes(t)
+	binding := applyDocumented(t, c)
+	h := startHub(t, nodesConfig(c, documentedAccount, t.TempDir(), "PreferNoSchedule"))
 	h.congest(t, schema.High, "host0", "host1", "host2")
 	h.await(t, "the missing permission to be named", func() bool {
 		return strings.Contains(h.state(), `User "system:serviceaccount:giverny:giverny" cannot get resource "nodes"`)
@@ -116,12 +128,13 @@ func TestKubernetesNodesAreMarked(t *testing.T) {
 }
 
 // A pod that can only be on a node with the taint NoSchedule waits until the relief. After kill -9 the next start removes the
-// marks, and without its journal feedback lift does, from the audit.
+// marks, and without its journal feedback lift does, from the audit. The account is that of the Helm chart, which the API server
+// accepts as a whole.
 func TestKubernetesNodesAreRestoredAfterKill9(t *testing.T) {
 	t.Parallel()
-	c, binding := startNodes(t)
-	c.Apply(binding)
-	cfg := nodesConfig(c, t.TempDir(), "NoSchedule")
+	c := startNodes(t)
+	c.ApplyChart()
+	cfg := nodesConfig(c, chartAccount, t.TempDir(), "NoSchedule")
 	marked := strings.ReplaceAll(mark, "Prefer", "")
 	killAfterMarks(t, cfg)
 	if got := marks(c); got != marked+" "+marked+" - -" {
@@ -139,7 +152,7 @@ func TestKubernetesNodesAreRestoredAfterKill9(t *testing.T) {
 	}
 	h.stop(t)
 
-	cfg = nodesConfig(c, t.TempDir(), "NoSchedule")
+	cfg = nodesConfig(c, chartAccount, t.TempDir(), "NoSchedule")
 	rows, trail := killAfterMarks(t, cfg), &recordtest.Audit{}
 	cfg.Dir = t.TempDir()
 	acts, err := feedback.Lift(t.Context(), &cfg, rows, "by hand", trail, slog.New(slog.DiscardHandler))
@@ -147,7 +160,7 @@ func TestKubernetesNodesAreRestoredAfterKill9(t *testing.T) {
 		t.Errorf("lifted %+v, %v; the nodes have %s", acts, err, got)
 	}
 
-	h = startHub(t, nodesConfig(c, t.TempDir(), "NoSchedule"))
+	h = startHub(t, nodesConfig(c, chartAccount, t.TempDir(), "NoSchedule"))
 	h.congest(t, schema.High, "host0", "host1")
 	awaitMarks(c, marked+" "+marked+" - -")
 	c.DeleteNode("host1")

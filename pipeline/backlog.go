@@ -49,13 +49,16 @@ func (b *backlog) lag() time.Duration { return time.Duration(max(b.lastNanos-b.a
 // barely is the pace below which catching up takes more than twenty times as long as the lag.
 const barely = 1.05
 
+// stuck reports whether the analysis is known not to catch up.
+func (b *backlog) stuck() bool { return b.pace != 0 && b.pace < barely }
+
 // outlook says when the analysis will have caught up, or what to do if it will not.
 func (b *backlog) outlook() string {
 	switch {
 	case b.pace == 0:
 		return ""
-	case b.pace < barely:
-		return fmt.Sprintf(", and does not catch up: a minute is enough for %.0f s of readings. Nothing is skipped while Kafka keeps the readings; "+
+	case b.stuck():
+		return fmt.Sprintf(", and does not catch up: a minute is enough for %.0f s of readings; "+
 			"give the analyser and the store more processor time or a faster disk, let several analysers share the fabrics, or lengthen the intervals", 60*b.pace)
 	}
 	return fmt.Sprintf(", and has caught up in about %s at the present pace", max(time.Duration(float64(b.lag())/(b.pace-1)), time.Second).Round(time.Second))

@@ -158,7 +158,8 @@ func (m *Metrics) skill(fabric string, s schema.ForecastSkills) {
 	}
 }
 
-// tracked shows the results of tracking.
+// tracked shows the results of tracking, but for the state of the network: a stored interval may be of the past, which the watch
+// knows.
 func (m *Metrics) tracked(r *schema.IntervalResult) {
 	fabric := r.Snapshot.Fabric
 	m.skill(fabric, r.Skill)
@@ -167,7 +168,6 @@ func (m *Metrics) tracked(r *schema.IntervalResult) {
 		on = 1
 	}
 	m.congestion.WithLabelValues(fabric).Set(on)
-	m.state(fabric, &r.Network)
 	longest := int64(0)
 	for _, h := range r.Hot {
 		longest = max(longest, r.Snapshot.Interval.EndNanos()-h.SinceNanos)

@@ -1,11 +1,15 @@
 package pipeline
 
 import (
+	"log/slog"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/giverny/giverny/internal/test/journal"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -32,16 +36,15 @@ func TestTrackingMetrics(t *testing.T) {
 	m.declare("f", nil)
 	want := map[string]float64{"giverny_tracking_brier_score 1": .2, "giverny_tracking_brier_score 5": .6, "giverny_tracking_persistence_brier_score 1": .3,
 		"giverny_tracking_persistence_brier_score 5": .9, "giverny_tracking_forecasts 1": 7, "giverny_tracking_forecasts 5": 4, "giverny_tracking_congestion_event f": 1,
-		"giverny_pipeline_faults_total analysis": 0, "giverny_pipeline_up analysis": 0, "giverny_tracking_network_state f": 3, "giverny_tracking_longest_hot_seconds f": 120, "giverny_tracking_state_refused_total f": 0, "giverny_regions High": 1}
+		"giverny_pipeline_faults_total analysis": 0, "giverny_pipeline_up analysis": 0, "giverny_tracking_longest_hot_seconds f": 120, "giverny_tracking_state_refused_total f": 0, "giverny_regions High": 1}
 	before := gauges(t, reg)
 	for name := range want {
-		atStart := 0.
-		if name == "giverny_tracking_network_state f" {
-			atStart = -1
+		if v, there := before[name]; !there || v != 0 {
+			t.Errorf("at the start %s is %v (%v), want 0", name, v, there)
 		}
-		if v, there := before[name]; !there || v != atStart {
-			t.Errorf("at the start %s is %v (%v), want %v", name, v, there, atStart)
-		}
+	}
+	if v := before["giverny_tracking_network_state f"]; v != -1 {
+		t.Errorf("at the start the state is %v, want -1", v)
 	}
 	const minute = int64(60e9)
 	m.stored(&schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "f", Interval: schema.Interval{StartNanos: 5 * minute, DurationNanos: minute}},
@@ -86,5 +89,61 @@ func TestSinkMetricsAtTheStart(t *testing.T) {
 	registered(reg).declareSink("f", "topic")
 	if n, err := testutil.GatherAndCount(reg, "giverny_pipeline_refused_total", "giverny_pipeline_sink_dropped_total"); n != 4 || err != nil {
 		t.Errorf("%d series, %v: want one of refused results and one for each of three reasons to drop one", n, err)
+	}
+}
+
+// The state in the metrics is that of now at every moment: one that a stored interval of the past would set for an instant ends
+// the time for which an alert waits.
+func TestIntervalsOfThePastAreNotTheStateOfTheNetwork(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	m := registered(reg)
+	m.declare("f", nil)
+	w := newWatch("f", 10*time.Second, 5*time.Second, m, slog.New(slog.DiscardHandler))
+	w.live()
+	for _, lag := range []time.Duration{time.Hour, 0} {
+		now := time.Now()
+		w.readings("a", now.Add(-lag).UnixNano())
+		r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "f", Interval: schema.Interval{StartNanos: now.Add(-lag - 10*time.Second).UnixNano(), DurationNanos: 10e9}},
+			Network: schema.NetworkForecast{Severity: schema.High}}
+		m.stored(r, false)
+		w.stored(r)
+		behind, state := 0., 3.
+		if lag > 0 {
+			behind, state = 1, -1
+		}
+		after := gauges(t, reg)
+		if after["giverny_network_unknown behind"] != behind || after["giverny_tracking_network_state f"] != state {
+			t.Errorf("%v behind: unknown is %v and the state %v, want %v and %v", lag, after["giverny_network_unknown behind"], after["giverny_tracking_network_state f"], behind, state)
+		}
+	}
+}
+
+// The log says once that an analysis is behind, and once more when it turns out that it does not catch up; how the pace varies
+// after that is for the metrics.
+func TestTheLogSaysWhetherAnAnalysisCatchesUp(t *testing.T) {
+	log := &journal.Journal{}
+	w := newWatch("f", 10*time.Second, 5*time.Second, registered(prometheus.NewPedanticRegistry()), slog.New(slog.NewTextHandler(log, nil)))
+	w.live()
+	now := time.Now().UnixNano()
+	appended := now - int64(time.Hour)
+	play := func(pace float64) (said []string) {
+		before := len(log.String())
+		for range 40 {
+			now, appended = now+2*second, appended+int64(pace*2*float64(second))
+			w.fresh.read("a", now)
+			w.fresh.backlog.took(appended, now)
+			w.fresh.storedNanos, w.fresh.endNanos = now, appended
+			w.look(now)
+		}
+		return strings.Split(strings.TrimSpace(log.String()[before:]), "\n")
+	}
+	said := play(0.5)
+	if len(said) != 2 || !strings.Contains(said[0], "behind the readings") || strings.Contains(said[0], "catch up") || !strings.Contains(said[1], "does not catch up: a minute is enough for 30 s") {
+		t.Errorf("while it does not catch up: %q", said)
+	}
+	for _, pace := range []float64{5, 0.5} {
+		if said := play(pace); len(said) != 1 || said[0] != "" {
+			t.Errorf("at a pace of %v: %q", pace, said)
+		}
 	}
 }

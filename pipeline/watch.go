@@ -28,6 +28,7 @@ type watch struct {
 	begun   bool
 	metric  map[schema.Metric]bool // those with a coverage series
 	unknown schema.UnknownReason   // last logged
+	stuck   bool                   // and that the analysis does not catch up, which is known only later
 }
 
 func newWatch(fabric string, interval, lateness time.Duration, m *Metrics, log *slog.Logger) *watch {
@@ -99,20 +100,21 @@ func (w *watch) look(nowNanos int64) {
 	w.report(now.Unknown)
 }
 
-// report logs a change of reason, once.
+// report logs a change of reason, once, and when it turns out that an analysis does not catch up.
 func (w *watch) report(now *schema.Unknown) {
 	reason := schema.UnknownReason("")
 	if now != nil {
 		reason = now.Reason
 	}
+	stuck := reason == schema.Behind && (w.fresh.backlog.stuck() || reason == w.unknown && w.stuck)
 	switch {
-	case reason == w.unknown:
+	case reason == w.unknown && stuck == w.stuck:
 	case now != nil && w.fresh.storedNanos != 0:
 		w.log.Warn("pipeline: network state unknown", "reason", reason, "since", time.Unix(0, int64(now.Since)).UTC(), "detail", now.Explained())
 	case now == nil:
 		w.log.Info("pipeline: network state known", "state", w.fresh.last.Severity.String())
 	}
-	w.unknown = reason
+	w.unknown, w.stuck = reason, stuck
 }
 
 // readings records a batch, and when it came to Kafka; 0: it did not.
@@ -188,7 +190,10 @@ func (w *watch) resuming() (done func()) {
 func (w *watch) stored(r *schema.IntervalResult) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.fresh.stored(r, time.Now().UnixNano())
+	nowNanos := time.Now().UnixNano()
+	w.fresh.stored(r, nowNanos)
+	now := w.fresh.status(nowNanos)
+	w.metrics.state(w.fabric, &now)
 	for i := range r.Snapshot.Series {
 		w.metric[r.Snapshot.Series[i].Metric] = true
 	}

@@ -28,6 +28,7 @@ slurmctld  slurm-wlm                  scheduler
 slurmrestd slurmrestd,slurm-wlm-jwt-plugin scheduler
 slurmdbd   slurmdbd                   scheduler
 mariadbd   mariadb-server-core        scheduler
+systemd-analyze systemd               units
 "
 declare -A tests=(
   [race]="all of the race tests (make race)"
@@ -35,6 +36,7 @@ declare -A tests=(
   [browser]="the integration tests of the web interface"
   [broker]="the integration tests with Apache Kafka"
   [scheduler]="the integration tests with Slurm"
+  [units]="the integration tests of the units of systemd"
   [kubernetes]="the integration tests with Kubernetes"
   [guests]="the tests over soft-RoCE (make rdma)"
 )

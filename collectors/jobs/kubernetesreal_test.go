@@ -12,28 +12,14 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// A real API server and scheduler, as an account that may only list and watch pods: the pods of a ReplicaSet are a job on
+// A real API server and scheduler, as the account of the Helm chart, which may only list and watch pods: the pods of a ReplicaSet are a job on
 // the nodes where they were placed; it ends when they have ended.
 func TestRealKubernetes(t *testing.T) {
 	c := kubernetes.Start(t, "n1", "n2")
-	c.Apply(`apiVersion: v1
-kind: ServiceAccount
-metadata: {name: feed, namespace: default}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: feed}
-rules: [{apiGroups: [""], resources: [pods], verbs: [list, watch]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: feed}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: feed}
-subjects: [{kind: ServiceAccount, name: feed, namespace: default}]
-`)
+	c.ApplyChart()
 	c.StartScheduler("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n")
 	cfg := jobs.KubernetesKind().NewConfig().(*jobs.KubernetesConfig)
-	cfg.URL, cfg.CA, cfg.TokenFile = secret.NewURL(c.URL()), c.CA(), c.TokenFile("default", "feed")
+	cfg.URL, cfg.CA, cfg.TokenFile = secret.NewURL(c.URL()), c.CA(), c.TokenFile("giverny", "giverny-feeds")
 	source := open(t, cfg, t.TempDir())
 	awaitJob := func(what string, wanted func(j *schema.Job) bool) {
 		t.Helper()

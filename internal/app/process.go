@@ -14,6 +14,7 @@ import (
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/internal/ops"
+	"github.com/giverny/giverny/internal/sdnotify"
 	"github.com/giverny/giverny/internal/tlsfile"
 )
 
@@ -73,6 +74,7 @@ func (p *Process) Run(ctx context.Context, l *Listeners, layOut func(ctx context
 	if err != nil {
 		return errors.Join(err, l.Close(), p.Close())
 	}
+	defer p.notify(ctx)()
 	pipeline := lifecycle.Stage{Name: "pipeline", Run: func(ctx context.Context) error {
 		steps, err := layOut(ctx)
 		if err != nil {
@@ -88,6 +90,18 @@ func (p *Process) Run(ctx context.Context, l *Listeners, layOut func(ctx context
 		return ops.Serve(ctx, l.Metrics, p.ops.Own(p.cfg.HTTP.Metrics.Profiles), time.Second, p.log)
 	}}}
 	return p.runSteps(ctx, []lifecycle.Stage{pipeline}, web, p.infrastructure())
+}
+
+// notify tells the service manager that the configuration is valid and the addresses are open, and when ctx ends. It does not
+// wait for Kafka and the store, which may be away when the host starts: /-/ready reports these.
+func (p *Process) notify(ctx context.Context) (stop func() bool) {
+	send := func(message string) {
+		if err := sdnotify.Send(message); err != nil {
+			p.log.Warn("app: service manager not notified", "error", err)
+		}
+	}
+	send(sdnotify.Ready)
+	return context.AfterFunc(ctx, func() { send(sdnotify.Stopping) })
 }
 
 // RunOnce runs a task with the store and the broker but without the HTTP server. It

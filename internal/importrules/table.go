@@ -201,6 +201,7 @@ var Architecture = []Row{
 	{Package: "internal/csvfault", May: []string{"internal/plural"}, Kind: Pure},
 	{Package: "internal/faults", Kind: Pure},
 	{Package: "internal/logs"},
+	{Package: "internal/sdnotify"},
 	{Package: "internal/secret", May: []string{"internal/plainfile"}},
 	{Package: "internal/lifecycle"},
 	{Package: "internal/procgroup"},
@@ -239,4 +240,5 @@ var Architecture = []Row{
 
 	// Tests of files that are not Go.
 	{Package: "deploy/compose"},
+	{Package: "deploy/systemd"},
 }

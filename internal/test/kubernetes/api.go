@@ -12,10 +12,13 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/giverny/giverny/internal/test/repo"
 )
 
 // trusting returns a client that trusts the API server's certificate.
@@ -83,10 +86,26 @@ func (c *Cluster) do(method, path, mediaType string, body, into any) {
 var resources = map[string]string{
 	"Namespace": "/api/v1/namespaces", "ServiceAccount": "/api/v1/namespaces/%s/serviceaccounts",
 	"ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles", "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-	"ReplicaSet": "/apis/apps/v1/namespaces/%s/replicasets",
+	"ReplicaSet": "/apis/apps/v1/namespaces/%s/replicasets", "DaemonSet": "/apis/apps/v1/namespaces/%s/daemonsets",
+	"Deployment": "/apis/apps/v1/namespaces/%s/deployments", "StatefulSet": "/apis/apps/v1/namespaces/%s/statefulsets",
+	"ConfigMap": "/api/v1/namespaces/%s/configmaps", "Service": "/api/v1/namespaces/%s/services",
+	"NetworkPolicy": "/apis/networking.k8s.io/v1/namespaces/%s/networkpolicies",
 }
 
-// Apply applies the objects of a manifest, like kubectl apply --server-side.
+// custom is a kind of the chart whose definition the Prometheus operator brings, not Kubernetes.
+const custom = "PodMonitor"
+
+// ApplyChart applies what the Helm chart renders with everything enabled, in the namespace giverny.
+func (c *Cluster) ApplyChart() {
+	c.tb.Helper()
+	text, err := os.ReadFile(filepath.Join(repo.Dir(c.tb), "deploy", "helm", "testdata", "full.yaml"))
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	c.Apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: giverny}\n---\n" + string(text))
+}
+
+// Apply applies the objects of a manifest, like kubectl apply --server-side; unknown and duplicate fields are errors.
 func (c *Cluster) Apply(manifest string) {
 	c.tb.Helper()
 	decoder := yaml.NewDecoder(strings.NewReader(manifest))
@@ -100,6 +119,9 @@ func (c *Cluster) Apply(manifest string) {
 		if err == io.EOF {
 			return
 		}
+		if err == nil && (object.Kind == "" && len(object.Rest) == 0 || object.Kind == custom) {
+			continue
+		}
 		path, known := resources[object.Kind]
 		if err != nil || !known {
 			c.tb.Fatalf("manifest with kind %q: %v", object.Kind, err)
@@ -108,7 +130,7 @@ func (c *Cluster) Apply(manifest string) {
 			path = fmt.Sprintf(path, object.Metadata["namespace"])
 		}
 		object.Rest["kind"], object.Rest["metadata"] = object.Kind, object.Metadata
-		c.do(http.MethodPatch, fmt.Sprintf("%s/%s?fieldManager=test", path, object.Metadata["name"]), "application/apply-patch+yaml", object.Rest, nil)
+		c.do(http.MethodPatch, fmt.Sprintf("%s/%s?fieldManager=test&fieldValidation=Strict", path, object.Metadata["name"]), "application/apply-patch+yaml", object.Rest, nil)
 	}
 }
 
