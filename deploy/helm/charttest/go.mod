@@ -71,3 +71,10 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
+
+// The versions that the tests' Kubernetes is built of (internal/test/kubernetes/components): make check compiles what both need once.
+replace golang.org/x/text => golang.org/x/text v0.40.0
+
+replace golang.org/x/crypto => golang.org/x/crypto v0.54.0
+
+replace go.yaml.in/yaml/v3 => go.yaml.in/yaml/v3 v3.0.4
