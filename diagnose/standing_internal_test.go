@@ -57,7 +57,9 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 // one without an onset, unless a failure explains it.
 func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 	full := root.BackPressure{Kind: schema.RootLinkCapacity, Use: 97}
-	failed := func(score float64) []nearFailure { return []nearFailure{{score: score}} }
+	failed := func(score float64) []nearFailure {
+		return []nearFailure{{PlacedFailure: &history.PlacedFailure{}, score: score}}
+	}
 	for name, c := range map[string]struct {
 		load     float64
 		more     float64 // percent of the port's load that was added since the onset
@@ -71,7 +73,10 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 		"it carries less":             {.8, 0, full, nil, 0},
 		"load unknown":                {0, 0, full, nil, 0},
 		"no full port":                {1, 0, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 40}, nil, 0},
-		"a failure explains it":       {1, 0, full, failed(2), 0},
+		"a link full in bursts":       {1, 0, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 60}, nil, jobExplains},
+		"a link that lost rate":       {1, 0, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 60, Slower: true}, nil, 0},
+		"a failure explains it":       {1, 20, full, failed(2), 0},
+		"a failure elsewhere":         {1, 5, full, failed(2), jobExplains},
 		"a failure that does not":     {1, 0, full, failed(-1), jobExplains},
 		"a full port that lost rate":  {1, 0, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 97, Cannot: true}, nil, 0},
 		"a receiver that is too slow": {1, 0, root.BackPressure{Kind: schema.RootSlowReceiver, Use: 97}, nil, 0},
@@ -81,7 +86,7 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.loads, s.comparable = true, true
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, failures: c.failures, jobs: []suspect{{share: .9, cross: 1, known: true}}, timeline: timeline{clock: s.history.Clock, onset: 4}, loadChange: loadChange{load: c.load, carries: 100, more: c.more}, back: c.back}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, failures: c.failures, jobs: []suspect{{share: .9, cross: 1, known: true}}, timeline: timeline{clock: s.history.Clock, onset: 4}, loadChange: loadChange{load: c.load, fullest: schema.NoLink, carries: 100, more: c.more}, back: c.back}
 		if got := rc.scores().explains(&rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}

@@ -30,13 +30,19 @@ func (rc *regionCase) unaccounted(j *job) float64 {
 		since.At[since.N] = slot
 		since.N++
 	}
-	was, is := rc.compareTaken(j, calm.At[:calm.N]), rc.compareTaken(j, since.At[:since.N])
-	if was.n < leastAccounted || is.n == 0 {
+	was := ratiosOf(rc.compareTaken(j, calm.At[:calm.N]))
+	is := rc.compareTaken(j, since.At[:since.N])
+	if len(was) < leastAccounted || len(is) == 0 {
 		return 0
 	}
-	expected := was.taken / was.moved * is.moved / is.n
-	noise := math.Sqrt(max(0, was.squares/was.n-1)*(1/was.n+1/is.n)) * expected
-	return max(0, is.taken/is.n-expected-noise) * 1e9 / float64(rc.history.Clock.Duration)
+	usual, moved := spreadOf(was, 0), 0.
+	beyond := rc.scratch.after[:0]
+	for _, t := range is {
+		beyond, moved = append(beyond, t.taken-usual.median*t.moved), moved+t.moved/float64(len(is))
+	}
+	rc.scratch.after = beyond
+	noise := usual.scale * moved * math.Sqrt(1/float64(len(was))+1/float64(len(is)))
+	return max(0, medianOf(beyond)-noise) * 1e9 / float64(rc.history.Clock.Duration) // one incomplete row does not count
 }
 
 // unaccountedAt is the same of a suspect at one of whose hosts more arrives than its port delivers, else 0: elsewhere what is added on its hosts
@@ -48,16 +54,22 @@ func (s scores) unaccountedAt(c *suspect) float64 {
 	return s.unaccounted(c.job)
 }
 
-// comparison sums up slots in which both the links of a job's hosts and the table were read.
-type comparison struct {
-	n, taken, moved float64 // bytes
-	squares         float64 // of the ratio of taken to moved, relative to its mean
+// accounted is what the hosts of a job took in by their links in a slot, and what it moved by the table, bytes.
+type accounted struct{ taken, moved float64 }
+
+// ratiosOf are those of both.
+func ratiosOf(slots []accounted) (ratios []float64) {
+	for _, t := range slots {
+		ratios = append(ratios, t.taken/t.moved)
+	}
+	return ratios
 }
 
-func (rc *regionCase) compareTaken(j *job, slots []int64) (c comparison) {
+// compareTaken lists slots in which both were read.
+func (rc *regionCase) compareTaken(j *job, slots []int64) (read []accounted) {
 	use := rc.history.LevelsOf(schema.BandwidthUsed)
 	if use == nil {
-		return c
+		return nil
 	}
 	links, capacity := rc.scratch.links[:0], 0.
 	for _, d := range j.Devices {
@@ -68,20 +80,13 @@ func (rc *regionCase) compareTaken(j *job, slots []int64) (c comparison) {
 		}
 	}
 	rc.scratch.links = links
-	ratios, squares := 0., 0.
 	for _, slot := range slots {
 		percent, moved := use.Mean(slot, links), listedBytes(j.Traffic, slot)
-		if history.IsMissing(percent) || !(moved > 0) {
-			continue
+		if !history.IsMissing(percent) && moved > 0 {
+			read = append(read, accounted{float64(percent) / 100 * capacity * float64(rc.history.Clock.Duration) / 1e9, moved})
 		}
-		taken := float64(percent) / 100 * capacity * float64(rc.history.Clock.Duration) / 1e9
-		c.n, c.taken, c.moved = c.n+1, c.taken+taken, c.moved+moved
-		ratios, squares = ratios+taken/moved, squares+taken/moved*taken/moved
 	}
-	if ratios > 0 {
-		c.squares = squares / (ratios / c.n) / (ratios / c.n)
-	}
-	return c
+	return read
 }
 
 // listedBytes sums up the columns that the traffic table has of a job in a slot, NaN if one of them is missing. File traffic may be in two of

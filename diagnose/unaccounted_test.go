@@ -13,11 +13,13 @@ import (
 func TestTrafficThatTheTableLacks(t *testing.T) {
 	for name, c := range map[string]struct {
 		moves   float64 // since the onset, relative to before
+		last    float64 // in the last interval; 0: the same
 		noTable bool
 		want    bool // the job is accused
 	}{
 		"the table has it":   {moves: 1.7, want: true},
 		"the job moves less": {moves: .75},
+		"an incomplete row":  {moves: 1.7, last: .1, want: true},
 		"no table":           {moves: .75, noTable: true, want: true},
 	} {
 		p := newPlant(t, "fattree:leaves=4,hosts=4,spines=2")
@@ -37,7 +39,11 @@ func TestTrafficThatTheTableLacks(t *testing.T) {
 		set(15, "leaf0>host1", "leaf1>host4", "leaf1>host5")
 		set(40, "host1>leaf0", "host4>leaf1", "host5>leaf1", "spine0>leaf0", "spine1>leaf0")
 		p.congest(50, link("host1>leaf0"), link("spine0>leaf0"), link("spine1>leaf0"), link("host4>leaf1"), link("host5>leaf1"))
-		d := p.step(6)
+		p.step(3)
+		if c.last > 0 {
+			p.moved["7"] *= c.last / c.moves
+		}
+		d := p.step(1)
 		if got := len(d[0].Jobs) == 1; got != c.want {
 			t.Errorf("%s: accused %+v, %s", name, d[0].Jobs, d[0].Text)
 		}
