@@ -54,10 +54,10 @@ func (s scores) explains(c *suspect) float64 {
 	return 0
 }
 
-// fillsByFiles reports whether a suspect writes enough for its files to fill the port to a host of no job for which a region without an
-// onset waits: what arrives there is written by somebody, and files that are written all the time rise at no onset.
+// fillsByFiles reports whether a suspect writes enough for its files to fill the port to a host of no job for which a region waits: what
+// arrives there is written by somebody, and files that are written all the time, or since long before or after an onset, rise at none.
 func (rc *regionCase) fillsByFiles(c *suspect) bool {
-	if rc.graph.Duplex() || rc.onset >= 0 || !c.filesKnown || !rc.endsAtNoJob() || !rc.back.IsFull() {
+	if rc.graph.Duplex() || !c.filesKnown || !rc.endsAtNoJob() {
 		return false
 	}
 	writes, _ := rc.written(c.job)

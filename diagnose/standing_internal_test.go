@@ -150,21 +150,23 @@ func TestWhoFillsAStorageNode(t *testing.T) {
 	for name, c := range map[string]struct {
 		writes float64 // as a share of the port's capacity
 		onset  int
+		use    float64 // of the port, percent
 		root   string
 		want   bool
 	}{
-		"it does":                  {.6, -1, "leaf1>host4", true},
-		"it writes little":         {.1, -1, "leaf1>host4", false},
-		"the onset tells who":      {.6, 4, "leaf1>host4", false},
-		"the port to a job's host": {.6, -1, "leaf1>host3", false},
+		"it does":                  {.6, -1, 97, "leaf1>host4", true},
+		"it writes little":         {.1, -1, 97, "leaf1>host4", false},
+		"since another time":       {.6, 4, 97, "leaf1>host4", true},
+		"full in bursts":           {.6, -1, 65, "leaf1>host4", true},
+		"the port to a job's host": {.6, -1, 97, "leaf1>host3", false},
 	} {
-		p, _ := readings(t, g, nil, map[string]float64{c.root: 97})
+		p, _ := readings(t, g, nil, map[string]float64{c.root: c.use})
 		s, j := oneWriter(t, g, p, 0)
 		j.Traffic = history.NewTraffic(20, 0)
 		j.Traffic.Set(history.Read, 0, 0)
 		j.Traffic.Set(history.Write, 0, c.writes*g.Capacity(port)*60)
 		rc := &regionCase{interval: &s.interval, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 6), onset: c.onset},
-			back: root.BackPressure{Link: roottest.Link(t, g, c.root), Kind: schema.RootIncast, Use: 97}, loadChange: loadChange{carries: .97 * g.Capacity(port)},
+			back: root.BackPressure{Link: roottest.Link(t, g, c.root), Kind: schema.RootIncast, Use: c.use}, loadChange: loadChange{carries: c.use / 100 * g.Capacity(port)},
 			jobs: []suspect{{job: j, cross: 1}}}
 		rc.measure()
 		if got := rc.jobs[0].file; got != c.want {
