@@ -65,6 +65,7 @@
 //	slowhost.go          slow hosts
 //	rerouted.go          load that moved from a failed link
 //	unlisted.go          hosts of no listed job
+//	unaccounted.go       traffic on a job's hosts that the traffic table lacks
 //
 // 6. Which of them? (decision, and steady, which holds it steady over the intervals)
 //

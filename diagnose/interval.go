@@ -5,6 +5,7 @@ import (
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/routes"
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -51,7 +52,8 @@ type scratch struct {
 	before, after []float64
 	own, theirs   []float64 // by link of the region (expectedLoads)
 	values        []float64
-	growths       []growth // of loadsExchange
+	links         []schema.LinkID // of a job's hosts
+	growths       []growth        // of loadsExchange
 	correlator    correlation.Correlator
 	senders       []root.Sender // of findSenders
 	sending       []*job        // whose these are

@@ -54,10 +54,10 @@ func (s scores) explains(c *suspect) float64 {
 	return 0
 }
 
-// fillsByFiles reports whether a suspect writes enough for its files to fill the port to a host of no job for which a region without an
-// onset waits: what arrives there is written by somebody, and files that are written all the time rise at no onset.
+// fillsByFiles reports whether a suspect writes enough for its files to fill the port to a host of no job for which a region waits: what
+// arrives there is written by somebody, and files that are written all the time, or since long before or after an onset, rise at none.
 func (rc *regionCase) fillsByFiles(c *suspect) bool {
-	if rc.graph.Duplex() || rc.onset >= 0 || !c.filesKnown || !rc.endsAtNoJob() || !rc.back.IsFull() {
+	if rc.graph.Duplex() || !c.filesKnown || !rc.endsAtNoJob() {
 		return false
 	}
 	writes, _ := rc.written(c.job)
@@ -67,10 +67,22 @@ func (rc *regionCase) fillsByFiles(c *suspect) bool {
 // standingMore is the largest share of a full port's load that was added since the onset of a region of jobs that ran before.
 const standingMore = .3
 
-// asBefore reports whether a region of directed links waits for a full port that carried most of its load before the onset, and no
-// failure explains it: it is full because of the jobs that ran before, by however little they grew. A link of a torus shows one load
-// for both directions, so it cannot tell this.
+// halfFull is the least use, percent, of a link between switches that jobs which communicate in bursts fill for a part of the time.
+const halfFull = 50
+
+// asBefore reports whether a region of directed links waits for a full port, or a link between switches that is full in bursts, which carried
+// most of its load before the onset, and no failure explains it: it is full because of the jobs that ran before, by however little they
+// grew. A link of a torus shows one load for both directions, so it cannot tell this.
 func (s scores) asBefore() bool {
-	hasFailed := len(s.failures) > 0 && s.failures[0].score > 0
-	return !s.graph.Duplex() && !hasFailed && s.back.IsFull() && s.load >= fallen && s.more <= standingMore*s.carries
+	inBursts := s.back.Kind == schema.RootLinkCapacity && !s.back.Slower && s.back.Use >= halfFull
+	return !s.graph.Duplex() && !s.hasFailed() && (s.back.IsFull() || inBursts) && s.load >= fallen && s.more <= standingMore*s.carries
+}
+
+// hasFailed reports whether a failure may explain a region of directed links: one that scores, unless nothing waits for the failed part and
+// the root carries no more than before.
+func (s scores) hasFailed() bool {
+	if len(s.failures) == 0 || s.failures[0].score <= 0 {
+		return false
+	}
+	return !s.isUnrelated(&s.failures[0]) || s.more > leastMoved*s.carries
 }

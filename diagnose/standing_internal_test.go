@@ -57,7 +57,9 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 // one without an onset, unless a failure explains it.
 func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 	full := root.BackPressure{Kind: schema.RootLinkCapacity, Use: 97}
-	failed := func(score float64) []nearFailure { return []nearFailure{{score: score}} }
+	failed := func(score float64) []nearFailure {
+		return []nearFailure{{PlacedFailure: &history.PlacedFailure{}, score: score}}
+	}
 	for name, c := range map[string]struct {
 		load     float64
 		more     float64 // percent of the port's load that was added since the onset
@@ -71,7 +73,10 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 		"it carries less":             {.8, 0, full, nil, 0},
 		"load unknown":                {0, 0, full, nil, 0},
 		"no full port":                {1, 0, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 40}, nil, 0},
-		"a failure explains it":       {1, 0, full, failed(2), 0},
+		"a link full in bursts":       {1, 0, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 60}, nil, jobExplains},
+		"a link that lost rate":       {1, 0, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 60, Slower: true}, nil, 0},
+		"a failure explains it":       {1, 20, full, failed(2), 0},
+		"a failure elsewhere":         {1, 5, full, failed(2), jobExplains},
 		"a failure that does not":     {1, 0, full, failed(-1), jobExplains},
 		"a full port that lost rate":  {1, 0, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 97, Cannot: true}, nil, 0},
 		"a receiver that is too slow": {1, 0, root.BackPressure{Kind: schema.RootSlowReceiver, Use: 97}, nil, 0},
@@ -81,7 +86,7 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.loads, s.comparable = true, true
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, failures: c.failures, jobs: []suspect{{share: .9, cross: 1, known: true}}, timeline: timeline{clock: s.history.Clock, onset: 4}, loadChange: loadChange{load: c.load, carries: 100, more: c.more}, back: c.back}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, failures: c.failures, jobs: []suspect{{share: .9, cross: 1, known: true}}, timeline: timeline{clock: s.history.Clock, onset: 4}, loadChange: loadChange{load: c.load, fullest: schema.NoLink, carries: 100, more: c.more}, back: c.back}
 		if got := rc.scores().explains(&rc.jobs[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
@@ -145,21 +150,23 @@ func TestWhoFillsAStorageNode(t *testing.T) {
 	for name, c := range map[string]struct {
 		writes float64 // as a share of the port's capacity
 		onset  int
+		use    float64 // of the port, percent
 		root   string
 		want   bool
 	}{
-		"it does":                  {.6, -1, "leaf1>host4", true},
-		"it writes little":         {.1, -1, "leaf1>host4", false},
-		"the onset tells who":      {.6, 4, "leaf1>host4", false},
-		"the port to a job's host": {.6, -1, "leaf1>host3", false},
+		"it does":                  {.6, -1, 97, "leaf1>host4", true},
+		"it writes little":         {.1, -1, 97, "leaf1>host4", false},
+		"since another time":       {.6, 4, 97, "leaf1>host4", true},
+		"full in bursts":           {.6, -1, 65, "leaf1>host4", true},
+		"the port to a job's host": {.6, -1, 97, "leaf1>host3", false},
 	} {
-		p, _ := readings(t, g, nil, map[string]float64{c.root: 97})
+		p, _ := readings(t, g, nil, map[string]float64{c.root: c.use})
 		s, j := oneWriter(t, g, p, 0)
 		j.Traffic = history.NewTraffic(20, 0)
 		j.Traffic.Set(history.Read, 0, 0)
 		j.Traffic.Set(history.Write, 0, c.writes*g.Capacity(port)*60)
 		rc := &regionCase{interval: &s.interval, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 6), onset: c.onset},
-			back: root.BackPressure{Link: roottest.Link(t, g, c.root), Kind: schema.RootIncast, Use: 97}, loadChange: loadChange{carries: .97 * g.Capacity(port)},
+			back: root.BackPressure{Link: roottest.Link(t, g, c.root), Kind: schema.RootIncast, Use: c.use}, loadChange: loadChange{carries: c.use / 100 * g.Capacity(port)},
 			jobs: []suspect{{job: j, cross: 1}}}
 		rc.measure()
 		if got := rc.jobs[0].file; got != c.want {

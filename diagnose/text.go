@@ -242,6 +242,9 @@ func (r *report) whyUnknown() string {
 	case len(r.jobs) == 0 && len(r.failures) == 0:
 		return "No job and no failure is known near the region."
 	case r.unlisted > 1 && r.unlisted > math.Exp(r.jobs[0].score):
+		if r.scores().unaccountedAt(&r.jobs[0]) > 0 {
+			return fmt.Sprintf("The hosts of %s, which fits best among the jobs, take in more than the traffic table accounts for: a job that no table lists is on them, too.", jobName(r.jobs[0].job))
+		}
 		what := "have added more to its root than those"
 		if !r.loads {
 			what = "wait to send into it, too, beside those"

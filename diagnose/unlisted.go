@@ -14,7 +14,8 @@ const unlistedWeight = 3.
 
 // unlistedPart is the part that hosts of no listed job have in a region of directed links, as a multiple of that of the accused: the blame
 // of a job that no table lists. All that speaks in time for the accused speaks for these hosts, too. The part is what they may have
-// added to the region's root since its onset or, if no load is measured, how long they wait to send.
+// added to the region's root since its onset, with what the traffic table does not account for on the hosts of the accused or, if no load is
+// measured, how long they wait to send.
 func (s scores) unlistedPart(accused int) float64 {
 	switch {
 	case s.graph.Duplex() || accused == 0:
@@ -35,7 +36,11 @@ func (s scores) unlistedPart(accused int) float64 {
 	}
 	theirs, own := s.boundOf(s.hostsWithoutJob(), s.fullest, false).more, 0.
 	for i := range accused {
-		own += s.mayHaveAdded(&s.jobs[i])
+		more := s.mayHaveAdded(&s.jobs[i])
+		if others := s.unaccountedAt(&s.jobs[i]); others > 0 { // the rest is the job's, whatever its hosts send in total
+			more, theirs = max(0, s.more-others), theirs+others
+		}
+		own += more
 	}
 	theirs, own = min(theirs, s.more), min(own, s.more)
 	if s.jobs[0].file { // one end of file traffic is at hosts of no job

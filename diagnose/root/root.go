@@ -173,6 +173,9 @@ func (p *Pressure) rootOf(region *schema.Region, none BackPressure) BackPressure
 			out.Link, out.share = p.portOfSwitch(first, region.Links), first.stall/total
 		}
 	}
+	if cable, share := p.heldAtBothEnds(ends, total); cable != schema.NoLink && share >= out.share {
+		out.Link, out.share = cable, share
+	}
 	if root := region.Root; out.Link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < p.graph.NumLinks() && p.ends.ports[root.Link] >= leadingShare*total {
 		out.Link, out.share = root.Link, rootShare
 	}

@@ -49,7 +49,7 @@ func (p *Pressure) onlyWaitsFor(l, port schema.LinkID) bool {
 		return false
 	}
 	for _, out := range p.graph.LinksAt(at) {
-		if from, _ := p.graph.Ends(out); from == at && out != port && p.mayWait(l, out) && (p.StallOf(out) >= stalledPercent || p.UseOf(out) >= fullPercent) {
+		if from, _ := p.graph.Ends(out); from == at && out != port && (p.StallOf(out) >= stalledPercent || p.UseOf(out) >= fullPercent) && p.mayWait(l, out) {
 			return false
 		}
 	}

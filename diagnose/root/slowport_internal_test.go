@@ -1,6 +1,7 @@
 package root
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/root/roottest"
@@ -93,5 +94,62 @@ func TestCableWithConstantLoadInBothDirections(t *testing.T) {
 		if b := follow(p, links); (b.Link == up && b.Slower && b.Cannot) != c.isSlow {
 			t.Errorf("%s: the root is %v (the cable %v), slower %v", name, b.Link, up, b.Slower)
 		}
+	}
+}
+
+// TestCableThatHoldsUpBothItsEnds: where all traffic waits for one port, the others send less, too. Of those that cannot send for as long as
+// others wait, the cable is slow whose other direction cannot either. No onset is needed.
+func TestCableThatHoldsUpBothItsEnds(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=5,hosts=4,spines=2")
+	cable := roottest.Link(t, g, "spine0>leaf0")
+	for name, c := range map[string]struct {
+		upWaits float64 // at the end of the other direction
+		before  float64
+		isSlow  bool
+	}{
+		"both ends wait":         {80, -1, true},
+		"both, others lost more": {80, 60, true},
+		"one end waits":          {0, -1, false},
+	} {
+		p, links := readings(t, g,
+			map[string]float64{"leaf1>spine0": 85, "leaf2>spine0": 85, "leaf3>spine0": 85, "host0>leaf0": c.upWaits, "host1>leaf0": c.upWaits},
+			map[string]float64{"leaf1>spine0": 12, "leaf2>spine0": 12, "leaf3>spine0": 12, "spine0>leaf0": 18, "leaf0>spine0": 18, "spine0>leaf1": 34, "spine0>leaf2": 15, "spine0>leaf3": 30, "spine0>leaf4": 14})
+		p.Before = func(schema.LinkID) float64 { return c.before }
+		links = slices.DeleteFunc(links, func(l schema.LinkID) bool { // the other end is in another region
+			from, _ := g.Ends(l)
+			return !g.IsSwitch(from)
+		})
+		b := follow(p, links)
+		if got := b.Link == cable && b.Slower && b.Cannot; got != c.isSlow {
+			t.Errorf("%s: root %v, slower %v, cannot %v; the cable is %v, slow %v", name, b.Link, b.Slower, b.Cannot, cable, c.isSlow)
+		}
+	}
+}
+
+// TestStallAtBothEndsIsOfOneCable: neither end of a slow cable has half of the stall, but both together have.
+func TestStallAtBothEndsIsOfOneCable(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, links := readings(t, g,
+		map[string]float64{"leaf1>spine0": 40, "leaf2>spine0": 40, "host0>leaf0": 40, "host1>leaf0": 40, "spine1>leaf3": 90},
+		map[string]float64{"leaf1>spine0": 12, "leaf2>spine0": 12, "spine0>leaf0": 10, "leaf0>spine0": 10, "spine1>leaf3": 9, "leaf3>host12": 99})
+	if b := follow(p, links); b.Link != roottest.Link(t, g, "spine0>leaf0") && b.Link != roottest.Link(t, g, "leaf0>spine0") || !b.Cannot {
+		t.Errorf("root %v %s, cannot %v, want the cable from spine0 to leaf0", b.Link, b.Kind, b.Cannot)
+	}
+}
+
+// TestStalledLinkBeforeASlowCable: a link that stalls and lost load, and whose traffic goes on over a slow cable, waits for that.
+func TestStalledLinkBeforeASlowCable(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, links := readings(t, g,
+		map[string]float64{"leaf1>spine0": 85, "host0>leaf0": 80, "host1>leaf0": 80},
+		map[string]float64{"leaf1>spine0": 12, "spine0>leaf0": 18, "leaf0>spine0": 18})
+	p.Before = func(l schema.LinkID) float64 {
+		if l == roottest.Link(t, g, "leaf1>spine0") {
+			return 60
+		}
+		return 25
+	}
+	if b := follow(p, links); b.Link != roottest.Link(t, g, "spine0>leaf0") && b.Link != roottest.Link(t, g, "leaf0>spine0") || b.share < .99 {
+		t.Errorf("%.2f of the stall leads to %v, want all to the cable from spine0 to leaf0", b.share, b.Link)
 	}
 }

@@ -58,10 +58,13 @@ type way struct {
 
 // excess is the traffic that the inputs and the ports of a switch hold back, bytes/s.
 type excess struct {
-	inputs float64 // held back by inputs
-	known  float64 // held back by stalled ports with idle time, because of what is behind them
-	most   float64 // use of the fullest port, percent of capacity
-	open   int     // ports for which an unknown amount waits: full ones, and those that stall and always have something to send
+	inputs float64       // held back by inputs
+	known  float64       // held back by stalled ports with idle time, because of what is behind them
+	most   float64       // use of the fullest port, percent of capacity
+	open   int           // ports for which an unknown amount waits: full ones, and those that stall and always have something to send
+	slow   schema.LinkID // slowCable, once searched
+
+	searched bool
 }
 
 const (
@@ -193,10 +196,14 @@ func (p *Pressure) pass(l schema.LinkID, stall float64, next []schema.LinkID) []
 
 // waysFrom lists the ports of a switch that traffic of a link into it may wait for, with the amount that waits for each as
 // far as known. Routes between groups are taken to have a hop within each, unless nothing else explains the stall; nor does a port
-// that stalls far less than the link, as one that also has other traffic does.
+// that stalls far less than the link, as one that also has other traffic does. A cable that lost rate sends all that it can.
 func (p *Pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
 	if ways := p.waysBy(p.mayWait, l, via, passesOn); len(ways) > 0 {
 		return ways
+	}
+	if slow := p.slowCable(via); slow != schema.NoLink && p.mayGoOn(l, slow) {
+		p.ends.ways = append(p.ends.ways[:0], way{link: slow, weight: 1, stays: 1})
+		return p.ends.ways
 	}
 	if p.graph.Link(l).Class == topology.ClassGlobal {
 		return p.waysBy(p.mayGoOn, l, via, passesOn)
@@ -207,10 +214,7 @@ func (p *Pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
 // waysBy lists the ports that stall at least passes of what a link does, or are full.
 func (p *Pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, via topology.DeviceID, passes float64) []way {
 	e := p.ends
-	if e.seen[via] != e.round {
-		e.seen[via], e.extra[via] = e.round, p.excessOf(via)
-	}
-	x := &e.extra[via]
+	x := p.excessAt(via)
 	share := 0.
 	if x.open > 0 {
 		share = max(x.inputs-x.known, leastExcess*x.inputs) / float64(x.open)
@@ -234,6 +238,15 @@ func (p *Pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, vi
 		}
 	}
 	return e.ways
+}
+
+// excessAt is excessOf, computed once per region.
+func (p *Pressure) excessAt(d topology.DeviceID) *excess {
+	e := p.ends
+	if e.seen[d] != e.round {
+		e.seen[d], e.extra[d] = e.round, p.excessOf(d)
+	}
+	return &e.extra[d]
 }
 
 // excessOf sums up what the inputs and ports of a switch hold back.
