@@ -25,19 +25,22 @@ func TestSharedWaysAreThoseFoundAlone(t *testing.T) {
 	shared, followed := NewFinder(g, nil), 0
 	for range 20 {
 		snap := &schema.Snapshot{Links: g.NumLinks(), Series: []schema.Series{draw(schema.XmitWait, 60), draw(schema.PFCPauseRx(3), 60), draw(schema.BandwidthUsed, 100)}}
-		for l := 0; l < g.NumLinks(); l += 2 { // these send whenever they do not stall
-			snap.Series[2].Values[l] = 100 - snap.Series[0].Values[l]
+		for l := range g.NumLinks() {
+			if l/2%2 == 0 { // a cable that sends whenever it does not stall
+				snap.Series[0].Values[l] /= 6
+				snap.Series[2].Values[l] = 100 - snap.Series[0].Values[l]
+			}
 		}
 		p := shared.On(snap)
-		for since := range uint32(8) {
+		for since := range uint32(24) {
 			before := draw(schema.BandwidthUsed, 100)
-			p.Stall, p.Since = &snap.Series[rng.IntN(2)], since/2
-			if since%2 == 0 {
+			p.Stall, p.Since = &snap.Series[rng.IntN(2)], since/4
+			if since%4 == 0 {
 				p.Before = func(l schema.LinkID) float64 { return float64(before.Values[l]) - 50 }
 			}
 			var links []schema.LinkID
 			for l := range schema.LinkID(g.NumLinks()) {
-				if uint32(l)%2 == since%2 && rng.IntN(3) == 0 {
+				if uint32(l)/2%2 == since%2 && rng.IntN(3) == 0 {
 					links = append(links, l)
 				}
 			}
@@ -55,6 +58,6 @@ func TestSharedWaysAreThoseFoundAlone(t *testing.T) {
 		}
 	}
 	if followed < 20 {
-		t.Errorf("only %d of 160 regions wait for known ports", followed)
+		t.Errorf("only %d of 480 regions wait for known ports", followed)
 	}
 }
