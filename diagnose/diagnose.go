@@ -58,6 +58,7 @@ func (rc *regionCase) examine(snap *schema.Snapshot) {
 	rc.load = rc.loadNow()
 	rc.cutToFirstStep()
 	rc.p.Flat, rc.p.Before = rc.isFlat, rc.usedBefore()
+	rc.p.Since = rc.history.UseRound()
 	rc.back = rc.p.Follow(rc.region, rc.weight)
 	rc.fullest, rc.carries, rc.more = rc.rootLoad(&rc.back)
 	rc.near()

@@ -17,6 +17,7 @@ type Pressure struct {
 	Credit *schema.Series // CreditStall, percent of time
 
 	Before func(schema.LinkID) float64 // use before the onset, percent of capacity; -1: not known
+	Since  uint32                      // identifies Before and the interval
 	Flat   func(schema.LinkID) bool    // whether a link's load was constant since the onset; nil: not known
 
 	graph    *topology.Graph

@@ -18,7 +18,8 @@ type ends struct {
 	lost  []float64          // by last stalled link: the part of at whose port is not known
 	mass  []float64          // by link: stall still to be followed
 	queue [2][]schema.LinkID // links in mass
-	ways  []way              // of the current switch; on a grid, of all links followed
+	ways  []way              // of all links followed
+	from  lookup[waysOf]     // not on a grid
 	split bool               // of the current region: stall is the rest of the time in which a port sends, not counted beside it
 	round uint32
 	seen  []uint32      // by device: round in which extra was computed
@@ -47,6 +48,9 @@ type going struct {
 	first, end int32   // its ways: ends.ways[first:end]
 	leads      float64 // share that reaches a link for which it may wait
 }
+
+// waysOf are the ways of a link: ends.ways[first:end].
+type waysOf struct{ first, end int }
 
 // way is a port of a switch that traffic may wait for.
 type way struct {
@@ -86,7 +90,7 @@ func newEnds(g *topology.Graph) ends {
 	if g.Duplex() {
 		return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, 2*n), seen: make([]uint32, g.NumDevices()), shown: newLookup[shown](n), back: newBackward(n)}
 	}
-	return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, n),
+	return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, n), from: newLookup[waysOf](n),
 		seen: make([]uint32, g.NumDevices()), extra: make([]excess, g.NumDevices())}
 }
 
@@ -123,7 +127,7 @@ func (e *ends) stop(last schema.LinkID, stall float64) {
 func (p *Pressure) spread(links []schema.LinkID, weight []float64) {
 	e := p.ends
 	e.reset()
-	e.split = p.splitsTime(links)
+	e.turnTo(p, p.splitsTime(links))
 	e.queue[0] = e.queue[0][:0]
 	for i, l := range links {
 		if p.StallOf(l) >= stalledPercent {
@@ -136,6 +140,22 @@ func (p *Pressure) spread(links []schema.LinkID, weight []float64) {
 		e.lost[l] += e.mass[l]
 		e.mass[l] = 0
 	}
+}
+
+// mostWays bounds the ways kept for the next regions: 24 MB.
+const mostWays = 1 << 20
+
+// turnTo forgets the ways found so far unless they hold for the region of p, too.
+func (e *ends) turnTo(p *Pressure, split bool) {
+	if split != e.split || p.Stall != e.from.stalls || p.Since != e.from.since {
+		e.forgetWays()
+	}
+	e.split, e.from.stalls, e.from.since = split, p.Stall, p.Since
+}
+
+func (e *ends) forgetWays() {
+	e.ways = e.ways[:0]
+	e.from.forget()
 }
 
 // follow passes on the queued stall, round by round, and returns the links with stall left after the last one: a cycle. pass
@@ -195,15 +215,30 @@ func (p *Pressure) pass(l schema.LinkID, stall float64, next []schema.LinkID) []
 }
 
 // waysFrom lists the ports of a switch that traffic of a link into it may wait for, with the amount that waits for each as
-// far as known. Routes between groups are taken to have a hop within each, unless nothing else explains the stall; nor does a port
-// that stalls far less than the link, as one that also has other traffic does. A cable that lost rate sends all that it can.
+// far as known. They are found once for all regions with the same stalls and past, and are valid until the next call.
 func (p *Pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
+	e := p.ends
+	if len(e.ways) > mostWays {
+		e.forgetWays()
+	}
+	at, isNew := e.from.find(l)
+	if isNew {
+		ways := p.findWays(l, via)
+		e.from.list[at] = waysOf{len(e.ways) - len(ways), len(e.ways)}
+	}
+	found := e.from.list[at]
+	return e.ways[found.first:found.end]
+}
+
+// findWays finds them. Routes between groups are taken to have a hop within each, unless nothing else explains the stall; nor does a
+// port that stalls far less than the link, as one that also has other traffic does. A cable that lost rate sends all that it can.
+func (p *Pressure) findWays(l schema.LinkID, via topology.DeviceID) []way {
 	if ways := p.waysBy(p.mayWait, l, via, passesOn); len(ways) > 0 {
 		return ways
 	}
 	if slow := p.slowCable(via); slow != schema.NoLink && p.mayGoOn(l, slow) {
-		p.ends.ways = append(p.ends.ways[:0], way{link: slow, weight: 1, stays: 1})
-		return p.ends.ways
+		p.ends.ways = append(p.ends.ways, way{link: slow, weight: 1, stays: 1})
+		return p.ends.ways[len(p.ends.ways)-1:]
 	}
 	if p.graph.Link(l).Class == topology.ClassGlobal {
 		return p.waysBy(p.mayGoOn, l, via, passesOn)
@@ -211,7 +246,7 @@ func (p *Pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
 	return p.waysBy(p.mayWait, l, via, 0)
 }
 
-// waysBy lists the ports that stall at least passes of what a link does, or are full.
+// waysBy appends to the ways the ports that stall at least passes of what a link does, or are full, and returns these.
 func (p *Pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, via topology.DeviceID, passes float64) []way {
 	e := p.ends
 	x := p.excessAt(via)
@@ -219,8 +254,7 @@ func (p *Pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, vi
 	if x.open > 0 {
 		share = max(x.inputs-x.known, leastExcess*x.inputs) / float64(x.open)
 	}
-	e.ways = e.ways[:0]
-	least := passes * p.StallOf(l)
+	first, least := len(e.ways), passes*p.StallOf(l)
 	for _, out := range p.graph.LinksAt(via) {
 		stalls, full, always := p.waiting(out)
 		if !full && (!stalls || !always && p.StallOf(out) < least) || !may(l, out) {
@@ -237,7 +271,7 @@ func (p *Pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, vi
 			e.ways = append(e.ways, w)
 		}
 	}
-	return e.ways
+	return e.ways[first:]
 }
 
 // excessAt is excessOf, computed once per region.

@@ -35,6 +35,7 @@ type causes struct {
 	partners  []partnership
 	votes     []vote
 	met       []int32 // causes at one switch
+	beside    beside
 	receivers receivers
 	oneWay    oneWay
 	tally     []vote

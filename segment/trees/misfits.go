@@ -25,28 +25,17 @@ const (
 // A small cause beside one is part of it too.
 func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 	c.measureMisfits(t, s, h)
-	c.votes = c.votes[:0]
-	for i := range int32(len(t.links)) {
-		own := h.main(i)
-		if own < 0 || !c.isMisfit(own) {
+	c.beside.find(t, h)
+	for cause := range int32(len(c.thin)) {
+		if !c.isMisfit(cause) || c.hasReason(cause) {
 			continue
 		}
-		first := len(c.votes)
-		for _, beside := range [2][]int32{t.leaving.of(t.to[i]), t.into.of(t.from[i])} {
-			for _, j := range beside {
-				other := h.main(j)
-				if other >= 0 && other != own && !slices.ContainsFunc(c.votes[first:], func(v vote) bool { return v.beside == other }) {
-					c.votes = append(c.votes, vote{own, other, 1})
-				}
+		for _, other := range c.beside.of(t, cause) {
+			links, n := c.beside.links[other], c.count[other]
+			if float64(links) >= misfitShare*float64(min(n, c.count[cause])) && (n < misfitSmall || c.isMisfit(other)) && !c.hasReason(other) {
+				joined = joined || c.sets.Find(cause) != c.sets.Find(other)
+				c.sets.Union(cause, other)
 			}
-		}
-	}
-	c.tallyVotes()
-	for _, v := range c.tally {
-		if n := c.count[v.beside]; float64(v.n) >= misfitShare*float64(min(n, c.count[v.cause])) && (n < misfitSmall || c.isMisfit(v.beside)) &&
-			!c.hasReason(v.cause) && !c.hasReason(v.beside) {
-			joined = joined || c.sets.Find(v.cause) != c.sets.Find(v.beside)
-			c.sets.Union(v.cause, v.beside)
 		}
 	}
 	return joined

@@ -181,10 +181,10 @@ func (m *Model) Snapshots(ctx context.Context, fabric string, intervals []Stored
 		}
 	}
 	blocks, err := lookup[struct {
-		At     int64     `ch:"at"`
-		Metric string    `ch:"metric"`
-		Block  uint32    `ch:"block"`
-		Values []float32 `ch:"values"`
+		At     int64           `ch:"at"`
+		Metric string          `ch:"metric"`
+		Block  uint32          `ch:"block"`
+		Values packed[float32] `ch:"packed_values"`
 	}](ctx, m, "snapshot", Args{"fabric": fabric, "metrics": names, "first": slices.Min(starts), "last": slices.Max(starts), "version": intervals[0].GraphVersion, "starts": starts, "revisions": revisions})
 	if err != nil {
 		return nil, err

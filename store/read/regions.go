@@ -19,35 +19,35 @@ type RegionAt struct {
 }
 
 type regionRow struct {
-	Time         time.Time `ch:"time"`
-	GraphVersion uint64    `ch:"graph_version"`
-	Metric       string    `ch:"metric"`
-	ID           uint64    `ch:"region_id"`
-	Severity     string    `ch:"severity"`
-	Size         uint32    `ch:"size"`
-	Mean         float64   `ch:"mean"`
-	Max          float64   `ch:"max"`
-	Name         string    `ch:"name"`
-	BoxMin       []int32   `ch:"box_min"`
-	BoxMax       []int32   `ch:"box_max"`
-	Birth        time.Time `ch:"birth"`
-	AgeIntervals uint32    `ch:"age_intervals"`
-	Unread       uint32    `ch:"unread"`
-	Links        []uint32  `ch:"links"`
-	OddsNext     []uint8   `ch:"odds_next"`
-	OddsLater    []uint8   `ch:"odds_later"`
-	GrowthLinks  int32     `ch:"growth_links"`
-	Trend        float32   `ch:"trend"`
-	RootDevice   string    `ch:"root_device"`
-	RootPort     string    `ch:"root_port"`
-	RootLink     uint32    `ch:"root_link"`
-	RootPeer     string    `ch:"root_peer"`
-	RootKind     string    `ch:"root_kind"`
+	Time         time.Time      `ch:"time"`
+	GraphVersion uint64         `ch:"graph_version"`
+	Metric       string         `ch:"metric"`
+	ID           uint64         `ch:"region_id"`
+	Severity     string         `ch:"severity"`
+	Size         uint32         `ch:"size"`
+	Mean         float64        `ch:"mean"`
+	Max          float64        `ch:"max"`
+	Name         string         `ch:"name"`
+	BoxMin       []int32        `ch:"box_min"`
+	BoxMax       []int32        `ch:"box_max"`
+	Birth        time.Time      `ch:"birth"`
+	AgeIntervals uint32         `ch:"age_intervals"`
+	Unread       uint32         `ch:"unread"`
+	Links        packed[uint32] `ch:"packed_links"`
+	OddsNext     []uint8        `ch:"odds_next"`
+	OddsLater    []uint8        `ch:"odds_later"`
+	GrowthLinks  int32          `ch:"growth_links"`
+	Trend        float32        `ch:"trend"`
+	RootDevice   string         `ch:"root_device"`
+	RootPort     string         `ch:"root_port"`
+	RootLink     uint32         `ch:"root_link"`
+	RootPeer     string         `ch:"root_peer"`
+	RootKind     string         `ch:"root_kind"`
 }
 
 func (r *regionRow) toRegion() (RegionAt, error) {
 	at := RegionAt{Time: instantOf(r.Time), GraphVersion: Version(r.GraphVersion), Region: schema.Region{ID: r.ID, Size: int(r.Size), Mean: r.Mean, Max: r.Max,
-		Name: r.Name, Links: numbers[schema.LinkID](r.Links), AgeIntervals: int(r.AgeIntervals), Unread: int(r.Unread), BirthNanos: r.Birth.UnixNano()}}
+		Name: r.Name, Links: numbers[schema.LinkID]([]uint32(r.Links)), AgeIntervals: int(r.AgeIntervals), Unread: int(r.Unread), BirthNanos: r.Birth.UnixNano()}}
 	to := &at.Region
 	if len(r.BoxMin) > 0 {
 		to.Box = &schema.Box{Min: numbers[int](r.BoxMin), Max: numbers[int](r.BoxMax)}

@@ -254,7 +254,7 @@ func syntaxError(session *chdb.Session, sql string) error {
 // feed copies data to the insert. It returns an error only if reading data
 // fails: errors of the engine are returned by Commit.
 func feed(ins *chdb.Insert, data io.Reader) error {
-	buffer := make([]byte, 1<<20)
+	buffer := make([]byte, 64<<10) // clients in Go send chunks of half of that
 	for {
 		n, err := data.Read(buffer)
 		if _, refused := ins.Write(buffer[:n]); refused != nil || errors.Is(err, io.EOF) {

@@ -8,7 +8,8 @@ WITH current AS
         ORDER BY revision DESC, stored_at DESC
         LIMIT 1 BY time
     )
-SELECT time, graph_version, metric, region_id, severity, size, mean, max, name, box_min, box_max, birth, age_intervals, unread, links,
+SELECT time, graph_version, metric, region_id, severity, size, mean, max, name, box_min, box_max, birth, age_intervals, unread,
+    unhex(arrayStringConcat(arrayMap(link -> hex(reinterpretAsFixedString(link)), links))) AS packed_links,
     odds_next, odds_later, growth_links, trend, root_device, root_port, root_link, root_peer, root_kind
 FROM regions
 WHERE fabric = {fabric:String} AND (time, graph_version, revision) IN current
