@@ -30,7 +30,7 @@ func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
 // the middle either class is right, so the two probabilities may sum to more than 1.
 func (d decision) classOf(accused int) (class schema.CauseClass, right float64) {
 	c := &d.jobs[0]
-	if accused > 1 || c.file || d.endsAtNoJob() {
+	if accused > 1 || c.file || d.endsAtNoJob() || c.away {
 		return schema.CauseSystem, 1
 	}
 	shape := othersOnTrees
