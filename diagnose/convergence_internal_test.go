@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -21,7 +22,7 @@ func incastTo(t *testing.T, end string, jobs ...[]string) *regionCase {
 			j.Devices = append(j.Devices, u.Device(t, name))
 		}
 		slices.Sort(j.Devices)
-		rc.jobs = append(rc.jobs, suspect{job: j, known: true})
+		rc.jobs = append(rc.jobs, suspect{job: j, known: true, cross: .9})
 		u.stage.settle(j)
 	}
 	rc.region.Links = u.Send(rc.jobs[0].job.Devices, u.Device(t, end))
@@ -30,7 +31,8 @@ func incastTo(t *testing.T, end string, jobs ...[]string) *regionCase {
 	}
 	slices.Sort(rc.region.Links)
 	rc.ends = rc.findEnds(u.p, nil, nil)
-	rc.endings.Nodes.Device, rc.endings.Nodes.Found = u.Device(t, end), true
+	rc.endings.Nodes = root.Ending{Found: true, Device: u.Device(t, end), Link: schema.NoLink}
+	rc.endings.Any, rc.endings.AtNodes = rc.endings.Nodes, 1
 	rc.findConverging()
 	return rc
 }
@@ -72,7 +74,6 @@ func TestWhoSendsToOneSwitch(t *testing.T) {
 func TestASenderElsewhereIsAccused(t *testing.T) {
 	rc := incastTo(t, "2,3,4", sendingNodes, otherNodes)
 	c := &rc.jobs[0]
-	c.cross = .9
 	rc.scores().rate(c)
 	accused := c.score
 	c.converges = 0
@@ -90,13 +91,49 @@ func TestASenderElsewhereIsAccused(t *testing.T) {
 			t.Errorf("what it sends arrives at %s by %.2f, want %v", rc.graph.Device(device).Name, got, want)
 		}
 	}
+	c.file, c.job.Traffic = true, history.NewTraffic(20, 9)
+	rc.history = remembersAt(rc.graph, history.Clock{Duration: 60e9, Now: 9})
+	c.job.Traffic.Set(history.Write, 9, 1)
+	if got := rc.receivesAt(c, end.Device(1)); got != 1 {
+		t.Errorf("what it writes may arrive at a switch of no job by %.2f, want 1", got)
+	}
 }
 
-// TestAnUnmeasuredSenderMayBeAnother: if a job has no traffic data and ran before, an unlisted one on its nodes may send.
-func TestAnUnmeasuredSenderMayBeAnother(t *testing.T) {
-	s := scores{&regionCase{}}
-	known, began, unknown := s.convergesScore(&suspect{known: true, converges: 1}), s.convergesScore(&suspect{evidence: evidence{started: true}, converges: 1}), s.convergesScore(&suspect{converges: 1})
-	if known != began || unknown >= known {
-		t.Errorf("known %.1f, began with the region %.1f, neither %.1f", known, began, unknown)
+// TestTreesEndAtNodes: a tree to a switch shows nothing if back pressure ends at a link, and none is sought for a job whose traffic is not
+// at the region.
+func TestTreesEndAtNodes(t *testing.T) {
+	rc := incastTo(t, "2,3,4", sendingNodes)
+	c := &rc.jobs[0]
+	for name, change := range map[string]func(){
+		"back pressure ends at a link": func() { rc.drain.Fit, rc.endings.AtNodes = 0, mayEnd-.1 },
+		"it is elsewhere":              func() { rc.endings.AtNodes, c.cross = 1, mostExchange-.1 },
+	} {
+		c.converges = 0
+		change()
+		if rc.findConverging(); c.converges != 0 {
+			t.Errorf("%s: it sends by %.2f", name, c.converges)
+		}
+		rc.endings.AtNodes, c.cross = 1, .9
+	}
+}
+
+// TestHowSurelyAJobSends: a job that began with the region, or whose traffic rose then, needs less of a fit. If a job has no traffic data
+// and ran before, an unlisted one on its nodes may send.
+func TestHowSurelyAJobSends(t *testing.T) {
+	for name, c := range map[string]struct {
+		suspect suspect
+		fit     float64
+		want    float64
+	}{
+		"it rose":                          {suspect{known: true, evidence: evidence{rise: timelyRise}}, timelySurely, 1},
+		"it began, its traffic is unknown": {suspect{evidence: evidence{started: true}}, timelySurely, 1},
+		"it began, and fits badly":         {suspect{known: true, evidence: evidence{started: true}}, timelyMay, 0},
+		"it did not rise":                  {suspect{known: true}, timelySurely, 0},
+		"it did not rise, but fits well":   {suspect{known: true}, surelyConverges, 1},
+		"nothing is known":                 {suspect{}, 1, 0},
+	} {
+		if got := c.suspect.sendsBy(c.fit); got != c.want {
+			t.Errorf("%s: %.2f, want %.2f", name, got, c.want)
+		}
 	}
 }

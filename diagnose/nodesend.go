@@ -21,13 +21,13 @@ func (rc *regionCase) nodesEnd() *topology.Device {
 
 // receivesAt is how surely, 0 to 1, nodes of a switch can receive the traffic for which a job is accused.
 func (rc *regionCase) receivesAt(c *suspect, at topology.DeviceID) float64 {
-	if c.away {
-		return rc.endFit(c, at)
-	}
 	has := c.job.Has(at)
 	reads, _ := rc.maximum(c.job, history.Read)
-	if writes, _ := rc.maximum(c.job, history.Write); c.file && writes > reads {
+	switch writes, _ := rc.maximum(c.job, history.Write); {
+	case c.file && writes > reads:
 		has = len(rc.tenants[at]) == 0
+	case c.away:
+		return rc.endFit(c, at)
 	}
 	if !has {
 		return 0

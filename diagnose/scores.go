@@ -125,7 +125,7 @@ func (s scores) spaceScore(c *suspect) float64 {
 	if !s.graph.Duplex() && c.file && c.feature == history.Write {
 		files = min(1, s.sendPart(c.job)/filePart) // what it writes waits at its hosts
 	}
-	space := max(c.cross, .9*min(1, c.gate), min(way, files))
+	space := max(c.cross, .9*min(1, c.gate), min(way, files), c.converges)
 	switch {
 	case c.root:
 		space = max(space, .9*files)
@@ -173,7 +173,7 @@ func (s scores) endScore(c *suspect) (score float64) {
 		score += jobReceives
 	}
 	if c.converges > 0 {
-		score = max(min(score, 0)*(1-c.converges), score, s.convergesScore(c))
+		score = max(min(score, 0)*(1-c.converges), score, jobSendsAll*c.converges)
 	}
 	return score
 }
