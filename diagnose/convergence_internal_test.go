@@ -137,3 +137,34 @@ func TestHowSurelyAJobSends(t *testing.T) {
 		}
 	}
 }
+
+// TestAnIncastHoldsUpOthers: on a torus the loss of another job, of which hardly any load is in a region, makes an incast within a job
+// system congestion; not the region of another job's exchange, whose load decides.
+func TestAnIncastHoldsUpOthers(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		fit  float64
+		lost float64
+		want schema.CauseClass
+	}{
+		{"an incast, another lost half", surelyConverges, .5, schema.CauseSystem},
+		{"an incast, another lost little", surelyConverges, .2, schema.CauseIntraApplication},
+		{"an exchange, another lost half", mayConverge, .5, schema.CauseIntraApplication},
+	} {
+		u := newTiedUp(t)
+		s := u.stage
+		s.history.Clock.Duration, s.loads, s.comparable = 60e9, true, true
+		links := u.Send([]topology.DeviceID{u.Device(t, "2,3,0"), u.Device(t, "2,3,1")}, u.Device(t, "2,3,2"))
+		slices.Sort(links)
+		own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: []topology.DeviceID{u.Device(t, "2,3,0"), u.Device(t, "2,3,1"), u.Device(t, "2,3,2")}, Traffic: &history.Traffic{}}, now: moves{known: true, all: 1}}
+		slices.Sort(own.Devices)
+		other := &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Traffic: &history.Traffic{}}}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1, Links: links}, waits: []float64{.5, .5}, ends: ends{full: schema.NoLink},
+			timeline: timeline{clock: s.history.Clock, onset: 20, stall: make([]float64, 21)}}
+		rc.jobs = []suspect{{job: own, cross: 1, fit: c.fit}, {job: other, hops: 1}}
+		other.lost = loss{cached: true, measured: true, onset: rc.began(), share: c.lost}
+		if class, _ := rc.decision().classOf(1); class != c.want {
+			t.Errorf("%s: %s, want %s", c.name, class, c.want)
+		}
+	}
+}
