@@ -32,6 +32,9 @@ type suspect struct {
 	fetches    bool    // on a torus, that is RDMA reads from others than its nodes, of which the table does not know
 	sends      float64 // score of its part of the time for which hosts wait to send
 	exchanges  bool    // on a torus, if accused: load was added all over its exchange
+	converges  float64 // on a torus, how surely the added load is what its nodes send to one switch, 0 to 1
+	fit        float64 // of its tree, if it converges
+	away       bool    // that switch is none of its own
 	evidence
 	score, blame float64
 }

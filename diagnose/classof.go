@@ -30,7 +30,7 @@ func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
 // the middle either class is right, so the two probabilities may sum to more than 1.
 func (d decision) classOf(accused int) (class schema.CauseClass, right float64) {
 	c := &d.jobs[0]
-	if accused > 1 || c.file || d.endsAtNoJob() {
+	if accused > 1 || c.file || d.endsAtNoJob() || c.away {
 		return schema.CauseSystem, 1
 	}
 	shape := othersOnTrees
@@ -43,6 +43,9 @@ func (d decision) classOf(accused int) (class schema.CauseClass, right float64) 
 	part := d.steady().meanPart(c.job, d.othersPart(c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
 	lost, known := d.mostLost(c.job)
+	if d.router.Grid != nil && d.loads { // all of a tree's load is the job's, and whoever crosses it is held up
+		shape.lost *= ramp(c.fit, mayConverge, surelyConverges)
+	}
 	odds += shape.lost * max(0, min(1, (lost-shape.mayHurt)/surelyHurts))
 	if odds < 0 {
 		right = logistic(shape.either - odds)
@@ -61,11 +64,11 @@ func (d decision) classOf(accused int) (class schema.CauseClass, right float64) 
 type ofOthers struct{ slope, middle, either, lost, mayHurt float64 }
 
 // They were fitted on 318 incidents of three simulators, on grids with load readings on 44 of three, where losses say nothing beside
-// the load, and without load readings on 432 of three, the losses there on 84 (docs/measurements/diagnosis.md); partPrior
-// keeps a part of 0 or 1 from being certain.
+// the load except of an incast (convergence.go), and without load readings on 432 of three, the losses there on 84
+// (docs/measurements/diagnosis.md); partPrior keeps a part of 0 or 1 from being certain.
 var (
 	othersOnTrees       = ofOthers{slope: 6.3, middle: 5.1, either: 2.1, lost: 8, mayHurt: .1}
-	othersOnLoadedGrids = ofOthers{slope: 4, middle: 1.8, either: 1.5}
+	othersOnLoadedGrids = ofOthers{slope: 4, middle: 1.8, either: 1.5, lost: 6, mayHurt: .3}
 	othersOnGrids       = ofOthers{slope: 2.8, middle: 1, either: 1.3, lost: 4.4, mayHurt: .2}
 )
 

@@ -86,6 +86,7 @@ func (rc *regionCase) converge() {
 	}
 	senders, jobs := rc.findSenders()
 	rc.ends = rc.findEnds(rc.averaged(), senders, jobs)
+	rc.findConverging()
 	rc.nearFailures()
 	rc.fitFailures(senders)
 }

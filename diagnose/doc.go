@@ -49,6 +49,7 @@
 //	senders.go           the likeliest senders of a tree
 //	ends.go              where a tree ends on a grid
 //	averages.go          means of the readings since the onset
+//	convergence.go       whose nodes send to one switch what was added
 //	nodeshare.go         whether a node there gets its share of its job's exchange
 //	nodesend.go          at the nodes of which switch it ends, given the verdict
 //	nearfailures.go      failures near the region

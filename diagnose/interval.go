@@ -58,6 +58,7 @@ type scratch struct {
 	senders       []root.Sender // of findSenders
 	sending       []*job        // whose these are
 	onWay         onWay
+	trees         []tree // of findConverging
 }
 
 // newInterval returns what is measured of a version of a fabric, as far as it does not change with the intervals.

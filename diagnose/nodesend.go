@@ -11,21 +11,26 @@ func (rc *regionCase) nodesEnd() *topology.Device {
 	if !rc.endings.Nodes.Found {
 		return nil
 	}
-	return rc.graph.Device(rc.finder.NodesEnd(func(at topology.DeviceID) bool {
+	return rc.graph.Device(rc.finder.NodesEnd(func(at topology.DeviceID) (most float64) {
 		for i := range rc.verdict.accused {
-			if rc.receivesAt(&rc.jobs[i], at) {
-				return true
-			}
+			most = max(most, rc.receivesAt(&rc.jobs[i], at))
 		}
-		return false
+		return most
 	}))
 }
 
-// receivesAt reports whether nodes of a switch can receive the traffic for which a job is accused.
-func (in *interval) receivesAt(c *suspect, at topology.DeviceID) bool {
-	reads, _ := in.maximum(c.job, history.Read)
-	if writes, _ := in.maximum(c.job, history.Write); c.file && writes > reads {
-		return len(in.tenants[at]) == 0
+// receivesAt is how surely, 0 to 1, nodes of a switch can receive the traffic for which a job is accused.
+func (rc *regionCase) receivesAt(c *suspect, at topology.DeviceID) float64 {
+	has := c.job.Has(at)
+	reads, _ := rc.maximum(c.job, history.Read)
+	switch writes, _ := rc.maximum(c.job, history.Write); {
+	case c.file && writes > reads:
+		has = len(rc.tenants[at]) == 0
+	case c.away:
+		return rc.endFit(c, at)
 	}
-	return c.job.Has(at)
+	if !has {
+		return 0
+	}
+	return 1
 }

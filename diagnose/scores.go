@@ -33,6 +33,7 @@ const (
 	jobUnseen        = 2.  // half of that, if the links' load does not show it
 	jobUnplaced      = 4.  // on a grid without load readings: the stall is where its traffic cannot be
 	jobConverges     = 5.  // the added load is a tree of its nodes' routes, or all of its exchange, and its traffic is unknown
+	jobSendsAll      = 4.  // the added load is a tree of the routes from its nodes to one switch
 	jobReceives      = 3.  // the full port leads to a host of this job alone, and it moves enough to fill that
 	jobExplains      = 3.5 // the region's load always was its exchange, in whole or in part
 	jobRemains       = 5.  // the region always stalled, and this is the only job without traffic data
@@ -89,7 +90,7 @@ func (s scores) rate(c *suspect) {
 	case explains > 0:
 		c.score += explains
 	case s.load > 0 && s.load < fallen && !s.flooded && !s.fuller() && !s.receives(c):
-		c.score -= loadFell
+		c.score -= loadFell * (1 - c.converges)
 	}
 	switch {
 	case c.fetches:
@@ -99,9 +100,9 @@ func (s scores) rate(c *suspect) {
 	}
 	c.score += s.endScore(c)
 	if s.graph.Duplex() {
-		c.score -= s.notSeenPenalty(c, space) + s.addsNone(c) + s.emptyGroundPenalty(c) + s.endsAway(c)
+		c.score -= s.notSeenPenalty(c, space) + (1-c.converges)*(s.addsNone(c)+s.emptyGroundPenalty(c)+s.endsAway(c))
 	}
-	c.score -= s.tooLittlePenalty(c) + s.elsewherePenalty(c) + s.noPartPenalty(c)
+	c.score -= (1-c.converges)*(s.tooLittlePenalty(c)+s.elsewherePenalty(c)) + s.noPartPenalty(c)
 	c.sends = s.sendScore(c)
 	c.score += c.sends
 	c.score += jobRose * min(1, s.rose()) * c.share * (1 - s.moved)
@@ -124,7 +125,7 @@ func (s scores) spaceScore(c *suspect) float64 {
 	if !s.graph.Duplex() && c.file && c.feature == history.Write {
 		files = min(1, s.sendPart(c.job)/filePart) // what it writes waits at its hosts
 	}
-	space := max(c.cross, .9*min(1, c.gate), min(way, files))
+	space := max(c.cross, .9*min(1, c.gate), min(way, files), c.converges)
 	switch {
 	case c.root:
 		space = max(space, .9*files)
@@ -170,6 +171,9 @@ func (s scores) endScore(c *suspect) (score float64) {
 		score += s.holdsItselfUp(c)
 	case s.receives(c):
 		score += jobReceives
+	}
+	if c.converges > 0 {
+		score = max(min(score, 0)*(1-c.converges), score, jobSendsAll*c.converges)
 	}
 	return score
 }

@@ -7,7 +7,8 @@
 // fullports.go if several are full, slowport.go if one carries less than it could).
 //
 // Links of a torus or mesh, whose readings have no direction: the traffic to one switch forms a tree (Drain: drain.go,
-// converge.go), merges on its line (line.go) and arrives there (flooded.go). Or the region lies upstream of a bottleneck link
-// (Neck: bottleneck.go, claims.go, gridspread.go, flat.go, soleway.go; counted.go for devices that count waits). Of all links
-// and switches at the region, the root is the one where back pressure ends (Endings: ending.go, endingrates.go, endingline.go).
+// converge.go), merges on its line (line.go) and arrives there (flooded.go); the load that was added shows whose nodes send it
+// (Converging: converging.go). Or the region lies upstream of a bottleneck link (Neck: bottleneck.go, claims.go, gridspread.go,
+// flat.go, soleway.go; counted.go for devices that count waits). Of all links and switches at the region, the root is the one where
+// back pressure ends (Endings: ending.go, endingrates.go, endingline.go).
 package root

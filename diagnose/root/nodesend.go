@@ -47,14 +47,12 @@ func climbOn(line []stop, of func(*stop) float64) (sum float64) {
 	return sum
 }
 
-// NodesEnd is the switch at whose nodes the back pressure of a region ends if it ends at nodes; receives says which have nodes to which
-// the traffic to blame goes. It must follow Endings for the same region, which found such an end.
-func (f *Finder) NodesEnd(receives func(topology.DeviceID) bool) (at topology.DeviceID) {
+// NodesEnd is the switch at whose nodes the back pressure of a region ends if it ends at nodes; receives says how surely,
+// 0 to 1, a switch has nodes to which the traffic to blame goes. It must follow Endings for the same region, which found such an end.
+func (f *Finder) NodesEnd(receives func(topology.DeviceID) float64) (at topology.DeviceID) {
 	most := 0.
 	for i, p := range f.endings.line {
-		if receives(p.device) {
-			p.score += receiving
-		}
+		p.score += receiving * receives(p.device)
 		if i == 0 || p.score > most {
 			at, most = p.device, p.score
 		}

@@ -43,7 +43,12 @@ func TestWhichNodesOfALine(t *testing.T) {
 			places = append(places, rated{from: u.Device(t, name), score: -1 - float64(i)/10})
 		}
 		u.f.endings.rateLine(u.Device(t, "2,7,4"), places, h)
-		got := u.f.NodesEnd(func(at topology.DeviceID) bool { return u.Graph.Device(at).Name == c.receives })
+		got := u.f.NodesEnd(func(at topology.DeviceID) float64 {
+			if u.Graph.Device(at).Name == c.receives {
+				return 1
+			}
+			return 0
+		})
 		if name := u.Graph.Device(got).Name; name != c.want {
 			t.Errorf("%s: at %s, want %s", c.name, name, c.want)
 		}
