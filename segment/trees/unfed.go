@@ -22,6 +22,8 @@ type unfed struct {
 	size    []int32 // by set of all: links
 	isWhole []bool  // by set of all: hosts wait in it, and no receiver shows
 	parts   []int32 // unfed regions, as sets of all
+	near    []int32 // by set of all: its links around one region
+	touched []int32 // sets of all that have any
 	joins   []unfedJoin
 }
 
@@ -52,7 +54,7 @@ func (u *unfed) find(m *Method, p *patches) {
 	for len(u.isSeen) < len(m.seen) {
 		u.isSeen = append(u.isSeen, false)
 	}
-	u.size, u.isWhole = scratch.Slice(u.size, n), scratch.Zeroed(u.isWhole, n)
+	u.size, u.isWhole, u.near = scratch.Slice(u.size, n), scratch.Zeroed(u.isWhole, n), scratch.Zeroed(u.near, n)
 	u.parts, u.members = u.parts[:0], u.members[:0]
 	for k := range p.all {
 		u.members = append(u.members, int32(k))
@@ -84,12 +86,16 @@ func (m *Method) showsRoot(r root) bool {
 // fed counts the links of a region that are on the way of its hosts, or of hosts whose links have no value.
 func (u *unfed) fed(m *Method, nodes []int32) (n int) {
 	isUnread := func(l int32) bool { return m.waits.fromHost(l) && m.values[l] == linkset.Missing }
+	last := noDevice
 	for _, i := range nodes {
 		if m.fromHost(i) {
 			u.see(m.to[i])
-		} else if d := m.from[i]; !u.isSeen[d] && slices.ContainsFunc(m.waits.in.of(d), isUnread) {
+			continue
+		}
+		if d := m.from[i]; d != last && m.waits.hosts[d] > 0 && !u.isSeen[d] && slices.ContainsFunc(m.waits.in.of(d), isUnread) {
 			u.see(d)
 		}
+		last = m.from[i]
 	}
 	for before := -1; before < len(u.seen); {
 		before = len(u.seen)
@@ -126,35 +132,46 @@ func (u *unfed) forget() {
 // neighbours, of several the largest; noRegion if there is none, or two are alike.
 func (u *unfed) wholeOf(m *Method, p *patches, part int32) int32 {
 	u.seeAround(m, p, part)
-	p.votes = p.votes[:0]
 	for _, d := range u.seen {
-		p.listAt(&m.trees, d)
+		u.countAt(p, m.leaving.of(d))
+		u.countAt(p, m.into.of(d))
 	}
 	u.forget()
-	for i, r := range p.votes {
-		p.votes[i] = p.sets.Find(r)
-	}
-	slices.Sort(p.votes)
-	best, most, isTied := noRegion, 0, false
-	for i := 0; i < len(p.votes); {
-		r, first := p.votes[i], i
-		for i < len(p.votes) && p.votes[i] == r {
-			i++
-		}
+	best, isTied := noRegion, false
+	for _, r := range u.touched {
 		if !u.isWhole[r] || u.size[r] <= u.size[part] {
 			continue
 		}
-		n := i - first
-		if best == noRegion || n > most || n == most && u.size[r] > u.size[best] {
-			best, most, isTied = r, n, false
-		} else if n == most && u.size[r] == u.size[best] {
-			isTied = true
+		order := 1
+		if best != noRegion {
+			order = cmp.Or(cmp.Compare(u.near[r], u.near[best]), cmp.Compare(u.size[r], u.size[best]))
+		}
+		if order >= 0 {
+			best, isTied = r, order == 0
 		}
 	}
+	for _, r := range u.touched {
+		u.near[r] = 0
+	}
+	u.touched = u.touched[:0]
 	if isTied {
 		return noRegion
 	}
 	return best
+}
+
+// countAt counts nodes by the set of their region.
+func (u *unfed) countAt(p *patches, nodes []int32) {
+	for _, i := range nodes {
+		if p.region[i] == noRegion {
+			continue
+		}
+		r := p.sets.Find(p.region[i])
+		if u.near[r] == 0 {
+			u.touched = append(u.touched, r)
+		}
+		u.near[r]++
+	}
 }
 
 // seeAround sees the switches of a region's links, and their neighbours.

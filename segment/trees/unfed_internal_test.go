@@ -13,14 +13,18 @@ import (
 // show, if it is unknown whether hosts wait, and if none waits in what is beside them.
 func TestUnfedRegionIsPartOfWhatIsBesideIt(t *testing.T) {
 	for name, c := range map[string]struct {
-		hosts                   float32 // from hosts of leaf6, percent
-		hasReceiver, showsHosts bool    // of leaf6; whether hosts of the exchange wait
-		want                    bool
+		hosts       float32 // from hosts of leaf6, percent
+		port        float32 // of leaf6, to a host, percent
+		hasReceiver bool    // leaf6 is the root, and if the port counts as stalled the port
+		showsHosts  bool    // hosts of the exchange wait
+		want        bool
 	}{
 		"hosts of its leaf are calm":      {showsHosts: true, want: true},
 		"hosts of its leaf wait":          {showsHosts: true, hosts: 25},
 		"hosts of its leaf have no value": {showsHosts: true, hosts: linkset.Missing},
-		"a port is its root":              {showsHosts: true, hasReceiver: true},
+		"a port is its root":              {showsHosts: true, hasReceiver: true, port: 30},
+		"a port of its root stands out":   {showsHosts: true, hasReceiver: true, port: 4},
+		"no port of its root stands out":  {showsHosts: true, hasReceiver: true, want: true},
 		"no host of the exchange waits":   {},
 	} {
 		g := leafSpine(t, 8, 4, 4, 1)
@@ -42,7 +46,10 @@ func TestUnfedRegionIsPartOfWhatIsBesideIt(t *testing.T) {
 			case leaf.Name == "leaf6" && to.Level > 0:
 				values[l], beside = 25, append(beside, int32(l))
 			case leaf.Name == "leaf6" && c.hasReceiver && receiver.device == noDevice:
-				values[l], receiver = 30, root{device: int32(a), link: schema.LinkID(l)}
+				values[l], receiver = c.port, root{device: int32(a), link: schema.NoLink}
+				if c.port >= 5 {
+					receiver.link = schema.LinkID(l)
+				}
 			}
 		}
 		if joined := joinsBeside(t, g, values, exchange, beside, receiver); joined != c.want {
