@@ -51,23 +51,7 @@ func TestFringeIsPartOfItsExchange(t *testing.T) {
 func joinsFringe(t *testing.T, g *topology.Graph, values []float32, exchange, fringe []int32, r root) bool {
 	t.Helper()
 	m := New(g, Config{MinMeanPercent: 5, Overlap: true})
-	m.measure(values)
-	m.findLinks(values)
-	nodesOf := func(links []int32) (nodes []int32) {
-		for _, l := range links {
-			nodes = append(nodes, m.node[l])
-		}
-		return nodes
-	}
-	m.findCauses()
-	p := &m.patches
-	p.begin(len(m.links))
-	p.take(m, nodesOf(exchange), root{device: noDevice, link: schema.NoLink})
-	p.take(m, nodesOf(fringe), r)
-	for k := range p.all {
-		p.all[k].measure(m, p.left)
-	}
-	p.sets.Reset(len(p.all))
+	p := m.patchesOf(values, [][]int32{exchange, fringe}, []root{{device: noDevice, link: schema.NoLink}, r})
 	p.joinFringes(m)
 	return p.sets.Find(0) == p.sets.Find(1)
 }

@@ -35,6 +35,7 @@ type patches struct {
 	nodes       []int32 // of one region
 	deadEnds    deadEnds
 	pieces      pieces
+	unfed       unfed
 }
 
 // chain is a node that may wait for another, and the log-odds that both are hot by chance.
@@ -141,6 +142,7 @@ func (p *patches) find(m *Method) {
 	p.joinPods(m)
 	p.joinExchanging(m)
 	p.joinFringes(m)
+	p.joinUnfed(m)
 	p.joinRails(m)
 }
 

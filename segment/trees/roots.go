@@ -164,7 +164,13 @@ func (r *Rooter) fullPort(snap *schema.Snapshot, device int32) schema.LinkID {
 			return best
 		}
 	}
-	if only := r.onlyPort(device, func(l int32) bool { return m.node[l] >= 0 }); only != schema.NoLink {
+	return m.quietPort(device)
+}
+
+// quietPort is the port of a switch that is most likely full although it does not stall enough to be the root, by stall
+// alone.
+func (m *Method) quietPort(device int32) schema.LinkID {
+	if only := m.onlyPort(device, func(l int32) bool { return m.node[l] >= 0 }); only != schema.NoLink {
 		return only
 	}
 	if !m.waits.isLeaf(device) {
@@ -173,7 +179,7 @@ func (r *Rooter) fullPort(snap *schema.Snapshot, device int32) schema.LinkID {
 	if clearest := m.clearestPort(device); clearest != schema.NoLink {
 		return clearest
 	}
-	return r.onlyPort(device, func(int32) bool { return true })
+	return m.onlyPort(device, func(int32) bool { return true })
 }
 
 // clearestFactor is the factor by which the clearest port exceeds all others of its switch, above the calm mean.
@@ -201,10 +207,10 @@ func (m *Method) clearestPort(device int32) schema.LinkID {
 
 // onlyPort is the only port of a switch that satisfies holds and leads to a host that does not itself send into the
 // congestion; NoLink if there is none or several.
-func (r *Rooter) onlyPort(device int32, holds func(int32) bool) schema.LinkID {
+func (m *Method) onlyPort(device int32, holds func(int32) bool) schema.LinkID {
 	only := schema.NoLink
-	for _, l := range r.method.waits.out.of(device) {
-		if !r.method.waits.toHost(l) || !holds(l) || r.sends(device, r.method.waits.to[l]) {
+	for _, l := range m.waits.out.of(device) {
+		if !m.waits.toHost(l) || !holds(l) || m.sends(device, m.waits.to[l]) {
 			continue
 		}
 		if only != schema.NoLink {
@@ -216,9 +222,9 @@ func (r *Rooter) onlyPort(device int32, holds func(int32) bool) schema.LinkID {
 }
 
 // sends reports whether a stalled link leads from a host into a switch.
-func (r *Rooter) sends(device, host int32) bool {
-	for _, l := range r.method.waits.in.of(device) {
-		if r.method.waits.from[l] == host && r.method.node[l] >= 0 {
+func (m *Method) sends(device, host int32) bool {
+	for _, l := range m.waits.in.of(device) {
+		if m.waits.from[l] == host && m.node[l] >= 0 {
 			return true
 		}
 	}

@@ -35,6 +35,8 @@ func TestSaddlePartsTrees(t *testing.T) {
 				return c.into, true
 			case from.Level == 0 && strings.HasPrefix(to.Name, "leaf1-"):
 				return c.hosts, true
+			case from.Name == "leaf0-3" && to.Level == 2, from.Level == 0 && to.Name == "leaf0-3": // hosts that send into the tree
+				return c.trunk, true
 			}
 			return 0, false
 		})

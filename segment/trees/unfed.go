@@ -1,0 +1,200 @@
+package trees
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+// leastFed is the share of a region's links that are on the way of its own waiting hosts, below which it is unfed.
+const leastFed = .6
+
+// unfed finds regions that show no receiver, and of which most links are not on the way of hosts that wait in them. Back
+// pressure that reaches such links also reaches the hosts that send over them, so these are part of what waits beside them:
+// an exchange of a few hosts of many leaves stalls mostly where its flows meet, in several places.
+type unfed struct {
+	isSeen  []bool  // by device, while one region is looked at
+	seen    []int32 // devices of isSeen
+	members []int32 // of all, by set
+	size    []int32 // by set of all: links
+	isWhole []bool  // by set of all: hosts wait in it, and no receiver shows
+	parts   []int32 // unfed regions, as sets of all
+	near    []int32 // by set of all: its links around one region
+	touched []int32 // sets of all that have any
+	joins   []unfedJoin
+}
+
+// unfedJoin is an unfed region and what it is part of, as sets of all.
+type unfedJoin struct{ part, whole int32 }
+
+// joinUnfed joins each unfed region with a larger one beside it in which hosts wait, and which shows no receiver either.
+func (p *patches) joinUnfed(m *Method) {
+	u := &p.unfed
+	u.find(m, p)
+	u.joins = u.joins[:0]
+	for _, k := range u.parts {
+		if whole := u.wholeOf(m, p, k); whole != noRegion {
+			u.joins = append(u.joins, unfedJoin{k, whole})
+		}
+	}
+	// The largest first, so that what a whole is part of is joined before its parts: they have the root of the largest.
+	slices.SortFunc(u.joins, func(a, b unfedJoin) int { return cmp.Compare(u.size[b.part], u.size[a.part]) })
+	for _, j := range u.joins {
+		r := p.all[p.sets.Find(j.whole)].root
+		p.all[p.sets.Union(j.part, j.whole)].root = r
+	}
+}
+
+// find finds the unfed regions, and those that others may be part of.
+func (u *unfed) find(m *Method, p *patches) {
+	n := len(p.all)
+	for len(u.isSeen) < len(m.seen) {
+		u.isSeen = append(u.isSeen, false)
+	}
+	u.size, u.isWhole, u.near = scratch.Slice(u.size, n), scratch.Zeroed(u.isWhole, n), scratch.Zeroed(u.near, n)
+	u.parts, u.members = u.parts[:0], u.members[:0]
+	for k := range p.all {
+		u.members = append(u.members, int32(k))
+	}
+	slices.SortStableFunc(u.members, func(a, b int32) int { return cmp.Compare(p.sets.Find(a), p.sets.Find(b)) })
+	for i := 0; i < n; {
+		set := p.sets.Find(u.members[i])
+		p.nodes = p.nodes[:0]
+		for ; i < n && p.sets.Find(u.members[i]) == set; i++ {
+			x := &p.all[u.members[i]]
+			p.nodes = append(p.nodes, p.left[x.begin:x.end]...)
+		}
+		u.size[set] = int32(len(p.nodes))
+		if m.showsRoot(p.all[set].root) {
+			continue
+		}
+		u.isWhole[set] = slices.ContainsFunc(p.nodes, m.fromHost)
+		if float64(u.fed(m, p.nodes)) < leastFed*float64(len(p.nodes)) {
+			u.parts = append(u.parts, set)
+		}
+	}
+}
+
+// showsRoot reports whether a link is the root, or a port of its switch stands out although it hardly stalls.
+func (m *Method) showsRoot(r root) bool {
+	return r.link != schema.NoLink || r.device != noDevice && m.quietPort(r.device) != schema.NoLink
+}
+
+// fed counts the links of a region that are on the way of its hosts, or of hosts whose links have no value.
+func (u *unfed) fed(m *Method, nodes []int32) (n int) {
+	isUnread := func(l int32) bool { return m.waits.fromHost(l) && m.values[l] == linkset.Missing }
+	last := noDevice
+	for _, i := range nodes {
+		if m.fromHost(i) {
+			u.see(m.to[i])
+			continue
+		}
+		if d := m.from[i]; d != last && m.waits.hosts[d] > 0 && !u.isSeen[d] && slices.ContainsFunc(m.waits.in.of(d), isUnread) {
+			u.see(d)
+		}
+		last = m.from[i]
+	}
+	for before := -1; before < len(u.seen); {
+		before = len(u.seen)
+		for _, i := range nodes {
+			if !m.fromHost(i) && u.isSeen[m.from[i]] {
+				u.see(m.to[i])
+			}
+		}
+	}
+	for _, i := range nodes {
+		if m.fromHost(i) || u.isSeen[m.from[i]] {
+			n++
+		}
+	}
+	u.forget()
+	return n
+}
+
+func (u *unfed) see(d int32) {
+	if !u.isSeen[d] {
+		u.isSeen[d] = true
+		u.seen = append(u.seen, d)
+	}
+}
+
+func (u *unfed) forget() {
+	for _, d := range u.seen {
+		u.isSeen[d] = false
+	}
+	u.seen = u.seen[:0]
+}
+
+// wholeOf is the larger region that an unfed one is part of: that with most links at its switches and at their
+// neighbours, of several the largest; noRegion if there is none, or two are alike.
+func (u *unfed) wholeOf(m *Method, p *patches, part int32) int32 {
+	u.seeAround(m, p, part)
+	for _, d := range u.seen {
+		u.countAt(p, m.leaving.of(d))
+		u.countAt(p, m.into.of(d))
+	}
+	u.forget()
+	best, isTied := noRegion, false
+	for _, r := range u.touched {
+		if !u.isWhole[r] || u.size[r] <= u.size[part] {
+			continue
+		}
+		order := 1
+		if best != noRegion {
+			order = cmp.Or(cmp.Compare(u.near[r], u.near[best]), cmp.Compare(u.size[r], u.size[best]))
+		}
+		if order >= 0 {
+			best, isTied = r, order == 0
+		}
+	}
+	for _, r := range u.touched {
+		u.near[r] = 0
+	}
+	u.touched = u.touched[:0]
+	if isTied {
+		return noRegion
+	}
+	return best
+}
+
+// countAt counts nodes by the set of their region.
+func (u *unfed) countAt(p *patches, nodes []int32) {
+	for _, i := range nodes {
+		if p.region[i] == noRegion {
+			continue
+		}
+		r := p.sets.Find(p.region[i])
+		if u.near[r] == 0 {
+			u.touched = append(u.touched, r)
+		}
+		u.near[r]++
+	}
+}
+
+// seeAround sees the switches of a region's links, and their neighbours.
+func (u *unfed) seeAround(m *Method, p *patches, set int32) {
+	w := m.waits
+	for k := range p.all {
+		if p.sets.Find(int32(k)) != set {
+			continue
+		}
+		for _, i := range p.left[p.all[k].begin:p.all[k].end] {
+			for _, d := range [2]int32{m.from[i], m.to[i]} {
+				if w.isSwitch[d] {
+					u.see(d)
+				}
+			}
+		}
+	}
+	own := len(u.seen)
+	for k := range own {
+		for _, l := range w.out.of(u.seen[k]) {
+			if to := w.to[l]; w.isSwitch[to] {
+				u.see(to)
+			}
+		}
+	}
+}
