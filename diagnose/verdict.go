@@ -134,7 +134,7 @@ func (rc *regionCase) isUnrelated(f *nearFailure) bool {
 const sameEvent = .75
 
 // contends is the largest difference of score to the first job for a share of the blame.
-const contends = 2.5
+const contends = 2.
 
 // accused is how many of the suspects share the blame.
 func (d decision) accused() int {
