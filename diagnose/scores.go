@@ -18,7 +18,7 @@ func (rc *regionCase) scores() scores { return scores{rc} }
 // The scores of causes are log odds against an unknown cause: a bias and the contribution of each number.
 // They were chosen on incidents with truth (package bench).
 const (
-	jobBias          = -6.7
+	jobBias          = -6.9
 	jobSpace         = 4.5 // share of the region's stall where its traffic can be
 	jobFit           = 3.  // correlation
 	jobRise          = 2.5 // at the onset
