@@ -8,7 +8,6 @@ import (
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
 )
 
 // TestFilesCongestByWhatTheyAdd: where neither the region nor its end on a grid carries more than before, file traffic is not the cause,
@@ -30,35 +29,6 @@ func TestFilesCongestByWhatTheyAdd(t *testing.T) {
 		rc := regionCase{loadChange: loadChange{load: c.load}, ends: ends{arrives: c.arrives}}
 		if got := rc.scores().addsNone(&c.suspect); math.Abs(got-c.against) > 1e-9 {
 			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.against)
-		}
-	}
-}
-
-// TestWhatIsReadEndsAtTheReader: where back pressure surely ends at the nodes of a switch, only those who have a node there, or write
-// files, send it.
-func TestWhatIsReadEndsAtTheReader(t *testing.T) {
-	u := newTiedUp(t)
-	s, end := u.stage, u.Device(t, "5,2,3")
-	s.findRunning()
-	here, away := &job{Job: &history.Job{Devices: []topology.DeviceID{end}}}, &job{Job: &history.Job{Devices: []topology.DeviceID{u.Device(t, "1,5,0")}}}
-	s.settle(here)
-	endsAway := func(c suspect, atNodes float64, full schema.LinkID) float64 {
-		rc := regionCase{interval: &s.interval, ends: ends{full: full}}
-		rc.endings.OfMeans = true
-		rc.endings.AtNodes, rc.endings.Any = atNodes, root.Ending{Found: true, Device: end, Link: schema.NoLink}
-		return rc.scores().endsAway(&c)
-	}
-	for name, c := range map[string]struct{ got, want float64 }{
-		"an exchange elsewhere":        {endsAway(suspect{job: away, known: true}, .95, schema.NoLink), jobTooLittle},
-		"reads of a job elsewhere":     {endsAway(suspect{job: away, known: true, file: true, feature: history.Read}, .95, schema.NoLink), jobTooLittle},
-		"a job there":                  {endsAway(suspect{job: here, known: true}, .95, schema.NoLink), 0},
-		"writes of a job elsewhere":    {endsAway(suspect{job: away, known: true, file: true, feature: history.Write}, .95, schema.NoLink), 0},
-		"a job without a table":        {endsAway(suspect{job: away}, .95, schema.NoLink), 0},
-		"the region waits for a link":  {endsAway(suspect{job: away, known: true}, .95, 12), 0},
-		"it may end at a link as well": {endsAway(suspect{job: away, known: true}, .5, schema.NoLink), 0},
-	} {
-		if math.Abs(c.got-c.want) > 1e-9 {
-			t.Errorf("%s: %.2f against it, want %.2f", name, c.got, c.want)
 		}
 	}
 }
@@ -119,5 +89,18 @@ func TestTrafficEndsAtHosts(t *testing.T) {
 		if got := rc.cannotEndAt(&c.suspect); got != c.cannot {
 			t.Errorf("%s: it cannot end there: %v", name, got)
 		}
+	}
+}
+
+// TestLargeExchangesStandOut: the traffic of a large job is far above the median whatever it does; files that stand out are evidence.
+func TestLargeExchangesStandOut(t *testing.T) {
+	exchange := suspect{devs: 30}
+	files := exchange
+	files.file = true
+	if got := exchange.timeScore(false); got != 0 {
+		t.Errorf("an exchange: %.2f for it", got)
+	}
+	if got := files.timeScore(false); got <= 0 {
+		t.Errorf("files: %.2f for it", got)
 	}
 }

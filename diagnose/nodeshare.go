@@ -76,6 +76,9 @@ func (s scores) overloads(c *suspect) bool {
 	return share <= leastStarved*arrives
 }
 
+// Back pressure that ends at a switch's nodes with a probability of mayEnd shows nothing on who sends it; from surelyEnds on it does.
+const mayEnd, surelyEnds = .6, .9
+
 // concentrates reports whether the back pressure of a region of a grid surely ends at a node of a suspect alone, where clearly more arrives
 // than before and than its exchange would bring, and it moves as much: what it moved before goes to one node, and its total need not
 // grow. Of a suspect for its file traffic only what it reads can arrive there.
@@ -95,16 +98,4 @@ func (rc *regionCase) concentrates(c *suspect) bool {
 		moves = files
 	}
 	return moves*1e9/float64(rc.history.Clock.Duration) >= addedEnough*rc.averaged().ArrivesMore(end)
-}
-
-// Back pressure that ends at a switch's nodes with a probability of mayEnd shows nothing on who sends it; from surelyEnds on it does.
-const mayEnd, surelyEnds = .6, .9
-
-// endsAway is the penalty of an exchange or a reader if the back pressure of a region of a grid surely ends at the nodes of a switch that
-// its traffic only passes: what it sends or reads ends at its own nodes.
-func (s scores) endsAway(c *suspect) float64 {
-	if s.full != schema.NoLink || !c.known || c.writes() || !s.endsBeside(c.job) {
-		return 0
-	}
-	return jobTooLittle * max(0, min(1, (s.atNodes()-mayEnd)/(surelyEnds-mayEnd)))
 }

@@ -212,7 +212,7 @@ func TestAStartAloneIsHalfAReason(t *testing.T) {
 		space, want               float64
 	}{
 		{true, false, false, false, .8, jobUnseen}, {true, false, true, false, .8, 0}, {true, false, false, true, .8, 0}, {true, true, false, false, .8, 0},
-		{false, false, false, false, 1, jobUnseen}, {false, true, false, false, 1, 0}, {false, true, false, false, .5, jobUnplaced / 2},
+		{false, false, false, false, 1, 2 * jobUnseen}, {false, true, false, false, 1, 0}, {false, true, false, false, .5, jobUnplaced / 2},
 	} {
 		s, rc, j, _ := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
 		s.loads, j.loads = c.loads, exchangeLoad{known: true, round: s.history.UseRound(), most: c.most}

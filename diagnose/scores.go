@@ -18,11 +18,11 @@ func (rc *regionCase) scores() scores { return scores{rc} }
 // The scores of causes are log odds against an unknown cause: a bias and the contribution of each number.
 // They were chosen on incidents with truth (package bench).
 const (
-	jobBias          = -6.
-	jobSpace         = 2.5 // share of the region's stall where its traffic can be
+	jobBias          = -6.9
+	jobSpace         = 4.5 // share of the region's stall where its traffic can be
 	jobFit           = 3.  // correlation
 	jobRise          = 2.5 // at the onset
-	jobStarted       = 1.
+	jobStarted       = 2.5
 	jobGrowth        = 2.  // of the load added to the region
 	jobElsewhere     = 2.5 // back pressure begins where its exchange does not go
 	jobAbsent        = 4.  // it has next to no part in the region
@@ -30,7 +30,7 @@ const (
 	jobGrewTooLittle = 3.  // its traffic grew by less than the port's
 	jobAddsElsewhere = 4.  // the load added to the region lies outside its exchange
 	jobUnmeasured    = 4.  // it began with the onset, and its traffic is unknown
-	jobUnseen        = 2.  // half of that, if the links' load does not show it
+	jobUnseen        = 2.3 // half of that, if the links' load does not show it; twice as much if no load is measured
 	jobUnplaced      = 4.  // on a grid without load readings: the stall is where its traffic cannot be
 	jobConverges     = 5.  // the added load is a tree of its nodes' routes, or all of its exchange, and its traffic is unknown
 	jobSendsAll      = 4.  // the added load is a tree of the routes from its nodes to one switch
@@ -38,7 +38,7 @@ const (
 	jobExplains      = 3.5 // the region's load always was its exchange, in whole or in part
 	jobRemains       = 5.  // the region always stalled, and this is the only job without traffic data
 	jobReads         = 2.5 // its file traffic is an outlier and follows the stall over the whole window
-	jobOutlying      = 1.5
+	jobOutlying      = 1.5 // its file traffic stands out; exchanges of large jobs always do
 	jobShare         = 1.5
 	jobRose          = 1. // the load on the region rose, weighted by its share of it
 	failureBias      = -4.
@@ -66,14 +66,17 @@ func timeWeight(space float64) float64 { return .3 + .7*min(1, 2*space) }
 // mostScore bounds the score that a suspect can reach whatever its traffic did: below 0 it cannot be accused,
 // and evidence by time is not computed.
 func (c *suspect) mostScore() float64 {
-	space := max(c.cross, .9*min(1, c.gate), c.way)
+	space, time := max(c.cross, .9*min(1, c.gate), c.way), jobFit+jobRise+jobOutlying
+	if c.started {
+		time += jobStarted
+	}
 	switch {
 	case c.file && c.filesKnown: // all of it may show on its way, or end at a storage node
 		space = 1
 	case c.root:
 		space = max(space, .9)
 	}
-	return jobBias + jobSpace*space + (jobFit+jobRise+jobOutlying)*timeWeight(space) + (jobShare+jobRose)*c.share + jobGrowth*c.growth
+	return jobBias + jobSpace*space + time*timeWeight(space) + (jobShare+jobRose)*c.share + jobGrowth*c.growth
 }
 
 // rate scores a suspect. Its traffic counts as far as it has a path to the region.
@@ -85,7 +88,10 @@ func (s scores) rate(c *suspect) {
 	}
 	space := s.spaceScore(c)
 	c.score = jobBias + jobSpace*space + c.timeScore(succeeds)*timeWeight(space)
-	c.score += jobShare*c.share + jobGrowth*c.growth*s.grown(s.graph.Duplex())*(1-s.moved)
+	c.score += jobShare * c.share
+	if !s.graph.Duplex() || !s.loads || c.file { // what an exchange adds, the links of a grid show
+		c.score += jobGrowth * c.growth * (1 - s.moved)
+	}
 	switch explains := s.explains(c); {
 	case explains > 0:
 		c.score += explains
@@ -100,7 +106,7 @@ func (s scores) rate(c *suspect) {
 	}
 	c.score += s.endScore(c)
 	if s.graph.Duplex() {
-		c.score -= s.notSeenPenalty(c, space) + (1-c.converges)*(s.addsNone(c)+s.emptyGroundPenalty(c)+s.endsAway(c))
+		c.score -= s.notSeenPenalty(c, space) + (1-c.converges)*(s.addsNone(c)+s.emptyGroundPenalty(c))
 	}
 	c.score -= (1-c.converges)*(s.tooLittlePenalty(c)+s.elsewherePenalty(c)) + s.noPartPenalty(c)
 	c.sends = s.sendScore(c)
@@ -137,7 +143,10 @@ func (s scores) spaceScore(c *suspect) float64 {
 
 // timeScore is the evidence by time for a suspect, which may succeed a job that started with the region.
 func (c *suspect) timeScore(succeeds bool) float64 {
-	time := jobFit*c.Fit() + jobRise*c.rise + jobOutlying*outlying(c.devs)*(.3+.7*min(1, c.strength()))
+	time := jobFit*c.Fit() + jobRise*c.rise
+	if c.file {
+		time += jobOutlying * outlying(c.devs) * (.3 + .7*min(1, c.strength()))
+	}
 	if succeeds {
 		time += jobStarted + jobRise*c.growth
 	}
@@ -239,11 +248,12 @@ func (s scores) holdsItselfUp(c *suspect) float64 {
 // its traffic is unknown, its start is all there is against it, and an unlisted job may have begun, too, unless the added load is a
 // tree of its nodes, or on most of its exchange.
 func (s scores) notSeenPenalty(c *suspect, space float64) (against float64) {
+	unseen := jobUnseen
 	if !s.loads {
-		against = jobUnplaced * (1 - space)
+		against, unseen = jobUnplaced*(1-space), 2*jobUnseen
 	}
 	if c.started && !c.known && c.job != s.sender && !s.loadsExchange(c.job) {
-		against += jobUnseen * timeWeight(space)
+		against += unseen * timeWeight(space)
 	}
 	return against
 }
@@ -321,15 +331,6 @@ func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (
 // link does.
 func (s scores) endsAtFailed(f *history.PlacedFailure) bool {
 	return s.endings.Nodes.Found && s.anyBeside(f.Devices, s.endings.Nodes.Device) || s.drain.Fit > 0 && s.anyBeside(f.Devices, s.drain.Device)
-}
-
-// grown is how far the load on a region of a grid confirms that jobs added to it, 0 to 1. With directed links
-// a region waits for others, and its own load may fall.
-func (s scores) grown(duplex bool) float64 {
-	if !duplex || s.load == 0 || s.flooded {
-		return 1
-	}
-	return max(0, min(1, (s.load-1)/(2*(risen-1))))
 }
 
 // rose is the evidence of risen load, of a region or where its traffic ends on a grid, against failures and slow parts, and for jobs.

@@ -83,27 +83,22 @@ func (d decision) decide() verdict {
 // calibration maps a probability by the scores to how often it is right: a logistic regression on its log odds.
 type calibration struct{ slope, offset float64 }
 
-// Verdicts that name a cause are right more often than the scores say, as fitted on the training seeds of incidents (package bench).
-// Verdicts of an unknown cause are right less often, as fitted in three simulators: the scores' zero assumes that a culprit
-// missing from all tables is as common as any other, and of two equally likely causes one is right. On grids they are right less
-// depending on that, as fitted in three others: no port shows who sends, so a culprit in no table looks like several suspects. Without
-// load readings, slow hosts and links, and jobs that show only where load was added, are unknown there, too.
+// Verdicts that name a cause are right more often than the scores say where these hesitate, and less often where they are sure, as fitted in
+// three simulators (docs/measurements/diagnosis.md). Verdicts of an unknown cause are right less often: the scores' zero assumes that a
+// culprit missing from all tables is as common as any other, and of two equally likely causes one is right. Without load readings, slow
+// hosts and links, and jobs that show only where load was added, are unknown on grids, too.
 var (
-	causeCalibration   = calibration{slope: 1, offset: .9}
-	unknownCalibration = calibration{slope: 1.2, offset: -1.2}
-	unknownOnGrids     = calibration{slope: .8, offset: -1}
+	causeCalibration   = calibration{slope: .85, offset: .7}
+	unknownCalibration = calibration{slope: .8, offset: -1.6}
 	unknownUnread      = calibration{slope: .8, offset: -3.2}
 )
 
 // unknownCalibration is that of an unknown cause.
 func (d decision) unknownCalibration() calibration {
-	switch {
-	case !d.graph.Duplex() || d.router.Grid == nil:
-		return unknownCalibration
-	case !d.loads:
+	if d.graph.Duplex() && d.router.Grid != nil && !d.loads {
 		return unknownUnread
 	}
-	return unknownOnGrids
+	return unknownCalibration
 }
 
 // mostConfident bounds confidence: even on the incidents of package bench, one in a hundred of the verdicts with the most evidence
@@ -139,7 +134,7 @@ func (rc *regionCase) isUnrelated(f *nearFailure) bool {
 const sameEvent = .75
 
 // contends is the largest difference of score to the first job for a share of the blame.
-const contends = 1.5
+const contends = 2.
 
 // accused is how many of the suspects share the blame.
 func (d decision) accused() int {
