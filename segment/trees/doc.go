@@ -49,6 +49,7 @@
 //	oneway.go            its sources only send
 //	alike.go             its port is the reason, as more waits there than elsewhere
 //	leans.go             causes that begin at links which wait for another cause
+//	beside.go            the causes beside a cause, and by how many links
 //	votes.go             counts of links, by pair of causes
 //	peaks.go             ports clearly above the others of their exchange, for which steps 2 to 4 are repeated
 //
