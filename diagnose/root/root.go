@@ -95,16 +95,6 @@ func (p *Pressure) mayGoOn(a, b schema.LinkID) bool {
 	return !p.beside(from, to)
 }
 
-// beside reports whether a link leads from one switch to another.
-func (p *Pressure) beside(from, to topology.DeviceID) bool {
-	for _, l := range p.graph.LinksAt(from) {
-		if a, b := p.graph.Ends(l); a == from && b == to && p.graph.Link(l).Up {
-			return true
-		}
-	}
-	return false
-}
-
 // atSwitch is the part of a region's stall that ends at a switch.
 type atSwitch struct {
 	device      topology.DeviceID

@@ -11,13 +11,14 @@ import (
 // equal-cost multipath (ECMP) does on average.
 type ShortestPaths struct {
 	graph  *topology.Graph
-	dist   map[topology.DeviceID][]uint8 // by goal, then by switch number: hops to the goal
-	number []int32                       // by device: switch number
-	in     [][]int32                     // by switch number: switches with a link that is up to it
-	out    [][]schema.LinkID             // by switch: links that are up, to other switches
-	leaf   []topology.DeviceID           // by device: the switch of a host; of a switch, itself
-	order  []topology.DeviceID           // scratch
-	flow   []float64                     // scratch, by device
+	dist   [][]uint8           // by number of the goal, then by switch number: hops to the goal; nil: not known
+	known  int                 // number of those known
+	number []int32             // by device: switch number
+	in     [][]int32           // by switch number: switches with a link that is up to it
+	out    [][]schema.LinkID   // by switch: links that are up, to other switches
+	leaf   []topology.DeviceID // by device: the switch of a host; of a switch, itself
+	order  []topology.DeviceID // scratch
+	flow   []float64           // scratch, by device
 }
 
 const (
@@ -28,7 +29,7 @@ const (
 
 func newShortestPaths(g *topology.Graph) *ShortestPaths {
 	n := g.NumDevices()
-	t := &ShortestPaths{graph: g, dist: map[topology.DeviceID][]uint8{}, out: make([][]schema.LinkID, n), leaf: make([]topology.DeviceID, n), number: make([]int32, n), flow: make([]float64, n)}
+	t := &ShortestPaths{graph: g, out: make([][]schema.LinkID, n), leaf: make([]topology.DeviceID, n), number: make([]int32, n), flow: make([]float64, n)}
 	for d := range topology.DeviceID(n) {
 		t.leaf[d] = d
 		for _, l := range g.LinksAt(d) {
@@ -134,11 +135,12 @@ func (t *ShortestPaths) far(l schema.LinkID, d topology.DeviceID) topology.Devic
 
 // distances returns the hops to a goal by switch number, by breadth-first search against the links.
 func (t *ShortestPaths) distances(goal topology.DeviceID) []uint8 {
-	if dist, known := t.dist[goal]; known {
+	if dist := t.dist[t.number[goal]]; dist != nil {
 		return dist
 	}
-	if (len(t.dist)+1)*len(t.in) > maxDistances {
+	if (t.known+1)*len(t.in) > maxDistances {
 		clear(t.dist)
+		t.known = 0
 	}
 	dist := make([]uint8, len(t.in))
 	for i := range dist {
@@ -155,7 +157,8 @@ func (t *ShortestPaths) distances(goal topology.DeviceID) []uint8 {
 			}
 		}
 	}
-	t.dist[goal] = dist
+	t.dist[t.number[goal]] = dist
+	t.known++
 	return dist
 }
 
@@ -172,7 +175,7 @@ func (t *ShortestPaths) numberSwitches() {
 			count++
 		}
 	}
-	t.in = make([][]int32, count)
+	t.in, t.dist = make([][]int32, count), make([][]uint8, count)
 	for d, out := range t.out {
 		for _, l := range out {
 			at := t.number[t.far(l, topology.DeviceID(d))]
