@@ -19,6 +19,7 @@ type ShortestPaths struct {
 	leaf   []topology.DeviceID // by device: the switch of a host; of a switch, itself
 	order  []topology.DeviceID // scratch
 	flow   []float64           // scratch, by device
+	goals  [][]uint8           // scratch: distances to some leaves
 }
 
 const (
@@ -190,29 +191,36 @@ const looseWay = .6
 // onTheWay is the weight of the links that shortest paths to the leaves, or from them, can take, whichever is greater. Links that
 // end, or begin, at one of the leaves count in full.
 func (t *ShortestPaths) onTheWay(leaves []topology.DeviceID, links []schema.LinkID, weight []float64) float64 {
+	t.goals = t.goals[:0]
+	for _, leaf := range leaves {
+		t.goals = append(t.goals, t.distances(leaf))
+	}
 	var to, from float64
 	for at, l := range links {
 		a, b := t.leafEnds(l)
-		i, j := t.number[a], t.number[b]
-		var nearer, farther float64
-		for _, leaf := range leaves {
-			dist := t.distances(leaf)
-			switch {
-			case a == b || dist[i] == unreached || dist[j] == unreached:
-				nearer, farther = max(nearer, looseWay), max(farther, looseWay) // a host link
-			case b == leaf:
-				nearer = 1
-			case a == leaf:
-				farther = 1
-			case dist[j]+1 == dist[i]:
-				nearer = max(nearer, looseWay)
-			case dist[i]+1 == dist[j]:
-				farther = max(farther, looseWay)
-			}
-		}
+		nearer, farther := wayBetween(t.goals, t.number[a], t.number[b])
 		to, from = to+weight[at]*nearer, from+weight[at]*farther
 	}
 	return max(to, from)
+}
+
+// wayBetween is how much a link from one switch to another counts as a way to some leaves, and from them, given the distances to each.
+func wayBetween(goals [][]uint8, a, b int32) (nearer, farther float64) {
+	for _, dist := range goals {
+		switch from, to := dist[a], dist[b]; {
+		case a == b || from == unreached || to == unreached:
+			nearer, farther = max(nearer, looseWay), max(farther, looseWay) // a host link
+		case to == 0:
+			nearer = 1
+		case from == 0:
+			farther = 1
+		case to+1 == from:
+			nearer = max(nearer, looseWay)
+		case from+1 == to:
+			farther = max(farther, looseWay)
+		}
+	}
+	return nearer, farther
 }
 
 // leafEnds are the switches at the ends of a link; both are the same for a host's link.
