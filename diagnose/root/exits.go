@@ -2,7 +2,6 @@ package root
 
 import (
 	"math"
-	"slices"
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -28,12 +27,12 @@ type exit struct {
 }
 
 // waysBy appends to the ways the ports that stall at least passes of what a link does, or are full, and returns these.
-func (p *Pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, via topology.DeviceID, passes float64) []way {
+func (p *Pressure) waysBy(over *hop, passes float64) []way {
 	e := p.ends
-	x := p.excessAt(via)
-	first, least := len(e.ways), passes*p.StallOf(l)
+	x := p.excessAt(over.via)
+	first, least := len(e.ways), passes*p.StallOf(over.link)
 	for i := range e.exits[x.first:x.end] {
-		if out := &e.exits[x.first+i]; out.explains >= least && may(l, out.link) {
+		if out := &e.exits[x.first+i]; out.explains >= least && p.mayFollow(over, out.link) {
 			e.ways = append(e.ways, out.way)
 		}
 	}
@@ -102,25 +101,4 @@ func (p *Pressure) listExits(d topology.DeviceID, x *excess) {
 			p.ends.exits = append(p.ends.exits, out)
 		}
 	}
-}
-
-// nextSwitches lists, by switch, the switches to which a link that is up leads, ascending.
-func nextSwitches(g *topology.Graph) [][]topology.DeviceID {
-	next := make([][]topology.DeviceID, g.NumDevices())
-	for l := range schema.LinkID(g.NumLinks()) {
-		if from, to := g.Ends(l); g.IsSwitch(from) && g.IsSwitch(to) && g.Link(l).Up {
-			next[from] = append(next[from], to)
-		}
-	}
-	for d := range next {
-		slices.Sort(next[d])
-		next[d] = slices.Compact(next[d])
-	}
-	return next
-}
-
-// beside reports whether a link leads from one switch to another.
-func (p *Pressure) beside(from, to topology.DeviceID) bool {
-	_, found := slices.BinarySearch(p.ends.next[from], to)
-	return found
 }

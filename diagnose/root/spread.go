@@ -229,17 +229,19 @@ func (p *Pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
 // findWays finds them. Routes between groups are taken to have a hop within each, unless nothing else explains the stall; nor does a
 // port that stalls far less than the link, as one that also has other traffic does. A cable that lost rate sends all that it can.
 func (p *Pressure) findWays(l schema.LinkID, via topology.DeviceID) []way {
-	if ways := p.waysBy(p.mayWait, l, via, passesOn); len(ways) > 0 {
+	over := p.hopOver(l)
+	if ways := p.waysBy(&over, passesOn); len(ways) > 0 {
 		return ways
 	}
 	if slow := p.slowCable(via); slow != schema.NoLink && p.mayGoOn(l, slow) {
 		p.ends.ways = append(p.ends.ways, way{link: slow, weight: 1, stays: 1})
 		return p.ends.ways[len(p.ends.ways)-1:]
 	}
-	if p.graph.Link(l).Class == topology.ClassGlobal {
-		return p.waysBy(p.mayGoOn, l, via, passesOn)
+	if over.global {
+		over.global = false
+		return p.waysBy(&over, passesOn)
 	}
-	return p.waysBy(p.mayWait, l, via, 0)
+	return p.waysBy(&over, 0)
 }
 
 // waiting reports whether a port stalls, whether it is full without stall, and whether it always sends or stalls.
