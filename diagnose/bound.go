@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
@@ -30,12 +31,16 @@ func (in *interval) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFile
 	if paths == nil || in.graph.Duplex() || l == schema.NoLink {
 		return bound{}
 	}
-	var sent, taken bound
+	if slices.ContainsFunc(hosts, in.graph.IsSwitch) {
+		return bound{}
+	}
 	from, to := in.graph.Ends(l)
+	isOthers := func(d topology.DeviceID) bool { return !in.graph.IsSwitch(d) && !slices.Contains(hosts, d) }
+	if !withFiles && (isOthers(from) || isOthers(to)) {
+		return bound{known: true} // none of the traffic between them
+	}
+	var sent, taken bound
 	for _, d := range hosts {
-		if in.graph.IsSwitch(d) {
-			return bound{}
-		}
 		leaf := in.router.LeafOf(d)
 		sends := from == d || in.graph.IsSwitch(from) && leaf != to && to != d && paths.LeadFrom(leaf, l)
 		takes := to == d || in.graph.IsSwitch(to) && from != d && (!in.graph.IsSwitch(from) || paths.LeadTo(leaf, l))
@@ -67,10 +72,11 @@ func (b *bound) open() {
 
 // add adds the load of a host's link.
 func (b *bound) add(p *root.Pressure, l schema.LinkID, capacity float64) {
-	c, use, was := capacity/100, max(0, p.UseOf(l)), p.Before(l)
-	if b.links++; p.UseOf(l) >= 0 {
+	c, use, was := capacity/100, p.UseOf(l), p.Before(l)
+	if b.links++; use >= 0 {
 		b.read++
 	}
+	use = max(0, use)
 	b.now += use * c
 	b.before += max(0, was) * c
 	if was >= 0 {

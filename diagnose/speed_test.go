@@ -12,23 +12,35 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// badDay is a torus of Blue Waters' size with jobs, their traffic, failures and regions.
+// badDay is a fabric with jobs, their traffic and regions.
 type badDay struct {
 	graph   *topology.Graph
-	size    int // of each dimension
+	size    int // of each dimension of a torus
 	rng     *rand.Rand
 	jobs    []schema.Job
 	regions []schema.Region
 	now     int64
+	metrics []schema.Metric
+	calm    func(schema.Metric, schema.LinkID) float32 // what a link shows outside of regions
+	congest func([]schema.Series)                      // by metric: adds what those in regions show
 }
 
-func newBadDay(tb testing.TB, size, jobs, regions int) *badDay {
+func newDay(tb testing.TB, spec string, metrics ...schema.Metric) *badDay {
 	tb.Helper()
-	g, err := topology.Parse("bw", fmt.Sprintf("torus:%dx%dx%d", size, size, size))
+	g, err := topology.Parse("bw", spec)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d := &badDay{graph: g, size: size, rng: rand.New(rand.NewPCG(1, 2)), now: 1_767_571_200e9}
+	d := &badDay{graph: g, rng: rand.New(rand.NewPCG(1, 2)), now: 1_767_571_200e9, metrics: metrics}
+	d.calm = func(schema.Metric, schema.LinkID) float32 { return d.rng.Float32() * 2 }
+	return d
+}
+
+// newBadDay is a torus: of Blue Waters' size if that is 24.
+func newBadDay(tb testing.TB, size, jobs, regions int) *badDay {
+	tb.Helper()
+	d := newDay(tb, fmt.Sprintf("torus:%dx%dx%d", size, size, size), schema.CreditStall, schema.InqStall, schema.BandwidthUsed)
+	d.size, d.congest = size, d.congestBoxes
 	for j := range jobs {
 		job := schema.Job{ID: fmt.Sprint(j), Name: "work", Start: schema.Instant(d.now)}
 		at, size := d.point(), []int{1 + d.rng.IntN(6), 1 + d.rng.IntN(6), 1 + d.rng.IntN(6)}
@@ -36,7 +48,7 @@ func newBadDay(tb testing.TB, size, jobs, regions int) *badDay {
 			size = []int{12, 8, 12}
 		}
 		d.box(at, size, func(device int) {
-			job.Nodes = append(job.Nodes, g.Device(topology.DeviceID(device)).Name)
+			job.Nodes = append(job.Nodes, d.graph.Device(topology.DeviceID(device)).Name)
 		})
 		d.jobs = append(d.jobs, job)
 	}
@@ -71,24 +83,17 @@ func (d *badDay) interval(isBad bool) *schema.IntervalResult {
 	links := d.graph.NumLinks()
 	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "bw", GraphVersion: d.graph.Version(), Links: links,
 		Interval: schema.Interval{StartNanos: d.now, DurationNanos: 60e9}}}
-	for _, m := range []schema.Metric{schema.CreditStall, schema.InqStall, schema.BandwidthUsed} {
+	for _, m := range d.metrics {
 		s := schema.Series{Metric: m, Values: make([]float32, links), Valid: schema.NewBitmap(links), Count: links}
 		for l := range links {
-			s.Values[l] = d.rng.Float32() * 2
+			s.Values[l] = d.calm(m, schema.LinkID(l))
 			s.Valid.Set(l)
 		}
 		r.Snapshot.Series = append(r.Snapshot.Series, s)
 	}
 	if isBad {
 		r.Regions = d.regions
-		for i := range d.regions {
-			for _, l := range d.regions[i].Links {
-				credit, inq, use := &r.Snapshot.Series[0].Values[l], &r.Snapshot.Series[1].Values[l], &r.Snapshot.Series[2].Values[l]
-				if *credit, *use = 25+10*d.rng.Float32(), 40+30*d.rng.Float32(); l%8 == 0 { // full, and others wait for it
-					*credit, *inq, *use = 1, 50, 100
-				}
-			}
-		}
+		d.congest(r.Snapshot.Series)
 	}
 	for i := range d.jobs {
 		v := func() *float64 {
@@ -102,6 +107,17 @@ func (d *badDay) interval(isBad bool) *schema.IntervalResult {
 	}
 	d.now += 60e9
 	return r
+}
+
+func (d *badDay) congestBoxes(of []schema.Series) {
+	for i := range d.regions {
+		for _, l := range d.regions[i].Links {
+			credit, inq, use := &of[0].Values[l], &of[1].Values[l], &of[2].Values[l]
+			if *credit, *use = 25+10*d.rng.Float32(), 40+30*d.rng.Float32(); l%8 == 0 { // full, and others wait for it
+				*credit, *inq, *use = 1, 50, 100
+			}
+		}
+	}
 }
 
 func (d *badDay) warm(tb testing.TB) *diagnose.Stage {
@@ -121,14 +137,16 @@ func (d *badDay) warm(tb testing.TB) *diagnose.Stage {
 }
 
 // BenchmarkStep is all regions of a bad interval: every job has traffic that correlates.
-func BenchmarkStep(b *testing.B) { stepThrough(b, 24, 200, 100) }
+func BenchmarkStep(b *testing.B) { stepThrough(b, newBadDay(b, 24, 200, 100)) }
 
 // BenchmarkTenfold is the same on a fabric with ten times as many links and jobs and five times as many regions.
-func BenchmarkTenfold(b *testing.B) { stepThrough(b, 51, 2000, 500) }
+func BenchmarkTenfold(b *testing.B) { stepThrough(b, newBadDay(b, 51, 2000, 500)) }
 
-func stepThrough(b *testing.B, size, jobs, regions int) {
-	b.Run(fmt.Sprintf("links=%d/jobs=%d/regions=%d", 3*size*size*size, jobs, regions), func(b *testing.B) {
-		d := newBadDay(b, size, jobs, regions)
+// BenchmarkTree is the same on a fat tree where a hundred hosts receive more than their ports deliver.
+func BenchmarkTree(b *testing.B) { stepThrough(b, newBadTree(b, 200, 100)) }
+
+func stepThrough(b *testing.B, d *badDay) {
+	b.Run(fmt.Sprintf("links=%d/jobs=%d/regions=%d", d.graph.NumLinks(), len(d.jobs), len(d.regions)), func(b *testing.B) {
 		stage := d.warm(b)
 		b.ReportAllocs()
 		spent := 0.
@@ -141,6 +159,6 @@ func stepThrough(b *testing.B, size, jobs, regions int) {
 			spent += cputime.Millis(b) - began
 		}
 		b.ReportMetric(spent/float64(b.N), "cpu-ms/op") // not blurred by other load
-		b.ReportMetric(float64(regions*b.N)/b.Elapsed().Seconds(), "regions/s")
+		b.ReportMetric(float64(len(d.regions)*b.N)/b.Elapsed().Seconds(), "regions/s")
 	})
 }

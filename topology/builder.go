@@ -150,12 +150,20 @@ func (b *Builder) Build() (*Graph, error) {
 	if err := errors.Join(b.errs...); err != nil {
 		return nil, err
 	}
+	b.findSwitches()
 	b.countGroups()
 	b.findRails()
 	b.buildLinksAt()
 	b.buildPorts()
 	g.version = g.hash()
 	return g, nil
+}
+
+func (b *Builder) findSwitches() {
+	b.g.isSwitch = make([]bool, len(b.g.devices))
+	for i := range b.g.devices {
+		b.g.isSwitch[i] = b.g.devices[i].Kind == Switch
+	}
 }
 
 func (b *Builder) countGroups() {

@@ -73,6 +73,7 @@ type Graph struct {
 	grid    *Grid
 
 	devices  []Device
+	isSwitch []bool // by device: kept apart, as the kind is asked for far more often than the rest
 	byName   map[string]DeviceID
 	byGUID   map[string]DeviceID
 	portName []string // dictionary of port names
@@ -141,7 +142,7 @@ func (g *Graph) Ends(id schema.LinkID) (from, to DeviceID) { return g.from[id], 
 func (g *Graph) Device(id DeviceID) *Device { return &g.devices[id] }
 
 // IsSwitch reports whether the device forwards traffic.
-func (g *Graph) IsSwitch(id DeviceID) bool { return g.devices[id].Kind == Switch }
+func (g *Graph) IsSwitch(id DeviceID) bool { return g.isSwitch[id] }
 
 // FindDevice finds a device by name, or by GUID.
 func (g *Graph) FindDevice(name string) (DeviceID, bool) {

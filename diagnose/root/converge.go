@@ -23,7 +23,7 @@ const (
 type held struct {
 	round    uint32    // of the region
 	p        *Pressure // pressure of the region taken last
-	readings lookup[reading]
+	readings lookup[schema.LinkID, reading]
 	line     onLine
 	links    []schema.LinkID // of the region
 	squares  [measures]float64
@@ -59,7 +59,7 @@ type held struct {
 // newHeld returns an empty cache; grid is nil if the graph is not a grid.
 func newHeld(g *topology.Graph, grid *routes.Grid) held {
 	n := g.NumLinks()
-	h := held{grid: grid, readings: newLookup[reading](n), tried: make([]uint32, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices()), met: make([]uint32, g.NumDevices())}
+	h := held{grid: grid, readings: newLookup[schema.LinkID, reading](n), tried: make([]uint32, n), claims: make([]claim, n), sent: make([]float64, g.NumDevices()), met: make([]uint32, g.NumDevices())}
 	if grid != nil {
 		h.tree = grid.NewInTree()
 	}

@@ -14,32 +14,34 @@ type reading struct {
 	waits   float64 // share of the time without sending in which it stalls, in the direction in which it stalls, 0 to 1
 }
 
-// lookup caches what was looked up of links. The list is short, so that it stays in the CPU cache.
-type lookup[T any] struct {
+// lookup caches what was looked up of links or devices. The list is short, so that it stays in the CPU cache.
+type lookup[K ~uint32, T any] struct {
 	round  uint32
 	stalls *schema.Series // the readings it was computed from
 	since  uint32         // the version of the past that they are compared with
-	places []place        // by link
+	places []place        // by link or device
 	list   []T
 }
 
-// place is the index of a link in the list of a round.
+// place is the index of a link or device in the list of a round.
 type place struct {
 	round uint32
 	at    int32
 }
 
-func newLookup[T any](links int) lookup[T] { return lookup[T]{round: 1, places: make([]place, links)} }
+func newLookup[K ~uint32, T any](n int) lookup[K, T] {
+	return lookup[K, T]{round: 1, places: make([]place, n)}
+}
 
 // turnTo clears the cache unless stalls and since are as before: regions with the same stalls and onset share it.
-func (k *lookup[T]) turnTo(stalls *schema.Series, since uint32) {
+func (k *lookup[K, T]) turnTo(stalls *schema.Series, since uint32) {
 	if k.stalls != stalls || k.since != since {
 		k.stalls, k.since = stalls, since
 		k.forget()
 	}
 }
 
-func (k *lookup[T]) forget() {
+func (k *lookup[K, T]) forget() {
 	k.list = k.list[:0]
 	if k.round++; k.round == 0 {
 		clear(k.places)
@@ -47,9 +49,9 @@ func (k *lookup[T]) forget() {
 	}
 }
 
-// find returns the index of a link in the list, and whether the entry is new and must be computed.
-func (k *lookup[T]) find(l schema.LinkID) (at int32, isNew bool) {
-	p := &k.places[l]
+// find returns the index of a link or device in the list, and whether the entry is new and must be computed.
+func (k *lookup[K, T]) find(of K) (at int32, isNew bool) {
+	p := &k.places[of]
 	if p.round == k.round {
 		return p.at, false
 	}

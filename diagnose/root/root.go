@@ -71,40 +71,6 @@ func (p *Pressure) Follow(region *schema.Region, weight []float64) BackPressure 
 	return p.rootOf(region, none)
 }
 
-// mayWait reports whether traffic of link a may go on over link b: b leaves the switch that a enters, but not back, not up a
-// tree after a hop down, not to a switch adjacent to the one it came from, and not over a second link between groups of a
-// dragonfly without a hop within the group.
-func (p *Pressure) mayWait(a, b schema.LinkID) bool {
-	return p.mayGoOn(a, b) && !(p.graph.Link(a).Class == topology.ClassGlobal && p.graph.Link(b).Class == topology.ClassGlobal)
-}
-
-// mayGoOn is mayWait for routes with the fewest hops, which may cross a group over two links between groups.
-func (p *Pressure) mayGoOn(a, b schema.LinkID) bool {
-	from, via := p.graph.Ends(a)
-	at, to := p.graph.Ends(b)
-	if at != via || to == from {
-		return false
-	}
-	if !p.graph.IsSwitch(from) || !p.graph.IsSwitch(to) {
-		return true
-	}
-	u, v, x := p.graph.Device(from).Level, p.graph.Device(via).Level, p.graph.Device(to).Level
-	if u >= 0 && v >= 0 && x >= 0 && u > v && x > v {
-		return false
-	}
-	return !p.beside(from, to)
-}
-
-// beside reports whether a link leads from one switch to another.
-func (p *Pressure) beside(from, to topology.DeviceID) bool {
-	for _, l := range p.graph.LinksAt(from) {
-		if a, b := p.graph.Ends(l); a == from && b == to && p.graph.Link(l).Up {
-			return true
-		}
-	}
-	return false
-}
-
 // atSwitch is the part of a region's stall that ends at a switch.
 type atSwitch struct {
 	device      topology.DeviceID

@@ -11,23 +11,27 @@ import (
 // wait for several of its ports: the stall of each input is divided between the ports that its traffic can take, by what is
 // known of how much waits for each.
 type ends struct {
-	ports []float64          // by link: stall of the region that waits for it: a full port, one to a host, or a link that lost rate
-	at    []float64          // by last stalled link: stall of the region that ends behind it, whichever port it waits for
-	known []schema.LinkID    // links in ports
-	last  []schema.LinkID    // links in at
-	lost  []float64          // by last stalled link: the part of at whose port is not known
-	mass  []float64          // by link: stall still to be followed
-	queue [2][]schema.LinkID // links in mass
-	ways  []way              // of all links followed
-	from  lookup[waysOf]     // not on a grid
-	split bool               // of the current region: stall is the rest of the time in which a port sends, not counted beside it
+	ports []float64             // by link: stall of the region that waits for it: a full port, one to a host, or a link that lost rate
+	at    []float64             // by last stalled link: stall of the region that ends behind it, whichever port it waits for
+	known []schema.LinkID       // links in ports
+	last  []schema.LinkID       // links in at
+	lost  []float64             // by last stalled link: the part of at whose port is not known
+	mass  []float64             // by link: stall still to be followed
+	queue [2][]schema.LinkID    // links in mass
+	ways  []way                 // of all links followed
+	next  [][]topology.DeviceID // by switch: the switches to which a link that is up leads, ascending
+	split bool                  // of the current region: stall is the rest of the time in which a port sends, not counted beside it
+	// Not on a grid:
+	from  lookup[schema.LinkID, waysOf]
+	extra lookup[topology.DeviceID, excess]
+	exits []exit
+	// On a grid:
 	round uint32
-	seen  []uint32      // by device: round in which extra was computed
-	extra []excess      // by device
-	shown lookup[shown] // on a grid
-	goes  [][2]going    // by index in shown.list, and direction
-	back  backward      // on a grid
-	full  []fullLink    // on a grid, of the current region
+	seen  []uint32 // by device: round in which listFull visited it
+	shown lookup[schema.LinkID, shown]
+	goes  [][2]going // by index in shown.list, and direction
+	back  backward
+	full  []fullLink // of the current region
 }
 
 // shown is what a link of a grid shows to traffic over other links.
@@ -60,17 +64,6 @@ type way struct {
 	stays  float64 // share of what waits for it because it sends all the time, not because of what is behind it
 }
 
-// excess is the traffic that the inputs and the ports of a switch hold back, bytes/s.
-type excess struct {
-	inputs float64       // held back by inputs
-	known  float64       // held back by stalled ports with idle time, because of what is behind them
-	most   float64       // use of the fullest port, percent of capacity
-	open   int           // ports for which an unknown amount waits: full ones, and those that stall and always have something to send
-	slow   schema.LinkID // slowCable, once searched
-
-	searched bool
-}
-
 const (
 	// FullPort is the use, percent of capacity, from which on a port without stall is full: headers and gaps take the rest.
 	// busyPort is the share of time, percent, sending or stalled, from which on a port always has something to send.
@@ -87,11 +80,13 @@ const (
 
 func newEnds(g *topology.Graph) ends {
 	n := g.NumLinks()
+	e := ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), next: nextSwitches(g)}
 	if g.Duplex() {
-		return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, 2*n), seen: make([]uint32, g.NumDevices()), shown: newLookup[shown](n), back: newBackward(n)}
+		e.mass, e.seen, e.shown, e.back = make([]float64, 2*n), make([]uint32, g.NumDevices()), newLookup[schema.LinkID, shown](n), newBackward(n)
+	} else {
+		e.mass, e.from, e.extra = make([]float64, n), newLookup[schema.LinkID, waysOf](n), newLookup[topology.DeviceID, excess](g.NumDevices())
 	}
-	return ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), mass: make([]float64, n), from: newLookup[waysOf](n),
-		seen: make([]uint32, g.NumDevices()), extra: make([]excess, g.NumDevices())}
+	return e
 }
 
 // reset clears the previous region.
@@ -145,7 +140,7 @@ func (p *Pressure) spread(links []schema.LinkID, weight []float64) {
 // mostWays bounds the ways kept for the next regions: 24 MB.
 const mostWays = 1 << 20
 
-// turnTo forgets the ways found so far unless they hold for the region of p, too.
+// turnTo forgets the ways and excesses found so far unless they hold for the region of p, too.
 func (e *ends) turnTo(p *Pressure, split bool) {
 	if split != e.split || p.Stall != e.from.stalls || p.Since != e.from.since {
 		e.forgetWays()
@@ -154,8 +149,9 @@ func (e *ends) turnTo(p *Pressure, split bool) {
 }
 
 func (e *ends) forgetWays() {
-	e.ways = e.ways[:0]
+	e.ways, e.exits = e.ways[:0], e.exits[:0]
 	e.from.forget()
+	e.extra.forget()
 }
 
 // follow passes on the queued stall, round by round, and returns the links with stall left after the last one: a cycle. pass
@@ -233,77 +229,19 @@ func (p *Pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
 // findWays finds them. Routes between groups are taken to have a hop within each, unless nothing else explains the stall; nor does a
 // port that stalls far less than the link, as one that also has other traffic does. A cable that lost rate sends all that it can.
 func (p *Pressure) findWays(l schema.LinkID, via topology.DeviceID) []way {
-	if ways := p.waysBy(p.mayWait, l, via, passesOn); len(ways) > 0 {
+	over := p.hopOver(l)
+	if ways := p.waysBy(&over, passesOn); len(ways) > 0 {
 		return ways
 	}
 	if slow := p.slowCable(via); slow != schema.NoLink && p.mayGoOn(l, slow) {
 		p.ends.ways = append(p.ends.ways, way{link: slow, weight: 1, stays: 1})
 		return p.ends.ways[len(p.ends.ways)-1:]
 	}
-	if p.graph.Link(l).Class == topology.ClassGlobal {
-		return p.waysBy(p.mayGoOn, l, via, passesOn)
+	if over.global {
+		over.global = false
+		return p.waysBy(&over, passesOn)
 	}
-	return p.waysBy(p.mayWait, l, via, 0)
-}
-
-// waysBy appends to the ways the ports that stall at least passes of what a link does, or are full, and returns these.
-func (p *Pressure) waysBy(may func(a, b schema.LinkID) bool, l schema.LinkID, via topology.DeviceID, passes float64) []way {
-	e := p.ends
-	x := p.excessAt(via)
-	share := 0.
-	if x.open > 0 {
-		share = max(x.inputs-x.known, leastExcess*x.inputs) / float64(x.open)
-	}
-	first, least := len(e.ways), passes*p.StallOf(l)
-	for _, out := range p.graph.LinksAt(via) {
-		stalls, full, always := p.waiting(out)
-		if !full && (!stalls || !always && p.StallOf(out) < least) || !may(l, out) {
-			continue
-		}
-		w := way{link: out, weight: p.heldBackOr(out), stays: p.fullness(out, full)}
-		switch {
-		case w.stays > 0:
-			w.weight = max(w.weight, share*math.Exp((p.UseOf(out)-x.most)/lessFull))
-		case always:
-			w.weight = max(w.weight, share)
-		}
-		if w.weight > 0 {
-			e.ways = append(e.ways, w)
-		}
-	}
-	return e.ways[first:]
-}
-
-// excessAt is excessOf, computed once per region.
-func (p *Pressure) excessAt(d topology.DeviceID) *excess {
-	e := p.ends
-	if e.seen[d] != e.round {
-		e.seen[d], e.extra[d] = e.round, p.excessOf(d)
-	}
-	return &e.extra[d]
-}
-
-// excessOf sums up what the inputs and ports of a switch hold back.
-func (p *Pressure) excessOf(d topology.DeviceID) (x excess) {
-	for _, l := range p.graph.LinksAt(d) {
-		if from, _ := p.graph.Ends(l); from != d {
-			if p.StallOf(l) >= stalledPercent {
-				x.inputs += p.heldBackOr(l)
-			}
-			continue
-		}
-		stalls, full, always := p.waiting(l)
-		if full || p.UseOf(l) >= FullPort {
-			x.most = max(x.most, p.UseOf(l))
-		}
-		switch {
-		case full, stalls && always:
-			x.open++
-		case stalls:
-			x.known += p.heldBackOr(l)
-		}
-	}
-	return x
+	return p.waysBy(&over, 0)
 }
 
 // waiting reports whether a port stalls, whether it is full without stall, and whether it always sends or stalls.

@@ -11,13 +11,15 @@ import (
 // equal-cost multipath (ECMP) does on average.
 type ShortestPaths struct {
 	graph  *topology.Graph
-	dist   map[topology.DeviceID][]uint8 // by goal, then by switch number: hops to the goal
-	number []int32                       // by device: switch number
-	in     [][]int32                     // by switch number: switches with a link that is up to it
-	out    [][]schema.LinkID             // by switch: links that are up, to other switches
-	leaf   []topology.DeviceID           // by device: the switch of a host; of a switch, itself
-	order  []topology.DeviceID           // scratch
-	flow   []float64                     // scratch, by device
+	dist   [][]uint8           // by number of the goal, then by switch number: hops to the goal; nil: not known
+	known  int                 // number of those known
+	number []int32             // by device: switch number
+	in     [][]int32           // by switch number: switches with a link that is up to it
+	out    [][]schema.LinkID   // by switch: links that are up, to other switches
+	leaf   []topology.DeviceID // by device: the switch of a host; of a switch, itself
+	order  []topology.DeviceID // scratch
+	flow   []float64           // scratch, by device
+	goals  [][]uint8           // scratch: distances to some leaves
 }
 
 const (
@@ -28,7 +30,7 @@ const (
 
 func newShortestPaths(g *topology.Graph) *ShortestPaths {
 	n := g.NumDevices()
-	t := &ShortestPaths{graph: g, dist: map[topology.DeviceID][]uint8{}, out: make([][]schema.LinkID, n), leaf: make([]topology.DeviceID, n), number: make([]int32, n), flow: make([]float64, n)}
+	t := &ShortestPaths{graph: g, out: make([][]schema.LinkID, n), leaf: make([]topology.DeviceID, n), number: make([]int32, n), flow: make([]float64, n)}
 	for d := range topology.DeviceID(n) {
 		t.leaf[d] = d
 		for _, l := range g.LinksAt(d) {
@@ -134,11 +136,12 @@ func (t *ShortestPaths) far(l schema.LinkID, d topology.DeviceID) topology.Devic
 
 // distances returns the hops to a goal by switch number, by breadth-first search against the links.
 func (t *ShortestPaths) distances(goal topology.DeviceID) []uint8 {
-	if dist, known := t.dist[goal]; known {
+	if dist := t.dist[t.number[goal]]; dist != nil {
 		return dist
 	}
-	if (len(t.dist)+1)*len(t.in) > maxDistances {
+	if (t.known+1)*len(t.in) > maxDistances {
 		clear(t.dist)
+		t.known = 0
 	}
 	dist := make([]uint8, len(t.in))
 	for i := range dist {
@@ -155,7 +158,8 @@ func (t *ShortestPaths) distances(goal topology.DeviceID) []uint8 {
 			}
 		}
 	}
-	t.dist[goal] = dist
+	t.dist[t.number[goal]] = dist
+	t.known++
 	return dist
 }
 
@@ -172,7 +176,7 @@ func (t *ShortestPaths) numberSwitches() {
 			count++
 		}
 	}
-	t.in = make([][]int32, count)
+	t.in, t.dist = make([][]int32, count), make([][]uint8, count)
 	for d, out := range t.out {
 		for _, l := range out {
 			at := t.number[t.far(l, topology.DeviceID(d))]
@@ -187,29 +191,36 @@ const looseWay = .6
 // onTheWay is the weight of the links that shortest paths to the leaves, or from them, can take, whichever is greater. Links that
 // end, or begin, at one of the leaves count in full.
 func (t *ShortestPaths) onTheWay(leaves []topology.DeviceID, links []schema.LinkID, weight []float64) float64 {
+	t.goals = t.goals[:0]
+	for _, leaf := range leaves {
+		t.goals = append(t.goals, t.distances(leaf))
+	}
 	var to, from float64
 	for at, l := range links {
 		a, b := t.leafEnds(l)
-		i, j := t.number[a], t.number[b]
-		var nearer, farther float64
-		for _, leaf := range leaves {
-			dist := t.distances(leaf)
-			switch {
-			case a == b || dist[i] == unreached || dist[j] == unreached:
-				nearer, farther = max(nearer, looseWay), max(farther, looseWay) // a host link
-			case b == leaf:
-				nearer = 1
-			case a == leaf:
-				farther = 1
-			case dist[j]+1 == dist[i]:
-				nearer = max(nearer, looseWay)
-			case dist[i]+1 == dist[j]:
-				farther = max(farther, looseWay)
-			}
-		}
+		nearer, farther := wayBetween(t.goals, t.number[a], t.number[b])
 		to, from = to+weight[at]*nearer, from+weight[at]*farther
 	}
 	return max(to, from)
+}
+
+// wayBetween is how much a link from one switch to another counts as a way to some leaves, and from them, given the distances to each.
+func wayBetween(goals [][]uint8, a, b int32) (nearer, farther float64) {
+	for _, dist := range goals {
+		switch from, to := dist[a], dist[b]; {
+		case a == b || from == unreached || to == unreached:
+			nearer, farther = max(nearer, looseWay), max(farther, looseWay) // a host link
+		case to == 0:
+			nearer = 1
+		case from == 0:
+			farther = 1
+		case to+1 == from:
+			nearer = max(nearer, looseWay)
+		case from+1 == to:
+			farther = max(farther, looseWay)
+		}
+	}
+	return nearer, farther
 }
 
 // leafEnds are the switches at the ends of a link; both are the same for a host's link.

@@ -24,6 +24,7 @@ type Set struct {
 	prefix, suffix []schema.Bitmap
 	nodes          []lineNodes
 	devices        []topology.DeviceID // of the job
+	leaves         []topology.DeviceID // not on a grid: the switches of these, ascending
 }
 
 // Router finds the routes of jobs on one graph. It reuses its memory and is not safe for concurrent use.
@@ -31,11 +32,10 @@ type Router struct {
 	Grid  *Grid          // nil unless the switches form a grid
 	Paths *ShortestPaths // nil if Grid is set
 
-	graph  *topology.Graph
-	load   []float64 // by link
-	used   []schema.LinkID
-	leaves []topology.DeviceID
-	known  map[uint64]*Set // cache, by hash of the devices
+	graph *topology.Graph
+	load  []float64 // by link
+	used  []schema.LinkID
+	known map[uint64]*Set // cache, by hash of the devices
 }
 
 // NewRouter returns the router of a graph.
@@ -100,6 +100,8 @@ func (r *Router) route(devices []topology.DeviceID) *Set {
 	out.Gates = r.gates(devices)
 	if r.Grid != nil {
 		r.Grid.places(out, devices)
+	} else {
+		out.leaves = r.leavesOf(devices)
 	}
 	return out
 }
@@ -110,6 +112,15 @@ func (r *Router) LeafOf(d topology.DeviceID) topology.DeviceID {
 		return d
 	}
 	return r.Paths.leaf[d]
+}
+
+// leavesOf lists the switches of hosts, ascending.
+func (r *Router) leavesOf(devices []topology.DeviceID) (leaves []topology.DeviceID) {
+	for _, d := range devices {
+		leaves = append(leaves, r.LeafOf(d))
+	}
+	slices.Sort(leaves)
+	return slices.Clip(slices.Compact(leaves))
 }
 
 // maxGates limits the links at the border of a job.
@@ -149,13 +160,7 @@ func (r *Router) OnTheWay(s *Set, links []schema.LinkID, weight []float64) float
 	if r.Grid != nil {
 		return r.Grid.onTheWay(s, links, weight)
 	}
-	r.leaves = r.leaves[:0]
-	for _, d := range s.devices {
-		r.leaves = append(r.leaves, r.LeafOf(d))
-	}
-	slices.Sort(r.leaves)
-	r.leaves = slices.Compact(r.leaves)
-	return r.Paths.onTheWay(r.leaves, links, weight)
+	return r.Paths.onTheWay(s.leaves, links, weight)
 }
 
 // On is the load of a link, 0 if the exchange does not use it.

@@ -1,0 +1,104 @@
+package root
+
+import (
+	"math"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// excess is the traffic that the inputs and the ports of a switch hold back, bytes/s.
+type excess struct {
+	inputs float64 // held back by inputs
+	known  float64 // held back by stalled ports with idle time, because of what is behind them
+	most   float64 // use of the fullest port, percent of capacity
+	open   int     // ports for which an unknown amount waits: full ones, and those that stall and always have something to send
+	first  int     // its ports that traffic may wait for: ends.exits[first:end]
+	end    int
+	slow   schema.LinkID // slowCable, once searched
+
+	searched bool
+}
+
+// exit is a port that traffic may wait for: the same for all inputs of its switch.
+type exit struct {
+	way
+	explains float64 // the highest stall of an input, percent, that it explains at a share of 1
+}
+
+// waysBy appends to the ways the ports that stall at least passes of what a link does, or are full, and returns these.
+func (p *Pressure) waysBy(over *hop, passes float64) []way {
+	e := p.ends
+	x := p.excessAt(over.via)
+	first, least := len(e.ways), passes*p.StallOf(over.link)
+	for i := range e.exits[x.first:x.end] {
+		if out := &e.exits[x.first+i]; out.explains >= least && p.mayFollow(over, out.link) {
+			e.ways = append(e.ways, out.way)
+		}
+	}
+	return e.ways[first:]
+}
+
+// excessAt is excessOf, computed once for all regions with the same stalls and past. It is valid until that of another switch is computed.
+func (p *Pressure) excessAt(d topology.DeviceID) *excess {
+	e := p.ends
+	at, isNew := e.extra.find(d)
+	if isNew {
+		x := p.excessOf(d)
+		x.first = len(e.exits)
+		p.listExits(d, &x)
+		x.end = len(e.exits)
+		e.extra.list[at] = x
+	}
+	return &e.extra.list[at]
+}
+
+// excessOf sums up what the inputs and ports of a switch hold back.
+func (p *Pressure) excessOf(d topology.DeviceID) (x excess) {
+	for _, l := range p.graph.LinksAt(d) {
+		if from, _ := p.graph.Ends(l); from != d {
+			if p.StallOf(l) >= stalledPercent {
+				x.inputs += p.heldBackOr(l)
+			}
+			continue
+		}
+		stalls, full, always := p.waiting(l)
+		if full || p.UseOf(l) >= FullPort {
+			x.most = max(x.most, p.UseOf(l))
+		}
+		switch {
+		case full, stalls && always:
+			x.open++
+		case stalls:
+			x.known += p.heldBackOr(l)
+		}
+	}
+	return x
+}
+
+// listExits appends the ports of a switch that stall or are full, with the amount that waits for each as far as known.
+func (p *Pressure) listExits(d topology.DeviceID, x *excess) {
+	share := 0.
+	if x.open > 0 {
+		share = max(x.inputs-x.known, leastExcess*x.inputs) / float64(x.open)
+	}
+	for _, l := range p.graph.LinksAt(d) {
+		stalls, full, always := p.waiting(l)
+		if from, _ := p.graph.Ends(l); from != d || !stalls && !full {
+			continue
+		}
+		out := exit{way{link: l, weight: p.heldBackOr(l), stays: p.fullness(l, full)}, p.StallOf(l)}
+		if full || always {
+			out.explains = math.Inf(1)
+		}
+		switch {
+		case out.stays > 0:
+			out.weight = max(out.weight, share*math.Exp((p.UseOf(l)-x.most)/lessFull))
+		case always:
+			out.weight = max(out.weight, share)
+		}
+		if out.weight > 0 {
+			p.ends.exits = append(p.ends.exits, out)
+		}
+	}
+}

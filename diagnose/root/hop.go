@@ -1,0 +1,72 @@
+package root
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// hop is a link as far as it decides over which links its traffic may go on.
+type hop struct {
+	link      schema.LinkID
+	from, via topology.DeviceID
+	isFirst   bool                // from a host
+	isDown    bool                // down a tree
+	level     int8                // of via
+	global    bool                // between groups of a dragonfly, and the next link may not be
+	beside    []topology.DeviceID // the switches to which a link from the same switch leads
+}
+
+func (p *Pressure) hopOver(l schema.LinkID) hop {
+	from, via := p.graph.Ends(l)
+	level := p.graph.Device(via).Level
+	return hop{link: l, from: from, via: via, isFirst: !p.graph.IsSwitch(from), isDown: level >= 0 && p.graph.Device(from).Level > level, level: level,
+		global: p.graph.Link(l).Class == topology.ClassGlobal, beside: p.ends.next[from]}
+}
+
+// mayWait reports whether traffic of link a may go on over link b: b leaves the switch that a enters, but not back, not up a
+// tree after a hop down, not to a switch adjacent to the one it came from, and not over a second link between groups of a
+// dragonfly without a hop within the group.
+func (p *Pressure) mayWait(a, b schema.LinkID) bool {
+	over := p.hopOver(a)
+	return p.mayFollow(&over, b)
+}
+
+// mayGoOn is mayWait for routes with the fewest hops, which may cross a group over two links between groups.
+func (p *Pressure) mayGoOn(a, b schema.LinkID) bool {
+	over := p.hopOver(a)
+	over.global = false
+	return p.mayFollow(&over, b)
+}
+
+// mayFollow is mayWait for a known hop.
+func (p *Pressure) mayFollow(over *hop, b schema.LinkID) bool {
+	at, to := p.graph.Ends(b)
+	if at != over.via || to == over.from || over.global && p.graph.Link(b).Class == topology.ClassGlobal {
+		return false
+	}
+	if over.isFirst || !p.graph.IsSwitch(to) {
+		return true
+	}
+	if over.isDown && p.graph.Device(to).Level > over.level {
+		return false
+	}
+	_, isBeside := slices.BinarySearch(over.beside, to)
+	return !isBeside
+}
+
+// nextSwitches lists, by switch, the switches to which a link that is up leads, ascending.
+func nextSwitches(g *topology.Graph) [][]topology.DeviceID {
+	next := make([][]topology.DeviceID, g.NumDevices())
+	for l := range schema.LinkID(g.NumLinks()) {
+		if from, to := g.Ends(l); g.IsSwitch(from) && g.IsSwitch(to) && g.Link(l).Up {
+			next[from] = append(next[from], to)
+		}
+	}
+	for d := range next {
+		slices.Sort(next[d])
+		next[d] = slices.Compact(next[d])
+	}
+	return next
+}
