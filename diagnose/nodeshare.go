@@ -33,6 +33,8 @@ const (
 	// Load that a job's exchange would bring to one of its nodes, relative to the load added there: up to leastStarved the node gets more
 	// than its share, from surelyStarved less.
 	leastStarved, surelyStarved = .6, 1.2
+	// The same relative to all that arrives there, if the load before the onset is unknown: part of that is others', or only passes.
+	leastDenied, surelyDenied = 1.5, 2
 	// Doublings of the load that arrives: from grownMuch on the node takes much in any case, up to grownLittle it may not.
 	grownLittle, grownMuch = .75, 1.25
 	// starvedFit is the least fit of a tree whose end is known well enough.
@@ -43,8 +45,11 @@ const (
 // exchange. It gets more if many send to one, and less if it does not take what arrives.
 func (rc *regionCase) shortfall(e *ends, q *root.Pressure) (most float64) {
 	end, known := e.end()
-	if !known || e.drain.Fit < starvedFit || e.full != schema.NoLink || rc.onset < 0 {
+	if !known || e.drain.Fit < starvedFit || e.full != schema.NoLink {
 		return 0
+	}
+	if rc.load == 0 && e.arrives == 0 {
+		return rc.denied(e, end, q)
 	}
 	more := q.ArrivesMore(end)
 	if more <= 0 {
@@ -60,6 +65,21 @@ func (rc *regionCase) shortfall(e *ends, q *root.Pressure) (most float64) {
 	return most
 }
 
+// denied is the same if what the links carried before is unknown, as the region was there before the data: back pressure surely ends at
+// a job's node, and half of its share of the job's exchange or less arrives there. Where many send to it, most of what the job moves does.
+func (rc *regionCase) denied(e *ends, end topology.DeviceID, q *root.Pressure) (most float64) {
+	arrives := q.ArrivesInAll(end)
+	if e.atNodes() < surelyEnds || arrives <= 0 {
+		return 0
+	}
+	for _, j := range rc.tenants[end] {
+		all, _ := rc.lately(j)
+		share := rc.brings(end, j, all*1e9/float64(rc.history.Clock.Duration))
+		most = max(most, ramp(share/arrives, leastDenied, surelyDenied))
+	}
+	return most
+}
+
 // overloads reports whether the traffic of a region of a grid ends at a suspect's node that gets clearly more than its share of the
 // suspect's exchange: many of its nodes send to one. A slow host gets less.
 func (s scores) overloads(c *suspect) bool {
@@ -69,11 +89,7 @@ func (s scores) overloads(c *suspect) bool {
 	}
 	all, _ := s.lately(c.job)
 	share := s.brings(end, c.job, all*1e9/float64(s.history.Clock.Duration))
-	arrives := 0.
-	for _, l := range s.graph.LinksAt(end) {
-		arrives += s.p.Carries(l)
-	}
-	return share <= leastStarved*arrives
+	return share <= leastStarved*s.p.ArrivesInAll(end)
 }
 
 // Back pressure that ends at a switch's nodes with a probability of mayEnd shows nothing on who sends it; from surelyEnds on it does.

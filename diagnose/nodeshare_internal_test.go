@@ -69,6 +69,40 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 	}
 }
 
+// TestANodeIsDeniedItsShare: where nothing is known from before a region, a job's node at which back pressure surely ends and where half of
+// its share of the job's exchange arrives belongs to a slow host. Its share, an incast, or an end that may be a link do not show one.
+func TestANodeIsDeniedItsShare(t *testing.T) {
+	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
+	_, rc, j, p := endScene(t, 0, 0, nodes...)
+	share, arrives := rc.brings(rc.drain.Device, j, 1), p.ArrivesInAll(rc.drain.Device)
+	for _, c := range []struct {
+		name                           string
+		shares, ended, fit, load, want float64
+		slow                           bool
+		nodes                          []string
+	}{
+		{"half of its share arrives", 2, .95, .9, 0, 1, true, nodes},
+		{"its share arrives", 1, .95, .9, 0, 0, false, nodes},
+		{"an incast", .3, .95, .9, 0, 0, false, nodes},
+		{"it may end at a link", 2, .8, .9, 0, 0, false, nodes},
+		{"where it ends is not known well", 2, .95, .6, 0, 0, false, nodes},
+		{"the load before is known", 2, .95, .9, 1.3, 0, false, nodes},
+		{"a node of no job", 2, .95, .9, 0, 0, false, []string{"3,3,3", "3,3,2"}},
+	} {
+		_, rc, j, p := endScene(t, 0, 0, c.nodes...)
+		p.Before = func(schema.LinkID) float64 { return -1 }
+		rc.onset, rc.load, rc.drain.Fit = -1, c.load, c.fit
+		j.now.all = 60 * c.shares * arrives / share
+		rc.endings.Any.Found, rc.endings.AtNodes = true, c.ended
+		if rc.starved = rc.shortfall(&rc.ends, p); rc.starved != c.want {
+			t.Errorf("%s: %.2f, want %.2f", c.name, rc.starved, c.want)
+		}
+		if rc.load = 0; rc.scores().slowHostScore() > 0 != c.slow {
+			t.Errorf("%s: score %.2f of a slow host", c.name, rc.scores().slowHostScore())
+		}
+	}
+}
+
 // TestANodeThatGetsMoreThanItsShareIsOverloaded: many send to a node of a job at which most of what the job moves arrives. Where as
 // much arrives as the job's exchange brings, or at a node of another, a host may be slow.
 func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {

@@ -47,7 +47,7 @@ func (s scores) slowHostScore() float64 {
 		score = slowHostMaybe
 	case s.together != nil:
 		return leastScore
-	case s.graph.Duplex() && s.load > 0 && (s.neck.Sole || s.neck.Slower || !s.neck.Before(&s.drain)):
+	case s.graph.Duplex() && (s.load > 0 || s.starved > 0) && (s.neck.Sole || s.neck.Slower || !s.neck.Before(&s.drain)):
 		if score = s.takesLess(); s.newJobsLoad() {
 			score -= slowHostNewJobs
 		}

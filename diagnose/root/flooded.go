@@ -49,6 +49,14 @@ func (p *Pressure) ArrivesMore(end topology.DeviceID) (more float64) {
 	return more
 }
 
+// ArrivesInAll is the load of the links of the switch where a region's traffic ends, bytes/s.
+func (p *Pressure) ArrivesInAll(end topology.DeviceID) (all float64) {
+	for _, l := range p.graph.LinksAt(end) {
+		all += p.Carries(l)
+	}
+	return all
+}
+
 // Added is the change of a link's load since the onset, bytes/s.
 func (p *Pressure) Added(l schema.LinkID) (added float64, measured bool) {
 	was := p.Before(l)
