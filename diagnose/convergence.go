@@ -90,7 +90,7 @@ func (c *suspect) reaches() float64 { return max(c.cross, c.gate, c.way) }
 func ramp(v, from, to float64) float64 { return max(0, min(1, (v-from)/(to-from))) }
 
 // sendsBy is how surely a suspect sends what was added, 0 to 1, by the fit of its tree. Of a job that neither began with the region nor has
-// a traffic table an unlisted one on the same nodes cannot be told apart.
+// a traffic table, an unlisted one on the same nodes cannot be distinguished.
 func (c *suspect) sendsBy(fit float64) float64 {
 	switch {
 	case c.started || c.rise >= timelyRise:
