@@ -9,19 +9,11 @@ table=$(mktemp) output=$(mktemp) aside=
 trap '[ -z "$aside" ] || kill -- -"$aside" 2>/dev/null; rm -rf "$table" "$table".* "$output" "$scratch"' EXIT
 trap 'exit 130' INT TERM
 
-spent() { # sets cpu to the CPU seconds of what this shell started
-  local file=$table.$BASHPID
-  times >"$file"
-  cpu=$(awk -F '[ms ]+' 'NR == 2 { print int($1 * 60 + $2 + $3 * 60 + $4) }' "$file")
-}
-
 step() {
-  local start=$SECONDS outcome=ok cpu before
-  spent
-  before=$cpu
-  make --no-print-directory "$1" </dev/null || outcome=FAILED
-  spent
-  printf '%-12s %5d s %5d s of CPU  %s\n' "$1" $((SECONDS - start)) $((cpu - before)) $outcome >>"$table"
+  local start=$SECONDS outcome=ok spent=$table.$1
+  (make --no-print-directory "$1" </dev/null; made=$?; times >"$spent"; exit $made) || outcome=FAILED
+  awk -F '[ms ]+' -v step="$1" -v took=$((SECONDS - start)) -v outcome=$outcome \
+    'NR == 2 { printf "%-12s %5d s %5d s of CPU  %s\n", step, took, $1 * 60 + $2 + $3 * 60 + $4, outcome }' "$spent" >>"$table"
 }
 
 steps_aside() {
