@@ -57,7 +57,7 @@ func (s scores) unaccountedAt(c *suspect) float64 {
 // accounted is what the hosts of a job took in by their links in a slot, and what it moved by the table, bytes.
 type accounted struct{ taken, moved float64 }
 
-// ratiosOf are those of both.
+// ratiosOf are the ratios of taken to moved, by slot.
 func ratiosOf(slots []accounted) (ratios []float64) {
 	for _, t := range slots {
 		ratios = append(ratios, t.taken/t.moved)

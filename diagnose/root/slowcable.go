@@ -9,20 +9,26 @@ import (
 
 // slowCable is the port of a switch, towards another, whose cable lost rate by what waits at both of its ends; NoLink if none did.
 func (p *Pressure) slowCable(at topology.DeviceID) schema.LinkID {
+	if x := p.excessAt(at); x.searched {
+		return x.slow
+	}
+	slow := p.findSlowCable(at)
 	x := p.excessAt(at)
-	if !x.searched {
-		x.searched, x.slow = true, schema.NoLink
-		least := ClearlyLess
-		for _, l := range p.graph.LinksAt(at) {
-			if from, to := p.graph.Ends(l); from != at || !p.graph.IsSwitch(to) || p.StallOf(l) >= stalledPercent {
-				continue
-			}
-			if sends := p.sendsBothWays(l); sends < least {
-				x.slow, least = l, sends
-			}
+	x.searched, x.slow = true, slow
+	return slow
+}
+
+func (p *Pressure) findSlowCable(at topology.DeviceID) schema.LinkID {
+	slow, least := schema.NoLink, ClearlyLess
+	for _, l := range p.graph.LinksAt(at) {
+		if from, to := p.graph.Ends(l); from != at || !p.graph.IsSwitch(to) || p.StallOf(l) >= stalledPercent {
+			continue
+		}
+		if sends := p.sendsBothWays(l); sends < least {
+			slow, least = l, sends
 		}
 	}
-	return x.slow
+	return slow
 }
 
 // sendsBothWays is the share of its capacity that a cable can send in either direction, the more of the two. Where a switch is full of

@@ -39,7 +39,7 @@ func TestWithoutAManager(t *testing.T) {
 	if err := sdnotify.Send(sdnotify.Ready); err != nil {
 		t.Errorf("without a manager: %v", err)
 	}
-	for _, socket := range []string{"vsock:2:1234", filepath.Join(t.TempDir(), "nobody")} {
+	for _, socket := range []string{"vsock:2:1234", filepath.Join(t.TempDir(), "absent")} {
 		t.Setenv(sdnotify.SocketVariable, socket)
 		if err := sdnotify.Send(sdnotify.Ready); err == nil || !strings.HasPrefix(err.Error(), "notify the service manager: ") {
 			t.Errorf("%s: %v, want an error", socket, err)
