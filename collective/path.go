@@ -174,11 +174,7 @@ func (t *table) replay(less, idle, ends []int64, from int) (makespan int64) {
 			ready = was
 		}
 		if a >= 0 && t.end[a] <= t.end[i] {
-			if own < 0 {
-				ready, was = ends[a], t.end[a]
-			} else {
-				ready, was = max(ready, ends[a]), max(was, t.end[a])
-			}
+			ready, was = max(ready, ends[a]), max(was, t.end[a])
 		}
 		end := ready + t.end[i] - was - less[i] - idle[i]
 		ends[i] = end
