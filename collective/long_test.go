@@ -136,3 +136,30 @@ func TestOneCollectiveOverTheLimit(t *testing.T) {
 		t.Errorf("%v", d.Notes)
 	}
 }
+
+// The first step of a rank in a part may have waited longer for the rank's own last step in the part before than for data,
+// as at an inner node of a tree that is behind: then the path comes from there.
+func TestALongRunOfARankThatIsBehind(t *testing.T) {
+	ranks, _ := ringRanks(2)
+	run := collective.Run{Ranks: ranks, Communicators: []collective.Communicator{{Name: "tree", Members: []int{0, 1}, Algorithm: collective.Custom}}}
+	sent, passedOn := int64(1e9), int64(1e9)
+	for iteration := range int32(6) {
+		sent = max(sent, passedOn-4_000_000) // its data are there 2 ms before they are passed on
+		for step := int32(1); step <= 10; step++ {
+			run.Steps = append(run.Steps, collective.StepRecord{Iteration: iteration, Step: step, Rank: 1, Peer: 0, Bytes: 40_000, AwaitsStep: collective.None, BeginNanos: sent, EndNanos: sent + 200_000, AloneNanos: 200_000})
+			sent += 200_000
+		}
+		begin := max(sent, passedOn)
+		passedOn = begin + 9_000_000
+		run.Steps = append(run.Steps, collective.StepRecord{Iteration: iteration, Step: 11, Rank: 0, Peer: 1, Bytes: 1_800_000, AwaitsRank: 1, AwaitsStep: 10, BeginNanos: begin, EndNanos: passedOn, AloneNanos: 9_000_000})
+	}
+	want := collective.Diagnose(run, collective.Options{})
+	joined(t, want)
+	for _, limit := range []int{11, 22, 40} {
+		got := collective.Diagnose(run, collective.Options{Limit: limit})
+		joined(t, got)
+		if !sameDiagnosis(got, want) {
+			t.Errorf("limit %d: %s\n%v\nwant %s\n%v", limit, got.Text, got.CriticalPath, want.Text, want.CriticalPath)
+		}
+	}
+}

@@ -30,10 +30,13 @@ func (t *table) bounds() {
 
 // binding is the predecessor that step i waited for: the one that ended last (poster:
 // "retain only one edge"). If both ended in the same nanosecond it is the awaited
-// transfer, provided the record says that it was still missing. -1: none.
+// transfer, provided the record says that it was still missing. -1: none, or the rank's
+// own step in the part before (see start).
 func (t *table) binding(i int) int32 {
 	own, awaited := t.own[i], t.awaited[i]
 	switch {
+	case own < 0 && awaited >= 0 && t.before != nil && t.start(i) > t.end[awaited]:
+		return -1
 	case own < 0 || awaited < 0:
 		return max(own, awaited)
 	case t.end[awaited] > t.end[own] && t.end[awaited] <= t.end[i]:
@@ -174,11 +177,7 @@ func (t *table) replay(less, idle, ends []int64, from int) (makespan int64) {
 			ready = was
 		}
 		if a >= 0 && t.end[a] <= t.end[i] {
-			if own < 0 {
-				ready, was = ends[a], t.end[a]
-			} else {
-				ready, was = max(ready, ends[a]), max(was, t.end[a])
-			}
+			ready, was = max(ready, ends[a]), max(was, t.end[a])
 		}
 		end := ready + t.end[i] - was - less[i] - idle[i]
 		ends[i] = end

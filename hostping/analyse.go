@@ -198,7 +198,7 @@ func (v *view) misconfigured(m *misconfiguration) Verdict {
 func (v *view) clear(e *Evidence, r *route, accused int) {
 	for _, l := range r.at {
 		id := v.links[l].ID
-		if _, ok := e.Cleared[id]; ok || l == accused {
+		if _, ok := e.Cleared[id]; ok {
 			continue
 		}
 		best := -1

@@ -123,16 +123,14 @@ func (f *fitter) none() hypothesis {
 	return h
 }
 
-// best finds the capacity at which adding a link to a hypothesis explains most, and the resulting total cost.
-func (f *fitter) best(h *hypothesis, link int) (degraded, float64, bool) {
+// best finds the capacity at which adding a link to a hypothesis explains most, and the resulting total cost:
+// infinite if none of its routes is slow.
+func (f *fitter) best(h *hypothesis, link int) (degraded, float64) {
 	var trials []float64
 	for _, i := range f.through[link] {
 		if f.rate[i] < h.bound[i]+ln(suspicious) {
 			trials = append(trials, f.rate[i])
 		}
-	}
-	if len(trials) == 0 {
-		return degraded{}, 0, false
 	}
 	slices.Sort(trials)
 	best, least := degraded{link: link}, math.Inf(1)
@@ -148,7 +146,7 @@ func (f *fitter) best(h *hypothesis, link int) (degraded, float64, bool) {
 			least, best.lnGbps = change, trial
 		}
 	}
-	return best, h.cost + least + f.prior[link], true
+	return best, h.cost + least + f.prior[link]
 }
 
 func (f *fitter) with(h *hypothesis, d degraded, cost float64) hypothesis {
@@ -172,7 +170,7 @@ func (f *fitter) extend(h *hypothesis, without int) []hypothesis {
 		if l == without || h.has(l) {
 			continue
 		}
-		if d, cost, ok := f.best(h, l); ok && cost < h.cost {
+		if d, cost := f.best(h, l); cost < h.cost {
 			steps = append(steps, step{d, cost})
 		}
 	}
@@ -232,7 +230,7 @@ func (f *fitter) refine(h hypothesis) hypothesis {
 				}
 			}
 			h = others
-			if again, cost, ok := f.best(&others, d.link); ok && cost < others.cost {
+			if again, cost := f.best(&others, d.link); cost < others.cost {
 				h = f.with(&others, again, cost)
 			}
 		}

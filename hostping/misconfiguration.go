@@ -51,16 +51,10 @@ func (v *view) overloaded(r *route) bool {
 func (v *view) misconfigurations() []misconfiguration {
 	slow := map[string][]int{}
 	hard, soft := v.detours()
-	if len(hard) == 0 {
-		return nil
-	}
 	for _, i := range slices.Concat(hard, soft) {
 		if v.routes[i].near {
 			slow[v.routes[i].RNIC] = append(slow[v.routes[i].RNIC], i)
 		}
-	}
-	if len(slow) == 0 {
-		return nil
 	}
 	rnics, whole := v.nearGPUs(slow)
 	var found []misconfiguration
@@ -147,9 +141,6 @@ func (v *view) turn(r *route) string {
 // excuse excludes routes from the search for degraded links: those of the misconfigurations, and all detours of their
 // RNICs.
 func (v *view) excuse(found []misconfiguration) {
-	if len(found) == 0 {
-		return
-	}
 	touched := map[string]bool{}
 	for _, m := range found {
 		for _, i := range m.routes {

@@ -41,6 +41,7 @@ func counterOf(name string) int {
 // tally is one counter of one port.
 type tally struct {
 	last   uint64
+	nanos  int64 // when last was read
 	read   bool
 	risen  float64 // increase in this interval
 	hourly float64 // an exponentially weighted sum over the last hour
@@ -65,14 +66,19 @@ func (m *Monitor) fade(elapsedNanos int64) {
 	}
 }
 
-// count processes a reading. A counter that decreased was cleared.
-func (m *Monitor) count(end int32, counter int, value uint64) {
+// count processes a reading of an instant. A counter that decreased was cleared; a reading that is no newer than the last
+// is another agent's, or came late, and tells nothing new.
+func (m *Monitor) count(end int32, counter int, value uint64, nanos int64) {
 	e := &m.ends[end]
 	if e.tallies == nil {
 		e.tallies = new([numCounters]tally)
 	}
 	t := &e.tallies[counter]
-	if t.read {
+	switch {
+	case !t.read:
+	case nanos <= t.nanos:
+		return
+	default:
 		risen := value
 		if value >= t.last {
 			risen = value - t.last
@@ -82,7 +88,7 @@ func (m *Monitor) count(end int32, counter int, value uint64) {
 			e.retrains, m.ends[far(end)].retrains = true, true
 		}
 	}
-	t.last, t.read = value, true
+	t.last, t.nanos, t.read = value, nanos, true
 }
 
 // judgeErrors looks for ports with errors and links that flap. Errors of a link that is

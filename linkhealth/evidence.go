@@ -104,7 +104,7 @@ func (m *Monitor) read(raw []*schema.CounterBatch) {
 				case state != noState:
 					m.readState(end, state, value, b.TimeNanos[row])
 				default:
-					m.count(end, counter, value)
+					m.count(end, counter, value, b.TimeNanos[row])
 				}
 			}
 		}

@@ -62,7 +62,7 @@ func ParseInstant(text string, zone *time.Location) (Instant, error) {
 		if !(seconds >= minSeconds && seconds < maxSeconds) {
 			return 0, &TimeError{text, fmt.Sprintf("RFC 3339, or seconds since 1970, from %.0f (2001) to %.0f (2261), not milliseconds", minSeconds, maxSeconds)}
 		}
-		return Instant(math.Round(seconds*1000) * 1e6), nil
+		return Instant(math.Round(seconds*1000)) * 1e6, nil // in integers: a float64 has too few digits for nanoseconds
 	}
 	if zone != nil {
 		for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05"} { // a fraction is parsed too

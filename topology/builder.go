@@ -21,6 +21,7 @@ type Builder struct {
 	g      Graph
 	ports  map[string]uint32
 	byPort map[endKey]schema.LinkID // by the port that the link leaves
+	absent []bool                   // by device of an earlier version: not added again so far
 	errs   []error
 }
 
@@ -44,6 +45,7 @@ func NewVersion(prev *Graph) *Builder {
 	for _, d := range prev.devices {
 		b.Device(d)
 	}
+	b.absent = slices.Repeat([]bool{true}, len(prev.devices))
 	for id := range prev.from {
 		l := prev.Link(schema.LinkID(id))
 		l.Up = false
@@ -58,7 +60,8 @@ func (b *Builder) SetDuplex() { b.g.duplex = true }
 // SetGrid gives the graph coordinates; every device then needs a Coord.
 func (b *Builder) SetGrid(grid Grid) { b.g.grid = &grid }
 
-// Device adds a device, or updates the existing one with that name.
+// Device adds a device, or updates the existing one with that name. A GUID belongs to one device of a version: one that is
+// absent loses it to the device that has it now.
 func (b *Builder) Device(d Device) DeviceID {
 	id, known := b.g.byName[d.Name]
 	if !known {
@@ -66,15 +69,28 @@ func (b *Builder) Device(d Device) DeviceID {
 		b.g.byName[d.Name] = id
 		b.g.devices = append(b.g.devices, d)
 	} else {
+		if before := b.g.devices[id].GUID; before != d.GUID && b.g.byGUID[before] == id {
+			delete(b.g.byGUID, before)
+		}
 		b.g.devices[id] = d
+		if int(id) < len(b.absent) {
+			b.absent[id] = false
+		}
 	}
 	if d.GUID != "" {
-		if other, taken := b.g.byGUID[d.GUID]; taken && other != id {
-			b.errs = append(b.errs, fmt.Errorf("devices %q and %q have the same GUID %s", b.g.devices[other].Name, d.Name, d.GUID))
-		}
-		b.g.byGUID[d.GUID] = id
+		b.setGUID(d, id)
 	}
 	return id
+}
+
+func (b *Builder) setGUID(d Device, id DeviceID) {
+	if other, taken := b.g.byGUID[d.GUID]; taken && other != id {
+		if int(other) >= len(b.absent) || !b.absent[other] {
+			b.errs = append(b.errs, fmt.Errorf("devices %q and %q have the same GUID %s", b.g.devices[other].Name, d.Name, d.GUID))
+		}
+		b.g.devices[other].GUID = ""
+	}
+	b.g.byGUID[d.GUID] = id
 }
 
 // Link adds a link that is up. A port sends into one link only: adding the same link

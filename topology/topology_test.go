@@ -1,6 +1,7 @@
 package topology_test
 
 import (
+	"fmt"
 	"math/rand"
 	"strings"
 	"testing"
@@ -183,5 +184,50 @@ func TestBuilderRefuses(t *testing.T) {
 	}
 	if _, err := topology.NewBuilder("empty").Build(); err == nil {
 		t.Error("a fabric without links must be refused")
+	}
+}
+
+// An adapter that was taken out of one device serves in another: the file of the next version is valid by itself, and so is
+// that version.
+func TestGUIDsMayMoveBetweenVersions(t *testing.T) {
+	text := func(devices string) string {
+		return "giverny_topology: 1\nfabric: f\ndevices:\n- {name: s, kind: switch}\n" + devices + "links:\n- [s, \"1\", a, \"1\", 1, host]\n- [a, \"1\", s, \"1\", 1, host]\n"
+	}
+	read := func(devices string, prev *topology.Graph) (*topology.Graph, error) {
+		g, _, err := topology.ReadYAML(strings.NewReader(text(devices)), "fabric", "", prev)
+		return g, err
+	}
+	device := func(name, guid string) string { return fmt.Sprintf("- {name: %s, kind: host, guid: %q}\n", name, guid) }
+	before, err := read(device("a", "1")+device("b", "2"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ now, a, b string }{ // devices, and which has the GUIDs of a and b
+		{device("a", "2") + device("b", "1"), "b", "a"},
+		{device("b", "1") + device("a", "2"), "b", "a"},
+		{device("a", "2"), "", "a"},
+		{device("a", "2") + device("b", "3"), "", "a"},
+		{device("a", "1"), "a", "b"}, // b is down, but known
+	} {
+		g, err := read(c.now, before)
+		if err != nil {
+			t.Errorf("%q: %v", c.now, err)
+			continue
+		}
+		for guid, want := range map[string]string{"1": c.a, "2": c.b} {
+			got := ""
+			if d, ok := g.FindDevice(guid); ok {
+				got = g.Device(d).Name
+			}
+			if got != want {
+				t.Errorf("%q: GUID %s is of %q, want %q", c.now, guid, got, want)
+			}
+		}
+		if again, err := read(c.now, g); err != nil || again.Version() != g.Version() {
+			t.Errorf("%q: read again it has another version: %v", c.now, err)
+		}
+	}
+	if g, err := read(device("a", "2")+device("b", "2"), before); err == nil {
+		t.Errorf("two devices of version %x have one GUID", g.Version())
 	}
 }

@@ -111,8 +111,8 @@ func collectOnce(ctx context.Context, cmd *cobra.Command, cfg config.Config, log
 			return err
 		}
 		health := poller.Once(ctx)
-		for device, reason := range health.Failing {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: device %q not read: %s\n", source.Collector.Name(), device, reason)
+		for _, device := range slices.Sorted(maps.Keys(health.Failing)) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: device %q not read: %s\n", source.Collector.Name(), device, health.Failing[device])
 		}
 		if health.Err != nil {
 			return fmt.Errorf("%s: %w", source.Collector.Name(), health.Err)

@@ -118,7 +118,10 @@ The configuration must have the same feedback section as the analyser's. giverny
 marks lists the marked nodes.`,
 		Example: "  giverny feedback lift --all --older-than 2h",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.all == (len(args) > 0) {
+			switch {
+			case f.all && len(args) > 0:
+				return errors.New("--all is given, and nodes: use one of them")
+			case !f.all && len(args) == 0:
 				return errors.New("no nodes given: name them, or use --all; giverny feedback marks lists them")
 			}
 			cfg, log, err := g.load(cmd)

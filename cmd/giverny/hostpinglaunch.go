@@ -65,10 +65,10 @@ would accept it.`,
 }
 
 func (f *hostLaunchFlags) want() (w launch.Want, err error) {
-	switch {
-	case (f.region == "") == (f.host == ""):
-		return w, errors.New("no host given: use --region or --host")
-	case f.full && f.baseline:
+	if err := f.check("host"); err != nil {
+		return w, err
+	}
+	if f.full && f.baseline {
 		return w, errors.New("--full and --baseline cannot be combined: a baseline always measures every pair")
 	}
 	w = launch.Want{Host: f.host, Duration: f.duration}

@@ -106,18 +106,7 @@ func (f *proberFlags) check() error {
 func (f *proberFlags) simulated(g *hostping.Graph) (run.Simulated, error) {
 	host := simulated.New(simulated.DefaultConfig(), *g, f.seed)
 	for _, text := range f.faults {
-		parts := strings.Split(text, ",")
-		for len(parts) < 3 {
-			parts = append(parts, "")
-		}
-		share := 0.5
-		if parts[2] != "" {
-			var err error
-			if share, err = strconv.ParseFloat(parts[2], 64); err != nil || !(share > 0 && share <= 1) {
-				return run.Simulated{}, fmt.Errorf("--fault %q: want a share above 0, up to 1", text)
-			}
-		}
-		fault, err := simulated.NewFault(g, hostping.Bottleneck(parts[0]), parts[1], share)
+		fault, err := parseFault(g, text)
 		if err != nil {
 			return run.Simulated{}, fmt.Errorf("--fault %q: %w", text, err)
 		}
@@ -126,12 +115,29 @@ func (f *proberFlags) simulated(g *hostping.Graph) (run.Simulated, error) {
 	for _, text := range f.busy {
 		rnic, share, _ := strings.Cut(text, "=")
 		busy, err := strconv.ParseFloat(share, 64)
-		if err != nil || !(busy >= 0 && busy <= 1) {
+		switch {
+		case err != nil || !(busy >= 0 && busy <= 1):
 			return run.Simulated{}, fmt.Errorf("--busy %q: want RNIC=share, a share from 0 to 1", text)
+		case !slices.ContainsFunc(g.RNICs, func(r hostping.RNIC) bool { return r.ID == rnic }):
+			return run.Simulated{}, fmt.Errorf("--busy %q: the host has no RNIC %q; giverny hostping graph lists them", text, rnic)
 		}
 		host.SetBusy(rnic, busy)
 	}
 	return run.Simulated{Host: host}, nil
+}
+
+// parseFault parses bottleneck,place,share. The share is a half if it is left out.
+func parseFault(g *hostping.Graph, text string) (simulated.Fault, error) {
+	bottleneck, rest, _ := strings.Cut(text, ",")
+	place, last, _ := strings.Cut(rest, ",")
+	share := 0.5
+	if last != "" {
+		var err error
+		if share, err = strconv.ParseFloat(last, 64); err != nil || !(share > 0 && share <= 1) {
+			return simulated.Fault{}, errors.New("want a share above 0, up to 1")
+		}
+	}
+	return simulated.NewFault(g, hostping.Bottleneck(bottleneck), place, share)
 }
 
 // printReport prints a report for people.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -33,6 +34,35 @@ func (o *launchOptions) register(flags *pflag.FlagSet, done, section, running st
 	flags.BoolVar(&o.again, "again", false, "launch even if "+running)
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would be sent, and ask the agent whether it would accept it")
 	flags.BoolVar(&o.json, "json", false, "one JSON object")
+}
+
+// check returns what is wrong with the flags: what is the target, that one of --region, --host and others must name.
+func (o *launchOptions) check(what string, others ...option) error {
+	if o.duration < 0 {
+		return fmt.Errorf("--duration %v: want a positive duration", o.duration)
+	}
+	return exactlyOne(what, append([]option{{"--region", o.region}, {"--host", o.host}}, others...)...)
+}
+
+// option is a flag and its value, empty if it is not given.
+type option struct{ name, value string }
+
+// exactlyOne returns an error unless one of the options is given. what names what none of them would leave open.
+func exactlyOne(what string, options ...option) error {
+	var all, given []string
+	for _, o := range options {
+		all = append(all, o.name)
+		if o.value != "" {
+			given = append(given, o.name)
+		}
+	}
+	switch len(given) {
+	case 0:
+		return fmt.Errorf("no %s given: use one of %s", what, strings.Join(all, ", "))
+	case 1:
+		return nil
+	}
+	return fmt.Errorf("%s cannot be combined: each names a %s, give one", strings.Join(given, " and "), what)
 }
 
 // regionOf parses the flag --region; 0 if it is not given.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -165,15 +164,10 @@ func (f *patternFlags) load(cmd *cobra.Command) (x pattern.Experiment, err error
 }
 
 func (f *patternFlags) program(nodes int) (*pattern.Program, error) {
-	given := 0
-	for _, source := range []string{f.calls, f.file, f.puts, f.builtin} {
-		if source != "" {
-			given++
-		}
+	if err := exactlyOne("pattern", option{"--calls", f.calls}, option{"--file", f.file}, option{"--puts", f.puts}, option{"--pattern", f.builtin}); err != nil {
+		return nil, err
 	}
 	switch {
-	case given != 1:
-		return nil, errors.New("no pattern given: use one of --calls FILE, --file FILE, --puts FILE, --pattern NAME")
 	case f.builtin != "":
 		return pattern.Builtin(f.builtin, nodes)
 	case f.calls != "":

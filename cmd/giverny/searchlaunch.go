@@ -69,14 +69,11 @@ asked whether it would.`,
 }
 
 func (f *launchFlags) want() (w launch.Want, err error) {
-	given := 0
-	for _, text := range []string{f.region, f.host, f.model} {
-		if text != "" {
-			given++
-		}
+	if err := f.check("target", option{"--nic-model", f.model}); err != nil {
+		return w, err
 	}
-	if given != 1 {
-		return w, errors.New("no target given: use one of --region, --host and --nic-model")
+	if f.budget < 0 {
+		return w, fmt.Errorf("--budget %d: want 1 or more", f.budget)
 	}
 	w = launch.Want{Host: f.host, NICModel: f.model, Engine: f.engine, Algorithm: f.algorithm, Budget: f.budget, Peers: f.peers, Duration: f.duration,
 		Seed: f.seed, SkipKnown: !f.all}

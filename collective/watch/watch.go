@@ -113,9 +113,10 @@ type Watcher struct {
 	metrics *metrics
 	jobs    map[string]*job // by folder and job
 	strays  map[string]bool // entries of folders that are not jobs, already counted
+	unsaved bool            // the state file lacks changes of jobs
 
 	mu    sync.Mutex
-	state map[string]string // by folder: why it makes no progress; guarded by mu
+	state map[string]string // by folder, or the state file: why it makes no progress; guarded by mu
 }
 
 // job is the state of one job's records.
@@ -184,6 +185,7 @@ func (w *Watcher) State() string {
 const (
 	stateBehind     = "behind"     // reports cannot be published
 	stateUnreadable = "unreadable" // the folder cannot be listed
+	stateUnsaved    = "unsaved"    // what was published cannot be recorded: after a restart it is published again
 )
 
 func (w *Watcher) setState(folder, state string) {
@@ -206,7 +208,22 @@ func (w *Watcher) look(ctx context.Context) {
 			w.setState(folder.Dir, stateUnreadable)
 		}
 	}
+	w.save()
 	w.metrics.jobs.Set(float64(len(w.jobs)))
+}
+
+// save writes the state file if it lacks anything.
+func (w *Watcher) save() {
+	if !w.unsaved {
+		return
+	}
+	if err := writeState(w.deps.StatePath, w.jobs); err != nil {
+		w.deps.Log.Warn("collectives: record of published reports not written, retrying", "file", w.deps.StatePath, "error", err)
+		w.setState(w.deps.StatePath, stateUnsaved)
+		return
+	}
+	w.unsaved = false
+	w.setState(w.deps.StatePath, "")
 }
 
 func (w *Watcher) folder(ctx context.Context, folder *Folder) error {
@@ -219,20 +236,16 @@ func (w *Watcher) folder(ctx context.Context, folder *Folder) error {
 	if err != nil {
 		return err
 	}
-	behind, changed := false, false
+	behind := false
 	for _, name := range names {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		done, err := w.job(ctx, root, folder, name)
 		behind = behind || err != nil
-		changed = changed || done
+		w.unsaved = w.unsaved || done
 	}
-	if w.forget(folder, names) || changed {
-		if err := writeState(w.deps.StatePath, w.jobs); err != nil {
-			return fmt.Errorf("record what was published: %w", err)
-		}
-	}
+	w.unsaved = w.forget(folder, names) || w.unsaved
 	w.setState(folder.Dir, map[bool]string{true: stateBehind}[behind])
 	return nil
 }

@@ -365,3 +365,28 @@ func TestRunLooksAndEnds(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The record of what was published is written as soon as it can be again, and until then a state says that it is not. A
+// folder that can be listed is not reported as one that cannot.
+func TestARecordThatCannotBeWritten(t *testing.T) {
+	b := newBench(t, "vedrfolnir", nil)
+	b.state = filepath.Join(b.state, "below a file", "collectives.json")
+	b.start()
+	b.write("17/fct.txt", transfers)
+	b.settle()
+	if len(b.published) != 1 || b.w.State() != stateUnsaved || testutil.ToFloat64(b.w.metrics.failures) != 0 {
+		t.Errorf("%d published, state %q, %v failures to list", len(b.published), b.w.State(), testutil.ToFloat64(b.w.metrics.failures))
+	}
+	if err := os.MkdirAll(filepath.Dir(b.state), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.look(time.Second)
+	if b.w.State() != "" {
+		t.Errorf("state %q after the record was written", b.w.State())
+	}
+	b.start()
+	b.settle()
+	if len(b.published) != 1 {
+		t.Errorf("%d published, the last by a process that should know of the first", len(b.published))
+	}
+}

@@ -36,15 +36,19 @@ func (n *news) finding(f run.Finding) error {
 	if err != nil {
 		return err
 	}
+	n.add(out)
+	return nil
+}
+
+func (n *news) add(out schema.SearchFinding) {
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.fresh = append(n.fresh, out)
 	if out.Withdrawn() {
 		delete(n.all, out.Experiment)
 	} else {
 		n.all[out.Experiment] = out
 	}
-	n.mu.Unlock()
-	return nil
 }
 
 func findingOf(f *search.Finding) (out schema.SearchFinding, err error) {

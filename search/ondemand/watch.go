@@ -38,7 +38,7 @@ const confirmations = 2
 
 // before runs before an experiment: it returns an error if others use the adapter.
 func (w *watch) before(ctx context.Context) error {
-	if w.counters == nil || w.cfg.OthersGbps == 0 || !w.last.IsZero() && time.Since(w.last) < w.cfg.WatchEvery {
+	if w.counters == nil || w.cfg.OthersGbps == 0 || time.Since(w.last) < w.cfg.WatchEvery {
 		return ctx.Err()
 	}
 	rate := 0.

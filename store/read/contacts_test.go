@@ -86,4 +86,10 @@ func TestRunTimes(t *testing.T) {
 	if got := RunTimes(runs, 3, 10); got[0].Correlation == nil || math.Abs(*got[0].Correlation-1) > 1e-9 {
 		t.Errorf("runs that take longer the more they are stalled: %+v", got)
 	}
+	for i := range runs {
+		runs[i].Highest = 29.1 // the mean of three of these is not 29.1 in binary
+	}
+	if got := RunTimes(runs, 3, 10); got[0].Correlation != nil {
+		t.Errorf("runs that are all stalled alike have a correlation of %v", *got[0].Correlation)
+	}
 }

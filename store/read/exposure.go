@@ -222,6 +222,11 @@ func RunTimes(jobs []JobExposure, leastRuns, n int) []RunTime {
 
 // correlation is the Pearson correlation of two lists of equal length; nil if one is constant.
 func correlation(x, y []float64) *float64 {
+	for _, values := range [][]float64{x, y} {
+		if slices.Min(values) == slices.Max(values) { // the sums below need not be zero, by rounding
+			return nil
+		}
+	}
 	var sx, sy float64
 	for i := range x {
 		sx, sy = sx+x[i], sy+y[i]
@@ -231,9 +236,6 @@ func correlation(x, y []float64) *float64 {
 	for i := range x {
 		dx, dy := x[i]-mx, y[i]-my
 		xx, yy, xy = xx+dx*dx, yy+dy*dy, xy+dx*dy
-	}
-	if xx == 0 || yy == 0 {
-		return nil
 	}
 	r := xy / math.Sqrt(xx*yy)
 	return &r
