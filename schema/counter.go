@@ -179,7 +179,7 @@ func roceHardwareCounters() []CounterInfo {
 	t = append(t, diagnostic("bnxt_re", 64, "rx_out_of_buffer", "oos_drop_count", "to_retransmits", "rnr_naks_rcvd",
 		"res_rx_pci_err", "res_tx_pci_err")...)
 	return append(t, diagnostic("rxe", 64, "ack_deferred", "completer_retry_err", "duplicate_request", "link_downed",
-		"lifespan", "out_of_seq_request", "rcvd_rnr_err", "rcvd_seq_err", "rdma_recvs", "rdma_sends", "retry_exceeded_err",
+		"out_of_seq_request", "rcvd_rnr_err", "rcvd_seq_err", "rdma_recvs", "rdma_sends", "retry_exceeded_err",
 		"retry_rnr_exceeded_err", "send_err", "send_rnr_err")...)
 }
 

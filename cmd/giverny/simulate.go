@@ -106,10 +106,14 @@ the story uses, or that --fabric gives, with intervals no shorter than the story
 }
 
 func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simulateFlags, name string) error {
-	if f.out == "" && !f.kafka {
+	switch {
+	case f.out == "" && !f.kafka:
 		return errors.New("no output given: use --out DIR or --kafka")
-	}
-	if f.speed < 0 {
+	case f.out == "" && cmd.Flags().Changed("links"):
+		return errors.New("--links names a file in the directory of --out: give --out DIR")
+	case f.devices && !f.kafka:
+		return errors.New("--devices-only is of what is sent to Kafka: give --kafka")
+	case !(f.speed >= 0):
 		return fmt.Errorf("--speed %v: want simulated seconds per second, or 0 for as fast as possible", f.speed)
 	}
 	reading := endAtOnce(cmd)

@@ -147,7 +147,9 @@ func New(spec Spec) (*Incident, error) {
 		truth: Truth{Class: spec.Class, Algorithm: spec.Algorithm, Seed: spec.Seed, Flows: []string{}, Objects: []string{}, Ranks: []int{}}}
 	in.prog = newProgram(spec.Algorithm, in.order, spec.ChunkBytes)
 	in.decoys(random)
-	in.inject(random)
+	if err := in.inject(random); err != nil {
+		return nil, err
+	}
 	for i := range in.noise {
 		in.noise[i].port = 10001 + i
 	}

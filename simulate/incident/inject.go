@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 
@@ -87,12 +88,12 @@ func free(random *rand.Rand, leaf int) int {
 }
 
 // inject draws the culprit.
-func (in *Incident) inject(random *rand.Rand) {
+func (in *Incident) inject(random *rand.Rand) error {
 	switch in.Spec.Class {
 	case collective.BackgroundFlow:
 		in.backgroundFlow(random)
 	case collective.SelfCollision:
-		in.selfCollision(random)
+		return in.selfCollision(random)
 	case collective.HostNICContention:
 		v := in.pick(random, crossesLeaves)
 		in.flow(random, v, pair{v.from, free(random, leafOf(v.from))}, 0)
@@ -125,6 +126,7 @@ func (in *Incident) inject(random *rand.Rand) {
 		in.truth.Ranks = append(in.truth.Ranks, v.rank)
 		in.truth.Objects = append(in.truth.Objects, "host "+nodeName(v.from))
 	}
+	return nil
 }
 
 // backgroundFlow adds a flow that shares the victim's spine, or its last link.
@@ -143,9 +145,29 @@ func (in *Incident) backgroundFlow(random *rand.Rand) {
 	in.truth.Also = collective.PFCRoot
 }
 
-// selfCollision sends the flows of both ranks of a leaf over one spine, in a step in
-// which both leave the leaf.
-func (in *Incident) selfCollision(random *rand.Rand) {
+// maxOrders bounds the orders of the ranks that are tried.
+const maxOrders = 1000
+
+// selfCollision sends two flows of one step over one spine: from one leaf or, if no two leave one, to one. Not every
+// order of the ranks has such flows, least that of a small tree: then the order by slots is tried, and random ones.
+func (in *Incident) selfCollision(random *rand.Rand) error {
+	if in.sameOrigin(random) {
+		return nil
+	}
+	in.order = in.bySlots()
+	for range maxOrders {
+		in.prog = newProgram(in.Spec.Algorithm, in.order, in.Spec.ChunkBytes)
+		if in.sameOrigin(random) || in.sameTarget(random) {
+			return nil
+		}
+		in.order = random.Perm(in.fabric.ranks)
+	}
+	return fmt.Errorf("self collision in a %s of %d ranks: none of %d orders has two flows between leaves in one step; want more ranks", in.Spec.Algorithm, in.fabric.ranks, maxOrders)
+}
+
+// sameOrigin sends the flows of both ranks of a leaf over one spine, in a step in
+// which both leave the leaf; false: there is no such step.
+func (in *Incident) sameOrigin(random *rand.Rand) bool {
 	leaving := func(v victim) (other victim, both bool) {
 		rank := v.rank ^ 1
 		if rank >= in.fabric.ranks { // the only one of its leaf
@@ -160,13 +182,7 @@ func (in *Incident) selfCollision(random *rand.Rand) {
 	}
 	both := func(v victim) bool { _, both := leaving(v); return both }
 	if len(in.victims(both)) == 0 {
-		// Of a ring's order or a tree some have none: the order by slots has.
-		in.order = in.bySlots()
-		in.prog = newProgram(in.Spec.Algorithm, in.order, in.Spec.ChunkBytes)
-	}
-	if len(in.victims(both)) == 0 {
-		in.sameTarget(random)
-		return
+		return false
 	}
 	v := in.pick(random, both)
 	other, _ := leaving(v)
@@ -174,6 +190,7 @@ func (in *Incident) selfCollision(random *rand.Rand) {
 	in.truth.Flows = append(in.truth.Flows, v.String(), other.String())
 	in.place(in.fabric.leafNode(leafOf(v.from)), leafUpPort(usualSpine(v.pair)))
 	in.meetsBelow(other)
+	return true
 }
 
 // meetsBelow adds to the truth the flows that a flow moved to another spine meets on
@@ -201,8 +218,8 @@ func (in *Incident) bySlots() (order []int) {
 }
 
 // sameTarget sends two flows of one step to different ranks of one leaf over the same
-// spine.
-func (in *Incident) sameTarget(random *rand.Rand) {
+// spine; false: there are none.
+func (in *Incident) sameTarget(random *rand.Rand) bool {
 	all := in.victims(crossesLeaves)
 	random.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
 	for _, v := range all {
@@ -211,10 +228,11 @@ func (in *Incident) sameTarget(random *rand.Rand) {
 				in.spine[w.pair] = usualSpine(v.pair)
 				in.truth.Flows = append(in.truth.Flows, v.String(), w.String())
 				in.place(in.fabric.spineNode(usualSpine(v.pair)), leafOf(v.to)+1)
-				return
+				return true
 			}
 		}
 	}
+	return false
 }
 
 // pfcRoot adds an incast to a free host of the victim's leaf. One of its flows comes
