@@ -7,19 +7,18 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
-	"github.com/giverny/giverny/segment/linkset"
 )
 
 // causes joins sinks that are one cause. A cause is named by one of its sinks; numbers after the sinks are ports to
 // hosts that are another cause than what else waits at their switch.
 type causes struct {
-	sets      linkset.UnionFind
-	level     linkset.UnionFind // level sinks that share their sources: an exchange
-	levels    []plateau         // by root of level
+	sets      unionFind[causeID]
+	level     unionFind[levelID] // level sinks that share their sources: an exchange
+	levels    []plateau          // by root of level
 	rises     []rise
 	uneven    float64 // see unevenOf
-	double    [][2]int32
-	alsoIn    []int32   // by sink where a tree begins: the level set in which its leaf takes part, too, or -1
+	double    [][2]levelID
+	alsoIn    []levelID // by sink where a tree begins: the level set in which its leaf takes part, too, or -1
 	thin      []bool    // by cause: see findThin
 	count     []int     // by cause: its links
 	wide      []int32   // by sink: see findWide
@@ -34,7 +33,7 @@ type causes struct {
 	evidence  pairs
 	partners  []partnership
 	votes     []vote
-	met       []int32 // causes at one switch
+	met       []causeID // causes at one switch
 	beside    beside
 	receivers receivers
 	oneWay    oneWay
@@ -46,8 +45,9 @@ type causes struct {
 // maskKey is a set of sinks of a component, and how many nodes, in all and at leaves (sources), lead to exactly
 // these.
 type maskKey struct {
-	first, nodes, sources int32
-	mask                  uint64
+	first          sinkID
+	mask           uint64
+	nodes, sources int32
 }
 
 // pairs counts the nodes of a component that lead to a sink, to two sinks, and to these two among three or more.
@@ -67,7 +67,7 @@ const (
 	// sinks, and are level; or if that part of each one's hosts leads to the other, with at least that ratio of
 	// stalls.
 	exchangeShared, exchangeHosts, exchangeRatio = .3, .6, .3
-	noDouble                                     = int32(-1)
+	noDouble                                     = levelID(-1)
 )
 
 func (c *causes) find(t *trees, s *sinks) {
@@ -79,15 +79,15 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.alsoIn = scratch.Slice(c.alsoIn, n)
 	clear(c.wide)
 	for a := range c.double {
-		c.double[a], c.alsoIn[a] = [2]int32{noDouble, noDouble}, -1
+		c.double[a], c.alsoIn[a] = [2]levelID{noDouble, noDouble}, -1
 	}
 	c.oneWay.forget(len(t.seen))
 	c.listMasks(t, s)
 	for first, end := 0, 0; first < n; first = end {
-		for end = first + 1; end < n && s.all[end].first == int32(first); end++ {
+		for end = first + 1; end < n && s.all[end].first == sinkID(first); end++ {
 		}
 		if end > first+1 {
-			c.joinComponent(t, s, int32(first), int32(end))
+			c.joinComponent(t, s, sinkID(first), sinkID(end))
 		}
 	}
 	c.joinCalmPorts(t, s)
@@ -118,7 +118,7 @@ func (c *causes) listMasks(t *trees, s *sinks) {
 }
 
 // joinComponent joins sinks [first, end) of one component.
-func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
+func (c *causes) joinComponent(t *trees, s *sinks, first, end sinkID) {
 	masks := c.takeMasks(first)
 	all := end
 	end = min(end, first+lastBit+1)
@@ -145,9 +145,9 @@ func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 }
 
 // takeMasks is a component's part of masks.
-func (c *causes) takeMasks(first int32) []maskKey {
-	begin, _ := slices.BinarySearchFunc(c.masks, first, func(k maskKey, f int32) int { return cmp.Compare(k.first, f) })
-	end, _ := slices.BinarySearchFunc(c.masks, first+1, func(k maskKey, f int32) int { return cmp.Compare(k.first, f) })
+func (c *causes) takeMasks(first sinkID) []maskKey {
+	begin, _ := slices.BinarySearchFunc(c.masks, first, func(k maskKey, f sinkID) int { return cmp.Compare(k.first, f) })
+	end, _ := slices.BinarySearchFunc(c.masks, first+1, func(k maskKey, f sinkID) int { return cmp.Compare(k.first, f) })
 	return c.masks[begin:end]
 }
 
@@ -195,7 +195,7 @@ func ratio(a, b float64) float64 { return min(a, b) / max(a, b) }
 
 // reachesUp reports whether at least half of the stalled links from a's switch to other switches lead to b, if there
 // are at least fewest.
-func reachesUp(t *trees, s *sinks, a, b int32, fewest int) bool {
+func reachesUp(t *trees, s *sinks, a, b sinkID, fewest int) bool {
 	up, reach := 0, 0
 	for _, i := range t.leaving.of(s.all[a].device) {
 		if !t.toHost(i) {
@@ -209,7 +209,7 @@ func reachesUp(t *trees, s *sinks, a, b int32, fewest int) bool {
 }
 
 // hostShare is the share of the hosts at a's switch whose stalled traffic leads to b.
-func hostShare(t *trees, s *sinks, a, b int32) float64 {
+func hostShare(t *trees, s *sinks, a, b sinkID) float64 {
 	n := 0
 	for _, i := range t.into.of(s.all[a].device) {
 		if t.fromHost(i) && s.leads(i, b) {
@@ -223,7 +223,7 @@ func hostShare(t *trees, s *sinks, a, b int32) float64 {
 	return float64(n) / float64(max(1, hosts))
 }
 
-func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
+func (c *causes) areOne(t *trees, s *sinks, a, b sinkID) bool {
 	x, y := &s.all[a], &s.all[b]
 	if c.addsTree(a) || c.addsTree(b) {
 		return false
@@ -255,7 +255,7 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 const fewestMeeting = 3
 
 // findWide counts, for each sink of a component, the sinks without hosts, each of several links, in its cause.
-func (c *causes) findWide(s *sinks, first, end int32) {
+func (c *causes) findWide(s *sinks, first, end sinkID) {
 	for a := first; a < end; a++ {
 		c.wide[a] = 0
 	}
@@ -271,12 +271,12 @@ func (c *causes) findWide(s *sinks, first, end int32) {
 
 // joinContained joins a sink without hosts with the sink at a leaf that most of its sources lead to, of several the one
 // nearest in stall.
-func (c *causes) joinContained(t *trees, s *sinks, a, first, end int32) {
+func (c *causes) joinContained(t *trees, s *sinks, a, first, end sinkID) {
 	x := &s.all[a]
 	if x.isLeaf || x.port > 0 || x.bit == lastBit || c.wide[a] >= fewestMeeting {
 		return
 	}
-	best, most := int32(-1), int32(0)
+	best, most := sinkID(-1), int32(0)
 	for b := first; b < end; b++ {
 		y := &s.all[b]
 		if !y.isLeaf || y.links < minFeeders || y.bit == lastBit || !t.mayReach(x.device, y.device) {
@@ -296,9 +296,9 @@ func (c *causes) joinContained(t *trees, s *sinks, a, first, end int32) {
 
 // mayReach reports whether links into a switch may go on to a leaf: links down only go to leaves adjacent to the
 // switch.
-func (t *trees) mayReach(d, leaf int32) bool {
+func (t *trees) mayReach(d, leaf deviceID) bool {
 	w := t.waits
-	comesDown := func(i int32) bool { return w.isDown(t.links[i]) }
+	comesDown := func(i nodeID) bool { return w.isDown(t.links[i]) }
 	return !slices.ContainsFunc(t.into.of(d), comesDown) || w.isAdjacent(d, leaf)
 }
 
@@ -308,10 +308,10 @@ func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 	for a := range s.all {
 		x := &s.all[a]
 		if x.isLeaf || x.port > 0 || x.links < minFeeders {
-			c.joinCalmNeighbour(t, s, int32(a))
+			c.joinCalmNeighbour(t, s, sinkID(a))
 			continue
 		}
-		best, off := int32(-1), math.Inf(1)
+		best, off := sinkID(-1), math.Inf(1)
 		for _, l := range t.waits.out.of(x.device) {
 			b := s.at[t.waits.to[l]]
 			if b < 0 || !s.all[b].isLeaf || s.all[b].links < minFeeders || t.node[l] >= 0 {
@@ -325,7 +325,7 @@ func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 			}
 		}
 		if best >= 0 && off < t.noise.meanError(x.stall, min(x.links, s.all[best].links), math.MaxInt32) {
-			c.sets.Union(int32(a), best)
+			c.sets.Union(sinkID(a), best)
 		}
 	}
 }
@@ -335,13 +335,13 @@ func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 const leastFallen, mostFallen = .4, 1.05
 
 // joinCalmNeighbour joins a sink at which hardly anything but hosts waits with the tree at an adjacent leaf.
-func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
+func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a sinkID) {
 	x := &s.all[a]
 	if x.port > 0 || x.links < 2 || x.fromSwitches >= minFeeders || c.levels[c.level.Find(a)].isExchange() ||
 		x.deviation > unevenDeviations {
 		return
 	}
-	only := int32(-1)
+	only := sinkID(-1)
 	for _, l := range t.waits.out.of(x.device) {
 		b := s.at[t.waits.to[l]]
 		if t.waits.toHost(l) || t.node[l] >= 0 || b < 0 {
@@ -372,7 +372,7 @@ func (c *causes) findThin(s *sinks) {
 	}
 	for a := range s.all {
 		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() || x.link >= 0 {
-			c.thin[c.sets.Find(int32(a))] = false
+			c.thin[c.sets.Find(sinkID(a))] = false
 		}
 	}
 }

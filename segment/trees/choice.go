@@ -11,7 +11,7 @@ const leastLikely = .4
 
 // choose finds which of a node's candidate causes, two at most, predict its stall best: a set of indexes of its list.
 // It leaves the stall that each cause predicts in h.one, and the costs of all sets in h.costs.
-func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64) (chosen uint) {
+func (h *shares) choose(t *trees, s *sinks, c *causes, i nodeID, minMean float64) (chosen uint) {
 	from := &h.of[i]
 	leaf, spread := t.leafOf(i), 1.
 	var with, without [maxParts]float64

@@ -4,7 +4,7 @@ package trees
 // one exchange, whatever their levels. No tree waits for a link that leaves its root, so three such leaves would be
 // the roots of three trees, each with sources at the roots of the others.
 func (c *causes) joinCliques(t *trees, s *sinks) {
-	for i := range int32(len(t.links)) {
+	for i := range nodeID(len(t.links)) {
 		a, b := t.from[i], t.to[i]
 		if !t.waits.isWithinGroup(t.links[i]) || !t.isStalled(b, a) {
 			continue
@@ -23,7 +23,7 @@ func (c *causes) joinCliques(t *trees, s *sinks) {
 }
 
 // isStalled reports whether a link from one device to another stalls.
-func (t *trees) isStalled(from, to int32) bool {
+func (t *trees) isStalled(from, to deviceID) bool {
 	for _, j := range t.leaving.of(from) {
 		if t.to[j] == to {
 			return true
@@ -33,15 +33,15 @@ func (t *trees) isStalled(from, to int32) bool {
 }
 
 // areOneExchange reports whether the sinks at two devices are one cause.
-func (c *causes) areOneExchange(s *sinks, d, e int32) bool {
+func (c *causes) areOneExchange(s *sinks, d, e deviceID) bool {
 	a, b := s.at[d], s.at[e]
 	return a >= 0 && b >= 0 && c.sets.Find(a) == c.sets.Find(b)
 }
 
 // joinExchange joins the sinks at two devices, unless one has a visible root or two causes that add up.
-func (c *causes) joinExchange(s *sinks, d, e int32) {
+func (c *causes) joinExchange(s *sinks, d, e deviceID) {
 	a, b := s.at[d], s.at[e]
-	isOne := func(a int32) bool { return a >= 0 && !s.all[a].isTree() && c.double[a][0] == noDouble }
+	isOne := func(a sinkID) bool { return a >= 0 && !s.all[a].isTree() && c.double[a][0] == noDouble }
 	if isOne(a) && isOne(b) {
 		c.sets.Union(a, b)
 	}

@@ -13,10 +13,10 @@ func (p *patches) emit(m *Method, out *linkset.Groups) {
 	least := m.leastLinks()
 	p.pieces.find(&m.trees)
 	p.order = p.order[:0]
-	for k := range int32(len(p.all)) {
+	for k := range patchID(len(p.all)) {
 		p.order = append(p.order, k)
 	}
-	slices.SortStableFunc(p.order, func(a, b int32) int { return cmp.Compare(p.sets.Find(a), p.sets.Find(b)) })
+	slices.SortStableFunc(p.order, func(a, b patchID) int { return cmp.Compare(p.sets.Find(a), p.sets.Find(b)) })
 	for i := 0; i < len(p.order); {
 		first, set := len(out.Links), p.sets.Find(p.order[i])
 		p.nodes = p.nodes[:0]

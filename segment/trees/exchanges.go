@@ -22,7 +22,7 @@ func (p plateau) stall() float64 { return p.sum / float64(max(1, p.links)) }
 
 // rise is the difference in level between two sinks.
 type rise struct {
-	from, to int32
+	from, to sinkID
 	height   float64
 }
 
@@ -32,7 +32,7 @@ func (p plateau) isExchange() bool { return p.sinks >= 3 }
 
 // joinLevel clusters the sinks at leaves by level, nearest first. Sets are compared by their means, so no chain of
 // small steps joins distant levels.
-func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
+func (c *causes) joinLevel(t *trees, s *sinks, first, end sinkID) {
 	c.rises = c.rises[:0]
 	c.uneven = c.unevenOf(s, first, end)
 	for a := first; a < end; a++ {
@@ -68,7 +68,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 
 // mayBeLevel reports whether two sinks at leaves share their sources with others and each is reached from the other's
 // leaf.
-func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
+func (c *causes) mayBeLevel(t *trees, s *sinks, a, b sinkID) bool {
 	x, y := &s.all[a], &s.all[b]
 	if !x.isLeaf || !y.isLeaf {
 		return false
@@ -113,12 +113,12 @@ func (c *causes) areUneven(x, y *sink) bool {
 }
 
 // sendsTo reports whether enough hosts at a's switch, or half of its stalled links to other switches, lead to b.
-func sendsTo(t *trees, s *sinks, a, b int32) bool {
+func sendsTo(t *trees, s *sinks, a, b sinkID) bool {
 	return reachesUp(t, s, a, b, fewestUp) || hostShare(t, s, a, b) >= exchangeShared
 }
 
 // areNear reports whether two sinks may be at one level.
-func (c *causes) areNear(t *trees, s *sinks, a, b int32) bool {
+func (c *causes) areNear(t *trees, s *sinks, a, b sinkID) bool {
 	x, y := &s.all[a], &s.all[b]
 	if c.areUneven(x, y) && ratio(x.level, y.level) >= unevenRatio {
 		return true
@@ -133,7 +133,7 @@ func levelError(t *trees, p, q *plateau) float64 {
 
 // unevenOf is the median, over a component's leaves, of the deviation of the links that wait at a leaf, in deviations
 // of the noise.
-func (c *causes) unevenOf(s *sinks, first, end int32) float64 {
+func (c *causes) unevenOf(s *sinks, first, end sinkID) float64 {
 	s.sample = s.sample[:0]
 	for a := first; a < end; a++ {
 		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= minFeeders && !x.beginsTree() {
@@ -151,8 +151,8 @@ func (c *causes) findExchanges(s *sinks) {
 	c.exchange = scratch.Slice(c.exchange, 2*len(s.all))
 	clear(c.exchange)
 	for a := range s.all {
-		if c.levels[c.level.Find(int32(a))].isExchange() {
-			c.exchange[c.sets.Find(int32(a))] = true
+		if c.levels[c.level.Find(sinkID(a))].isExchange() {
+			c.exchange[c.sets.Find(sinkID(a))] = true
 		}
 	}
 }
@@ -166,8 +166,8 @@ func (c *causes) findBases(s *sinks) {
 	clear(c.base)
 	clear(c.sums)
 	for a := range s.all {
-		x, cause := &s.all[a], c.sets.Find(int32(a))
-		if c.levels[c.level.Find(int32(a))].isExchange() && x.others == 0 && x.down() >= minFeeders && c.double[a][0] == noDouble {
+		x, cause := &s.all[a], c.sets.Find(sinkID(a))
+		if c.levels[c.level.Find(sinkID(a))].isExchange() && x.others == 0 && x.down() >= minFeeders && c.double[a][0] == noDouble {
 			c.sums[cause].links += float64(x.links)
 			c.sums[cause].stall += x.stall * float64(x.links)
 		}
@@ -179,10 +179,10 @@ func (c *causes) findBases(s *sinks) {
 	}
 }
 
-func (c *causes) isExchange(cause int32) bool { return c.exchange[cause] }
+func (c *causes) isExchange(cause causeID) bool { return c.exchange[cause] }
 
 // takesPart reports whether a leaf takes part in an exchange: whether its traffic waits there.
-func (c *causes) takesPart(s *sinks, leaf, cause int32) bool {
+func (c *causes) takesPart(s *sinks, leaf deviceID, cause causeID) bool {
 	a := s.at[leaf]
 	if a < 0 || s.all[a].down() == 0 && s.all[a].port == 0 {
 		return false
@@ -201,14 +201,14 @@ const (
 )
 
 // findDouble finds whether two causes add up at a sink: two exchanges, or an exchange and the sink's own tree.
-func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
+func (c *causes) findDouble(t *trees, s *sinks, a, first, end sinkID) {
 	x := &s.all[a]
 	if !x.isLeaf || x.links < minFeeders {
 		return
 	}
 	own := c.level.Find(a)
 	if g := c.alsoIn[a]; g >= 0 && c.levels[g].isExchange() {
-		c.double[a] = [2]int32{g, a}
+		c.double[a] = [2]levelID{g, a}
 		return
 	}
 	if x.port > 0 && !x.hasManyPorts() && !c.levels[own].isExchange() {
@@ -220,7 +220,7 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 				continue
 			}
 			if off := math.Abs(rest - usualRest*x.port); off < best {
-				best, c.double[a] = off, [2]int32{b, a}
+				best, c.double[a] = off, [2]levelID{b, a}
 			}
 		}
 	}
@@ -236,17 +236,17 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
 				continue
 			}
 			if off := math.Abs(min(100, q.stall()+r.stall()) - p.stall()); off < best {
-				best, c.double[a] = off, [2]int32{d, b}
+				best, c.double[a] = off, [2]levelID{d, b}
 			}
 		}
 	}
 }
 
 // addsTree reports whether a sink's own tree adds to an exchange there.
-func (c *causes) addsTree(a int32) bool { return c.double[a][0] != noDouble && c.double[a][1] == a }
+func (c *causes) addsTree(a sinkID) bool { return c.double[a][0] != noDouble && c.double[a][1] == a }
 
 // sendsInto reports whether most hosts at a's switch lead to the exchange b, of sinks [first, end), stalled nearly as much.
-func (c *causes) sendsInto(t *trees, s *sinks, a, b, first, end int32) bool {
+func (c *causes) sendsInto(t *trees, s *sinks, a, b, first, end sinkID) bool {
 	sending, hosts, mask := 0, 0, uint64(0)
 	for k := first; k < end; k++ {
 		if c.level.Find(k) == b {

@@ -13,13 +13,14 @@ import (
 // exchanging is a region whose leaves send as those of an exchange: all their hosts or all their uplinks wait, and no
 // visible port explains it. They wait for ports that are full but not stalled. Beside trees see hostExchanges.
 type exchanging struct {
-	patch, below int32   // below: see the method below
-	mean, error  float64 // of the links from hosts, percent, with its standard error
-	spread       float64 // their standard deviation
-	isLevel      bool    // hardly anything but hosts and uplinks waits
-	leaves       int     // also of those it was joined with
-	isPiece      bool    // one leaf's hosts, all of which wait, and which pass more than one port would
-	hosts        int     // that wait, all below the same switches or in one group; else 0
+	patch       patchID
+	below       aboveID // see the method below
+	mean, error float64 // of the links from hosts, percent, with its standard error
+	spread      float64 // their standard deviation
+	isLevel     bool    // hardly anything but hosts and uplinks waits
+	leaves      int     // also of those it was joined with
+	isPiece     bool    // one leaf's hosts, all of which wait, and which pass more than one port would
+	hosts       int     // that wait, all below the same switches or in one group; else 0
 }
 
 const (
@@ -38,7 +39,7 @@ func (p *patches) joinExchanging(m *Method) {
 	p.exchanging = p.exchanging[:0]
 	p.waiting = p.waiting[:0]
 	for k := range p.all {
-		x, ok := p.exchangingAt(m, int32(k))
+		x, ok := p.exchangingAt(m, patchID(k))
 		if ok {
 			p.exchanging = append(p.exchanging, x)
 		}
@@ -104,10 +105,10 @@ func (p *patches) areWholeGroup(m *Method, regions []exchanging) bool {
 	}
 	w := m.waits
 	for d := range w.isSwitch {
-		if !w.isLeaf(int32(d)) || w.below(int32(d)) != regions[0].below {
+		if !w.isLeaf(deviceID(d)) || w.below(deviceID(d)) != regions[0].below {
 			continue
 		}
-		for _, l := range w.in.of(int32(d)) {
+		for _, l := range w.in.of(deviceID(d)) {
 			if w.fromHost(l) && m.values[l] != linkset.Missing {
 				all++
 			}
@@ -156,14 +157,14 @@ func (p *patches) nearest(k int) (best *exchanging) {
 }
 
 // exchangingAt measures the hosts of region k, if it is exchanging.
-func (p *patches) exchangingAt(m *Method, k int32) (exchanging, bool) {
+func (p *patches) exchangingAt(m *Method, k patchID) (exchanging, bool) {
 	x := &p.all[k]
 	out := exchanging{patch: k, below: math.MaxInt32}
 	if x.beside != noRegion || m.isReceiver(x.root) {
 		return out, false
 	}
 	n, sum, squares, ups, sending := 0., 0., 0., 0., 0.
-	leaf, sends, isOne := int32(-1), false, true
+	leaf, sends, isOne := deviceID(-1), false, true
 	nodes := p.left[x.begin:x.end]
 	inside := 0.
 	for _, i := range nodes {
@@ -206,7 +207,7 @@ func (p *patches) exchangingAt(m *Method, k int32) (exchanging, bool) {
 // isReceiver reports whether a root is a stalled link that explains why others wait: not a port to a host that itself
 // waits to send, as hosts of an exchange do.
 func (t *trees) isReceiver(r root) bool {
-	if r.link == schema.NoLink || !t.waits.toHost(int32(r.link)) {
+	if r.link == schema.NoLink || !t.waits.toHost(linkID(r.link)) {
 		return r.link != schema.NoLink
 	}
 	return !t.waitsToSend(t.waits.to[r.link])
@@ -222,9 +223,9 @@ func (m *Method) showsTree(r root) bool {
 }
 
 // allSend reports whether nearly all hosts of a leaf wait, even if some too little to count, or nearly all its uplinks.
-func (t *trees) allSend(leaf int32) bool {
+func (t *trees) allSend(leaf deviceID) bool {
 	w := t.waits
-	most := func(links []int32, counts func(int32) bool) bool {
+	most := func(links []linkID, counts func(linkID) bool) bool {
 		measured, stalled := 0., 0.
 		for _, l := range links {
 			if counts(l) && t.values[l] != linkset.Missing {
@@ -241,7 +242,7 @@ func (t *trees) allSend(leaf int32) bool {
 
 // restWaits reports whether the hosts of a leaf that are not stalled wait, too, though too little to count. The receiver
 // of a tree in its leaf does not.
-func (t *trees) restWaits(leaf int32) bool {
+func (t *trees) restWaits(leaf deviceID) bool {
 	n, sum := 0., 0.
 	for _, l := range t.waits.in.of(leaf) {
 		if v := t.values[l]; t.waits.fromHost(l) && v != linkset.Missing && t.node[l] < 0 {
@@ -252,15 +253,15 @@ func (t *trees) restWaits(leaf int32) bool {
 }
 
 // isWithinPod reports whether both ends of a link are in one pod or group; a host is where its leaf is.
-func (w *waits) isWithinPod(link int32) bool {
+func (w *waits) isWithinPod(link linkID) bool {
 	from, to := w.group[w.from[link]], w.group[w.to[link]]
 	return w.fromHost(link) && to >= 0 || w.toHost(link) && from >= 0 || from >= 0 && from == to
 }
 
 // below identifies leaves that exchange over the same switches: the first switch above, by name, or without any the
 // group.
-func (w *waits) below(leaf int32) int32 {
-	first := int32(math.MaxInt32)
+func (w *waits) below(leaf deviceID) aboveID {
+	first := aboveID(math.MaxInt32)
 	for _, l := range w.out.of(leaf) {
 		if w.isUp(l) {
 			first = min(first, w.byName[w.to[l]])

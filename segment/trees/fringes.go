@@ -23,21 +23,21 @@ func (p *patches) joinFringes(m *Method) {
 		if x.beside != noRegion || x.mean > fringeLevel*m.hot || m.isReceiver(x.root) {
 			continue
 		}
-		if whole := p.exchangeAround(m, int32(k)); whole != noRegion {
-			p.all[p.sets.Union(int32(k), whole)].root = root{device: noDevice, link: schema.NoLink}
+		if whole := p.exchangeAround(m, patchID(k)); whole != noRegion {
+			p.all[p.sets.Union(patchID(k), whole)].root = root{device: noDevice, link: schema.NoLink}
 		}
 	}
 }
 
 // exchangeAround is the large region without a root that has links at the switches of most links of region k; noRegion if
 // there is none, or two have as many.
-func (p *patches) exchangeAround(m *Method, k int32) (best int32) {
+func (p *patches) exchangeAround(m *Method, k patchID) (best patchID) {
 	x := p.all[k]
 	p.votes = p.votes[:0]
 	for _, i := range p.left[x.begin:x.end] {
 		first := len(p.votes)
-		for _, d := range [2]int32{m.from[i], m.to[i]} {
-			for _, nodes := range [2][]int32{m.leaving.of(d), m.into.of(d)} {
+		for _, d := range [2]deviceID{m.from[i], m.to[i]} {
+			for _, nodes := range [2][]nodeID{m.leaving.of(d), m.into.of(d)} {
 				for _, j := range nodes {
 					r := p.region[j]
 					if r == noRegion || r == k || slices.Contains(p.votes[first:], r) {

@@ -49,8 +49,8 @@ func (x *leafLevels) mayHide(least float64) bool {
 // showUplinks gives the rest the uplinks of a leaf whose hosts wait, but not for its layers or for one another. They lead to
 // the spines from which links down stall, or all, if there are none and a tree may hide them.
 func (y *layers) showUplinks(w *waits, values []float32, x *leafLevels, hot float64) {
-	isHosts := func(c int32) bool { return c != noLayer && y.all[c].hosts > 0 }
-	isLeft := func(l int32) bool { return w.isUp(l) && float64(y.rest[l]) >= hot }
+	isHosts := func(c layerID) bool { return c != noLayer && y.all[c].hosts > 0 }
+	isLeft := func(l linkID) bool { return w.isUp(l) && float64(y.rest[l]) >= hot }
 	if x.layers[0] == noLayer || x.ports > 0 || slices.ContainsFunc(x.layers[:], isHosts) || slices.ContainsFunc(w.out.of(x.device), isLeft) {
 		return
 	}
@@ -79,22 +79,22 @@ func (h *hidden) find(w *waits, rest []float32, hot float64) {
 	h.waiting, h.stalls, h.isAny = scratch.Zeroed(h.waiting, len(w.level)), h.stalls[:0], false
 	for l, v := range rest {
 		switch {
-		case float64(v) < hot || w.fromHost(int32(l)) || w.toHost(int32(l)):
-		case w.isDown(int32(l)):
+		case float64(v) < hot || w.fromHost(linkID(l)) || w.toHost(linkID(l)):
+		case w.isDown(linkID(l)):
 			h.waiting[w.from[l]], h.isAny = isShown, true
 		case h.waiting[w.to[l]] != isShown:
 			h.waiting[w.to[l]]++
 		}
 	}
 	for l, v := range rest {
-		if float64(v) >= hot && w.isUp(int32(l)) && !w.fromHost(int32(l)) && h.waiting[w.to[l]] != isShown {
+		if float64(v) >= hot && w.isUp(linkID(l)) && !w.fromHost(linkID(l)) && h.waiting[w.to[l]] != isShown {
 			h.stalls = append(h.stalls, float64(v))
 		}
 	}
 }
 
 // isBehindMost reports whether links wait for nothing at most switches from which links lead down to a leaf.
-func (h *hidden) isBehindMost(w *waits, leaf int32) bool {
+func (h *hidden) isBehindMost(w *waits, leaf deviceID) bool {
 	all, n := 0, 0
 	for _, l := range w.in.of(leaf) {
 		if w.isDown(l) {

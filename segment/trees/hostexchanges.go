@@ -17,7 +17,7 @@ import (
 type hostExchanges struct {
 	leaves  []hostLeaf
 	all     []hostExchange
-	of      []int32     // by device: a leaf's exchange, or noExchange
+	of      []layerID   // by device: a leaf's exchange, or noExchange
 	counts  []hostCount // by exchange, of one region
 	others  []hostLeaf  // leaves with hosts of one region of which few wait
 	waiting []float64   // by device: share of its hosts that wait
@@ -27,7 +27,8 @@ type hostExchanges struct {
 
 // hostLeaf is a leaf with stalled hosts.
 type hostLeaf struct {
-	device, below                int32
+	device                       deviceID
+	below                        aboveID
 	hosts, mean, spread, squares float64 // of the stalled hosts: number, percent; the sums until finish
 }
 
@@ -88,7 +89,7 @@ func (e *hostExchanges) find(m *Method, out *linkset.Groups) bool {
 func (e *hostExchanges) listLeaves(m *Method) {
 	e.leaves, e.waiting = e.leaves[:0], scratch.Slice(e.waiting, len(m.seen))
 	clear(e.waiting)
-	for d := range int32(len(m.seen)) {
+	for d := range deviceID(len(m.seen)) {
 		if !m.waits.isLeaf(d) {
 			continue
 		}
@@ -127,7 +128,7 @@ func (m *Method) mayReceive(x *hostLeaf) bool {
 }
 
 // passedOn is what the stalled links that leave a switch pass at most, in percent of a link's rate.
-func passedOn(m *Method, device int32) (sum float64) {
+func passedOn(m *Method, device deviceID) (sum float64) {
 	for _, i := range m.leaving.of(device) {
 		sum += 100 - m.stall[i]
 	}
@@ -168,7 +169,7 @@ func (e *hostExchanges) group(m *Method) {
 		y.mean, y.spread = (n*y.mean+x.mean)/(n+1), (n*y.spread+x.spread)/(n+1)
 		y.leaves++
 		y.hosts += int(x.hosts)
-		e.of[x.device] = int32(last)
+		e.of[x.device] = layerID(last)
 	}
 }
 
@@ -180,7 +181,7 @@ func (e *hostExchanges) compare(m *Method, out *linkset.Groups) {
 		e.others = e.others[:0]
 		hosts := 0
 		for _, l := range out.Group(g) {
-			if !m.waits.fromHost(int32(l)) {
+			if !m.waits.fromHost(linkID(l)) {
 				continue
 			}
 			hosts++
@@ -207,7 +208,7 @@ func (e *hostExchanges) compare(m *Method, out *linkset.Groups) {
 }
 
 // addOther counts a link from a host to a leaf of which few hosts wait.
-func (e *hostExchanges) addOther(leaf int32, stall float64) {
+func (e *hostExchanges) addOther(leaf deviceID, stall float64) {
 	k := slices.IndexFunc(e.others, func(x hostLeaf) bool { return x.device == leaf })
 	if k < 0 {
 		k = len(e.others)
@@ -248,7 +249,7 @@ func (e *hostExchanges) setIdle(m *Method) {
 
 // emit appends a group for each exchange, with the regions of the rest that are part of it.
 func (e *hostExchanges) emit(m *Method, out *linkset.Groups) {
-	e.links = m.moveTo(e.links, out, func(_ int, region []schema.LinkID) int32 { return e.exchangeOf(m, region) })
+	e.links = m.moveTo(e.links, out, func(_ int, region []schema.LinkID) layerID { return e.exchangeOf(m, region) })
 	for i, x := range e.links {
 		out.Links = append(out.Links, schema.LinkID(x.link))
 		if i+1 == len(e.links) || e.links[i+1].layer != x.layer {
@@ -260,13 +261,13 @@ func (e *hostExchanges) emit(m *Method, out *linkset.Groups) {
 
 // exchangeOf is the exchange that a region of the rest is part of, or noExchange: it hardly has sources of its own, and
 // nearly all of its uplinks, or of its links if it has none, are at the exchange's leaves.
-func (e *hostExchanges) exchangeOf(m *Method, region []schema.LinkID) int32 {
+func (e *hostExchanges) exchangeOf(m *Method, region []schema.LinkID) layerID {
 	w := m.waits
 	e.counts = scratch.Slice(e.counts, len(e.all)+1) // the last counts all
 	clear(e.counts)
 	all := &e.counts[len(e.all)]
 	for _, link := range region {
-		l := int32(link)
+		l := linkID(link)
 		at := w.from[l]
 		if w.fromHost(l) {
 			all.hosts++
@@ -296,7 +297,7 @@ func (e *hostExchanges) exchangeOf(m *Method, region []schema.LinkID) int32 {
 			within, of = n.ends, all.ends
 		}
 		if within > 0 && float64(within) >= mostWithin*float64(of) {
-			return int32(k)
+			return layerID(k)
 		}
 	}
 	return noExchange

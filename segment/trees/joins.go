@@ -8,7 +8,7 @@ import (
 
 // partnership says that most hosts at a cause's sink wait for another cause.
 type partnership struct {
-	cause, other int32
+	cause, other causeID
 	isNarrow     bool // few links from switches wait at the sink
 }
 
@@ -46,10 +46,10 @@ func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
 	c.partners = c.partners[:0]
 	for a := range s.all {
 		x := &s.all[a]
-		if !x.isLeaf || x.beginsTree() || x.links < 2 || c.double[a][0] != noDouble || c.levels[c.level.Find(int32(a))].isExchange() {
+		if !x.isLeaf || x.beginsTree() || x.links < 2 || c.double[a][0] != noDouble || c.levels[c.level.Find(sinkID(a))].isExchange() {
 			continue
 		}
-		own := c.sets.Find(int32(a))
+		own := c.sets.Find(sinkID(a))
 		if other := c.partnerOf(t, h, x, own); other >= 0 {
 			c.partners = append(c.partners, partnership{own, other, x.fromSwitches < minFeeders})
 		}
@@ -63,7 +63,7 @@ func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
 }
 
 // partnerOf is the cause, other than the sink's own, that most hosts at the sink wait for, or -1.
-func (c *causes) partnerOf(t *trees, h *shares, x *sink, own int32) int32 {
+func (c *causes) partnerOf(t *trees, h *shares, x *sink, own causeID) causeID {
 	c.votes = c.votes[:0]
 	hosts, waiting := 0, 0
 	for _, l := range t.waits.in.of(x.device) {

@@ -20,7 +20,7 @@ func (y *layers) dropSums() {
 		if x.leaves > fewestLeaves || !y.isSum(x) {
 			continue
 		}
-		y.drop(int32(c))
+		y.drop(layerID(c))
 	}
 }
 
@@ -36,13 +36,13 @@ func (y *layers) dropRaised() {
 			return isAbout(x.comes, z.comes) && x.sent > z.sent || isAbout(x.sent, z.sent) && x.comes > z.comes
 		}
 		if slices.ContainsFunc(y.all, func(z layer) bool { return z.leaves >= x.leaves && !z.isUneven() && isBelow(z) }) {
-			y.drop(int32(c))
+			y.drop(layerID(c))
 		}
 	}
 }
 
 // drop removes a layer.
-func (y *layers) drop(layer int32) {
+func (y *layers) drop(layer layerID) {
 	y.all[layer].leaves = 0
 	for k := range y.leaves {
 		x := &y.leaves[k]
@@ -83,7 +83,7 @@ func (y *layers) findMembers() {
 		best := math.Inf(1)
 		for c := range y.all {
 			if off := y.all[c].levelDistance(x); off < best {
-				best, x.layers = off, [2]int32{int32(c), noLayer}
+				best, x.layers = off, [2]layerID{layerID(c), noLayer}
 			}
 		}
 		if !x.up.isWide() {
@@ -92,7 +92,7 @@ func (y *layers) findMembers() {
 		for i := range y.all {
 			for j := range i {
 				if off := levelDistanceToSum(x, &y.all[i], &y.all[j]); off < best {
-					best, x.layers = off, [2]int32{int32(i), int32(j)}
+					best, x.layers = off, [2]layerID{layerID(i), layerID(j)}
 				}
 			}
 		}
@@ -120,7 +120,7 @@ func (y *layers) findReceiver() {
 	for c := range y.all {
 		z := &y.all[c]
 		if off := math.Abs(last.sent-z.sent) + math.Abs(last.comes-z.comes); z.leaves > 0 && off < best && isAlike(last.sent, z.sent) && isAlike(last.comes, z.comes) {
-			best, last.layers[0] = off, int32(c)
+			best, last.layers[0] = off, layerID(c)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func (y *layers) dropPairs() {
 	}
 	for c := range y.all {
 		if z := &y.all[c]; z.leaves == fewestLeaves && (z.isUneven() || z.rough > mostRough*float64(z.leaves)) {
-			y.drop(int32(c))
+			y.drop(layerID(c))
 		}
 	}
 }

@@ -22,7 +22,7 @@ func (y *layers) joinPieces(m *Method, values []float32, out *linkset.Groups) {
 	y.inRegion = scratch.Slice(y.inRegion, len(values))
 	clear(y.inRegion)
 	y.findPorts(m.waits, values)
-	y.links = m.moveTo(y.links, out, func(g int, region []schema.LinkID) int32 {
+	y.links = m.moveTo(y.links, out, func(g int, region []schema.LinkID) layerID {
 		if m.roots[g].link != schema.NoLink {
 			return noLayer
 		}
@@ -31,14 +31,14 @@ func (y *layers) joinPieces(m *Method, values []float32, out *linkset.Groups) {
 }
 
 // moveTo adds the groups that are part of a layer, or of another exchange, to its links, and removes them.
-func (m *Method) moveTo(links []layerLink, out *linkset.Groups, layerOf func(g int, region []schema.LinkID) int32) []layerLink {
+func (m *Method) moveTo(links []layerLink, out *linkset.Groups, layerOf func(g int, region []schema.LinkID) layerID) []layerLink {
 	m.keep(out, func(g int, region []schema.LinkID) bool {
 		layer := layerOf(g, region)
 		if layer == noLayer {
 			return true
 		}
 		for _, l := range region {
-			links = append(links, layerLink{layer, int32(l)})
+			links = append(links, layerLink{layer, linkID(l)})
 		}
 		return false
 	})
@@ -48,17 +48,17 @@ func (m *Method) moveTo(links []layerLink, out *linkset.Groups, layerOf func(g i
 
 // layerWaitedFor is the layer for which nearly all ends of a region wait, or noLayer. An end waits for no other link of the
 // region.
-func (y *layers) layerWaitedFor(m *Method, values []float32, region []schema.LinkID) int32 {
+func (y *layers) layerWaitedFor(m *Method, values []float32, region []schema.LinkID) layerID {
 	for _, l := range region {
 		y.inRegion[l] = true
 	}
 	ends, leads := 0, [mostLayers]int{}
 	for _, l := range region {
-		if y.waitsWithin(m.waits, int32(l)) {
+		if y.waitsWithin(m.waits, linkID(l)) {
 			continue
 		}
 		ends++
-		if layer := y.layerAfter(m, values, int32(l)); layer != noLayer {
+		if layer := y.layerAfter(m, values, linkID(l)); layer != noLayer {
 			leads[layer]++
 		}
 	}
@@ -67,21 +67,21 @@ func (y *layers) layerWaitedFor(m *Method, values []float32, region []schema.Lin
 	}
 	for layer, n := range leads {
 		if float64(n) > leadShare*float64(ends) {
-			return int32(layer)
+			return layerID(layer)
 		}
 	}
 	return noLayer
 }
 
 // waitsWithin reports whether a link may wait for a link of the region.
-func (y *layers) waitsWithin(w *waits, link int32) bool {
-	return slices.ContainsFunc(w.out.of(w.to[link]), func(l int32) bool { return y.inRegion[l] && w.mayWait(link, l) })
+func (y *layers) waitsWithin(w *waits, link linkID) bool {
+	return slices.ContainsFunc(w.out.of(w.to[link]), func(l linkID) bool { return y.inRegion[l] && w.mayWait(link, l) })
 }
 
 // layerAfter is the layer of the most stalled link between switches that a link may wait for, if that stalls about as
 // much or more. It is noLayer if there is none, or if one of these leads to a leaf with a port that may be a root.
 // A link in a layer, or from a host, shows nothing: its leaf has levels of its own.
-func (y *layers) layerAfter(m *Method, values []float32, link int32) int32 {
+func (y *layers) layerAfter(m *Method, values []float32, link linkID) layerID {
 	w, best, most := m.waits, noLayer, float32(0)
 	if w.fromHost(link) || y.layerOf[link] != noLayer {
 		return noLayer
@@ -106,7 +106,7 @@ func (y *layers) layerAfter(m *Method, values []float32, link int32) int32 {
 func (y *layers) findPorts(w *waits, values []float32) {
 	y.port = scratch.Zeroed(y.port, len(w.level))
 	for l, v := range values {
-		if from := w.from[l]; w.toHost(int32(l)) {
+		if from := w.from[l]; w.toHost(linkID(l)) {
 			y.port[from] = max(y.port[from], v)
 		}
 	}

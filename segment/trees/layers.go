@@ -19,7 +19,7 @@ type layers struct {
 	leaves   []leafLevels // by level
 	rest     []float32
 	links    []layerLink
-	layerOf  []int32   // by link: a layer that has it, or noLayer
+	layerOf  []layerID // by link: a layer that has it, or noLayer
 	inRegion []bool    // by link: see joinPieces
 	port     []float32 // by device: see findPorts
 	sample   []float64
@@ -36,14 +36,17 @@ type layer struct {
 	rough              float64 // sum over leaves of the spread of links to and from spines, relative to their level
 }
 
-type layerLink struct{ layer, link int32 }
+type layerLink struct {
+	layer layerID
+	link  linkID
+}
 
 func compareLayerLinks(a, b layerLink) int {
 	return cmp.Or(cmp.Compare(a.layer, b.layer), cmp.Compare(a.link, b.link))
 }
 
 const (
-	noLayer    = int32(-1)
+	noLayer    = layerID(-1)
 	mostLayers = 16
 	sameLevel  = .1 // relative difference of sent and comes up to which an exchange stalls uniformly
 	// Residual of a link. If the median of its kind at the leaf is above the layer's level by levelRest of it and a
@@ -85,13 +88,13 @@ func (w *waits) isTwoLevel() bool {
 // hasSpineOfAll reports whether one switch has links down to all leaves.
 func (w *waits) hasSpineOfAll() bool {
 	leaves := 0
-	for d := range int32(len(w.level)) {
+	for d := range deviceID(len(w.level)) {
 		if w.isLeaf(d) {
 			leaves++
 		}
 	}
-	below := make([]int32, 0, leaves)
-	for d := range int32(len(w.level)) {
+	below := make([]deviceID, 0, leaves)
+	for d := range deviceID(len(w.level)) {
 		below = below[:0]
 		for _, l := range w.out.of(d) {
 			if w.isDown(l) && w.isLeaf(w.to[l]) {
@@ -182,8 +185,8 @@ func (y *layers) subtractLeaf(w *waits, values []float32, x *leafLevels, hot flo
 }
 
 // isLevelPort reports whether a port to a host stalls at the level comes of a layer and its host waits to send.
-func (y *layers) isLevelPort(w *waits, values []float32, link int32, comes, hot float64) bool {
-	waits := func(l int32) bool { return w.from[l] == w.to[link] && float64(values[l]) >= hot }
+func (y *layers) isLevelPort(w *waits, values []float32, link linkID, comes, hot float64) bool {
+	waits := func(l linkID) bool { return w.from[l] == w.to[link] && float64(values[l]) >= hot }
 	return isAlike(float64(values[link]), comes) && slices.ContainsFunc(w.in.of(w.from[link]), waits)
 }
 
@@ -201,7 +204,7 @@ func (l *linkLevel) left(v, level float64, even bool) float64 {
 }
 
 // give adds a link to the layers of its leaf, with its residual.
-func (y *layers) give(x *leafLevels, link int32, left float64, idle float32) {
+func (y *layers) give(x *leafLevels, link linkID, left float64, idle float32) {
 	y.rest[link], y.layerOf[link] = max(idle, float32(left)), x.layers[0]
 	for _, c := range x.layers {
 		if c != noLayer {
@@ -211,7 +214,7 @@ func (y *layers) give(x *leafLevels, link int32, left float64, idle float32) {
 }
 
 // addHostLink adds a link from a host to the layers of its leaf.
-func (y *layers) addHostLink(x *leafLevels, link int32, left float64, level *layer, idle float32) {
+func (y *layers) addHostLink(x *leafLevels, link linkID, left float64, level *layer, idle float32) {
 	if left <= min(hostRest, hostRestBy*x.up.spread/max(1, x.up.middle))*level.hosts+hostPoints {
 		left = 0
 	}

@@ -28,7 +28,7 @@ const (
 func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 	c.votes, c.ends = c.votes[:0], scratch.Slice(c.ends, len(c.thin))
 	clear(c.ends)
-	for i := range int32(len(t.links)) {
+	for i := range nodeID(len(t.links)) {
 		own, j := h.main(i), t.hottestAfter(i)
 		if own < 0 || h.isGiven[i] || j >= 0 && h.of[j].has(own) || h.waitsWithin(t, i, own) {
 			continue
@@ -61,7 +61,7 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 // little it stalls itself: together they pass less than such a port would send, and what the link sends is not clearly
 // more than all that may wait for it pass, so that it is busy whenever it may send. A link that carries a share s of its
 // root's rate stalls at most 1-s, while each of those that feed it gets only a part of s.
-func (t *trees) holdsAll(j int32) bool {
+func (t *trees) holdsAll(j nodeID) bool {
 	d := t.from[j]
 	toFull, fed, variance := 0., 0., 0.
 	for _, i := range t.into.of(d) {
@@ -79,26 +79,26 @@ func (t *trees) holdsAll(j int32) bool {
 
 // beginsAt reports whether a cause begins at this link, a sink of its own as it stalls clearly more than what it may
 // wait for.
-func (s *sinks) beginsAt(cause, link int32) bool {
+func (s *sinks) beginsAt(cause causeID, link linkID) bool {
 	return int(cause) < len(s.all) && s.all[cause].link == link
 }
 
 // markLeaning marks the sinks of a cause as no roots.
-func (c *causes) markLeaning(s *sinks, cause int32) {
+func (c *causes) markLeaning(s *sinks, cause causeID) {
 	for a := range s.all {
-		s.all[a].leans = s.all[a].leans || c.sets.Find(int32(a)) == cause
+		s.all[a].leans = s.all[a].leans || c.sets.Find(sinkID(a)) == cause
 	}
 }
 
 // waitsWithin reports whether a node may wait for another node of a cause.
-func (h *shares) waitsWithin(t *trees, i, cause int32) bool {
-	return slices.ContainsFunc(t.mayWaitFor(i), func(j int32) bool { return h.of[j].has(cause) })
+func (h *shares) waitsWithin(t *trees, i nodeID, cause causeID) bool {
+	return slices.ContainsFunc(t.mayWaitFor(i), func(j nodeID) bool { return h.of[j].has(cause) })
 }
 
 // hottestBeyond is the most stalled sibling, of another cause, of a link without a value that node i may wait for, if
 // it stalls about as much as i, else -1: what waits for that link waits for what its siblings wait for.
-func (h *shares) hottestBeyond(t *trees, i, own int32) int32 {
-	best, w := int32(-1), t.waits
+func (h *shares) hottestBeyond(t *trees, i nodeID, own causeID) nodeID {
+	best, w := nodeID(-1), t.waits
 	for _, l := range w.out.of(t.to[i]) {
 		if t.values[l] != linkset.Missing || !w.mayWait(t.links[i], l) {
 			continue
@@ -113,7 +113,7 @@ func (h *shares) hottestBeyond(t *trees, i, own int32) int32 {
 }
 
 // isHotter orders nodes by stall; ties, as at 100%, by the names of the devices at their ends.
-func (t *trees) isHotter(a, b int32) bool {
+func (t *trees) isHotter(a, b nodeID) bool {
 	name := t.waits.byName
 	return cmp.Or(cmp.Compare(t.stall[a], t.stall[b]), cmp.Compare(name[t.from[b]], name[t.from[a]]), cmp.Compare(name[t.to[b]], name[t.to[a]])) > 0
 }

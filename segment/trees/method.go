@@ -44,12 +44,12 @@ func New(g *topology.Graph, cfg Config) *Method {
 	w := newWaits(g)
 	m := &Method{minMean: cfg.MinMeanPercent, minLinks: cfg.MinLinks, overlap: cfg.Overlap, branches: w.branching()}
 	m.waits, m.layered = w, cfg.Overlap && w.isTwoLevel()
-	m.node, m.seen = make([]int32, len(w.from)), make([]bool, len(w.level))
+	m.node, m.seen = make([]nodeID, len(w.from)), make([]bool, len(w.level))
 	m.feeders, m.isMet = make([]int32, len(w.level)), make([]bool, len(w.level))
 	for i := range m.node {
 		m.node[i] = -1
 	}
-	m.usual, m.isTwoLevel = map[int32]float64{}, m.layered
+	m.usual, m.isTwoLevel = map[groupID]float64{}, m.layered
 	m.sinks = newSinks(len(w.level), len(w.from))
 	return m
 }

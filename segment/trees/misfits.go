@@ -26,7 +26,7 @@ const (
 func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 	c.measureMisfits(t, s, h)
 	c.beside.find(t, h)
-	for cause := range int32(len(c.thin)) {
+	for cause := range causeID(len(c.thin)) {
 		if !c.isMisfit(cause) || c.hasReason(cause) {
 			continue
 		}
@@ -49,7 +49,7 @@ func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) (joined bool) {
 		if !isSwitch {
 			continue
 		}
-		c.listMet(t, h, int32(d))
+		c.listMet(t, h, deviceID(d))
 		for k, a := range c.met {
 			for _, b := range c.met[:k] {
 				if c.sets.Find(a) != c.sets.Find(b) && c.off[a]+c.off[b] >= leastTogether*float64(c.count[a]+c.count[b]) {
@@ -66,7 +66,7 @@ func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) (joined bool) {
 // stalls, or its sources show that it is a tree. Where senders push, stall may rise upstream from the root; where
 // they send in bursts, siblings differ. But in a small exchange of few partners, many leaves receive too little to wait
 // for it: sources are no evidence if the receivers send, too, and the links are off as those of two causes that are one.
-func (c *causes) hasReason(cause int32) bool {
+func (c *causes) hasReason(cause causeID) bool {
 	if c.isRooted[cause] {
 		return true
 	}
@@ -75,9 +75,9 @@ func (c *causes) hasReason(cause int32) bool {
 }
 
 // listMet lists the causes without a reason that have links into or out of a switch.
-func (c *causes) listMet(t *trees, h *shares, device int32) {
+func (c *causes) listMet(t *trees, h *shares, device deviceID) {
 	c.met = c.met[:0]
-	for _, nodes := range [2][]int32{t.into.of(device), t.leaving.of(device)} {
+	for _, nodes := range [2][]nodeID{t.into.of(device), t.leaving.of(device)} {
 		for _, i := range nodes {
 			if own := h.main(i); own >= 0 && !c.hasReason(own) && !slices.Contains(c.met, own) {
 				c.met = append(c.met, own)
@@ -94,20 +94,20 @@ func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 	clear(c.count)
 	clear(c.off)
 	for i, off := range h.misfit {
-		if own := h.main(int32(i)); own >= 0 && !t.waits.toHost(t.links[i]) {
+		if own := h.main(nodeID(i)); own >= 0 && !t.waits.toHost(t.links[i]) {
 			c.count[own]++
 			c.off[own] += min(mostMisfit, off)
 		}
 	}
 	for a := range s.all {
-		x, own := &s.all[a], c.sets.Find(int32(a))
+		x, own := &s.all[a], c.sets.Find(sinkID(a))
 		c.isRooted[own] = c.isRooted[own] || x.isReceiver && !s.waitsAlike(x) || x.waitsForFew || x.isTwin || x.isPeak || x.link >= 0 && t.isOneSpine(x.device)
 	}
 	c.oneWay.count(t, s, c, h)
 }
 
 // isMisfit reports whether a cause explains its links worse than noise would.
-func (c *causes) isMisfit(cause int32) bool {
+func (c *causes) isMisfit(cause causeID) bool {
 	return c.count[cause] >= FewestLinks && c.off[cause] >= leastMisfit*float64(c.count[cause])
 }
 
@@ -115,8 +115,8 @@ func (c *causes) isMisfit(cause int32) bool {
 // wait to send, or less than that link stalls. A host that waits as much exchanges, and its port need not explain the
 // exchange's other links.
 func (t *trees) showsReceiver(x *sink) bool {
-	return x.showsRoot() && slices.ContainsFunc(t.leaving.of(x.device), func(i int32) bool {
-		waitsAsMuch := func(j int32) bool { return t.stall[j] >= t.stall[i] }
+	return x.showsRoot() && slices.ContainsFunc(t.leaving.of(x.device), func(i nodeID) bool {
+		waitsAsMuch := func(j nodeID) bool { return t.stall[j] >= t.stall[i] }
 		return t.toHost(i) && !slices.ContainsFunc(t.leaving.of(t.to[i]), waitsAsMuch)
 	})
 }

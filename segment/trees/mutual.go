@@ -14,7 +14,7 @@ const (
 func (c *causes) joinMutual(t *trees, s *sinks, h *shares) (joined bool) {
 	c.partners = c.partners[:0]
 	for a := range s.all {
-		own, leaf := c.sets.Find(int32(a)), s.all[a].device
+		own, leaf := c.sets.Find(sinkID(a)), s.all[a].device
 		if s.all[a].link >= 0 || !t.waits.isLeaf(leaf) || c.double[a][0] != noDouble || c.isExchange(own) {
 			continue
 		}
@@ -31,10 +31,10 @@ func (c *causes) joinMutual(t *trees, s *sinks, h *shares) (joined bool) {
 
 // sentTo is the cause, other than its own, that most links out of a leaf or from its hosts wait for; -1 if there is
 // none.
-func (c *causes) sentTo(t *trees, h *shares, leaf, own int32) int32 {
+func (c *causes) sentTo(t *trees, h *shares, leaf deviceID, own causeID) causeID {
 	c.votes = c.votes[:0]
 	all := 0
-	for _, nodes := range [2][]int32{t.into.of(leaf), t.leaving.of(leaf)} {
+	for _, nodes := range [2][]nodeID{t.into.of(leaf), t.leaving.of(leaf)} {
 		for _, i := range nodes {
 			if t.leafOf(i) != leaf || h.main(i) < 0 {
 				continue
@@ -53,10 +53,10 @@ func (c *causes) sentTo(t *trees, h *shares, leaf, own int32) int32 {
 
 // answers reports whether the links that wait for the second cause mostly come from leaves, other than the given one,
 // at which the first waits.
-func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to, leaf int32) bool {
+func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to causeID, leaf deviceID) bool {
 	leaves := 0
 	for a := range s.all {
-		if c.sets.Find(int32(a)) == cause && t.waits.isLeaf(s.all[a].device) {
+		if c.sets.Find(sinkID(a)) == cause && t.waits.isLeaf(s.all[a].device) {
 			leaves++
 		}
 	}
@@ -64,7 +64,7 @@ func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to, leaf int32) b
 		return false
 	}
 	all, n := 0, 0
-	for i := range int32(len(t.links)) {
+	for i := range nodeID(len(t.links)) {
 		from := t.leafOf(i)
 		if h.main(i) != to || from < 0 || from == leaf {
 			continue

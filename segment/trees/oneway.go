@@ -18,9 +18,9 @@ const (
 
 // oneWay distinguishes trees from parts of an exchange by their sources: hosts that exchange receive, too.
 type oneWay struct {
-	leaves []int   // by cause: number that send into it and receive nothing
-	ends   []int   // by cause: number of its sinks
-	met    []int32 // causes at one leaf
+	leaves []int     // by cause: number that send into it and receive nothing
+	ends   []int     // by cause: number of its sinks
+	met    []causeID // causes at one leaf
 	sent   []sending
 	both   []int  // by cause: number of its sinks at leaves that show an exchange, as they send, too
 	known  []bool // by device: whether it receives is known
@@ -33,7 +33,7 @@ func (o *oneWay) forget(devices int) {
 }
 
 // receives is t.receives, found once for each leaf.
-func (o *oneWay) receives(t *trees, leaf int32) bool {
+func (o *oneWay) receives(t *trees, leaf deviceID) bool {
 	if !o.known[leaf] {
 		o.known[leaf], o.gets[leaf] = true, t.receives(leaf)
 	}
@@ -42,8 +42,9 @@ func (o *oneWay) receives(t *trees, leaf int32) bool {
 
 // sending says that a leaf at which a cause ends sends into another cause.
 type sending struct {
-	leaf, cause, other int32
-	isMost             bool // most hosts of the leaf wait for other causes
+	leaf         deviceID
+	cause, other causeID
+	isMost       bool // most hosts of the leaf wait for other causes
 }
 
 // count counts, by cause, the leaves that only send into it, and its sinks.
@@ -52,10 +53,10 @@ func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
 	clear(o.leaves)
 	clear(o.ends)
 	o.sent = o.sent[:0]
-	for a := range int32(len(s.all)) {
+	for a := range sinkID(len(s.all)) {
 		o.ends[c.sets.Find(a)]++
 	}
-	for d := range int32(len(t.seen)) {
+	for d := range deviceID(len(t.seen)) {
 		if !t.waits.isLeaf(d) {
 			continue
 		}
@@ -75,7 +76,7 @@ func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
 }
 
 // listSent lists the other causes that a leaf at which a cause ends sends into.
-func (o *oneWay) listSent(leaf, own int32, isMost bool) {
+func (o *oneWay) listSent(leaf deviceID, own causeID, isMost bool) {
 	for _, other := range o.met {
 		if other != own {
 			o.sent = append(o.sent, sending{leaf, own, other, isMost})
@@ -88,7 +89,7 @@ func (o *oneWay) listSent(leaf, own int32, isMost bool) {
 func (o *oneWay) countBoth() {
 	o.both = scratch.Slice(o.both, len(o.leaves))
 	clear(o.both)
-	last := int32(-1)
+	last := deviceID(-1)
 	for _, p := range o.sent {
 		answers := func(q sending) bool { return q.isMost && q.cause == p.other && q.other == p.cause }
 		if p.leaf != last && (p.isMost || slices.ContainsFunc(o.sent, answers)) {
@@ -99,12 +100,12 @@ func (o *oneWay) countBoth() {
 }
 
 // exchanges reports whether a cause's leaves send, too, at each of its ends.
-func (o *oneWay) exchanges(cause int32) bool { return o.both[cause] >= max(1, o.ends[cause]) }
+func (o *oneWay) exchanges(cause causeID) bool { return o.both[cause] >= max(1, o.ends[cause]) }
 
 // listMet lists the causes that a leaf or its hosts send into.
-func (o *oneWay) listMet(t *trees, h *shares, leaf int32) {
+func (o *oneWay) listMet(t *trees, h *shares, leaf deviceID) {
 	o.met = o.met[:0]
-	for _, nodes := range [2][]int32{t.into.of(leaf), t.leaving.of(leaf)} {
+	for _, nodes := range [2][]nodeID{t.into.of(leaf), t.leaving.of(leaf)} {
 		for _, i := range nodes {
 			if own := h.main(i); own >= 0 && t.leafOf(i) == leaf && !slices.Contains(o.met, own) {
 				o.met = append(o.met, own)
@@ -114,19 +115,19 @@ func (o *oneWay) listMet(t *trees, h *shares, leaf int32) {
 }
 
 // isTree reports whether so many leaves only send into a cause that it is not part of an exchange.
-func (o *oneWay) isTree(cause int32) bool {
+func (o *oneWay) isTree(cause causeID) bool {
 	return o.leaves[cause] >= fewestOneWay*max(1, o.ends[cause])
 }
 
 // receives reports whether traffic to a leaf or its hosts waits, even if each link stalls too little to count.
-func (t *trees) receives(leaf int32) bool {
+func (t *trees) receives(leaf deviceID) bool {
 	w := t.waits
-	isFromSwitch := func(l int32) bool { return !w.fromHost(l) }
+	isFromSwitch := func(l linkID) bool { return !w.fromHost(l) }
 	return t.isAboveCalm(w.in.of(leaf), isFromSwitch) || t.isAboveCalm(w.out.of(leaf), w.toHost)
 }
 
 // isAboveCalm reports whether one of the links that count is stalled, or all together stall more than calm ones.
-func (t *trees) isAboveCalm(links []int32, counts func(link int32) bool) bool {
+func (t *trees) isAboveCalm(links []linkID, counts func(link linkID) bool) bool {
 	n, excess := 0., 0.
 	for _, l := range links {
 		if t.values[l] == linkset.Missing || !counts(l) {

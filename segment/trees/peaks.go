@@ -13,14 +13,17 @@ const (
 )
 
 // causePort is a port to a host, and the cause of what waits there.
-type causePort struct{ cause, node int32 }
+type causePort struct {
+	cause causeID
+	node  nodeID
+}
 
 // findPeaks marks ports that stall clearly more than the other ports of their exchange, at any leaf, as roots of
 // their own. A single leaf may have too few stalled ports to show the usual level, or as many roots as exchange
 // ports. It reports whether there are any.
 func (t *trees) findPeaks(s *sinks, c *causes) (isAny bool) {
 	c.causePorts = c.causePorts[:0]
-	for i := range int32(len(t.links)) {
+	for i := range nodeID(len(t.links)) {
 		if t.port[i] && !t.isLinkSink[i] {
 			c.causePorts = append(c.causePorts, causePort{c.sets.Find(s.at[t.sink[i]]), i})
 		}

@@ -8,9 +8,9 @@ import (
 // pieces finds the connected pieces of a region: over links between switches that are unmeasured, or stall at least
 // halfway to what counts, whatever they belong to. Back pressure does not pass calm links.
 type pieces struct {
-	sets linkset.UnionFind // devices
-	size []int32           // by set: nodes of the region in drop; one from a host weighs enough to keep its piece
-	kept []int32           // nodes
+	sets unionFind[deviceID]
+	size []int32  // by set: nodes of the region in drop; one from a host weighs enough to keep its piece
+	kept []nodeID // nodes
 }
 
 // find finds the connected sets of a snapshot's switches.
@@ -29,7 +29,7 @@ func (p *pieces) find(t *trees) {
 // drop returns the nodes of a region without pieces smaller than FewestLinks, unless one has a link from a host or is
 // the largest. Hosts also wait for ports that are full and so do not stall. It returns all nodes if fewer than least
 // would remain.
-func (p *pieces) drop(t *trees, nodes []int32, least int) []int32 {
+func (p *pieces) drop(t *trees, nodes []nodeID, least int) []nodeID {
 	most := int32(0)
 	for _, i := range nodes {
 		set := p.setOf(t, i)
@@ -54,7 +54,7 @@ func (p *pieces) drop(t *trees, nodes []int32, least int) []int32 {
 }
 
 // setOf is the set of the switches at the ends of a node's link.
-func (p *pieces) setOf(t *trees, i int32) int32 {
+func (p *pieces) setOf(t *trees, i nodeID) deviceID {
 	if d := t.from[i]; t.waits.isSwitch[d] {
 		return p.sets.Find(d)
 	}

@@ -6,21 +6,20 @@ import (
 
 	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/linkset"
 	"github.com/giverny/giverny/topology"
 )
 
 // rails are the leaves that connect the same hosts, which have an adapter on each: no switch that such leaves share need
 // be congested when their hosts exchange.
 type rails struct {
-	host []int32 // by device: the first device, by name, that is an adapter of the same host; nil if no host has several
-	unit []int32 // by device: the first of the leaves that connect the same hosts
+	host []deviceID // by device: the first device, by name, that is an adapter of the same host; nil if no host has several
+	unit []deviceID // by device: the first of the leaves that connect the same hosts
 }
 
 // newRails finds the rails of a fabric; order is its devices by name.
-func newRails(g *topology.Graph, order []int32) (r rails) {
-	r.host, r.unit = make([]int32, len(order)), make([]int32, len(order))
-	hosts, isAny := map[string]int32{}, false
+func newRails(g *topology.Graph, order []deviceID) (r rails) {
+	r.host, r.unit = make([]deviceID, len(order)), make([]deviceID, len(order))
+	hosts, isAny := map[string]deviceID{}, false
 	for _, d := range order {
 		r.host[d] = d
 		if g.IsSwitch(topology.DeviceID(d)) {
@@ -36,15 +35,15 @@ func newRails(g *topology.Graph, order []int32) (r rails) {
 	if !isAny {
 		return rails{}
 	}
-	var sets linkset.UnionFind
+	var sets unionFind[deviceID]
 	sets.Reset(len(order))
 	for id := range g.NumLinks() {
 		if from, to := g.Ends(schema.LinkID(id)); !g.IsSwitch(from) {
-			sets.Union(r.host[from], int32(to))
+			sets.Union(r.host[from], deviceID(to))
 		}
 	}
 	for d := range r.unit {
-		r.unit[d] = sets.Find(int32(d))
+		r.unit[d] = sets.Find(deviceID(d))
 	}
 	return r
 }
@@ -54,11 +53,15 @@ func newRails(g *topology.Graph, order []int32) (r rails) {
 const commonHosts = .75
 
 // railAdapter is an adapter that waits to send.
-type railAdapter struct{ set, unit, host, leaf int32 }
+type railAdapter struct {
+	set              patchID
+	unit, host, leaf deviceID
+}
 
 // railRegion is a region without a receiver, nearly all of whose waiting adapters are on the rails of one unit.
 type railRegion struct {
-	set, unit  int32
+	set        patchID
+	unit       deviceID
 	begin, end int // in adapters
 	isOneLeaf  bool
 }
@@ -86,12 +89,12 @@ func (p *patches) listAdapters(m *Method) {
 	p.hasReceiver = scratch.Slice(p.hasReceiver, len(p.all))
 	clear(p.hasReceiver)
 	for k := range p.all {
-		set := p.sets.Find(int32(k))
+		set := p.sets.Find(patchID(k))
 		p.hasReceiver[set] = p.hasReceiver[set] || m.isReceiver(p.all[k].root)
 	}
 	p.adapters = p.adapters[:0]
 	for k, x := range p.all {
-		set := p.sets.Find(int32(k))
+		set := p.sets.Find(patchID(k))
 		if p.hasReceiver[set] {
 			continue
 		}
@@ -128,7 +131,7 @@ func (p *patches) listOnRails() {
 func (p *patches) haveSameHosts(a, b railRegion) bool {
 	inA, inB, common := 0, 0, 0
 	for i, j := a.begin, b.begin; i < a.end || j < b.end; {
-		x, y := int32(-1), int32(-1)
+		x, y := deviceID(-1), deviceID(-1)
 		if i < a.end {
 			x = p.adapters[i].host
 		}

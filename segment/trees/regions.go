@@ -26,11 +26,11 @@ func (m *Method) emit(out *linkset.Groups) {
 func (m *Method) takeCauses(least, most int) {
 	s, p := &m.shares, &m.patches
 	for c := range s.members.off[:len(s.members.off)-1] {
-		members := s.members.of(int32(c))
+		members := s.members.of(causeID(c))
 		if len(members) < least || len(members) >= most || !m.isCohesive(members) {
 			continue
 		}
-		r := m.rootOf(int32(c))
+		r := m.rootOf(causeID(c))
 		if most == FewestLinks && (m.rootOfPatch(members).device == noDevice || p.areBeside(&m.trees, members)) {
 			continue
 		}

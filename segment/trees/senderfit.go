@@ -28,7 +28,7 @@ type senderMixture struct {
 // trees, they are the same at all leaves.
 type senderSets struct {
 	n     int
-	tree  [maxParts]int32
+	tree  [maxParts]treeID
 	stall [maxParts]float64
 	all   []senderSet
 }
@@ -42,7 +42,7 @@ type senderSet struct {
 
 // senderTree is a tree that leaves may send into.
 type senderTree struct {
-	cause      int32
+	cause      causeID
 	fall       float64 // logarithm of the ratio
 	share      float64 // leaves that send into it, and one more, so that it remains possible
 	hosts      float64 // chance that hosts of such a leaf wait
@@ -151,7 +151,7 @@ func (mix *senderMixture) listFalls() {
 		tree.begin = int32(len(mix.falls))
 		for i := range mix.leaves {
 			leaf := &mix.leaves[i]
-			if slot := slices.Index(leaf.tree[:leaf.n], int32(k)); slot >= 0 {
+			if slot := slices.Index(leaf.tree[:leaf.n], treeID(k)); slot >= 0 {
 				mix.falls = append(mix.falls, leafFall{math.Log(leaf.level / leaf.stall[slot]), int32(i), int32(slot)})
 			}
 		}

@@ -11,23 +11,23 @@ import (
 // is one decision from many readings. Which trees these are is fitted to all leaves together: see senderMixture.
 type senders struct {
 	mixture senderMixture
-	nodes   []int32    // uplinks of the leaves
-	devices []int32    // the leaves
-	causes  []int32    // of the trees, ascending
+	nodes   []nodeID   // uplinks of the leaves
+	devices []deviceID // the leaves
+	causes  []causeID  // of the trees, ascending
 	met     []metCause // of one leaf
 }
 
 // senderLeaf is a leaf nearly all of whose uplinks stall at one level, and the trees for which most of them may wait.
 type senderLeaf struct {
-	device     int32
+	device     deviceID
 	begin, end int     // of its uplinks in nodes
 	level      float64 // mean stall of these
 	logLevel   float64
 	error      float64 // relative standard error of that, by noise
 	hosts      hostsOf
 	n          int                    // number of trees
-	cause      [maxParts]int32        // of each of these
-	tree       [maxParts]int32        // its place among all trees
+	cause      [maxParts]causeID      // of each of these
+	tree       [maxParts]treeID       // its place among all trees
 	stall      [maxParts]float64      // mean stall of what the uplinks may wait for
 	chance     [1 << maxParts]float64 // by set of trees: that the leaf sends into these, and no others
 	sendsInto  [maxParts]float64      // chance that it does, by tree
@@ -44,7 +44,7 @@ const (
 
 // metCause is a cause for which uplinks of a leaf may wait: how many, and the sum of what they may wait for.
 type metCause struct {
-	cause int32
+	cause causeID
 	n     int
 	sum   float64
 }
@@ -61,7 +61,7 @@ const (
 // stall. Those that wait for a slow cable of one spine do not count: they are several at a leaf if cables are parallel.
 func (t *trees) spreadsTraffic() bool {
 	all, wide := 0, 0
-	for d := range int32(len(t.seen)) {
+	for d := range deviceID(len(t.seen)) {
 		if !t.waits.isLeaf(d) {
 			continue
 		}
@@ -77,7 +77,7 @@ func (t *trees) spreadsTraffic() bool {
 }
 
 // isOnlyToOneSpine reports whether all stalled uplinks of a leaf lead to one spine with a slow cable.
-func (t *trees) isOnlyToOneSpine(leaf int32) bool {
+func (t *trees) isOnlyToOneSpine(leaf deviceID) bool {
 	for _, i := range t.leaving.of(leaf) {
 		if !t.toHost(i) {
 			return t.isOneSpine(t.to[i]) && t.isOnlyUp(i)
@@ -87,12 +87,12 @@ func (t *trees) isOnlyToOneSpine(leaf int32) bool {
 }
 
 // isNearlyAllUp reports whether n links are nearly all uplinks of a leaf that have a value.
-func (t *trees) isNearlyAllUp(leaf int32, n int) bool {
+func (t *trees) isNearlyAllUp(leaf deviceID, n int) bool {
 	return n >= minFeeders && float64(n) >= mostWays*float64(t.measuredUp(leaf))
 }
 
 // find finds what those nodes of a hop wait for that are uplinks of leaves.
-func (snd *senders) find(t *trees, s *sinks, c *causes, h *shares, nodes []int32, minMean float64) {
+func (snd *senders) find(t *trees, s *sinks, c *causes, h *shares, nodes []nodeID, minMean float64) {
 	snd.listLeaves(t, s, c, h, nodes)
 	if snd.listTrees(t, s, c, h); len(snd.mixture.trees) < 2 {
 		return
@@ -107,7 +107,7 @@ func (snd *senders) find(t *trees, s *sinks, c *causes, h *shares, nodes []int32
 }
 
 // listLeaves lists the leaves of a hop's uplinks, by name.
-func (snd *senders) listLeaves(t *trees, s *sinks, c *causes, h *shares, nodes []int32) {
+func (snd *senders) listLeaves(t *trees, s *sinks, c *causes, h *shares, nodes []nodeID) {
 	snd.mixture.leaves, snd.nodes, snd.devices = snd.mixture.leaves[:0], snd.nodes[:0], snd.devices[:0]
 	for _, i := range nodes {
 		if leaf := t.leafOf(i); leaf >= 0 && !t.isMet[leaf] && !t.fromHost(i) && !h.atSink[i] {
@@ -118,14 +118,14 @@ func (snd *senders) listLeaves(t *trees, s *sinks, c *causes, h *shares, nodes [
 	for _, leaf := range snd.devices {
 		t.isMet[leaf] = false
 	}
-	slices.SortFunc(snd.devices, func(a, b int32) int { return cmp.Compare(t.waits.byName[a], t.waits.byName[b]) })
+	slices.SortFunc(snd.devices, func(a, b deviceID) int { return cmp.Compare(t.waits.byName[a], t.waits.byName[b]) })
 	for _, leaf := range snd.devices {
 		snd.addLeaf(t, s, c, h, leaf, t.rank[nodes[0]])
 	}
 }
 
 // addLeaf adds a leaf if nearly all of its uplinks stall, at one level, and wait for trees only.
-func (snd *senders) addLeaf(t *trees, s *sinks, c *causes, h *shares, device, rank int32) {
+func (snd *senders) addLeaf(t *trees, s *sinks, c *causes, h *shares, device deviceID, rank hops) {
 	leaf := senderLeaf{device: device, begin: len(snd.nodes)}
 	s.sample = s.sample[:0]
 	for _, i := range t.leaving.of(device) {
@@ -196,7 +196,7 @@ func (snd *senders) splitCertain(t *trees, s *sinks, h *shares, leaf *senderLeaf
 	only, end := leaf.cause[k], leaf.begin
 	for at := leaf.begin; at < leaf.end; at++ {
 		i := snd.nodes[at]
-		leads := func(cause int32) bool { return cause != only && t.waits.isAdjacent(t.to[i], s.deviceOf(cause)) }
+		leads := func(cause causeID) bool { return cause != only && t.waits.isAdjacent(t.to[i], s.deviceOf(cause)) }
 		if h.of[i].n == 1 && h.of[i].at[0].cause == only && !slices.ContainsFunc(leaf.cause[:leaf.n], leads) {
 			snd.nodes[at], snd.nodes[end] = snd.nodes[end], i
 			end++
@@ -239,15 +239,15 @@ func (snd *senders) listTrees(t *trees, s *sinks, c *causes, h *shares) {
 	for k := range leaves {
 		for j := range leaves[k].n {
 			place, _ := slices.BinarySearch(snd.causes, leaves[k].cause[j])
-			leaves[k].tree[j] = int32(place)
+			leaves[k].tree[j] = treeID(place)
 		}
 	}
 }
 
 // hostsWaitFor is 1 if hosts at the leaf where a cause begins wait, and no uplink there: so they wait for it; else 0.
-func (s *sinks) hostsWaitFor(t *trees, c *causes, cause int32) float64 {
+func (s *sinks) hostsWaitFor(t *trees, c *causes, cause causeID) float64 {
 	for a := range s.all {
-		if x := &s.all[a]; c.sets.Find(int32(a)) == cause && x.isLeaf && t.stalledUp(x.device) == 0 && t.stalledHosts(x.device) > 0 {
+		if x := &s.all[a]; c.sets.Find(sinkID(a)) == cause && x.isLeaf && t.stalledUp(x.device) == 0 && t.stalledHosts(x.device) > 0 {
 			return 1
 		}
 	}
@@ -306,4 +306,4 @@ func (leaf *senderLeaf) likely() (set uint) {
 }
 
 // deviceOf is the switch at which a cause begins.
-func (s *sinks) deviceOf(cause int32) int32 { return s.all[int(cause)%len(s.all)].device }
+func (s *sinks) deviceOf(cause causeID) causeID { return s.all[int(cause)%len(s.all)].device }

@@ -23,7 +23,7 @@ type shares struct {
 	part    [maxParts]float64      // by candidate cause of a node: what it contributes if the node waits for it
 	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
 	atSink  []bool                 // by node
-	members linkLists              // by cause: nodes
+	members lists[causeID, nodeID] // by cause: nodes
 	joins   int                    // of causes that all parts have: see rename
 	// On a fabric of two levels, if links may be in several regions:
 	isSpread bool // traffic takes all spines: see spreadsTraffic
@@ -95,7 +95,7 @@ func (h *shares) findSpreads(s *sinks, c *causes) {
 	s.sample = s.sample[:0]
 	for a := range s.all {
 		if x := &s.all[a]; x.fromSwitches >= minFeeders {
-			cause := c.sets.Find(int32(a))
+			cause := c.sets.Find(sinkID(a))
 			h.spread[cause], h.known[cause] = h.spread[cause]+x.deviation, h.known[cause]+1
 			s.sample = append(s.sample, x.deviation)
 		}
@@ -111,9 +111,9 @@ func (h *shares) findSpreads(s *sinks, c *causes) {
 
 // gather collects the candidate causes of the nodes of a hop, and their votes; it reports whether any node has
 // several.
-func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []int32) (isAny bool) {
+func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []nodeID) (isAny bool) {
 	h.falls = h.falls[:0]
-	was := int32(-1) // the last node that inherits its causes from what it waits for
+	was := nodeID(-1) // the last node that inherits its causes from what it waits for
 	for _, i := range nodes {
 		if h.atSink[i] = h.setAtSink(t, s, c, i); h.atSink[i] {
 			continue
@@ -131,7 +131,7 @@ func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []int32) (isAny boo
 }
 
 // refit fits the falls again, to the links that one cause alone explains best.
-func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []int32, minMean float64) {
+func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []nodeID, minMean float64) {
 	h.falls = h.falls[:0]
 	for _, i := range nodes {
 		if h.atSink[i] || h.of[i].n == 0 {
@@ -147,7 +147,7 @@ func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []int32, minMean flo
 
 // setAtSink gives a node that waits at a sink the sink's cause, or the two that add up there; false if it waits at
 // none.
-func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
+func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i nodeID) bool {
 	a := s.feeding[i]
 	if t.sink[i] >= 0 {
 		a = s.at[t.sink[i]]
@@ -167,7 +167,7 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 		usual = x.stall
 	}
 	if toHost && math.Abs(t.stall[i]-usual) > oddPort*t.noise.sigma(t.stall[i]) && math.Abs(math.Log(t.stall[i]/usual)) > oddPort*x.portSpread {
-		h.of[i].set(part{cause: int32(len(s.all)) + a, stall: t.stall[i]})
+		h.of[i].set(part{cause: causeID(len(s.all)) + a, stall: t.stall[i]})
 		return true
 	}
 	double := c.double[a]
@@ -185,7 +185,7 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 }
 
 // predict collects the causes of what a node waits for.
-func (h *shares) predict(t *trees, i int32) {
+func (h *shares) predict(t *trees, i nodeID) {
 	for _, j := range t.after(i) {
 		if t.rank[j] >= t.rank[i] {
 			continue // a cycle
@@ -197,7 +197,7 @@ func (h *shares) predict(t *trees, i int32) {
 }
 
 // take keeps only those of a node's causes that are in a set, each with what it contributes.
-func (h *shares) take(i int32, set uint) {
+func (h *shares) take(i nodeID, set uint) {
 	from, n := &h.of[i], 0
 	for k, p := range from.list() {
 		if set>>k&1 != 0 {
@@ -225,7 +225,7 @@ func (h *shares) rename(c *causes) {
 }
 
 // main is the cause of most of a node's stall, or -1.
-func (h *shares) main(i int32) int32 {
+func (h *shares) main(i nodeID) causeID {
 	if h.of[i].n == 0 {
 		return -1
 	}
@@ -255,7 +255,7 @@ func (h *shares) listMembers(overlap bool) {
 	m.at = scratch.Slice(m.at, int(m.off[n+1]))
 	for i := range h.of {
 		for _, p := range counted(i) {
-			m.at[m.off[p.cause+1]] = int32(i)
+			m.at[m.off[p.cause+1]] = nodeID(i)
 			m.off[p.cause+1]++
 		}
 	}

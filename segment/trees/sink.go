@@ -2,12 +2,12 @@ package trees
 
 // sink is a place where back pressure begins.
 type sink struct {
-	place      int32 // its index in at
-	device     int32
-	link       int32 // of a link sink, its link: a port to a host or a slow link; or -1
-	component  int32 // its representative in the union-find
-	first      int32 // first sink of its component
-	bit        uint8 // in its component's masks; sinks past lastBit share that
+	place      placeID // its index in at
+	device     deviceID
+	link       linkID      // of a link sink, its link: a port to a host or a slow link; or -1
+	component  componentID // its representative in the union-find
+	first      sinkID      // first sink of its component
+	bit        uint8       // in its component's masks; sinks past lastBit share that
 	isLeaf     bool
 	hasPort    bool    // a link to a host ends there
 	links      int     // that enter it and wait there: from switches, or from hosts too if these are few

@@ -12,19 +12,19 @@ import (
 // that is full but not stalled is often not visible, so a sink is a switch, or a single link if that stands out.
 type sinks struct {
 	all        []sink
-	at         []int32 // by place (device, or, after the devices, link): its sink, or -1
-	components linkset.UnionFind
+	at         []sinkID // by place (device, or, after the devices, link): its sink, or -1
+	components unionFind[componentID]
 	mask       []uint64 // by node: the sinks that it leads to, as bits within the component
-	feeding    []int32  // by node: the sink that it enters from another switch, or -1
+	feeding    []sinkID // by node: the sink that it enters from another switch, or -1
 	lone       int      // number of stalled links that nothing waits for and that wait for nothing
 	sample     []float64
-	component  []int32 // by node: the first sink of its component, or -1
+	component  []sinkID // by node: the first sink of its component, or -1
 }
 
 const lastBit = 63
 
 func newSinks(devices, links int) sinks {
-	s := sinks{at: make([]int32, devices+links)}
+	s := sinks{at: make([]sinkID, devices+links)}
 	for d := range s.at {
 		s.at[d] = -1
 	}
@@ -44,9 +44,9 @@ func (s *sinks) find(t *trees) {
 
 // unite finds the connected components of back pressure. Devices are elements too, after the nodes.
 func (s *sinks) unite(t *trees) {
-	n := int32(len(t.links))
+	n := componentID(len(t.links))
 	s.components.Reset(int(n) + len(t.seen))
-	var last []int32 // what the previous one waits for
+	var last []nodeID // what the previous one waits for
 	for i := range n {
 		if d := t.sink[i]; d >= 0 && int(d) < len(t.seen) {
 			s.components.Union(i, n+d)
@@ -67,14 +67,14 @@ func (s *sinks) unite(t *trees) {
 // list numbers the sinks: by component, then those with a port first, as only lastBit of them are distinguished, then the
 // heaviest first, ties by name.
 func (s *sinks) list(t *trees) {
-	n := int32(len(t.links))
+	n := nodeID(len(t.links))
 	for i := range n {
 		d := t.sink[i]
 		if d < 0 {
 			continue
 		}
 		if s.at[d] < 0 {
-			s.at[d] = int32(len(s.all))
+			s.at[d] = sinkID(len(s.all))
 			s.all = append(s.all, s.sinkAt(t, d))
 		}
 		x := &s.all[s.at[d]]
@@ -85,14 +85,14 @@ func (s *sinks) list(t *trees) {
 	slices.SortFunc(s.all, func(a, b sink) int {
 		return cmp.Or(cmp.Compare(a.component, b.component), compareTrue(a.hasPort, b.hasPort), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]), t.compareEnds(a.link, b.link))
 	})
-	first := int32(0)
+	first := sinkID(0)
 	for i := range s.all {
 		if i > 0 && s.all[i].component != s.all[i-1].component {
-			first = int32(i)
+			first = sinkID(i)
 		}
 		s.all[i].first = first
-		s.all[i].bit = uint8(min(lastBit, int32(i)-first))
-		s.at[s.all[i].place] = int32(i)
+		s.all[i].bit = uint8(min(lastBit, sinkID(i)-first))
+		s.at[s.all[i].place] = sinkID(i)
 	}
 }
 
@@ -108,9 +108,9 @@ func compareTrue(a, b bool) int {
 }
 
 // sinkAt creates the sink at a place.
-func (s *sinks) sinkAt(t *trees, place int32) sink {
+func (s *sinks) sinkAt(t *trees, place placeID) sink {
 	x := sink{place: place, device: place, link: -1}
-	if devices := int32(len(t.seen)); place >= devices {
+	if devices := placeID(len(t.seen)); place >= devices {
 		x.link = place - devices
 		x.device = t.waits.from[x.link]
 		x.component = s.components.Find(t.node[x.link])
@@ -118,7 +118,7 @@ func (s *sinks) sinkAt(t *trees, place int32) sink {
 		x.isTwin = t.waits.toHost(x.link) && t.areTwins(x.device)
 		return x
 	}
-	x.component = s.components.Find(int32(len(t.links)) + place)
+	x.component = s.components.Find(componentID(len(t.links)) + place)
 	x.isLeaf, x.hosts = t.waits.isLeaf(x.device), int(t.waits.hosts[x.device])
 	return x
 }
@@ -126,7 +126,7 @@ func (s *sinks) sinkAt(t *trees, place int32) sink {
 // mark finds which sinks each node leads to.
 func (s *sinks) mark(t *trees) {
 	s.mask, s.component = scratch.Slice(s.mask, len(t.links)), scratch.Slice(s.component, len(t.links))
-	was := int32(-1) // the last node that waits for others
+	was := nodeID(-1) // the last node that waits for others
 	for _, i := range t.order {
 		s.mask[i], s.component[i] = 0, -1
 		if d := t.sink[i]; d >= 0 {
@@ -151,7 +151,7 @@ func (s *sinks) mark(t *trees) {
 }
 
 // leads reports whether a node leads to a sink.
-func (s *sinks) leads(i, a int32) bool {
+func (s *sinks) leads(i nodeID, a sinkID) bool {
 	return s.component[i] == s.all[a].first && s.mask[i]>>s.all[a].bit&1 != 0
 }
 
@@ -180,7 +180,7 @@ func (s *sinks) measure(t *trees) {
 		if t.port[i] || at < 0 {
 			continue
 		}
-		if t.sink[i] < 0 && !t.prefersHost(int32(i)) {
+		if t.sink[i] < 0 && !t.prefersHost(nodeID(i)) {
 			continue
 		}
 		a := &s.all[at]
@@ -254,7 +254,7 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 	s.sample = s.sample[:0]
 	measured := [2]int{}
 	stalled := [2]int{}
-	for kind, links := range [2][]int32{w.in.of(x.device), w.out.of(x.device)} {
+	for kind, links := range [2][]linkID{w.in.of(x.device), w.out.of(x.device)} {
 		for _, l := range links {
 			if t.values[l] == linkset.Missing || w.toHost(l) || kind == 0 && !w.fromHost(l) {
 				continue

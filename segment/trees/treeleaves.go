@@ -24,8 +24,8 @@ func (c *causes) findTreeLeaves(t *trees, s *sinks) {
 }
 
 // isLevel reports whether two sinks are at one level.
-func (c *causes) isLevel(a, b int32) bool {
-	home := func(a int32) int32 {
+func (c *causes) isLevel(a, b sinkID) bool {
+	home := func(a sinkID) sinkID {
 		if c.alsoIn[a] >= 0 {
 			return c.alsoIn[a]
 		}
@@ -35,14 +35,14 @@ func (c *causes) isLevel(a, b int32) bool {
 }
 
 // isRaised reports whether what waits at a leaf stalls, as a whole, more than an exchange in which the leaf takes part.
-func (c *causes) isRaised(t *trees, s *sinks, a int32) bool {
+func (c *causes) isRaised(t *trees, s *sinks, a sinkID) bool {
 	x, p := &s.all[a], &c.levels[c.double[a][0]]
 	return x.deviation < unevenDeviations && x.level-p.stall() >= levelError(t, p, &plateau{links: x.levels, sum: x.levelSum})
 }
 
 // restAt is what the tree of such a leaf adds to the exchange on the links where it shows; the stall of its port if that is
 // little: its traffic then hardly comes from other leaves.
-func (c *causes) restAt(t *trees, s *sinks, a int32) float64 {
+func (c *causes) restAt(t *trees, s *sinks, a sinkID) float64 {
 	x, level := &s.all[a], c.levels[c.double[a][0]].stall()
 	rest := x.level - level
 	if !c.isRaised(t, s, a) {
@@ -62,7 +62,7 @@ func (c *causes) restAt(t *trees, s *sinks, a int32) float64 {
 
 // setBeside gives a node that waits at a leaf, where a tree begins and which takes part in an exchange, its parts: the
 // exchange, and the tree if all that waits there stalls more than the exchange, or this node clearly does.
-func (h *shares) setBeside(t *trees, s *sinks, c *causes, i, a int32) {
+func (h *shares) setBeside(t *trees, s *sinks, c *causes, i nodeID, a sinkID) {
 	x, exchange := &s.all[a], c.double[a][0]
 	level := c.levels[exchange].stall()
 	rest := x.level - level

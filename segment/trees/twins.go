@@ -14,7 +14,7 @@ const (
 // nothing, so no tree has two such ports, and in an exchange both hosts send. If the links that wait stall more than
 // the ports, or as much while one of the hosts sends, the ports may be an exchange's, or one may be hot alone. Two
 // waiting links are enough.
-func (t *trees) areTwins(d int32) bool {
+func (t *trees) areTwins(d deviceID) bool {
 	hotter, cooler, ports := 0., math.Inf(1), 0
 	for _, i := range t.leaving.of(d) {
 		if t.toHost(i) {
@@ -34,7 +34,7 @@ func (t *trees) areTwins(d int32) bool {
 }
 
 // middleInto returns the median stall of the stalled links into a switch.
-func (t *trees) middleInto(d int32) float64 {
+func (t *trees) middleInto(d deviceID) float64 {
 	t.sample = t.sample[:0]
 	for _, i := range t.into.of(d) {
 		t.sample = append(t.sample, t.stall[i])
@@ -44,7 +44,7 @@ func (t *trees) middleInto(d int32) float64 {
 
 // withTwins adds, to a set of a node's causes, the twin of each cause in it if that explains the node about as well:
 // stall then does not show which of the two the node waits for.
-func (h *shares) withTwins(s *sinks, i int32, set uint) uint {
+func (h *shares) withTwins(s *sinks, i nodeID, set uint) uint {
 	all, list := set, h.of[i].list()
 	for k, p := range list {
 		if set>>k&1 == 0 || !s.isTwin(p.cause) {
@@ -61,4 +61,4 @@ func (h *shares) withTwins(s *sinks, i int32, set uint) uint {
 }
 
 // isTwin reports whether a cause begins at a twin port.
-func (s *sinks) isTwin(cause int32) bool { return int(cause) < len(s.all) && s.all[cause].isTwin }
+func (s *sinks) isTwin(cause causeID) bool { return int(cause) < len(s.all) && s.all[cause].isTwin }

@@ -17,7 +17,7 @@ type hostCosts struct {
 func (costs *hostCosts) find(t *trees, s *sinks, c *causes, h *shares) {
 	n := len(h.fall)
 	costs.some, costs.none, costs.cost = scratch.Zeroed(costs.some, n), scratch.Zeroed(costs.none, n), scratch.Slice(costs.cost, n)
-	for d := range int32(len(t.seen)) {
+	for d := range deviceID(len(t.seen)) {
 		if !t.waits.isLeaf(d) {
 			continue
 		}
@@ -39,8 +39,8 @@ func (costs *hostCosts) find(t *trees, s *sinks, c *causes, h *shares) {
 }
 
 // onlyCause is the cause for which all stalled uplinks of a leaf wait; -1 if there is none or several.
-func (h *shares) onlyCause(t *trees, leaf int32) int32 {
-	only := int32(-1)
+func (h *shares) onlyCause(t *trees, leaf deviceID) causeID {
+	only := causeID(-1)
 	for _, i := range t.leaving.of(leaf) {
 		if t.toHost(i) {
 			continue
@@ -56,7 +56,7 @@ func (h *shares) onlyCause(t *trees, leaf int32) int32 {
 }
 
 // costOn is what it costs that a node waits for a cause, if it is a link from a host, or the only stalled uplink of a leaf.
-func (costs *hostCosts) costOn(t *trees, h *shares, i, cause int32) float64 {
+func (costs *hostCosts) costOn(t *trees, h *shares, i nodeID, cause causeID) float64 {
 	switch {
 	case t.fromHost(i):
 		return costs.cost[cause]
@@ -67,17 +67,17 @@ func (costs *hostCosts) costOn(t *trees, h *shares, i, cause int32) float64 {
 }
 
 // isOnlyUp reports whether no link from a node's leaf to another switch than its own stalls.
-func (t *trees) isOnlyUp(i int32) bool {
-	return !slices.ContainsFunc(t.leaving.of(t.from[i]), func(j int32) bool { return t.to[j] != t.to[i] && !t.toHost(j) })
+func (t *trees) isOnlyUp(i nodeID) bool {
+	return !slices.ContainsFunc(t.leaving.of(t.from[i]), func(j nodeID) bool { return t.to[j] != t.to[i] && !t.toHost(j) })
 }
 
 // costOfOneWay is what it costs that of a leaf's uplinks that lead to a cause only those to one switch stall, though traffic
 // takes all of them: each host that waits, or if none does the leaf, would have to take these by chance.
-func (h *shares) costOfOneWay(t *trees, i, cause int32) float64 {
+func (h *shares) costOfOneWay(t *trees, i nodeID, cause causeID) float64 {
 	leaf, own := t.from[i], t.stalledUp(t.from[i])
 	ways := own
 	for _, l := range t.waits.out.of(leaf) {
-		leads := func(j int32) bool { return h.of[j].has(cause) && t.waits.mayWait(l, t.links[j]) }
+		leads := func(j nodeID) bool { return h.of[j].has(cause) && t.waits.mayWait(l, t.links[j]) }
 		if t.waits.isUp(l) && t.node[l] < 0 && t.values[l] >= 0 && slices.ContainsFunc(t.leaving.of(t.waits.to[l]), leads) {
 			ways++
 		}
