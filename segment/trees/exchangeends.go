@@ -64,7 +64,7 @@ func (t *trees) isMutual(d deviceID) bool {
 func (t *trees) markLevel(d deviceID, usual float64) {
 	for _, i := range t.into.of(d) {
 		if t.sink[i] < 0 && t.waits.isWithinGroup(t.links[i]) && math.Abs(t.stall[i]-usual) <= levelDeviations*t.noise.sigma(usual) {
-			t.sink[i] = d
+			t.sink[i] = placeAt(d)
 		}
 	}
 }

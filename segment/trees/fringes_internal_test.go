@@ -22,7 +22,7 @@ func TestFringeIsPartOfItsExchange(t *testing.T) {
 	} {
 		g := leafSpine(t, 8, 4, 4, 1)
 		values := make([]float32, g.NumLinks())
-		var exchange, fringe []int32
+		var exchange, fringe []linkID
 		receiver := root{device: noDevice, link: schema.NoLink}
 		for l := range values {
 			a, b := g.Ends(schema.LinkID(l))
@@ -34,11 +34,11 @@ func TestFringeIsPartOfItsExchange(t *testing.T) {
 			isAtSpine := from.Level == 2 || to.Level == 2
 			switch {
 			case isAtSpine && leaf.Name < "leaf6":
-				values[l], exchange = 40, append(exchange, int32(l))
+				values[l], exchange = 40, append(exchange, linkID(l))
 			case !c.isApart && isAtSpine && from.Name == "leaf6", c.isApart && from.Level == 0 && leaf.Name == "leaf7":
-				values[l], fringe = c.percent, append(fringe, int32(l))
+				values[l], fringe = c.percent, append(fringe, linkID(l))
 			case from.Name == "leaf7" && to.Level == 0 && receiver.device == noDevice && c.hasReceiver:
-				values[l], receiver = 30, root{device: int32(a), link: schema.LinkID(l)}
+				values[l], receiver = 30, root{device: deviceID(a), link: schema.LinkID(l)}
 			}
 		}
 		if joined := joinsFringe(t, g, values, exchange, fringe, receiver); joined != c.want {
@@ -48,10 +48,10 @@ func TestFringeIsPartOfItsExchange(t *testing.T) {
 }
 
 // joinsFringe reports whether joinFringes joins two regions, of which the second has a root.
-func joinsFringe(t *testing.T, g *topology.Graph, values []float32, exchange, fringe []int32, r root) bool {
+func joinsFringe(t *testing.T, g *topology.Graph, values []float32, exchange, fringe []linkID, r root) bool {
 	t.Helper()
 	m := New(g, Config{MinMeanPercent: 5, Overlap: true})
-	p := m.patchesOf(values, [][]int32{exchange, fringe}, []root{{device: noDevice, link: schema.NoLink}, r})
+	p := m.patchesOf(values, [][]linkID{exchange, fringe}, []root{{device: noDevice, link: schema.NoLink}, r})
 	p.joinFringes(m)
 	return p.sets.Find(0) == p.sets.Find(1)
 }

@@ -8,7 +8,7 @@ import (
 // Indices of one kind each: the compiler checks that none is taken for another. -1 means none, unless a comment says
 // otherwise.
 type (
-	deviceID    = int32 // a switch or host: a topology.DeviceID
+	deviceID    int32   // a switch or host: a topology.DeviceID
 	linkID      = int32 // a directed link: a schema.LinkID
 	groupID     = int32 // a pod, or a group of a dragonfly
 	nameRank    = int32 // the place of a device in the order of names, which does not depend on numbering

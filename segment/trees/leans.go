@@ -65,7 +65,7 @@ func (t *trees) holdsAll(j nodeID) bool {
 	d := t.from[j]
 	toFull, fed, variance := 0., 0., 0.
 	for _, i := range t.into.of(d) {
-		if t.sink[i] == d {
+		if t.sink[i] == placeAt(d) {
 			toFull += 100 - t.stall[i]
 		}
 		if t.waits.mayWait(t.links[i], t.links[j]) {

@@ -360,7 +360,7 @@ func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
 				want, got := map[place]bool{}, map[place]bool{}
 				n.sinks(schema.LinkID(l), want)
 				for a := range m.sinks.all {
-					if m.sinks.leads(int32(node), int32(a)) {
+					if m.sinks.leads(nodeID(node), sinkID(a)) {
 						x, at := &m.sinks.all[a], place{link: schema.NoLink}
 						if at.device = topology.DeviceID(x.device); x.link >= 0 {
 							at.link = schema.LinkID(x.link)

@@ -174,8 +174,9 @@ func (t *trees) prefersHost(i nodeID) bool {
 	return j >= 0 && t.port[j]
 }
 
-// placeOf is the place of a link sink: numbered after the devices, by link.
-func (t *trees) placeOf(link linkID) placeID { return placeID(len(t.seen)) + link }
+// placeAt is the place of a switch, placeOf that of a link sink: numbered after the devices, by link.
+func placeAt(device deviceID) placeID        { return placeID(device) }
+func (t *trees) placeOf(link linkID) placeID { return placeID(len(t.seen)) + placeID(link) }
 
 // compareEnds orders the link sinks of one switch (-1 for none) by the names of the devices that they lead to.
 func (t *trees) compareEnds(a, b linkID) int {

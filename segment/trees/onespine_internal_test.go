@@ -81,7 +81,7 @@ func TestOneSpineHasMoreThanTheUsual(t *testing.T) {
 		m := stalledUplinks(t, g, c.spineOf)
 		for d := range m.seen {
 			name3 := g.Device(topology.DeviceID(d)).Name == "spine3"
-			if got := m.isOneSpine(int32(d)); got != (c.want && name3) {
+			if got := m.isOneSpine(deviceID(d)); got != (c.want && name3) {
 				t.Errorf("%s: %s is the one spine: %v", name, g.Device(topology.DeviceID(d)).Name, got)
 			}
 		}

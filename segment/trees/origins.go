@@ -122,9 +122,9 @@ func (t *trees) findSinks() {
 		case t.isLinkSink[i]:
 			t.sink[i] = t.placeOf(l)
 		case t.port[i]:
-			t.sink[i] = w.from[l]
+			t.sink[i] = placeAt(w.from[l])
 		case len(t.mayWaitFor(nodeID(i))) == 0:
-			t.sink[i] = w.to[l]
+			t.sink[i] = placeAt(w.to[l])
 		}
 	}
 	t.markExchanging()
@@ -140,7 +140,7 @@ func (t *trees) findSinks() {
 		}
 		for _, i := range t.into.of(d) {
 			if !t.port[i] && t.waitsForFull(i) {
-				t.sink[i] = d
+				t.sink[i] = placeAt(d)
 			}
 		}
 	}

@@ -33,16 +33,16 @@ func TestSmallPiecesThatHangTogetherWithNothing(t *testing.T) {
 	} {
 		m := New(g, Config{MinMeanPercent: 5, Overlap: true})
 		m.Segment(c.region.With(c.others).On(t, g), new(linkset.Groups))
-		var nodes, want []int32
+		var nodes, want []nodeID
 		for i, l := range m.trees.links {
 			from, to := g.Ends(schema.LinkID(l))
 			ends := [2]string{g.Device(from).Name, g.Device(to).Name}
 			if _, of := c.region[ends]; !of {
 				continue
 			}
-			nodes = append(nodes, int32(i))
+			nodes = append(nodes, nodeID(i))
 			if _, stays := tree[ends]; stays || c.isWhole {
-				want = append(want, int32(i))
+				want = append(want, nodeID(i))
 			}
 		}
 		if len(nodes) != len(c.region) {

@@ -27,7 +27,7 @@ func (m *Method) rootOf(cause causeID) root {
 	if cause >= n { // a port beside an exchange
 		return m.hottestPort(m.sinks.all[cause-n].device, 0)
 	}
-	best, total := noDevice, 0.
+	best, total := sinkID(-1), 0.
 	for _, leaf := range [2]bool{true, false} {
 		for a := range m.sinks.all {
 			x := &m.sinks.all[a]

@@ -306,4 +306,4 @@ func (leaf *senderLeaf) likely() (set uint) {
 }
 
 // deviceOf is the switch at which a cause begins.
-func (s *sinks) deviceOf(cause causeID) causeID { return s.all[int(cause)%len(s.all)].device }
+func (s *sinks) deviceOf(cause causeID) deviceID { return s.all[int(cause)%len(s.all)].device }

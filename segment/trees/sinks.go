@@ -109,7 +109,7 @@ func compareTrue(a, b bool) int {
 
 // sinkAt creates the sink at a place.
 func (s *sinks) sinkAt(t *trees, place placeID) sink {
-	x := sink{place: place, device: place, link: -1}
+	x := sink{place: place, link: -1}
 	if devices := placeID(len(t.seen)); place >= devices {
 		x.link = place - devices
 		x.device = t.waits.from[x.link]
@@ -118,7 +118,8 @@ func (s *sinks) sinkAt(t *trees, place placeID) sink {
 		x.isTwin = t.waits.toHost(x.link) && t.areTwins(x.device)
 		return x
 	}
-	x.component = s.components.Find(componentID(len(t.links)) + place)
+	x.device = deviceID(place)
+	x.component = s.components.Find(componentID(len(t.links)) + componentID(place))
 	x.isLeaf, x.hosts = t.waits.isLeaf(x.device), int(t.waits.hosts[x.device])
 	return x
 }
