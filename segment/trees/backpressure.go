@@ -41,7 +41,7 @@ func newWaits(g *topology.Graph) *waits {
 	order := make([]deviceID, n)
 	for d := range n {
 		device := g.Device(topology.DeviceID(d))
-		w.level[d], w.group[d], w.isSwitch[d], order[d] = device.Level, device.Group, device.Kind == topology.Switch, deviceID(d)
+		w.level[d], w.group[d], w.isSwitch[d], order[d] = device.Level, groupID(device.Group), device.Kind == topology.Switch, deviceID(d)
 		w.aggregates[d] = device.IsAggregationNode()
 	}
 	slices.SortFunc(order, func(a, b deviceID) int {

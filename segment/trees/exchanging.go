@@ -261,14 +261,14 @@ func (w *waits) isWithinPod(link linkID) bool {
 // below identifies leaves that exchange over the same switches: the first switch above, by name, or without any the
 // group.
 func (w *waits) below(leaf deviceID) aboveID {
-	first := aboveID(math.MaxInt32)
+	first := nameRank(math.MaxInt32)
 	for _, l := range w.out.of(leaf) {
 		if w.isUp(l) {
 			first = min(first, w.byName[w.to[l]])
 		}
 	}
 	if first == math.MaxInt32 {
-		return w.group[leaf]
+		return aboveID(w.group[leaf])
 	}
-	return first
+	return aboveID(first)
 }

@@ -10,9 +10,9 @@ import (
 type (
 	deviceID    int32   // a switch or host: a topology.DeviceID
 	linkID      = int32 // a directed link: a schema.LinkID
-	groupID     = int32 // a pod, or a group of a dragonfly
-	nameRank    = int32 // the place of a device in the order of names, which does not depend on numbering
-	aboveID     = int32 // what leaves exchange over: see below
+	groupID     int32   // a pod, or a group of a dragonfly
+	nameRank    int32   // the place of a device in the order of names, which does not depend on numbering
+	aboveID     int32   // what leaves exchange over: see below
 	nodeID      = int32 // a stalled link of the snapshot: an index of trees.links
 	listID      = int32 // a list of nodes to wait for: an index of trees.next
 	hops        = int32 // the rank of a node: how many hops it is from a sink
