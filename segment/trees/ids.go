@@ -9,7 +9,7 @@ import (
 // otherwise.
 type (
 	deviceID    int32   // a switch or host: a topology.DeviceID
-	linkID      = int32 // a directed link: a schema.LinkID
+	linkID      int32   // a directed link: a schema.LinkID
 	groupID     int32   // a pod, or a group of a dragonfly
 	nameRank    int32   // the place of a device in the order of names, which does not depend on numbering
 	aboveID     int32   // what leaves exchange over: see below

@@ -111,7 +111,7 @@ func compareTrue(a, b bool) int {
 func (s *sinks) sinkAt(t *trees, place placeID) sink {
 	x := sink{place: place, link: -1}
 	if devices := placeID(len(t.seen)); place >= devices {
-		x.link = place - devices
+		x.link = linkID(place - devices)
 		x.device = t.waits.from[x.link]
 		x.component = s.components.Find(t.node[x.link])
 		x.isPeak = t.isPeak[t.node[x.link]]
