@@ -13,9 +13,9 @@ type (
 	groupID     int32   // a pod, or a group of a dragonfly
 	nameRank    int32   // the place of a device in the order of names, which does not depend on numbering
 	aboveID     int32   // what leaves exchange over: see below
-	nodeID      = int32 // a stalled link of the snapshot: an index of trees.links
-	listID      = int32 // a list of nodes to wait for: an index of trees.next
-	hops        = int32 // the rank of a node: how many hops it is from a sink
+	nodeID      int32   // a stalled link of the snapshot: an index of trees.links
+	listID      int32   // a list of nodes to wait for: an index of trees.next
+	hops        int32   // the rank of a node: how many hops it is from a sink
 	placeID     = int32 // where a sink may be: a device, or, numbered after the devices, a link
 	componentID = int32 // a component of back pressure, by one of its elements: nodes, then devices
 	sinkID      = int32 // an index of sinks.all

@@ -42,14 +42,19 @@ func (s *sinks) find(t *trees) {
 	s.measure(t)
 }
 
-// unite finds the connected components of back pressure. Devices are elements too, after the nodes.
+// elementOf is a node as an element of components, elementAt the place of a switch: numbered after the nodes.
+func elementOf(i nodeID) componentID { return componentID(i) }
+func (t *trees) elementAt(place placeID) componentID {
+	return componentID(len(t.links)) + componentID(place)
+}
+
+// unite finds the connected components of back pressure, of nodes and switches.
 func (s *sinks) unite(t *trees) {
-	n := componentID(len(t.links))
-	s.components.Reset(int(n) + len(t.seen))
+	s.components.Reset(len(t.links) + len(t.seen))
 	var last []nodeID // what the previous one waits for
-	for i := range n {
+	for i := range nodeID(len(t.links)) {
 		if d := t.sink[i]; d >= 0 && int(d) < len(t.seen) {
-			s.components.Union(i, n+d)
+			s.components.Union(elementOf(i), t.elementAt(d))
 		}
 		after := t.after(i)
 		if isSameList(after, last) {
@@ -57,9 +62,9 @@ func (s *sinks) unite(t *trees) {
 		} else {
 			last = after
 		}
-		root := i
+		root := elementOf(i)
 		for _, j := range after {
-			root = s.components.Union(root, j)
+			root = s.components.Union(root, elementOf(j))
 		}
 	}
 }
@@ -113,13 +118,13 @@ func (s *sinks) sinkAt(t *trees, place placeID) sink {
 	if devices := placeID(len(t.seen)); place >= devices {
 		x.link = linkID(place - devices)
 		x.device = t.waits.from[x.link]
-		x.component = s.components.Find(t.node[x.link])
+		x.component = s.components.Find(elementOf(t.node[x.link]))
 		x.isPeak = t.isPeak[t.node[x.link]]
 		x.isTwin = t.waits.toHost(x.link) && t.areTwins(x.device)
 		return x
 	}
 	x.device = deviceID(place)
-	x.component = s.components.Find(componentID(len(t.links)) + componentID(place))
+	x.component = s.components.Find(t.elementAt(place))
 	x.isLeaf, x.hosts = t.waits.isLeaf(x.device), int(t.waits.hosts[x.device])
 	return x
 }
