@@ -33,9 +33,9 @@ func (h *shares) startFalls(s *sinks, c *causes) {
 		h.fall[a] = usualFall
 	}
 	for a := range s.all {
-		if x, cause := &s.all[a], c.sets.Find(sinkID(a)); c.isExchange(cause) {
+		if x, cause := &s.all[a], c.causeOf(sinkID(a)); c.isExchange(cause) {
 			h.fall[cause] = 1
-		} else if x.isTree() && x.links >= minFeeders && c.double[a][0] == noDouble {
+		} else if x.isTree() && x.links >= minFeeders && c.double[a].isNone() {
 			h.fall[cause] = min(1, x.stall/x.port)
 		}
 	}

@@ -16,8 +16,8 @@ type causes struct {
 	level     unionFind[levelID] // level sinks that share their sources: an exchange
 	levels    []plateau          // by root of level
 	rises     []rise
-	uneven    float64 // see unevenOf
-	double    [][2]levelID
+	uneven    float64   // see unevenOf
+	double    []double  // by sink
 	alsoIn    []levelID // by sink where a tree begins: the level set in which its leaf takes part, too, or -1
 	thin      []bool    // by cause: see findThin
 	count     []int     // by cause: its links
@@ -67,7 +67,6 @@ const (
 	// sinks, and are level; or if that part of each one's hosts leads to the other, with at least that ratio of
 	// stalls.
 	exchangeShared, exchangeHosts, exchangeRatio = .3, .6, .3
-	noDouble                                     = levelID(-1)
 )
 
 func (c *causes) find(t *trees, s *sinks) {
@@ -79,7 +78,7 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.alsoIn = scratch.Slice(c.alsoIn, n)
 	clear(c.wide)
 	for a := range c.double {
-		c.double[a], c.alsoIn[a] = [2]levelID{noDouble, noDouble}, -1
+		c.double[a], c.alsoIn[a] = double{-1, -1}, -1
 	}
 	c.oneWay.forget(len(t.seen))
 	c.listMasks(t, s)
@@ -122,19 +121,19 @@ func (c *causes) joinComponent(t *trees, s *sinks, first, end sinkID) {
 	masks := c.takeMasks(first)
 	all := end
 	end = min(end, first+lastBit+1)
-	c.evidence.count(masks, end-first, true)
+	c.evidence.count(masks, int(end-first), true)
 	for a := end; a < all; a++ { // more than the mask distinguishes
-		c.sets.Union(a, end-1)
+		c.join(a, end-1)
 	}
 	c.joinLevel(t, s, first, end)
-	c.evidence.count(masks, end-first, false)
+	c.evidence.count(masks, int(end-first), false)
 	for a := first; a < end; a++ {
 		c.findDouble(t, s, a, first, end)
 	}
 	for a := first; a < end; a++ {
 		for b := first; b < a; b++ {
-			if c.sets.Find(a) != c.sets.Find(b) && c.areOne(t, s, a, b) {
-				c.sets.Union(a, b)
+			if c.causeOf(a) != c.causeOf(b) && c.areOne(t, s, a, b) {
+				c.join(a, b)
 			}
 		}
 	}
@@ -153,7 +152,7 @@ func (c *causes) takeMasks(first sinkID) []maskKey {
 
 // count counts the links that lead to each of n sinks and each pair: all, or only those at leaves, where traffic begins;
 // links between higher switches lead one way even if hosts send both ways.
-func (p *pairs) count(masks []maskKey, n int32, atLeaves bool) {
+func (p *pairs) count(masks []maskKey, n int, atLeaves bool) {
 	clear(p.one[:n])
 	for a := range n {
 		clear(p.two[a][:n])
@@ -190,6 +189,13 @@ func (p *pairs) shared(a, b *sink) (share float64, crowded bool) {
 	both := p.two[low][high]
 	return float64(both) / float64(max(1, min(p.one[low], p.one[high]))), 2*p.crowds[low][high] >= both
 }
+
+// causeOf is the cause of a sink, levelOf the sinks that are level with it, and causeOfLevel the cause of such sinks; join
+// makes the causes of two sinks one.
+func (c *causes) causeOf(a sinkID) causeID           { return c.sets.Find(causeID(a)) }
+func (c *causes) levelOf(a sinkID) levelID           { return c.level.Find(levelID(a)) }
+func (c *causes) causeOfLevel(level levelID) causeID { return c.causeOf(sinkID(level)) }
+func (c *causes) join(a, b sinkID)                   { c.sets.Union(causeID(a), causeID(b)) }
 
 func ratio(a, b float64) float64 { return min(a, b) / max(a, b) }
 
@@ -231,7 +237,7 @@ func (c *causes) areOne(t *trees, s *sinks, a, b sinkID) bool {
 	if x.link >= 0 || y.link >= 0 {
 		return false
 	}
-	exchange, other := c.levels[c.level.Find(a)].isExchange(), c.levels[c.level.Find(b)].isExchange()
+	exchange, other := c.isOfExchange(a), c.isOfExchange(b)
 	share, crowded := c.evidence.shared(x, y)
 	if !x.isLeaf && !y.isLeaf {
 		return share >= transitShared && ratio(x.stall, y.stall) >= transitRatio
@@ -261,11 +267,11 @@ func (c *causes) findWide(s *sinks, first, end sinkID) {
 	}
 	for a := first; a < end; a++ {
 		if x := &s.all[a]; !x.isLeaf && x.links > 1 && x.port == 0 {
-			c.wide[c.sets.Find(a)]++
+			c.wide[c.causeOf(a)]++
 		}
 	}
 	for a := first; a < end; a++ {
-		c.wide[a] = c.wide[c.sets.Find(a)] // the first of a set represents it
+		c.wide[a] = c.wide[c.causeOf(a)] // the first of a set represents it
 	}
 }
 
@@ -290,7 +296,7 @@ func (c *causes) joinContained(t *trees, s *sinks, a, first, end sinkID) {
 		return
 	}
 	if float64(most) >= containedShare*float64(c.evidence.one[x.bit]) {
-		c.sets.Union(a, best)
+		c.join(a, best)
 	}
 }
 
@@ -325,7 +331,7 @@ func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 			}
 		}
 		if best >= 0 && off < t.noise.meanError(x.stall, min(x.links, s.all[best].links), math.MaxInt32) {
-			c.sets.Union(sinkID(a), best)
+			c.join(sinkID(a), best)
 		}
 	}
 }
@@ -337,7 +343,7 @@ const leastFallen, mostFallen = .4, 1.05
 // joinCalmNeighbour joins a sink at which hardly anything but hosts waits with the tree at an adjacent leaf.
 func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a sinkID) {
 	x := &s.all[a]
-	if x.port > 0 || x.links < 2 || x.fromSwitches >= minFeeders || c.levels[c.level.Find(a)].isExchange() ||
+	if x.port > 0 || x.links < 2 || x.fromSwitches >= minFeeders || c.isOfExchange(a) ||
 		x.deviation > unevenDeviations {
 		return
 	}
@@ -360,7 +366,7 @@ func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a sinkID) {
 		only = b
 	}
 	if only >= 0 {
-		c.sets.Union(a, only)
+		c.join(a, only)
 	}
 }
 
@@ -372,7 +378,7 @@ func (c *causes) findThin(s *sinks) {
 	}
 	for a := range s.all {
 		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() || x.link >= 0 {
-			c.thin[c.sets.Find(sinkID(a))] = false
+			c.thin[c.causeOf(sinkID(a))] = false
 		}
 	}
 }

@@ -35,14 +35,14 @@ func (t *trees) isStalled(from, to deviceID) bool {
 // areOneExchange reports whether the sinks at two devices are one cause.
 func (c *causes) areOneExchange(s *sinks, d, e deviceID) bool {
 	a, b := s.at[d], s.at[e]
-	return a >= 0 && b >= 0 && c.sets.Find(a) == c.sets.Find(b)
+	return a >= 0 && b >= 0 && c.causeOf(a) == c.causeOf(b)
 }
 
 // joinExchange joins the sinks at two devices, unless one has a visible root or two causes that add up.
 func (c *causes) joinExchange(s *sinks, d, e deviceID) {
 	a, b := s.at[d], s.at[e]
-	isOne := func(a sinkID) bool { return a >= 0 && !s.all[a].isTree() && c.double[a][0] == noDouble }
+	isOne := func(a sinkID) bool { return a >= 0 && !s.all[a].isTree() && c.double[a].isNone() }
 	if isOne(a) && isOne(b) {
-		c.sets.Union(a, b)
+		c.join(a, b)
 	}
 }

@@ -57,7 +57,7 @@ func (c *causes) joinClosed(t *trees, s *sinks) {
 		}
 		if r.isClosed(t, s, set, met) {
 			for _, a := range met[1:] {
-				c.sets.Union(met[0], a)
+				c.join(met[0], a)
 			}
 		}
 	}
@@ -94,8 +94,8 @@ func (r *receivers) list(t *trees, s *sinks, c *causes) {
 	}
 	for a := range sinkID(n) {
 		set := r.sets.Find(a)
-		r.isDouble[set] = r.isDouble[set] || c.double[a][0] != noDouble
-		if c.level.Find(a) == a && c.levels[a].isExchange() {
+		r.isDouble[set] = r.isDouble[set] || !c.double[a].isNone()
+		if c.levelOf(a) == levelID(a) && c.isOfExchange(a) {
 			r.levels[set]++
 		}
 	}

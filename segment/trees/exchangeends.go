@@ -75,7 +75,7 @@ func (c *causes) joinAcross(t *trees, s *sinks, h *shares) {
 	c.sums = scratch.Slice(c.sums, len(h.fall))
 	clear(c.sums)
 	for a := range s.all {
-		x, p := &s.all[a], &c.sums[c.sets.Find(sinkID(a))]
+		x, p := &s.all[a], &c.sums[c.causeOf(sinkID(a))]
 		p.links, p.stall = p.links+float64(x.levels), p.stall+x.levelSum
 		if x.beginsTree() {
 			p.links = math.Inf(-1)

@@ -51,7 +51,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end sinkID) {
 		return cmp.Or(cmp.Compare(a.height, b.height), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
 	})
 	for _, x := range c.rises {
-		a, b := c.level.Find(x.from), c.level.Find(x.to)
+		a, b := c.levelOf(x.from), c.levelOf(x.to)
 		p, q := c.levels[a], c.levels[b]
 		if s.all[x.from].beginsTree() || s.all[x.to].beginsTree() {
 			continue
@@ -151,11 +151,14 @@ func (c *causes) findExchanges(s *sinks) {
 	c.exchange = scratch.Slice(c.exchange, 2*len(s.all))
 	clear(c.exchange)
 	for a := range s.all {
-		if c.levels[c.level.Find(sinkID(a))].isExchange() {
-			c.exchange[c.sets.Find(sinkID(a))] = true
+		if c.isOfExchange(sinkID(a)) {
+			c.exchange[c.causeOf(sinkID(a))] = true
 		}
 	}
 }
+
+// isOfExchange reports whether a sink is one of at least three that are level and share their sources.
+func (c *causes) isOfExchange(a sinkID) bool { return c.levels[c.levelOf(a)].isExchange() }
 
 // levelSums count an exchange's links waiting at leaves, and sum their stall.
 type levelSums struct{ links, stall float64 }
@@ -166,8 +169,8 @@ func (c *causes) findBases(s *sinks) {
 	clear(c.base)
 	clear(c.sums)
 	for a := range s.all {
-		x, cause := &s.all[a], c.sets.Find(sinkID(a))
-		if c.levels[c.level.Find(sinkID(a))].isExchange() && x.others == 0 && x.down() >= minFeeders && c.double[a][0] == noDouble {
+		x, cause := &s.all[a], c.causeOf(sinkID(a))
+		if c.isOfExchange(sinkID(a)) && x.others == 0 && x.down() >= minFeeders && c.double[a].isNone() {
 			c.sums[cause].links += float64(x.links)
 			c.sums[cause].stall += x.stall * float64(x.links)
 		}
@@ -187,10 +190,11 @@ func (c *causes) takesPart(s *sinks, leaf deviceID, cause causeID) bool {
 	if a < 0 || s.all[a].down() == 0 && s.all[a].port == 0 {
 		return false
 	}
-	if d := c.double[a]; d[0] != noDouble {
-		return c.sets.Find(d[0]) == cause || c.sets.Find(d[1]) == cause
+	if !c.double[a].isNone() {
+		one, other := c.bothAt(a)
+		return one == cause || other == cause
 	}
-	return c.sets.Find(a) == cause
+	return c.causeOf(a) == cause
 }
 
 const (
@@ -200,56 +204,74 @@ const (
 	partnerStall = .8
 )
 
+// double is what adds up at a sink: the level of an exchange, and another level or the tree of the sink itself. Of two
+// levels either may be the exchange.
+type double struct{ exchange, other levelID }
+
+// ownTree is the other one if it is the sink's own tree.
+const ownTree = levelID(-2)
+
+func (d double) isNone() bool { return d.exchange < 0 }
+
+// bothAt are the two causes that add up at a sink.
+func (c *causes) bothAt(a sinkID) (one, other causeID) {
+	d := c.double[a]
+	if d.other == ownTree {
+		return c.causeOfLevel(d.exchange), c.causeOf(a)
+	}
+	return c.causeOfLevel(d.exchange), c.causeOfLevel(d.other)
+}
+
 // findDouble finds whether two causes add up at a sink: two exchanges, or an exchange and the sink's own tree.
 func (c *causes) findDouble(t *trees, s *sinks, a, first, end sinkID) {
 	x := &s.all[a]
 	if !x.isLeaf || x.links < minFeeders {
 		return
 	}
-	own := c.level.Find(a)
+	own := c.levelOf(a)
 	if g := c.alsoIn[a]; g >= 0 && c.levels[g].isExchange() {
-		c.double[a] = [2]levelID{g, a}
+		c.double[a] = double{g, ownTree}
 		return
 	}
 	if x.port > 0 && !x.hasManyPorts() && !c.levels[own].isExchange() {
 		best := math.Inf(1)
-		for b := first; b < end; b++ {
+		for b := levelID(first); b < levelID(end); b++ {
 			p := c.levels[b]
 			rest := x.stall - p.stall()
 			if !p.isExchange() || rest <= -levelError(t, &p, &c.levels[a]) || rest >= mostRest*x.port || !c.sendsInto(t, s, a, b, first, end) {
 				continue
 			}
 			if off := math.Abs(rest - usualRest*x.port); off < best {
-				best, c.double[a] = off, [2]levelID{b, a}
+				best, c.double[a] = off, double{b, ownTree}
 			}
 		}
 	}
-	if x.beginsTree() || !x.sendsToo || c.double[a][0] != noDouble {
+	if x.beginsTree() || !x.sendsToo || !c.double[a].isNone() {
 		return
 	}
 	p := c.levels[own]
 	best := equalDeviations*t.noise.sigma(p.stall())/math.Sqrt(float64(6*p.sinks)) + equalShare*p.stall()
-	for b := first; b < end; b++ {
-		for d := first; d < b; d++ {
+	for b := levelID(first); b < levelID(end); b++ {
+		for d := levelID(first); d < b; d++ {
 			q, r := c.levels[b], c.levels[d]
 			if b == own || d == own || 2*min(q.sinks, r.sinks) < p.sinks || !q.sendsToo || !r.sendsToo || !q.isExchange() && !r.isExchange() {
 				continue
 			}
 			if off := math.Abs(min(100, q.stall()+r.stall()) - p.stall()); off < best {
-				best, c.double[a] = off, [2]levelID{d, b}
+				best, c.double[a] = off, double{d, b}
 			}
 		}
 	}
 }
 
 // addsTree reports whether a sink's own tree adds to an exchange there.
-func (c *causes) addsTree(a sinkID) bool { return c.double[a][0] != noDouble && c.double[a][1] == a }
+func (c *causes) addsTree(a sinkID) bool { return c.double[a].other == ownTree }
 
 // sendsInto reports whether most hosts at a's switch lead to the exchange b, of sinks [first, end), stalled nearly as much.
-func (c *causes) sendsInto(t *trees, s *sinks, a, b, first, end sinkID) bool {
+func (c *causes) sendsInto(t *trees, s *sinks, a sinkID, b levelID, first, end sinkID) bool {
 	sending, hosts, mask := 0, 0, uint64(0)
 	for k := first; k < end; k++ {
-		if c.level.Find(k) == b {
+		if c.levelOf(k) == b {
 			mask |= 1 << s.all[k].bit
 		}
 	}

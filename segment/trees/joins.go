@@ -46,10 +46,10 @@ func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
 	c.partners = c.partners[:0]
 	for a := range s.all {
 		x := &s.all[a]
-		if !x.isLeaf || x.beginsTree() || x.links < 2 || c.double[a][0] != noDouble || c.levels[c.level.Find(sinkID(a))].isExchange() {
+		if !x.isLeaf || x.beginsTree() || x.links < 2 || !c.double[a].isNone() || c.isOfExchange(sinkID(a)) {
 			continue
 		}
-		own := c.sets.Find(sinkID(a))
+		own := c.causeOf(sinkID(a))
 		if other := c.partnerOf(t, h, x, own); other >= 0 {
 			c.partners = append(c.partners, partnership{own, other, x.fromSwitches < minFeeders})
 		}

@@ -80,13 +80,14 @@ func (t *trees) holdsAll(j nodeID) bool {
 // beginsAt reports whether a cause begins at this link, a sink of its own as it stalls clearly more than what it may
 // wait for.
 func (s *sinks) beginsAt(cause causeID, link linkID) bool {
-	return int(cause) < len(s.all) && s.all[cause].link == link
+	a, isPort := s.sinkOf(cause)
+	return !isPort && s.all[a].link == link
 }
 
 // markLeaning marks the sinks of a cause as no roots.
 func (c *causes) markLeaning(s *sinks, cause causeID) {
 	for a := range s.all {
-		s.all[a].leans = s.all[a].leans || c.sets.Find(sinkID(a)) == cause
+		s.all[a].leans = s.all[a].leans || c.causeOf(sinkID(a)) == cause
 	}
 }
 

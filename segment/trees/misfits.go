@@ -100,7 +100,7 @@ func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 		}
 	}
 	for a := range s.all {
-		x, own := &s.all[a], c.sets.Find(sinkID(a))
+		x, own := &s.all[a], c.causeOf(sinkID(a))
 		c.isRooted[own] = c.isRooted[own] || x.isReceiver && !s.waitsAlike(x) || x.waitsForFew || x.isTwin || x.isPeak || x.link >= 0 && t.isOneSpine(x.device)
 	}
 	c.oneWay.count(t, s, c, h)

@@ -14,8 +14,8 @@ const (
 func (c *causes) joinMutual(t *trees, s *sinks, h *shares) (joined bool) {
 	c.partners = c.partners[:0]
 	for a := range s.all {
-		own, leaf := c.sets.Find(sinkID(a)), s.all[a].device
-		if s.all[a].link >= 0 || !t.waits.isLeaf(leaf) || c.double[a][0] != noDouble || c.isExchange(own) {
+		own, leaf := c.causeOf(sinkID(a)), s.all[a].device
+		if s.all[a].link >= 0 || !t.waits.isLeaf(leaf) || !c.double[a].isNone() || c.isExchange(own) {
 			continue
 		}
 		if other := c.sentTo(t, h, leaf, own); other >= 0 && c.answers(t, s, h, other, own, leaf) {
@@ -56,7 +56,7 @@ func (c *causes) sentTo(t *trees, h *shares, leaf deviceID, own causeID) causeID
 func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to causeID, leaf deviceID) bool {
 	leaves := 0
 	for a := range s.all {
-		if c.sets.Find(sinkID(a)) == cause && t.waits.isLeaf(s.all[a].device) {
+		if c.causeOf(sinkID(a)) == cause && t.waits.isLeaf(s.all[a].device) {
 			leaves++
 		}
 	}
@@ -70,7 +70,7 @@ func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to causeID, leaf 
 			continue
 		}
 		all++
-		if a := s.at[from]; a >= 0 && c.sets.Find(a) == cause {
+		if a := s.at[from]; a >= 0 && c.causeOf(a) == cause {
 			n++
 		}
 	}

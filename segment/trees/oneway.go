@@ -54,7 +54,7 @@ func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
 	clear(o.ends)
 	o.sent = o.sent[:0]
 	for a := range sinkID(len(s.all)) {
-		o.ends[c.sets.Find(a)]++
+		o.ends[c.causeOf(a)]++
 	}
 	for d := range deviceID(len(t.seen)) {
 		if !t.waits.isLeaf(d) {
@@ -62,7 +62,7 @@ func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
 		}
 		o.listMet(t, h, d)
 		if a := s.at[d]; a >= 0 {
-			o.listSent(d, c.sets.Find(a), c.partnerOf(t, h, &s.all[a], c.sets.Find(a)) >= 0)
+			o.listSent(d, c.causeOf(a), c.partnerOf(t, h, &s.all[a], c.causeOf(a)) >= 0)
 			continue
 		}
 		if len(o.met) == 0 || o.receives(t, d) {

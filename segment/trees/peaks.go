@@ -25,7 +25,7 @@ func (t *trees) findPeaks(s *sinks, c *causes) (isAny bool) {
 	c.causePorts = c.causePorts[:0]
 	for i := range nodeID(len(t.links)) {
 		if t.port[i] && !t.isLinkSink[i] {
-			c.causePorts = append(c.causePorts, causePort{c.sets.Find(s.at[t.sink[i]]), i})
+			c.causePorts = append(c.causePorts, causePort{c.causeOf(s.at[t.sink[i]]), i})
 		}
 	}
 	slices.SortFunc(c.causePorts, func(a, b causePort) int {

@@ -23,18 +23,17 @@ const (
 
 // rootOf finds the root of a cause that is not an exchange: the leaf, or else the switch, at which most of it waits.
 func (m *Method) rootOf(cause causeID) root {
-	n := causeID(len(m.sinks.all))
-	if cause >= n { // a port beside an exchange
-		return m.hottestPort(m.sinks.all[cause-n].device, 0)
+	if _, isPort := m.sinks.sinkOf(cause); isPort { // beside an exchange
+		return m.hottestPort(m.sinks.deviceOf(cause), 0)
 	}
 	best, total := sinkID(-1), 0.
 	for _, leaf := range [2]bool{true, false} {
 		for a := range m.sinks.all {
 			x := &m.sinks.all[a]
-			if x.isLeaf != leaf || x.leans || m.causes.sets.Find(sinkID(a)) != cause {
+			if x.isLeaf != leaf || x.leans || m.causes.causeOf(sinkID(a)) != cause {
 				continue
 			}
-			if m.causes.levels[m.causes.level.Find(sinkID(a))].isExchange() {
+			if m.causes.isOfExchange(sinkID(a)) {
 				return root{device: noDevice, link: schema.NoLink}
 			}
 			total += x.weightOf()

@@ -247,7 +247,7 @@ func (snd *senders) listTrees(t *trees, s *sinks, c *causes, h *shares) {
 // hostsWaitFor is 1 if hosts at the leaf where a cause begins wait, and no uplink there: so they wait for it; else 0.
 func (s *sinks) hostsWaitFor(t *trees, c *causes, cause causeID) float64 {
 	for a := range s.all {
-		if x := &s.all[a]; c.sets.Find(sinkID(a)) == cause && x.isLeaf && t.stalledUp(x.device) == 0 && t.stalledHosts(x.device) > 0 {
+		if x := &s.all[a]; c.causeOf(sinkID(a)) == cause && x.isLeaf && t.stalledUp(x.device) == 0 && t.stalledHosts(x.device) > 0 {
 			return 1
 		}
 	}
@@ -306,4 +306,7 @@ func (leaf *senderLeaf) likely() (set uint) {
 }
 
 // deviceOf is the switch at which a cause begins.
-func (s *sinks) deviceOf(cause causeID) deviceID { return s.all[int(cause)%len(s.all)].device }
+func (s *sinks) deviceOf(cause causeID) deviceID {
+	a, _ := s.sinkOf(cause)
+	return s.all[a].device
+}

@@ -95,7 +95,7 @@ func (h *shares) findSpreads(s *sinks, c *causes) {
 	s.sample = s.sample[:0]
 	for a := range s.all {
 		if x := &s.all[a]; x.fromSwitches >= minFeeders {
-			cause := c.sets.Find(sinkID(a))
+			cause := c.causeOf(sinkID(a))
 			h.spread[cause], h.known[cause] = h.spread[cause]+x.deviation, h.known[cause]+1
 			s.sample = append(s.sample, x.deviation)
 		}
@@ -163,21 +163,21 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i nodeID) bool {
 	usual := x.port
 	if x.hasManyPorts() {
 		usual = x.portMean()
-	} else if c.levels[c.level.Find(a)].isExchange() {
+	} else if c.isOfExchange(a) {
 		usual = x.stall
 	}
 	if toHost && math.Abs(t.stall[i]-usual) > oddPort*t.noise.sigma(t.stall[i]) && math.Abs(math.Log(t.stall[i]/usual)) > oddPort*x.portSpread {
-		h.of[i].set(part{cause: causeID(len(s.all)) + a, stall: t.stall[i]})
+		h.of[i].set(part{cause: s.portCause(a), stall: t.stall[i]})
 		return true
 	}
-	double := c.double[a]
-	switch {
-	case double[0] == noDouble:
-		h.of[i].set(part{cause: c.sets.Find(a), stall: t.stall[i]})
-	case double[1] != a:
-		h.of[i].set(part{cause: c.sets.Find(double[0]), stall: c.levels[double[0]].stall()}, part{cause: c.sets.Find(double[1]), stall: c.levels[double[1]].stall()})
+	switch two := c.double[a]; {
+	case two.isNone():
+		h.of[i].set(part{cause: c.causeOf(a), stall: t.stall[i]})
+	case two.other != ownTree:
+		one, other := c.bothAt(a)
+		h.of[i].set(part{cause: one, stall: c.levels[two.exchange].stall()}, part{cause: other, stall: c.levels[two.other].stall()})
 	case toHost:
-		h.of[i].set(part{cause: c.sets.Find(a), stall: c.restAt(t, s, a)})
+		h.of[i].set(part{cause: c.causeOf(a), stall: c.restAt(t, s, a)})
 	default:
 		h.setBeside(t, s, c, i, a)
 	}

@@ -72,3 +72,14 @@ const mostRoots = 3
 
 // portShare is the least stall of a port, relative to what waits for it, that makes it the cause.
 const portShare = .85
+
+// portCause is the cause of a port at a sink if that is another than the sink's.
+func (s *sinks) portCause(a sinkID) causeID { return causeID(len(s.all)) + causeID(a) }
+
+// sinkOf is the sink that names a cause, or at which the port is that is a cause of its own.
+func (s *sinks) sinkOf(cause causeID) (a sinkID, isPort bool) {
+	if n := causeID(len(s.all)); cause >= n {
+		return sinkID(cause - n), true
+	}
+	return sinkID(cause), false
+}

@@ -51,7 +51,7 @@ func (h *shares) withTwins(s *sinks, i nodeID, set uint) uint {
 			continue
 		}
 		for j, q := range list {
-			isOther := set>>j&1 == 0 && s.isTwin(q.cause) && s.all[p.cause].device == s.all[q.cause].device
+			isOther := set>>j&1 == 0 && s.isTwin(q.cause) && s.deviceOf(p.cause) == s.deviceOf(q.cause)
 			if isOther && h.costs[set&^(1<<k)|1<<j] <= h.costs[set]+twinCost {
 				all |= 1 << j
 			}
@@ -61,4 +61,7 @@ func (h *shares) withTwins(s *sinks, i nodeID, set uint) uint {
 }
 
 // isTwin reports whether a cause begins at a twin port.
-func (s *sinks) isTwin(cause causeID) bool { return int(cause) < len(s.all) && s.all[cause].isTwin }
+func (s *sinks) isTwin(cause causeID) bool {
+	a, isPort := s.sinkOf(cause)
+	return !isPort && s.all[a].isTwin
+}

@@ -23,7 +23,7 @@ func (costs *hostCosts) find(t *trees, s *sinks, c *causes, h *shares) {
 		}
 		only := h.onlyCause(t, d)
 		if a := s.at[d]; a >= 0 && t.stalledUp(d) == 0 {
-			only = c.sets.Find(a)
+			only = c.causeOf(a)
 		}
 		switch {
 		case only < 0:
