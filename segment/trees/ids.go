@@ -8,22 +8,22 @@ import (
 // Indices of one kind each: the compiler checks that none is taken for another. -1 means none, unless a comment says
 // otherwise.
 type (
-	deviceID    int32   // a switch or host: a topology.DeviceID
-	linkID      int32   // a directed link: a schema.LinkID
-	groupID     int32   // a pod, or a group of a dragonfly
-	nameRank    int32   // the place of a device in the order of names, which does not depend on numbering
-	aboveID     int32   // what leaves exchange over: see below
-	nodeID      int32   // a stalled link of the snapshot: an index of trees.links
-	listID      int32   // a list of nodes to wait for: an index of trees.next
-	hops        int32   // the rank of a node: how many hops it is from a sink
-	placeID     int32   // where a sink may be: a device, or, numbered after the devices, a link
-	componentID int32   // a component of back pressure, by one of its elements: nodes, then devices
-	sinkID      int32   // an index of sinks.all
-	levelID     int32   // a set of sinks at one level, by its first sink
-	causeID     = int32 // a cause, by its first sink; or, numbered after the sinks, a port that is another cause than its sink
-	treeID      = int32 // an index of senderMixture.trees
-	patchID     = int32 // an index of patches.all; or a set of patches that are one region, by its first
-	layerID     = int32 // an exchange known from whole leaves: an index of layers.all or hostExchanges.all
+	deviceID    int32 // a switch or host: a topology.DeviceID
+	linkID      int32 // a directed link: a schema.LinkID
+	groupID     int32 // a pod, or a group of a dragonfly
+	nameRank    int32 // the place of a device in the order of names, which does not depend on numbering
+	aboveID     int32 // what leaves exchange over: see below
+	nodeID      int32 // a stalled link of the snapshot: an index of trees.links
+	listID      int32 // a list of nodes to wait for: an index of trees.next
+	hops        int32 // the rank of a node: how many hops it is from a sink
+	placeID     int32 // where a sink may be: a device, or, numbered after the devices, a link
+	componentID int32 // a component of back pressure, by one of its elements: nodes, then devices
+	sinkID      int32 // an index of sinks.all
+	levelID     int32 // a set of sinks at one level, by its first sink
+	causeID     int32 // a cause, by its first sink; or, numbered after the sinks, a port that is another cause than its sink
+	treeID      int32 // an index of senderMixture.trees
+	patchID     int32 // an index of patches.all; or a set of patches that are one region, by its first
+	layerID     int32 // an exchange known from whole leaves: an index of layers.all or hostExchanges.all
 )
 
 // index is any kind of index.
