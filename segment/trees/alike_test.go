@@ -37,10 +37,10 @@ func TestPortOfOneLeafOfManyIsNoReceiver(t *testing.T) {
 		s[[2]string{"leaf0", "host3"}] = 30
 		m := New(g, overlapping())
 		values := s.On(t, g)
-		m.measure(values)
-		m.findLinks(values)
+		m.measure(readings(values))
+		m.findLinks(readings(values))
 		m.findCauses()
-		x := &m.sinks.all[m.sinks.at[m.from[m.node[stalls.LinkNamed(t, g, "leaf0", "host3")]]]]
+		x := &m.sinks.all[m.sinks.at(m.from[m.node[stalls.LinkNamed(t, g, "leaf0", "host3")]])]
 		if !x.isReceiver {
 			t.Fatalf("%d leaves: no receiver at leaf0", c.leaves)
 		}

@@ -32,8 +32,8 @@ func (h *shares) startFalls(s *sinks, c *causes) {
 	for a := range h.fall {
 		h.fall[a] = usualFall
 	}
-	for a := range s.all {
-		if x, cause := &s.all[a], c.causeOf(sinkID(a)); c.isExchange(cause) {
+	for a := range s.all.len() {
+		if x, cause := &s.all[a], c.causeOf(a); c.isExchange(cause) {
 			h.fall[cause] = 1
 		} else if x.isTree() && x.links >= minFeeders && c.double[a].isNone() {
 			h.fall[cause] = min(1, x.stall/x.port)

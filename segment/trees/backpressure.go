@@ -11,15 +11,15 @@ import (
 // waits is back pressure as a relation of directed links: u->v waits because of v->w. It holds the graph in a form
 // that suits that relation. The relation itself is computed on demand, since only stalled links need it.
 type waits struct {
-	from, to   []deviceID // by link: devices
-	level      []int8     // by device: 0 host, 1 leaf, ...; -1 unknown
-	group      []groupID  // by device: pod or group, -1 none
-	isSwitch   []bool     // by device
-	aggregates []bool     // by device: see topology.Device.IsAggregationNode
-	hosts      []int32    // by device: links from hosts into it
-	byName     []nameRank // by device: its rank by name, independent of numbering
-	kinds      []linkKind // by link
-	cables     []linkID   // links between groups of a dragonfly, by the group that they enter
+	from, to   by[linkID, deviceID]  // devices
+	level      by[deviceID, int8]    // 0 host, 1 leaf, ...; -1 unknown
+	group      by[deviceID, groupID] // pod or group, -1 none
+	isSwitch   by[deviceID, bool]
+	aggregates by[deviceID, bool]     // see topology.Device.IsAggregationNode
+	hosts      by[deviceID, int32]    // links from hosts into it
+	byName     by[deviceID, nameRank] // its rank by name, independent of numbering
+	kinds      by[linkID, linkKind]
+	cables     []linkID // links between groups of a dragonfly, by the group that they enter
 	out, in    lists[deviceID, linkID]
 	rails      rails
 }
@@ -39,9 +39,9 @@ func newWaits(g *topology.Graph) *waits {
 	w := &waits{from: make([]deviceID, g.NumLinks()), to: make([]deviceID, g.NumLinks()), level: make([]int8, n), group: make([]groupID, n),
 		isSwitch: make([]bool, n), aggregates: make([]bool, n), hosts: make([]int32, n), byName: make([]nameRank, n), kinds: make([]linkKind, g.NumLinks())}
 	order := make([]deviceID, n)
-	for d := range n {
+	for d := range deviceID(n) {
 		device := g.Device(topology.DeviceID(d))
-		w.level[d], w.group[d], w.isSwitch[d], order[d] = device.Level, groupID(device.Group), device.Kind == topology.Switch, deviceID(d)
+		w.level[d], w.group[d], w.isSwitch[d], order[d] = device.Level, groupID(device.Group), device.Kind == topology.Switch, d
 		w.aggregates[d] = device.IsAggregationNode()
 	}
 	slices.SortFunc(order, func(a, b deviceID) int {
@@ -51,14 +51,14 @@ func newWaits(g *topology.Graph) *waits {
 		w.byName[d] = nameRank(place)
 	}
 	w.rails = newRails(g, order)
-	for id := range w.from {
-		from, to := g.Ends(schema.LinkID(id))
-		w.from[id], w.to[id] = deviceID(from), deviceID(to)
-		if w.kinds[id] = w.kindOf(w.from[id], w.to[id]); w.fromHost(linkID(id)) {
-			w.hosts[to]++
+	for l := range w.from.len() {
+		from, to := g.Ends(schema.LinkID(l))
+		w.from[l], w.to[l] = deviceID(from), deviceID(to)
+		if w.kinds[l] = w.kindOf(w.from[l], w.to[l]); w.fromHost(l) {
+			w.hosts[w.to[l]]++
 		}
-		if w.isBetweenGroups(linkID(id)) {
-			w.cables = append(w.cables, linkID(id))
+		if w.isBetweenGroups(l) {
+			w.cables = append(w.cables, l)
 		}
 	}
 	slices.SortStableFunc(w.cables, func(a, b linkID) int { return cmp.Compare(w.group[w.to[a]], w.group[w.to[b]]) })

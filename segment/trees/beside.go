@@ -10,11 +10,11 @@ import (
 // it leaves.
 type beside struct {
 	leaving, into causesAt
-	main          []causeID              // by node: its main cause, counted from 1; 0: none
+	main          by[nodeID, causeID]    // its main cause, counted from 1; 0: none
 	members       lists[causeID, nodeID] // by that: nodes
 	causes        []causeID              // beside the last cause, ascending
-	links         []int                  // by cause: links of the last cause that touch it
-	met           []nodeID               // by cause: the last node that touches it
+	links         by[causeID, int]       // links of the last cause that touch it
+	met           by[causeID, nodeID]    // the last node that touches it
 }
 
 // find prepares for the shares found last.
@@ -23,8 +23,8 @@ func (b *beside) find(t *trees, h *shares) {
 	b.leaving.find(h, &t.leaving, n)
 	b.into.find(h, &t.into, n)
 	b.main = scratch.Slice(b.main, len(t.links))
-	for i := range b.main {
-		b.main[i] = h.main(nodeID(i)) + 1
+	for i := range b.main.len() {
+		b.main[i] = h.main(i) + 1
 	}
 	b.members.list(b.main, n+1)
 	b.causes, b.links, b.met = b.causes[:0], scratch.Zeroed(b.links, n), scratch.Slice(b.met, n)
@@ -59,12 +59,12 @@ func (b *beside) of(t *trees, cause causeID) []causeID {
 // causesAt lists, by device, the main causes of its nodes, each once.
 type causesAt struct {
 	lists[deviceID, causeID]
-	met []deviceID // by cause: the last device with it
+	met by[causeID, deviceID] // the last device with it
 }
 
 // find lists those of the given nodes; causes is the number of all causes.
 func (a *causesAt) find(h *shares, nodes *lists[deviceID, nodeID], causes int) {
-	devices := deviceID(len(nodes.off) - 1)
+	devices := nodes.keys()
 	a.off, a.at, a.met = scratch.Slice(a.off, int(devices)+1), a.at[:0], scratch.Slice(a.met, causes)
 	for cause := range a.met {
 		a.met[cause] = -1

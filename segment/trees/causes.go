@@ -13,22 +13,22 @@ import (
 // hosts that are another cause than what else waits at their switch.
 type causes struct {
 	sets      unionFind[causeID]
-	level     unionFind[levelID] // level sinks that share their sources: an exchange
-	levels    []plateau          // by root of level
+	level     unionFind[levelID]   // level sinks that share their sources: an exchange
+	levels    by[levelID, plateau] // by root of level
 	rises     []rise
-	uneven    float64   // see unevenOf
-	double    []double  // by sink
-	alsoIn    []levelID // by sink where a tree begins: the level set in which its leaf takes part, too, or -1
-	thin      []bool    // by cause: see findThin
-	count     []int     // by cause: its links
-	wide      []int32   // by sink: see findWide
-	ends      []int     // by cause: number of its links that wait for no other of it
-	isRooted  []bool    // by cause: its root visibly stalls
-	off       []float64 // by cause: sum of its links' residuals from the prediction, in deviations
-	exchange  []bool    // by cause
-	scopes    []scope   // by cause: an exchange's
-	base      []float64 // by cause: an exchange's level at its leaves, where no tree adds to it
-	sums      []levelSums
+	uneven    float64 // see unevenOf
+	double    by[sinkID, double]
+	alsoIn    by[sinkID, levelID]  // by sink where a tree begins: the level set in which its leaf takes part, too, or -1
+	thin      by[causeID, bool]    // see findThin
+	count     by[causeID, int]     // its links
+	wide      by[sinkID, int32]    // see findWide
+	ends      by[causeID, int]     // number of its links that wait for no other of it
+	isRooted  by[causeID, bool]    // its root visibly stalls
+	off       by[causeID, float64] // sum of its links' residuals from the prediction, in deviations
+	exchange  by[causeID, bool]
+	scopes    by[causeID, scope]   // an exchange's
+	base      by[causeID, float64] // an exchange's level at its leaves, where no tree adds to it
+	sums      by[causeID, levelSums]
 	masks     []maskKey
 	evidence  pairs
 	partners  []partnership
@@ -82,11 +82,11 @@ func (c *causes) find(t *trees, s *sinks) {
 	}
 	c.oneWay.forget(len(t.seen))
 	c.listMasks(t, s)
-	for first, end := 0, 0; first < n; first = end {
-		for end = first + 1; end < n && s.all[end].first == sinkID(first); end++ {
+	for first, end := sinkID(0), sinkID(0); first < s.all.len(); first = end {
+		for end = first + 1; end < s.all.len() && s.all[end].first == first; end++ {
 		}
 		if end > first+1 {
-			c.joinComponent(t, s, sinkID(first), sinkID(end))
+			c.joinComponent(t, s, first, end)
 		}
 	}
 	c.joinCalmPorts(t, s)
@@ -190,9 +190,10 @@ func (p *pairs) shared(a, b *sink) (share float64, crowded bool) {
 	return float64(both) / float64(max(1, min(p.one[low], p.one[high]))), 2*p.crowds[low][high] >= both
 }
 
-// causeOf is the cause of a sink, levelOf the sinks that are level with it, and causeOfLevel the cause of such sinks; join
-// makes the causes of two sinks one.
+// causeOf is the cause of a sink, firstOf the first sink of that, levelOf the sinks that are level with it, and causeOfLevel
+// the cause of such sinks; join makes the causes of two sinks one.
 func (c *causes) causeOf(a sinkID) causeID           { return c.sets.Find(causeID(a)) }
+func (c *causes) firstOf(a sinkID) sinkID            { return sinkID(c.causeOf(a)) }
 func (c *causes) levelOf(a sinkID) levelID           { return c.level.Find(levelID(a)) }
 func (c *causes) causeOfLevel(level levelID) causeID { return c.causeOf(sinkID(level)) }
 func (c *causes) join(a, b sinkID)                   { c.sets.Union(causeID(a), causeID(b)) }
@@ -267,11 +268,11 @@ func (c *causes) findWide(s *sinks, first, end sinkID) {
 	}
 	for a := first; a < end; a++ {
 		if x := &s.all[a]; !x.isLeaf && x.links > 1 && x.port == 0 {
-			c.wide[c.causeOf(a)]++
+			c.wide[c.firstOf(a)]++
 		}
 	}
 	for a := first; a < end; a++ {
-		c.wide[a] = c.wide[c.causeOf(a)] // the first of a set represents it
+		c.wide[a] = c.wide[c.firstOf(a)]
 	}
 }
 
@@ -311,15 +312,15 @@ func (t *trees) mayReach(d, leaf deviceID) bool {
 // joinCalmPorts joins a sink without hosts with a tree at a leaf behind one of its calm ports, if both are level: the
 // port is full, or reads a false zero.
 func (c *causes) joinCalmPorts(t *trees, s *sinks) {
-	for a := range s.all {
+	for a := range s.all.len() {
 		x := &s.all[a]
 		if x.isLeaf || x.port > 0 || x.links < minFeeders {
-			c.joinCalmNeighbour(t, s, sinkID(a))
+			c.joinCalmNeighbour(t, s, a)
 			continue
 		}
 		best, off := sinkID(-1), math.Inf(1)
 		for _, l := range t.waits.out.of(x.device) {
-			b := s.at[t.waits.to[l]]
+			b := s.at(t.waits.to[l])
 			if b < 0 || !s.all[b].isLeaf || s.all[b].links < minFeeders || t.node[l] >= 0 {
 				continue
 			}
@@ -331,7 +332,7 @@ func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 			}
 		}
 		if best >= 0 && off < t.noise.meanError(x.stall, min(x.links, s.all[best].links), math.MaxInt32) {
-			c.join(sinkID(a), best)
+			c.join(a, best)
 		}
 	}
 }
@@ -349,7 +350,7 @@ func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a sinkID) {
 	}
 	only := sinkID(-1)
 	for _, l := range t.waits.out.of(x.device) {
-		b := s.at[t.waits.to[l]]
+		b := s.at(t.waits.to[l])
 		if t.waits.toHost(l) || t.node[l] >= 0 || b < 0 {
 			continue
 		}
@@ -376,9 +377,9 @@ func (c *causes) findThin(s *sinks) {
 	for a := range c.thin {
 		c.thin[a] = true
 	}
-	for a := range s.all {
+	for a := range s.all.len() {
 		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() || x.link >= 0 {
-			c.thin[c.causeOf(sinkID(a))] = false
+			c.thin[c.causeOf(a)] = false
 		}
 	}
 }

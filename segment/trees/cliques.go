@@ -4,7 +4,7 @@ package trees
 // one exchange, whatever their levels. No tree waits for a link that leaves its root, so three such leaves would be
 // the roots of three trees, each with sources at the roots of the others.
 func (c *causes) joinCliques(t *trees, s *sinks) {
-	for i := range nodeID(len(t.links)) {
+	for i := range t.links.len() {
 		a, b := t.from[i], t.to[i]
 		if !t.waits.isWithinGroup(t.links[i]) || !t.isStalled(b, a) {
 			continue
@@ -34,13 +34,13 @@ func (t *trees) isStalled(from, to deviceID) bool {
 
 // areOneExchange reports whether the sinks at two devices are one cause.
 func (c *causes) areOneExchange(s *sinks, d, e deviceID) bool {
-	a, b := s.at[d], s.at[e]
+	a, b := s.at(d), s.at(e)
 	return a >= 0 && b >= 0 && c.causeOf(a) == c.causeOf(b)
 }
 
 // joinExchange joins the sinks at two devices, unless one has a visible root or two causes that add up.
 func (c *causes) joinExchange(s *sinks, d, e deviceID) {
-	a, b := s.at[d], s.at[e]
+	a, b := s.at(d), s.at(e)
 	isOne := func(a sinkID) bool { return a >= 0 && !s.all[a].isTree() && c.double[a].isNone() }
 	if isOne(a) && isOne(b) {
 		c.join(a, b)

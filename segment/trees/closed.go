@@ -23,14 +23,14 @@ const (
 // which links from one switch lead.
 type receivers struct {
 	sets     unionFind[sinkID]
-	all      []sinkID  // sinks at leaves where links from switches wait and no root is visible, by set
-	at       []sinkID  // by device: a sink that its links lead to, or -1
-	levels   []int     // by set: number of levels, each of several leaves
-	isDouble []bool    // by set: two causes add up at a leaf
-	excess   []float64 // by device: sum over its uplinks of stall above the calm mean
-	sends    []bool    // by device
-	unread   []bool    // by device: a leaf with no uplink measured
-	met      []sinkID  // by device: the last set that it was counted for
+	all      []sinkID              // sinks at leaves where links from switches wait and no root is visible, by set
+	at       by[deviceID, sinkID]  // a sink that its links lead to, or -1
+	levels   by[sinkID, int]       // by set: number of levels, each of several leaves
+	isDouble by[sinkID, bool]      // by set: two causes add up at a leaf
+	excess   by[deviceID, float64] // sum over its uplinks of stall above the calm mean
+	sends    by[deviceID, bool]
+	unread   by[deviceID, bool]   // a leaf with no uplink measured
+	met      by[deviceID, sinkID] // the last set that it was counted for
 }
 
 // joinClosed joins leaves at which links from switches wait and no root is visible, if each of them sends, and most
@@ -71,7 +71,7 @@ func (r *receivers) list(t *trees, s *sinks, c *causes) {
 	for d := range r.at {
 		r.at[d] = -1
 	}
-	for a := range sinkID(n) {
+	for a := range s.all.len() {
 		x := &s.all[a]
 		r.sets.Union(a, x.first)
 		if !x.isLeaf || x.fromSwitches < minFeeders || x.beginsTree() {
@@ -89,10 +89,10 @@ func (r *receivers) list(t *trees, s *sinks, c *causes) {
 		}
 	}
 	r.levels, r.isDouble = scratch.Slice(r.levels, n), scratch.Slice(r.isDouble, n)
-	for a := range n {
+	for a := range s.all.len() {
 		r.levels[a], r.isDouble[a] = 0, false
 	}
-	for a := range sinkID(n) {
+	for a := range s.all.len() {
 		set := r.sets.Find(a)
 		r.isDouble[set] = r.isDouble[set] || !c.double[a].isNone()
 		if c.levelOf(a) == levelID(a) && c.isOfExchange(a) {
@@ -110,7 +110,7 @@ func (r *receivers) readSenders(t *trees) {
 	w := t.waits
 	n := len(t.seen)
 	r.excess, r.sends, r.unread, r.met = scratch.Slice(r.excess, n), scratch.Slice(r.sends, n), scratch.Slice(r.unread, n), scratch.Slice(r.met, n)
-	for d := range deviceID(n) {
+	for d := range t.seen.len() {
 		r.excess[d], r.sends[d], r.unread[d], r.met[d] = 0, false, false, -1
 		if !w.isLeaf(d) {
 			continue

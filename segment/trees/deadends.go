@@ -10,8 +10,8 @@ import (
 // deadEnds finds links of a region with a root that lead elsewhere: a tree has one end, so other ends are lone hot
 // links.
 type deadEnds struct {
-	isIn, isEnd []bool   // by node: in the region; a dead end of it
-	kept        []nodeID // nodes
+	isIn, isEnd by[nodeID, bool] // in the region; a dead end of it
+	kept        []nodeID         // nodes
 }
 
 // drop returns the nodes of a region without dead ends that nothing depends on. It returns all if there is no root or

@@ -13,7 +13,7 @@ func (p *patches) emit(m *Method, out *linkset.Groups) {
 	least := m.leastLinks()
 	p.pieces.find(&m.trees)
 	p.order = p.order[:0]
-	for k := range patchID(len(p.all)) {
+	for k := range p.all.len() {
 		p.order = append(p.order, k)
 	}
 	slices.SortStableFunc(p.order, func(a, b patchID) int { return cmp.Compare(p.sets.Find(a), p.sets.Find(b)) })

@@ -74,14 +74,14 @@ func (t *trees) markLevel(d deviceID, usual float64) {
 func (c *causes) joinAcross(t *trees, s *sinks, h *shares) {
 	c.sums = scratch.Slice(c.sums, len(h.fall))
 	clear(c.sums)
-	for a := range s.all {
-		x, p := &s.all[a], &c.sums[c.causeOf(sinkID(a))]
+	for a := range s.all.len() {
+		x, p := &s.all[a], &c.sums[c.causeOf(a)]
 		p.links, p.stall = p.links+float64(x.levels), p.stall+x.levelSum
 		if x.beginsTree() {
 			p.links = math.Inf(-1)
 		}
 	}
-	for i := range nodeID(len(t.links)) {
+	for i := range t.links.len() {
 		if !t.waits.isBetweenGroups(t.links[i]) {
 			continue
 		}

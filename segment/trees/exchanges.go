@@ -40,7 +40,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end sinkID) {
 		if !x.isLeaf || !x.isWide() && c.uneven < unevenDeviations {
 			continue
 		}
-		c.levels[a] = plateau{1, x.levels, x.levelSum, x.sendsToo && !x.beginsTree()}
+		c.levels[c.levelOf(a)] = plateau{1, x.levels, x.levelSum, x.sendsToo && !x.beginsTree()}
 		for b := first; b < a; b++ {
 			if y := &s.all[b]; c.areNear(t, s, a, b) && c.mayBeLevel(t, s, a, b) {
 				c.rises = append(c.rises, rise{a, b, math.Abs(x.level - y.level)})
@@ -123,7 +123,7 @@ func (c *causes) areNear(t *trees, s *sinks, a, b sinkID) bool {
 	if c.areUneven(x, y) && ratio(x.level, y.level) >= unevenRatio {
 		return true
 	}
-	return math.Abs(x.level-y.level) < levelError(t, &c.levels[a], &c.levels[b])
+	return math.Abs(x.level-y.level) < levelError(t, &c.levels[c.levelOf(a)], &c.levels[c.levelOf(b)])
 }
 
 // levelError bounds the difference of two levels due to chance.
@@ -150,9 +150,9 @@ func (c *causes) unevenOf(s *sinks, first, end sinkID) float64 {
 func (c *causes) findExchanges(s *sinks) {
 	c.exchange = scratch.Slice(c.exchange, 2*len(s.all))
 	clear(c.exchange)
-	for a := range s.all {
-		if c.isOfExchange(sinkID(a)) {
-			c.exchange[c.causeOf(sinkID(a))] = true
+	for a := range s.all.len() {
+		if c.isOfExchange(a) {
+			c.exchange[c.causeOf(a)] = true
 		}
 	}
 }
@@ -168,9 +168,9 @@ func (c *causes) findBases(s *sinks) {
 	c.base, c.sums = scratch.Slice(c.base, len(c.exchange)), scratch.Slice(c.sums, len(c.exchange))
 	clear(c.base)
 	clear(c.sums)
-	for a := range s.all {
-		x, cause := &s.all[a], c.causeOf(sinkID(a))
-		if c.isOfExchange(sinkID(a)) && x.others == 0 && x.down() >= minFeeders && c.double[a].isNone() {
+	for a := range s.all.len() {
+		x, cause := &s.all[a], c.causeOf(a)
+		if c.isOfExchange(a) && x.others == 0 && x.down() >= minFeeders && c.double[a].isNone() {
 			c.sums[cause].links += float64(x.links)
 			c.sums[cause].stall += x.stall * float64(x.links)
 		}
@@ -186,7 +186,7 @@ func (c *causes) isExchange(cause causeID) bool { return c.exchange[cause] }
 
 // takesPart reports whether a leaf takes part in an exchange: whether its traffic waits there.
 func (c *causes) takesPart(s *sinks, leaf deviceID, cause causeID) bool {
-	a := s.at[leaf]
+	a := s.at(leaf)
 	if a < 0 || s.all[a].down() == 0 && s.all[a].port == 0 {
 		return false
 	}
@@ -238,7 +238,7 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end sinkID) {
 		for b := levelID(first); b < levelID(end); b++ {
 			p := c.levels[b]
 			rest := x.stall - p.stall()
-			if !p.isExchange() || rest <= -levelError(t, &p, &c.levels[a]) || rest >= mostRest*x.port || !c.sendsInto(t, s, a, b, first, end) {
+			if !p.isExchange() || rest <= -levelError(t, &p, &c.levels[levelID(a)]) || rest >= mostRest*x.port || !c.sendsInto(t, s, a, b, first, end) {
 				continue
 			}
 			if off := math.Abs(rest - usualRest*x.port); off < best {

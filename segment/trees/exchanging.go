@@ -38,8 +38,8 @@ const (
 func (p *patches) joinExchanging(m *Method) {
 	p.exchanging = p.exchanging[:0]
 	p.waiting = p.waiting[:0]
-	for k := range p.all {
-		x, ok := p.exchangingAt(m, patchID(k))
+	for k := range p.all.len() {
+		x, ok := p.exchangingAt(m, k)
 		if ok {
 			p.exchanging = append(p.exchanging, x)
 		}
@@ -104,11 +104,11 @@ func (p *patches) areWholeGroup(m *Method, regions []exchanging) bool {
 		return false
 	}
 	w := m.waits
-	for d := range w.isSwitch {
-		if !w.isLeaf(deviceID(d)) || w.below(deviceID(d)) != regions[0].below {
+	for d := range w.isSwitch.len() {
+		if !w.isLeaf(d) || w.below(d) != regions[0].below {
 			continue
 		}
-		for _, l := range w.in.of(deviceID(d)) {
+		for _, l := range w.in.of(d) {
 			if w.fromHost(l) && m.values[l] != linkset.Missing {
 				all++
 			}
@@ -210,7 +210,7 @@ func (t *trees) isReceiver(r root) bool {
 	if r.link == schema.NoLink || !t.waits.toHost(linkID(r.link)) {
 		return r.link != schema.NoLink
 	}
-	return !t.waitsToSend(t.waits.to[r.link])
+	return !t.waitsToSend(t.waits.to[linkID(r.link)])
 }
 
 // showsTree reports whether a root is a link, or a leaf at which what waits does so for few ports.
@@ -218,7 +218,7 @@ func (m *Method) showsTree(r root) bool {
 	if r.device == noDevice || r.link != schema.NoLink {
 		return r.link != schema.NoLink
 	}
-	a := m.sinks.at[r.device]
+	a := m.sinks.at(r.device)
 	return a >= 0 && m.sinks.all[a].waitsForFew
 }
 

@@ -18,13 +18,13 @@ const (
 // ports of an exchange fill unequally: where they stall just too little to count, the links that wait for them seem to
 // wait for nothing of the exchange.
 func (p *patches) joinFringes(m *Method) {
-	for k := range p.all {
+	for k := range p.all.len() {
 		x := &p.all[k]
 		if x.beside != noRegion || x.mean > fringeLevel*m.hot || m.isReceiver(x.root) {
 			continue
 		}
-		if whole := p.exchangeAround(m, patchID(k)); whole != noRegion {
-			p.all[p.sets.Union(patchID(k), whole)].root = root{device: noDevice, link: schema.NoLink}
+		if whole := p.exchangeAround(m, k); whole != noRegion {
+			p.all[p.sets.Union(k, whole)].root = root{device: noDevice, link: schema.NoLink}
 		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 // hidden finds what waits for trees at leaves of a layer that stall some links less than the layer does, so that the rest
 // lacks these: the links down to such a leaf, and the uplinks of others.
 type hidden struct {
-	waiting []int32   // by switch: links up to it of the rest, or isShown
-	stalls  []float64 // of those that wait for nothing
-	isAny   bool      // some switch isShown
+	waiting by[deviceID, int32] // by switch: links up to it of the rest, or isShown
+	stalls  []float64           // of those that wait for nothing
+	isAny   bool                // some switch isShown
 }
 
 // isShown marks a spine from which a link down stalls in the rest: links up to it may wait for that.
@@ -19,7 +19,7 @@ const isShown = int32(-1)
 
 // showHidden gives such links back to the rest, with the stall of what waits for them, or they for: they stall no less, or
 // no more.
-func (y *layers) showHidden(w *waits, values []float32, hot float64) {
+func (y *layers) showHidden(w *waits, values readings, hot float64) {
 	y.hidden.find(w, y.rest, hot)
 	for k := range y.leaves {
 		y.showUplinks(w, values, &y.leaves[k], hot)
@@ -48,7 +48,7 @@ func (x *leafLevels) mayHide(least float64) bool {
 
 // showUplinks gives the rest the uplinks of a leaf whose hosts wait, but not for its layers or for one another. They lead to
 // the spines from which links down stall, or all, if there are none and a tree may hide them.
-func (y *layers) showUplinks(w *waits, values []float32, x *leafLevels, hot float64) {
+func (y *layers) showUplinks(w *waits, values readings, x *leafLevels, hot float64) {
 	isHosts := func(c layerID) bool { return c != noLayer && y.all[c].hosts > 0 }
 	isLeft := func(l linkID) bool { return w.isUp(l) && float64(y.rest[l]) >= hot }
 	if x.layers[0] == noLayer || x.ports > 0 || slices.ContainsFunc(x.layers[:], isHosts) || slices.ContainsFunc(w.out.of(x.device), isLeft) {
@@ -75,19 +75,19 @@ func (y *layers) showUplinks(w *waits, values []float32, x *leafLevels, hot floa
 }
 
 // find finds the links up that wait for nothing in the rest.
-func (h *hidden) find(w *waits, rest []float32, hot float64) {
+func (h *hidden) find(w *waits, rest readings, hot float64) {
 	h.waiting, h.stalls, h.isAny = scratch.Zeroed(h.waiting, len(w.level)), h.stalls[:0], false
-	for l, v := range rest {
-		switch {
-		case float64(v) < hot || w.fromHost(linkID(l)) || w.toHost(linkID(l)):
-		case w.isDown(linkID(l)):
+	for l := range rest.len() {
+		switch v := rest[l]; {
+		case float64(v) < hot || w.fromHost(l) || w.toHost(l):
+		case w.isDown(l):
 			h.waiting[w.from[l]], h.isAny = isShown, true
 		case h.waiting[w.to[l]] != isShown:
 			h.waiting[w.to[l]]++
 		}
 	}
-	for l, v := range rest {
-		if float64(v) >= hot && w.isUp(linkID(l)) && !w.fromHost(linkID(l)) && h.waiting[w.to[l]] != isShown {
+	for l := range rest.len() {
+		if v := rest[l]; float64(v) >= hot && w.isUp(l) && !w.fromHost(l) && h.waiting[w.to[l]] != isShown {
 			h.stalls = append(h.stalls, float64(v))
 		}
 	}

@@ -16,12 +16,12 @@ import (
 // and what else begins at these leaves is the exchange's.
 type hostExchanges struct {
 	leaves  []hostLeaf
-	all     []hostExchange
-	of      []layerID   // by device: a leaf's exchange, or noExchange
-	counts  []hostCount // by exchange, of one region
-	others  []hostLeaf  // leaves with hosts of one region of which few wait
-	waiting []float64   // by device: share of its hosts that wait
-	rest    []float32
+	all     by[layerID, hostExchange]
+	of      by[deviceID, layerID]  // a leaf's exchange, or noExchange
+	counts  by[layerID, hostCount] // by exchange, of one region
+	others  []hostLeaf             // leaves with hosts of one region of which few wait
+	waiting by[deviceID, float64]  // share of its hosts that wait
+	rest    readings
 	links   []layerLink // links of regions that belong to an exchange
 }
 
@@ -89,7 +89,7 @@ func (e *hostExchanges) find(m *Method, out *linkset.Groups) bool {
 func (e *hostExchanges) listLeaves(m *Method) {
 	e.leaves, e.waiting = e.leaves[:0], scratch.Slice(e.waiting, len(m.seen))
 	clear(e.waiting)
-	for d := range deviceID(len(m.seen)) {
+	for d := range m.seen.len() {
 		if !m.waits.isLeaf(d) {
 			continue
 		}
@@ -159,7 +159,7 @@ func (e *hostExchanges) group(m *Method) {
 		e.of[d] = noExchange
 	}
 	for k, x := range e.leaves {
-		last := len(e.all) - 1
+		last := e.all.len() - 1
 		if k == 0 || e.leaves[k-1].below != x.below || x.mean-e.all[last].mean > pieceSpreads*math.Hypot(x.spread, e.all[last].spread) {
 			e.all = append(e.all, hostExchange{})
 			last++
@@ -169,7 +169,7 @@ func (e *hostExchanges) group(m *Method) {
 		y.mean, y.spread = (n*y.mean+x.mean)/(n+1), (n*y.spread+x.spread)/(n+1)
 		y.leaves++
 		y.hosts += int(x.hosts)
-		e.of[x.device] = layerID(last)
+		e.of[x.device] = last
 	}
 }
 
@@ -180,8 +180,9 @@ func (e *hostExchanges) compare(m *Method, out *linkset.Groups) {
 		clear(e.counts)
 		e.others = e.others[:0]
 		hosts := 0
-		for _, l := range out.Group(g) {
-			if !m.waits.fromHost(linkID(l)) {
+		for _, id := range out.Group(g) {
+			l := linkID(id)
+			if !m.waits.fromHost(l) {
 				continue
 			}
 			hosts++
@@ -265,7 +266,7 @@ func (e *hostExchanges) exchangeOf(m *Method, region []schema.LinkID) layerID {
 	w := m.waits
 	e.counts = scratch.Slice(e.counts, len(e.all)+1) // the last counts all
 	clear(e.counts)
-	all := &e.counts[len(e.all)]
+	all := &e.counts[e.all.len()]
 	for _, link := range region {
 		l := linkID(link)
 		at := w.from[l]

@@ -29,6 +29,16 @@ type (
 // index is any kind of index.
 type index interface{ ~int32 }
 
+// by is a slice with an element for each index of a kind. The compiler takes any integer as its index, so
+// TestIndicesAreOfTheirKind checks them.
+type by[K index, V any] []V
+
+// len is the end of the indices, to range over them.
+func (b by[K, V]) len() K { return K(len(b)) }
+
+// readings are percentages by link, or linkset.Missing.
+type readings = by[linkID, float32]
+
 // lists lists values of one kind by keys of another (compressed sparse rows).
 type lists[K, V index] struct {
 	off []int32 // by key: where its values begin in at
@@ -53,6 +63,9 @@ func (l *lists[K, V]) list(keys []K, n int) {
 	}
 	l.off = l.off[:n+1]
 }
+
+// keys is the end of the keys, to range over them.
+func (l *lists[K, V]) keys() K { return K(len(l.off) - 1) }
 
 // unionFind is disjoint sets of one kind of index.
 type unionFind[K index] struct{ linkset.UnionFind }

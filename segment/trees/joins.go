@@ -44,12 +44,12 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 // it, unless the other is an exchange.
 func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
 	c.partners = c.partners[:0]
-	for a := range s.all {
+	for a := range s.all.len() {
 		x := &s.all[a]
-		if !x.isLeaf || x.beginsTree() || x.links < 2 || !c.double[a].isNone() || c.isOfExchange(sinkID(a)) {
+		if !x.isLeaf || x.beginsTree() || x.links < 2 || !c.double[a].isNone() || c.isOfExchange(a) {
 			continue
 		}
-		own := c.causeOf(sinkID(a))
+		own := c.causeOf(a)
 		if other := c.partnerOf(t, h, x, own); other >= 0 {
 			c.partners = append(c.partners, partnership{own, other, x.fromSwitches < minFeeders})
 		}

@@ -15,19 +15,19 @@ const (
 
 // dropSums drops layers of two leaves that are the sum of two others: their leaves take part in both.
 func (y *layers) dropSums() {
-	for c := range y.all {
+	for c := range y.all.len() {
 		x := &y.all[c]
 		if x.leaves > fewestLeaves || !y.isSum(x) {
 			continue
 		}
-		y.drop(layerID(c))
+		y.drop(c)
 	}
 }
 
 // dropRaised drops layers that a tree makes of a part of another layer: that one stalls uniformly and has no fewer leaves,
 // and they differ only by more stall in one direction, as a tree adds to what these leaves send, or receive.
 func (y *layers) dropRaised() {
-	for c := range y.all {
+	for c := range y.all.len() {
 		x := &y.all[c]
 		if x.leaves == 0 || !x.isUneven() {
 			continue
@@ -36,7 +36,7 @@ func (y *layers) dropRaised() {
 			return isAbout(x.comes, z.comes) && x.sent > z.sent || isAbout(x.sent, z.sent) && x.comes > z.comes
 		}
 		if slices.ContainsFunc(y.all, func(z layer) bool { return z.leaves >= x.leaves && !z.isUneven() && isBelow(z) }) {
-			y.drop(layerID(c))
+			y.drop(c)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func (y *layers) drop(layer layerID) {
 
 // isSum reports whether a layer's levels are the sums of those of two others.
 func (y *layers) isSum(x *layer) bool {
-	for i := range y.all {
+	for i := range y.all.len() {
 		for j := range i {
 			p, q := &y.all[i], &y.all[j]
 			if p == x || q == x || p.leaves < fewestLeaves || q.leaves < fewestLeaves {
@@ -81,18 +81,18 @@ func (y *layers) findMembers() {
 			continue
 		}
 		best := math.Inf(1)
-		for c := range y.all {
+		for c := range y.all.len() {
 			if off := y.all[c].levelDistance(x); off < best {
-				best, x.layers = off, [2]layerID{layerID(c), noLayer}
+				best, x.layers = off, [2]layerID{c, noLayer}
 			}
 		}
 		if !x.up.isWide() {
 			continue
 		}
-		for i := range y.all {
+		for i := range y.all.len() {
 			for j := range i {
 				if off := levelDistanceToSum(x, &y.all[i], &y.all[j]); off < best {
-					best, x.layers = off, [2]layerID{layerID(i), layerID(j)}
+					best, x.layers = off, [2]layerID{i, j}
 				}
 			}
 		}
@@ -117,10 +117,10 @@ func (y *layers) findReceiver() {
 		return
 	}
 	best := math.Inf(1)
-	for c := range y.all {
+	for c := range y.all.len() {
 		z := &y.all[c]
 		if off := math.Abs(last.sent-z.sent) + math.Abs(last.comes-z.comes); z.leaves > 0 && off < best && isAlike(last.sent, z.sent) && isAlike(last.comes, z.comes) {
-			best, last.layers[0] = off, layerID(c)
+			best, last.layers[0] = off, c
 		}
 	}
 }
@@ -177,9 +177,9 @@ func (y *layers) dropPairs() {
 	if !slices.ContainsFunc(y.leaves, func(x leafLevels) bool { return x.isExchanging() && x.layers[0] == noLayer }) {
 		return
 	}
-	for c := range y.all {
+	for c := range y.all.len() {
 		if z := &y.all[c]; z.leaves == fewestLeaves && (z.isUneven() || z.rough > mostRough*float64(z.leaves)) {
-			y.drop(layerID(c))
+			y.drop(c)
 		}
 	}
 }

@@ -18,7 +18,7 @@ const (
 // joinPieces adds a region of the residual to the layer for which it waits, if it has no root port of its own. The
 // traffic of other leaves that shares links with an exchange waits for these, at any level; without the layer, its
 // waiting seems to end at a spine.
-func (y *layers) joinPieces(m *Method, values []float32, out *linkset.Groups) {
+func (y *layers) joinPieces(m *Method, values readings, out *linkset.Groups) {
 	y.inRegion = scratch.Slice(y.inRegion, len(values))
 	clear(y.inRegion)
 	y.findPorts(m.waits, values)
@@ -48,9 +48,9 @@ func (m *Method) moveTo(links []layerLink, out *linkset.Groups, layerOf func(g i
 
 // layerWaitedFor is the layer for which nearly all ends of a region wait, or noLayer. An end waits for no other link of the
 // region.
-func (y *layers) layerWaitedFor(m *Method, values []float32, region []schema.LinkID) layerID {
+func (y *layers) layerWaitedFor(m *Method, values readings, region []schema.LinkID) layerID {
 	for _, l := range region {
-		y.inRegion[l] = true
+		y.inRegion[linkID(l)] = true
 	}
 	ends, leads := 0, [mostLayers]int{}
 	for _, l := range region {
@@ -63,7 +63,7 @@ func (y *layers) layerWaitedFor(m *Method, values []float32, region []schema.Lin
 		}
 	}
 	for _, l := range region {
-		y.inRegion[l] = false
+		y.inRegion[linkID(l)] = false
 	}
 	for layer, n := range leads {
 		if float64(n) > leadShare*float64(ends) {
@@ -81,7 +81,7 @@ func (y *layers) waitsWithin(w *waits, link linkID) bool {
 // layerAfter is the layer of the most stalled link between switches that a link may wait for, if that stalls about as
 // much or more. It is noLayer if there is none, or if one of these leads to a leaf with a port that may be a root.
 // A link in a layer, or from a host, shows nothing: its leaf has levels of its own.
-func (y *layers) layerAfter(m *Method, values []float32, link linkID) layerID {
+func (y *layers) layerAfter(m *Method, values readings, link linkID) layerID {
 	w, best, most := m.waits, noLayer, float32(0)
 	if w.fromHost(link) || y.layerOf[link] != noLayer {
 		return noLayer
@@ -103,11 +103,11 @@ func (y *layers) layerAfter(m *Method, values []float32, link linkID) layerID {
 
 // findPorts finds the highest stall of a switch's ports to hosts. It may be a root, even at the level of a layer's other
 // ports.
-func (y *layers) findPorts(w *waits, values []float32) {
+func (y *layers) findPorts(w *waits, values readings) {
 	y.port = scratch.Zeroed(y.port, len(w.level))
-	for l, v := range values {
-		if from := w.from[l]; w.toHost(linkID(l)) {
-			y.port[from] = max(y.port[from], v)
+	for l := range values.len() {
+		if from := w.from[l]; w.toHost(l) {
+			y.port[from] = max(y.port[from], values[l])
 		}
 	}
 }

@@ -15,13 +15,13 @@ import (
 // all that a leaf sends in an exchange stalls alike, as does all that it receives, so leaves of one exchange have the
 // same levels. Layers are subtracted from the readings; trees are searched in the residual.
 type layers struct {
-	all      []layer
+	all      by[layerID, layer]
 	leaves   []leafLevels // by level
-	rest     []float32
+	rest     readings
 	links    []layerLink
-	layerOf  []layerID // by link: a layer that has it, or noLayer
-	inRegion []bool    // by link: see joinPieces
-	port     []float32 // by device: see findPorts
+	layerOf  by[linkID, layerID]   // a layer that has it, or noLayer
+	inRegion by[linkID, bool]      // see joinPieces
+	port     by[deviceID, float32] // see findPorts
 	sample   []float64
 	bits     []uint32 // of sample, to sort
 	off      []float64
@@ -88,13 +88,13 @@ func (w *waits) isTwoLevel() bool {
 // hasSpineOfAll reports whether one switch has links down to all leaves.
 func (w *waits) hasSpineOfAll() bool {
 	leaves := 0
-	for d := range deviceID(len(w.level)) {
+	for d := range w.level.len() {
 		if w.isLeaf(d) {
 			leaves++
 		}
 	}
 	below := make([]deviceID, 0, leaves)
-	for d := range deviceID(len(w.level)) {
+	for d := range w.level.len() {
 		below = below[:0]
 		for _, l := range w.out.of(d) {
 			if w.isDown(l) && w.isLeaf(w.to[l]) {
@@ -110,7 +110,7 @@ func (w *waits) hasSpineOfAll() bool {
 }
 
 // separate finds the layers and returns the readings without them.
-func (y *layers) separate(w *waits, values []float32, hot, idle float64) []float32 {
+func (y *layers) separate(w *waits, values readings, hot, idle float64) []float32 {
 	y.all, y.links = y.all[:0], y.links[:0]
 	y.measureLeaves(w, values, hot)
 	if y.find(); len(y.all) == 0 {
@@ -144,7 +144,7 @@ func (y *layers) separate(w *waits, values []float32, hot, idle float64) []float
 func (y *layers) isAny() bool { return len(y.links) > 0 }
 
 // subtractLeaf subtracts a leaf's layers from its links' readings.
-func (y *layers) subtractLeaf(w *waits, values []float32, x *leafLevels, hot float64, idle float32) {
+func (y *layers) subtractLeaf(w *waits, values readings, x *leafLevels, hot float64, idle float32) {
 	var level layer
 	hasMany := x.ports > minFeeders
 	for _, c := range x.layers {
@@ -185,7 +185,7 @@ func (y *layers) subtractLeaf(w *waits, values []float32, x *leafLevels, hot flo
 }
 
 // isLevelPort reports whether a port to a host stalls at the level comes of a layer and its host waits to send.
-func (y *layers) isLevelPort(w *waits, values []float32, link linkID, comes, hot float64) bool {
+func (y *layers) isLevelPort(w *waits, values readings, link linkID, comes, hot float64) bool {
 	waits := func(l linkID) bool { return w.from[l] == w.to[link] && float64(values[l]) >= hot }
 	return isAlike(float64(values[link]), comes) && slices.ContainsFunc(w.in.of(w.from[link]), waits)
 }
@@ -222,7 +222,7 @@ func (y *layers) addHostLink(x *leafLevels, link linkID, left float64, level *la
 }
 
 // emit appends a group for each layer and drops earlier groups that are only dust.
-func (y *layers) emit(m *Method, values []float32, least int, out *linkset.Groups) {
+func (y *layers) emit(m *Method, values readings, least int, out *linkset.Groups) {
 	if !y.isAny() {
 		return
 	}
@@ -244,10 +244,11 @@ func (y *layers) emit(m *Method, values []float32, least int, out *linkset.Group
 }
 
 // dropLayerNoise drops regions that are only the variation of layers.
-func (y *layers) dropLayerNoise(m *Method, values []float32, out *linkset.Groups) {
+func (y *layers) dropLayerNoise(m *Method, values readings, out *linkset.Groups) {
 	m.keep(out, func(_ int, links []schema.LinkID) bool {
 		n, read, left := 0, 0., 0.
-		for _, l := range links {
+		for _, id := range links {
+			l := linkID(id)
 			if y.layerOf[l] != noLayer {
 				n++
 			}

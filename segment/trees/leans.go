@@ -28,7 +28,7 @@ const (
 func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 	c.votes, c.ends = c.votes[:0], scratch.Slice(c.ends, len(c.thin))
 	clear(c.ends)
-	for i := range nodeID(len(t.links)) {
+	for i := range t.links.len() {
 		own, j := h.main(i), t.hottestAfter(i)
 		if own < 0 || h.isGiven[i] || j >= 0 && h.of[j].has(own) || h.waitsWithin(t, i, own) {
 			continue
@@ -86,8 +86,8 @@ func (s *sinks) beginsAt(cause causeID, link linkID) bool {
 
 // markLeaning marks the sinks of a cause as no roots.
 func (c *causes) markLeaning(s *sinks, cause causeID) {
-	for a := range s.all {
-		s.all[a].leans = s.all[a].leans || c.causeOf(sinkID(a)) == cause
+	for a := range s.all.len() {
+		s.all[a].leans = s.all[a].leans || c.causeOf(a) == cause
 	}
 }
 

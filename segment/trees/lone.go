@@ -4,7 +4,7 @@ import "slices"
 
 // dropLone removes lone hot links from the causes that they may wait for.
 func (m *Method) dropLone() {
-	for i := range nodeID(len(m.links)) {
+	for i := range m.links.len() {
 		if m.isHotAlone(i) {
 			m.shares.of[i].n = 0
 		}

@@ -10,7 +10,7 @@ import (
 // findLoneEnds marks the lone hot links behind which a chain of waiting seems to end: see isLoneEnd.
 func (t *trees) findLoneEnds() {
 	t.loneEnd = scratch.Slice(t.loneEnd, len(t.links))
-	for i := range nodeID(len(t.links)) {
+	for i := range t.links.len() {
 		t.loneEnd[i] = t.mayBeLoneEnd(i) && t.isLoneEnd(i) || t.endsAlone(i) && t.raisesNothing(i) || t.onlyAggregates(i)
 	}
 }

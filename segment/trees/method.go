@@ -76,14 +76,14 @@ func (m *Method) Segment(values []float32, out *linkset.Groups) {
 }
 
 // measure estimates the noise of readings, and the stalls from which a link is stalled and up to which it is idle.
-func (m *Method) measure(values []float32) {
+func (m *Method) measure(values readings) {
 	m.noise = m.noiseOf.Calm(values, m.minMean)
 	m.hot = m.noise.Mean + max(m.minMean, HotSigmas*m.noise.Base)
 	m.idle = float32(m.noise.Mean + idleShare*(m.hot-m.noise.Mean))
 }
 
 // findTrees appends the regions found by back pressure.
-func (m *Method) findTrees(values []float32, out *linkset.Groups) {
+func (m *Method) findTrees(values readings, out *linkset.Groups) {
 	if !m.findLinks(values) {
 		return
 	}
@@ -99,7 +99,7 @@ func (m *Method) findTrees(values []float32, out *linkset.Groups) {
 }
 
 // findLinks finds the stalled links and what each waits for; it reports whether there are any.
-func (m *Method) findLinks(values []float32) bool {
+func (m *Method) findLinks(values readings) bool {
 	m.values = values
 	m.forget()
 	m.find(float32(m.hot))

@@ -26,7 +26,7 @@ const (
 func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 	c.measureMisfits(t, s, h)
 	c.beside.find(t, h)
-	for cause := range causeID(len(c.thin)) {
+	for cause := range c.thin.len() {
 		if !c.isMisfit(cause) || c.hasReason(cause) {
 			continue
 		}
@@ -45,11 +45,11 @@ func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 // would: causes are only separate if each explains its own links. It reports whether it joined any.
 func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) (joined bool) {
 	c.measureMisfits(t, s, h)
-	for d, isSwitch := range t.waits.isSwitch {
-		if !isSwitch {
+	for d := range t.waits.isSwitch.len() {
+		if !t.waits.isSwitch[d] {
 			continue
 		}
-		c.listMet(t, h, deviceID(d))
+		c.listMet(t, h, d)
 		for k, a := range c.met {
 			for _, b := range c.met[:k] {
 				if c.sets.Find(a) != c.sets.Find(b) && c.off[a]+c.off[b] >= leastTogether*float64(c.count[a]+c.count[b]) {
@@ -93,14 +93,14 @@ func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 	clear(c.isRooted)
 	clear(c.count)
 	clear(c.off)
-	for i, off := range h.misfit {
-		if own := h.main(nodeID(i)); own >= 0 && !t.waits.toHost(t.links[i]) {
+	for i := range h.misfit.len() {
+		if own := h.main(i); own >= 0 && !t.waits.toHost(t.links[i]) {
 			c.count[own]++
-			c.off[own] += min(mostMisfit, off)
+			c.off[own] += min(mostMisfit, h.misfit[i])
 		}
 	}
-	for a := range s.all {
-		x, own := &s.all[a], c.causeOf(sinkID(a))
+	for a := range s.all.len() {
+		x, own := &s.all[a], c.causeOf(a)
 		c.isRooted[own] = c.isRooted[own] || x.isReceiver && !s.waitsAlike(x) || x.waitsForFew || x.isTwin || x.isPeak || x.link >= 0 && t.isOneSpine(x.device)
 	}
 	c.oneWay.count(t, s, c, h)

@@ -13,8 +13,8 @@ const (
 // show it, since each host receives at its own rate. It reports whether it joined any.
 func (c *causes) joinMutual(t *trees, s *sinks, h *shares) (joined bool) {
 	c.partners = c.partners[:0]
-	for a := range s.all {
-		own, leaf := c.causeOf(sinkID(a)), s.all[a].device
+	for a := range s.all.len() {
+		own, leaf := c.causeOf(a), s.all[a].device
 		if s.all[a].link >= 0 || !t.waits.isLeaf(leaf) || !c.double[a].isNone() || c.isExchange(own) {
 			continue
 		}
@@ -55,8 +55,8 @@ func (c *causes) sentTo(t *trees, h *shares, leaf deviceID, own causeID) causeID
 // at which the first waits.
 func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to causeID, leaf deviceID) bool {
 	leaves := 0
-	for a := range s.all {
-		if c.causeOf(sinkID(a)) == cause && t.waits.isLeaf(s.all[a].device) {
+	for a := range s.all.len() {
+		if c.causeOf(a) == cause && t.waits.isLeaf(s.all[a].device) {
 			leaves++
 		}
 	}
@@ -64,13 +64,13 @@ func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to causeID, leaf 
 		return false
 	}
 	all, n := 0, 0
-	for i := range nodeID(len(t.links)) {
+	for i := range t.links.len() {
 		from := t.leafOf(i)
 		if h.main(i) != to || from < 0 || from == leaf {
 			continue
 		}
 		all++
-		if a := s.at[from]; a >= 0 && c.causeOf(a) == cause {
+		if a := s.at(from); a >= 0 && c.causeOf(a) == cause {
 			n++
 		}
 	}

@@ -359,8 +359,8 @@ func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
 			for node, l := range m.links {
 				want, got := map[place]bool{}, map[place]bool{}
 				n.sinks(schema.LinkID(l), want)
-				for a := range m.sinks.all {
-					if m.sinks.leads(nodeID(node), sinkID(a)) {
+				for a := range m.sinks.all.len() {
+					if m.sinks.leads(nodeID(node), a) {
 						x, at := &m.sinks.all[a], place{link: schema.NoLink}
 						if at.device = topology.DeviceID(x.device); x.link >= 0 {
 							at.link = schema.LinkID(x.link)

@@ -11,42 +11,42 @@ import (
 type trees struct {
 	waits      *waits
 	noise      Noise
-	links      []linkID                // by node, ascending
-	node       []nodeID                // by link: its node, or -1
-	stall      []float64               // by node: percent
+	links      by[nodeID, linkID]      // by node, ascending
+	node       by[linkID, nodeID]      // its node, or -1
+	stall      by[nodeID, float64]     // percent
 	entered    []deviceID              // devices that stalled links enter
-	from       []deviceID              // by node: the device that its link leaves
-	to         []deviceID              // by node: the device that its link enters
+	from       by[nodeID, deviceID]    // the device that its link leaves
+	to         by[nodeID, deviceID]    // the device that its link enters
 	leaving    lists[deviceID, nodeID] // nodes by from
 	into       lists[deviceID, nodeID] // nodes by to
-	list       []listID                // by node: its list in next, which nodes at one leaf may share
+	list       by[nodeID, listID]      // its list in next, which nodes at one leaf may share
 	next       lists[listID, nodeID]   // by list: the nodes to wait for
-	peak       []nodeID                // by list: its most stalled node, or -1
-	sink       []placeID               // by node: the switch where it waits, or its own place (placeOf) if a link sink, or -1
-	port       []bool                  // by node: back pressure begins at the switch that it leaves
+	peak       by[listID, nodeID]      // its most stalled node, or -1
+	sink       by[nodeID, placeID]     // the switch where it waits, or its own place (placeOf) if a link sink, or -1
+	port       by[nodeID, bool]        // back pressure begins at the switch that it leaves
 	order      []nodeID                // nodes by rank: those at sinks first
-	isLinkSink []bool                  // by node: a sink of its own: a port to a host or a slow link
-	loneEnd    []bool                  // by node: see isLoneEnd
-	isPeak     []bool                  // by node: a link sink beside an exchange's, see findPeaks
+	isLinkSink by[nodeID, bool]        // a sink of its own: a port to a host or a slow link
+	loneEnd    by[nodeID, bool]        // see isLoneEnd
+	isPeak     by[nodeID, bool]        // a link sink beside an exchange's, see findPeaks
 	idle       float32                 // stall up to which a link is idle
-	rank       []hops
-	was        []hops              // rank before a round
+	rank       by[nodeID, hops]
+	was        by[nodeID, hops]    // rank before a round
 	first      [lastRank + 2]int32 // by rank, for order
-	seen       []bool              // by device
-	feeders    []int32             // by device: stalled links from switches into it
-	isMet      []bool              // by device: marks that are cleared at once
+	seen       by[deviceID, bool]
+	feeders    by[deviceID, int32] // stalled links from switches into it
+	isMet      by[deviceID, bool]  // marks that are cleared at once
 	met        []deviceID          // devices with isMet: see isCohesive
 	mutual     []groupStall
 	usual      map[groupID]float64 // by group: see markExchanging
-	values     []float32
-	trusted    []float32 // copy of values without those not trusted; empty if all are
+	values     readings
+	trusted    readings // copy of values without those not trusted; empty if all are
 	sample     []float64
 	// see middleBehind
 	middleOf deviceID
 	middle   float64
 	// On a fabric of two levels, if links may be in several regions:
 	isTwoLevel   bool
-	singles      []float64 // by spine: see countSingles
+	singles      by[deviceID, float64] // by spine: see countSingles
 	usualSingles float64
 }
 
@@ -69,12 +69,13 @@ const unitsPerPoint = 1 << 20
 
 // find makes the stalled links nodes, and indexes them by the devices at their ends.
 func (t *trees) find(hot float32) {
-	for l, v := range t.values {
+	for l := range t.values.len() {
+		v := t.values[l]
 		if v < hot {
 			continue
 		}
-		t.node[l] = nodeID(len(t.links))
-		t.links, t.stall = append(t.links, linkID(l)), append(t.stall, math.Round(float64(v)*unitsPerPoint)/unitsPerPoint)
+		t.node[l] = t.links.len()
+		t.links, t.stall = append(t.links, l), append(t.stall, math.Round(float64(v)*unitsPerPoint)/unitsPerPoint)
 		t.from, t.to = append(t.from, t.waits.from[l]), append(t.to, t.waits.to[l])
 		if d := t.waits.to[l]; !t.seen[d] {
 			t.seen[d] = true
@@ -176,7 +177,7 @@ func (t *trees) prefersHost(i nodeID) bool {
 
 // placeAt is the place of a switch, placeOf that of a link sink: numbered after the devices, by link.
 func placeAt(device deviceID) placeID        { return placeID(device) }
-func (t *trees) placeOf(link linkID) placeID { return placeID(len(t.seen)) + placeID(link) }
+func (t *trees) placeOf(link linkID) placeID { return placeAt(t.seen.len()) + placeID(link) }
 
 // compareEnds orders the link sinks of one switch (-1 for none) by the names of the devices that they lead to.
 func (t *trees) compareEnds(a, b linkID) int {

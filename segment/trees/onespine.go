@@ -21,7 +21,7 @@ func (t *trees) countSingles() {
 		return
 	}
 	t.singles = scratch.Zeroed(t.singles, len(t.seen))
-	for d := range deviceID(len(t.seen)) {
+	for d := range t.seen.len() {
 		if t.waits.isLeaf(d) {
 			t.countSinglesAt(d)
 		}

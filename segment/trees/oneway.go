@@ -18,13 +18,13 @@ const (
 
 // oneWay distinguishes trees from parts of an exchange by their sources: hosts that exchange receive, too.
 type oneWay struct {
-	leaves []int     // by cause: number that send into it and receive nothing
-	ends   []int     // by cause: number of its sinks
-	met    []causeID // causes at one leaf
+	leaves by[causeID, int] // number that send into it and receive nothing
+	ends   by[causeID, int] // number of its sinks
+	met    []causeID        // causes at one leaf
 	sent   []sending
-	both   []int  // by cause: number of its sinks at leaves that show an exchange, as they send, too
-	known  []bool // by device: whether it receives is known
-	gets   []bool // by device: it receives
+	both   by[causeID, int]   // number of its sinks at leaves that show an exchange, as they send, too
+	known  by[deviceID, bool] // whether it receives is known
+	gets   by[deviceID, bool] // it receives
 }
 
 // forget prepares for other readings.
@@ -53,15 +53,15 @@ func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
 	clear(o.leaves)
 	clear(o.ends)
 	o.sent = o.sent[:0]
-	for a := range sinkID(len(s.all)) {
+	for a := range s.all.len() {
 		o.ends[c.causeOf(a)]++
 	}
-	for d := range deviceID(len(t.seen)) {
+	for d := range t.seen.len() {
 		if !t.waits.isLeaf(d) {
 			continue
 		}
 		o.listMet(t, h, d)
-		if a := s.at[d]; a >= 0 {
+		if a := s.at(d); a >= 0 {
 			o.listSent(d, c.causeOf(a), c.partnerOf(t, h, &s.all[a], c.causeOf(a)) >= 0)
 			continue
 		}

@@ -115,7 +115,8 @@ func (t *trees) sendsBack(i nodeID) bool {
 func (t *trees) findSinks() {
 	w := t.waits
 	t.sink, t.port = scratch.Slice(t.sink, len(t.links)), scratch.Slice(t.port, len(t.links))
-	for i, l := range t.links {
+	for i := range t.links.len() {
+		l := t.links[i]
 		t.sink[i] = -1
 		t.port[i] = w.toHost(l)
 		switch {
@@ -123,7 +124,7 @@ func (t *trees) findSinks() {
 			t.sink[i] = t.placeOf(l)
 		case t.port[i]:
 			t.sink[i] = placeAt(w.from[l])
-		case len(t.mayWaitFor(nodeID(i))) == 0:
+		case len(t.mayWaitFor(i)) == 0:
 			t.sink[i] = placeAt(w.to[l])
 		}
 	}

@@ -14,25 +14,25 @@ import (
 // root that lead the same way and are level are joined, as are those at leaves that exchange (see exchanging). A
 // patch is a region if lone hot links are unlikely to form it by chance; next to a region it is part of that.
 type patches struct {
-	region      []patchID  // by node: the last region that has it (index in all), or none
-	left        []nodeID   // nodes: those of the regions, then those in none
-	places      []deviceID // switches that nodes leave or enter, see ends
-	votes       []patchID  // regions next to a patch, one per link of theirs there
-	batch       []nodeID   // nodes at one of places
+	region      by[nodeID, patchID] // the last region that has it (index in all), or none
+	left        []nodeID            // nodes: those of the regions, then those in none
+	places      []deviceID          // switches that nodes leave or enter, see ends
+	votes       []patchID           // regions next to a patch, one per link of theirs there
+	batch       []nodeID            // nodes at one of places
 	sets        unionFind[patchID]
-	spots       unionFind[nodeID] // nodes that are one patch
-	odds        []float64         // by set of nodes: log of its number of ways times the chance that its links are level
+	spots       unionFind[nodeID]   // nodes that are one patch
+	odds        by[nodeID, float64] // by set of nodes: log of its number of ways times the chance that its links are level
 	chains      []chain
-	all         []patch
+	all         by[patchID, patch]
 	byPod       []podPatch
 	exchanging  []exchanging
 	waiting     []exchanging // regions of one pod or group: see joinWholeGroups
-	isWaiting   []bool       // by node
+	isWaiting   by[nodeID, bool]
 	adapters    []railAdapter
 	onRails     []railRegion
-	hasReceiver []bool    // by set of all
-	order       []patchID // of all, by set
-	nodes       []nodeID  // of one region
+	hasReceiver by[patchID, bool] // by set of all
+	order       []patchID         // of all, by set
+	nodes       []nodeID          // of one region
 	deadEnds    deadEnds
 	pieces      pieces
 	unfed       unfed
@@ -77,7 +77,7 @@ func (p *patches) begin(nodes int) {
 func (p *patches) take(m *Method, members []nodeID, r root) {
 	x := patch{begin: int32(len(p.left)), end: int32(len(p.left) + len(members)), isRegion: true, beside: noRegion, root: r}
 	for _, i := range members {
-		p.region[i] = patchID(len(p.all))
+		p.region[i] = p.all.len()
 	}
 	p.left = append(p.left, members...)
 	if r.device == noDevice && !slices.ContainsFunc(members, func(i nodeID) bool { return m.shares.of[i].n > 1 }) {
@@ -106,9 +106,9 @@ func (t *trees) wayOf(nodes []nodeID) int8 {
 // find finds the patches, and joins those of one pod or exchange.
 func (p *patches) find(m *Method) {
 	regions := len(p.left)
-	for i, r := range p.region {
-		if r == noRegion {
-			p.left = append(p.left, nodeID(i))
+	for i := range p.region.len() {
+		if p.region[i] == noRegion {
+			p.left = append(p.left, i)
 		}
 	}
 	left := p.left[regions:]
@@ -128,7 +128,7 @@ func (p *patches) find(m *Method) {
 	for k := range p.all {
 		p.all[k].measure(m, p.left)
 	}
-	n := 0
+	n := patchID(0)
 	for k := range p.all {
 		if x := p.all[k]; x.isRegion || p.isPart(m, spots, &x) {
 			p.all[n] = x
@@ -137,9 +137,9 @@ func (p *patches) find(m *Method) {
 	}
 	p.all = p.all[:n]
 	p.sets.Reset(len(p.all))
-	for k, x := range p.all {
-		if x.beside != noRegion {
-			p.sets.Union(patchID(k), x.beside)
+	for k := range p.all.len() {
+		if beside := p.all[k].beside; beside != noRegion {
+			p.sets.Union(k, beside)
 		}
 	}
 	p.joinPods(m)
@@ -366,7 +366,7 @@ func (p *patches) touches(t *trees, d deviceID) bool {
 // joinPods joins patches of one pod that have no root, lead the same way and are level.
 func (p *patches) joinPods(m *Method) {
 	p.byPod = p.byPod[:0]
-	for k := range p.all {
+	for k := range p.all.len() {
 		x := &p.all[k]
 		if x.way == 0 || x.root.device != noDevice {
 			continue
@@ -374,7 +374,7 @@ func (p *patches) joinPods(m *Method) {
 		for _, i := range p.left[x.begin:x.end] {
 			for _, d := range [2]deviceID{m.from[i], m.to[i]} {
 				if pod := m.waits.group[d]; pod >= 0 {
-					p.byPod = append(p.byPod, podPatch{pod, patchID(k)})
+					p.byPod = append(p.byPod, podPatch{pod, k})
 				}
 			}
 		}

@@ -23,9 +23,9 @@ type causePort struct {
 // ports. It reports whether there are any.
 func (t *trees) findPeaks(s *sinks, c *causes) (isAny bool) {
 	c.causePorts = c.causePorts[:0]
-	for i := range nodeID(len(t.links)) {
+	for i := range t.links.len() {
 		if t.port[i] && !t.isLinkSink[i] {
-			c.causePorts = append(c.causePorts, causePort{c.causeOf(s.at[t.sink[i]]), i})
+			c.causePorts = append(c.causePorts, causePort{c.causeOf(s.byPlace[t.sink[i]]), i})
 		}
 	}
 	slices.SortFunc(c.causePorts, func(a, b causePort) int {

@@ -9,8 +9,8 @@ import (
 // halfway to what counts, whatever they belong to. Back pressure does not pass calm links.
 type pieces struct {
 	sets unionFind[deviceID]
-	size []int32  // by set: nodes of the region in drop; one from a host weighs enough to keep its piece
-	kept []nodeID // nodes
+	size by[deviceID, int32] // by set: nodes of the region in drop; one from a host weighs enough to keep its piece
+	kept []nodeID            // nodes
 }
 
 // find finds the connected sets of a snapshot's switches.

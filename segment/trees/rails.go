@@ -12,8 +12,8 @@ import (
 // rails are the leaves that connect the same hosts, which have an adapter on each: no switch that such leaves share need
 // be congested when their hosts exchange.
 type rails struct {
-	host []deviceID // by device: the first device, by name, that is an adapter of the same host; nil if no host has several
-	unit []deviceID // by device: the first of the leaves that connect the same hosts
+	host by[deviceID, deviceID] // the first device, by name, that is an adapter of the same host; nil if no host has several
+	unit by[deviceID, deviceID] // the first of the leaves that connect the same hosts
 }
 
 // newRails finds the rails of a fabric; order is its devices by name.
@@ -39,11 +39,11 @@ func newRails(g *topology.Graph, order []deviceID) (r rails) {
 	sets.Reset(len(order))
 	for id := range g.NumLinks() {
 		if from, to := g.Ends(schema.LinkID(id)); !g.IsSwitch(from) {
-			sets.Union(r.host[from], deviceID(to))
+			sets.Union(r.host[deviceID(from)], deviceID(to))
 		}
 	}
-	for d := range r.unit {
-		r.unit[d] = sets.Find(deviceID(d))
+	for d := range r.unit.len() {
+		r.unit[d] = sets.Find(d)
 	}
 	return r
 }
@@ -88,13 +88,13 @@ func (p *patches) listAdapters(m *Method) {
 	w := m.waits
 	p.hasReceiver = scratch.Slice(p.hasReceiver, len(p.all))
 	clear(p.hasReceiver)
-	for k := range p.all {
-		set := p.sets.Find(patchID(k))
+	for k := range p.all.len() {
+		set := p.sets.Find(k)
 		p.hasReceiver[set] = p.hasReceiver[set] || m.isReceiver(p.all[k].root)
 	}
 	p.adapters = p.adapters[:0]
-	for k, x := range p.all {
-		set := p.sets.Find(patchID(k))
+	for k := range p.all.len() {
+		x, set := &p.all[k], p.sets.Find(k)
 		if p.hasReceiver[set] {
 			continue
 		}

@@ -31,7 +31,7 @@ func (t *trees) rankNodes() {
 	for i := range t.rank {
 		t.rank[i] = unranked
 	}
-	for i := range nodeID(n) {
+	for i := range t.links.len() {
 		if t.rank[i] == unranked && !t.fromHost(i) {
 			t.rankBehind(i)
 		}
@@ -45,11 +45,11 @@ func (t *trees) rankNodes() {
 func (t *trees) rankHosts() {
 	var last []nodeID // what the previous one waits for
 	rank := hops(0)
-	for i := range t.rank {
-		if !t.fromHost(nodeID(i)) {
+	for i := range t.rank.len() {
+		if !t.fromHost(i) {
 			continue
 		}
-		if after := t.after(nodeID(i)); !isSameList(after, last) {
+		if after := t.after(i); !isSameList(after, last) {
 			last, rank = after, 0
 			for _, j := range after {
 				rank = max(rank, min(lastRank, t.rank[j]+1))
@@ -87,7 +87,7 @@ func (t *trees) rankCycles() {
 	for r := hops(maxRank); isAny && r < lastRank; r++ {
 		isAny = false
 		copy(t.was, t.rank) // synchronous, so that the order of links does not matter
-		for i := range nodeID(len(t.was)) {
+		for i := range t.was.len() {
 			if t.was[i] == lastRank && slices.ContainsFunc(t.after(i), func(j nodeID) bool { return t.was[j] < r }) {
 				t.rank[i], isAny = r, true
 			}
@@ -103,8 +103,9 @@ func (t *trees) sortByRank() {
 	for r := range lastRank {
 		t.first[r+1] += t.first[r]
 	}
-	for i, r := range t.rank {
-		t.order[t.first[r]] = nodeID(i)
+	for i := range t.rank.len() {
+		r := t.rank[i]
+		t.order[t.first[r]] = i
 		t.first[r]++
 	}
 }

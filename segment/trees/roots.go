@@ -28,17 +28,17 @@ func (m *Method) rootOf(cause causeID) root {
 	}
 	best, total := sinkID(-1), 0.
 	for _, leaf := range [2]bool{true, false} {
-		for a := range m.sinks.all {
+		for a := range m.sinks.all.len() {
 			x := &m.sinks.all[a]
-			if x.isLeaf != leaf || x.leans || m.causes.causeOf(sinkID(a)) != cause {
+			if x.isLeaf != leaf || x.leans || m.causes.causeOf(a) != cause {
 				continue
 			}
-			if m.causes.isOfExchange(sinkID(a)) {
+			if m.causes.isOfExchange(a) {
 				return root{device: noDevice, link: schema.NoLink}
 			}
 			total += x.weightOf()
 			if best < 0 || x.weightOf() > m.sinks.all[best].weightOf() {
-				best = sinkID(a)
+				best = a
 			}
 		}
 		if best >= 0 {

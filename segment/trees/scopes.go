@@ -20,8 +20,8 @@ const outsideCost = 1e3
 func (c *causes) findScopes(t *trees, s *sinks) {
 	c.scopes = scratch.Slice(c.scopes, len(c.exchange))
 	clear(c.scopes)
-	for a := range s.all {
-		cause := c.causeOf(sinkID(a))
+	for a := range s.all.len() {
+		cause := c.causeOf(a)
 		if c.exchange[cause] && c.scopes[cause].level == 0 && s.all[a].isLeaf {
 			c.scopes[cause] = c.scopeOf(t, s, cause, s.all[a].device)
 		}
@@ -32,8 +32,8 @@ func (c *causes) findScopes(t *trees, s *sinks) {
 func (c *causes) scopeOf(t *trees, s *sinks, cause causeID, leaf deviceID) scope {
 	w := t.waits
 	isOfAll := func(holds func(leaf deviceID) bool) bool {
-		for a := range s.all {
-			if s.all[a].isLeaf && c.causeOf(sinkID(a)) == cause && !holds(s.all[a].device) {
+		for a := range s.all.len() {
+			if s.all[a].isLeaf && c.causeOf(a) == cause && !holds(s.all[a].device) {
 				return false
 			}
 		}

@@ -16,7 +16,7 @@ import (
 type senderMixture struct {
 	leaves []senderLeaf
 	some   []senderLeaf // of them: see fit
-	trees  []senderTree
+	trees  by[treeID, senderTree]
 	scale  float64 // by how much leaves that send into the same differ: that of Laplace's distribution of logarithms
 	falls  []leafFall
 	start  []senderTree
@@ -146,12 +146,12 @@ func (mix *senderMixture) fitFromStarts() {
 // listFalls lists, by tree, the falls that its leaves would show, in ascending order.
 func (mix *senderMixture) listFalls() {
 	mix.falls = mix.falls[:0]
-	for k := range mix.trees {
+	for k := range mix.trees.len() {
 		tree := &mix.trees[k]
 		tree.begin = int32(len(mix.falls))
 		for i := range mix.leaves {
 			leaf := &mix.leaves[i]
-			if slot := slices.Index(leaf.tree[:leaf.n], treeID(k)); slot >= 0 {
+			if slot := slices.Index(leaf.tree[:leaf.n], k); slot >= 0 {
 				mix.falls = append(mix.falls, leafFall{math.Log(leaf.level / leaf.stall[slot]), int32(i), int32(slot)})
 			}
 		}

@@ -61,7 +61,7 @@ const (
 // stall. Those that wait for a slow cable of one spine do not count: they are several at a leaf if cables are parallel.
 func (t *trees) spreadsTraffic() bool {
 	all, wide := 0, 0
-	for d := range deviceID(len(t.seen)) {
+	for d := range t.seen.len() {
 		if !t.waits.isLeaf(d) {
 			continue
 		}
@@ -246,8 +246,8 @@ func (snd *senders) listTrees(t *trees, s *sinks, c *causes, h *shares) {
 
 // hostsWaitFor is 1 if hosts at the leaf where a cause begins wait, and no uplink there: so they wait for it; else 0.
 func (s *sinks) hostsWaitFor(t *trees, c *causes, cause causeID) float64 {
-	for a := range s.all {
-		if x := &s.all[a]; c.causeOf(sinkID(a)) == cause && x.isLeaf && t.stalledUp(x.device) == 0 && t.stalledHosts(x.device) > 0 {
+	for a := range s.all.len() {
+		if x := &s.all[a]; c.causeOf(a) == cause && x.isLeaf && t.stalledUp(x.device) == 0 && t.stalledHosts(x.device) > 0 {
 			return 1
 		}
 	}

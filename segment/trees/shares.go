@@ -12,23 +12,23 @@ import (
 // link as the stall of what the link waits for times the cause's fall from hop to hop (attenuation). A link gets the
 // cause, or the two together, whose prediction is nearest.
 type shares struct {
-	of      []partList // by node
-	fall    []float64  // by cause
-	misfit  []float64  // by node: residual of its stall from its causes' prediction, in deviations
+	of      by[nodeID, partList]
+	fall    by[causeID, float64]
+	misfit  by[nodeID, float64] // residual of its stall from its causes' prediction, in deviations
 	falls   []fallOf
 	sorted  []fallOf               // see sortFalls
-	spread  []float64              // by cause: see findSpreads
-	known   []float64              // by cause: its sinks of which the spread is known
+	spread  by[causeID, float64]   // see findSpreads
+	known   by[causeID, float64]   // its sinks of which the spread is known
 	one     [maxParts]float64      // by candidate cause of a node: what it predicts
 	part    [maxParts]float64      // by candidate cause of a node: what it contributes if the node waits for it
 	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
-	atSink  []bool                 // by node
+	atSink  by[nodeID, bool]
 	members lists[causeID, nodeID] // by cause: nodes
 	joins   int                    // of causes that all parts have: see rename
 	// On a fabric of two levels, if links may be in several regions:
 	isSpread bool // traffic takes all spines: see spreadsTraffic
 	senders  senders
-	isGiven  []bool // by node: an uplink whose causes senders found
+	isGiven  by[nodeID, bool] // an uplink whose causes senders found
 	hosts    hostCosts
 }
 
@@ -93,9 +93,9 @@ func (h *shares) findSpreads(s *sinks, c *causes) {
 	clear(h.spread)
 	clear(h.known)
 	s.sample = s.sample[:0]
-	for a := range s.all {
+	for a := range s.all.len() {
 		if x := &s.all[a]; x.fromSwitches >= minFeeders {
-			cause := c.causeOf(sinkID(a))
+			cause := c.causeOf(a)
 			h.spread[cause], h.known[cause] = h.spread[cause]+x.deviation, h.known[cause]+1
 			s.sample = append(s.sample, x.deviation)
 		}
@@ -150,7 +150,7 @@ func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []nodeID, minMean fl
 func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i nodeID) bool {
 	a := s.feeding[i]
 	if t.sink[i] >= 0 {
-		a = s.at[t.sink[i]]
+		a = s.byPlace[t.sink[i]]
 	}
 	if a < 0 {
 		return false
@@ -238,13 +238,13 @@ func (h *shares) listMembers(overlap bool) {
 	n := len(h.fall)
 	m.off = scratch.Slice(m.off, n+2)
 	clear(m.off)
-	counted := func(i int) []part {
+	counted := func(i nodeID) []part {
 		if !overlap {
 			return h.of[i].at[:min(1, h.of[i].n)]
 		}
 		return h.of[i].list()
 	}
-	for i := range h.of {
+	for i := range h.of.len() {
 		for _, p := range counted(i) {
 			m.off[p.cause+2]++
 		}
@@ -253,9 +253,9 @@ func (h *shares) listMembers(overlap bool) {
 		m.off[a+2] += m.off[a+1]
 	}
 	m.at = scratch.Slice(m.at, int(m.off[n+1]))
-	for i := range h.of {
+	for i := range h.of.len() {
 		for _, p := range counted(i) {
-			m.at[m.off[p.cause+1]] = nodeID(i)
+			m.at[m.off[p.cause+1]] = i
 			m.off[p.cause+1]++
 		}
 	}

@@ -2,7 +2,7 @@ package trees
 
 // sink is a place where back pressure begins.
 type sink struct {
-	place      placeID // its index in at
+	place      placeID // its index in byPlace
 	device     deviceID
 	link       linkID      // of a link sink, its link: a port to a host or a slow link; or -1
 	component  componentID // its representative in the union-find
@@ -73,12 +73,15 @@ const mostRoots = 3
 // portShare is the least stall of a port, relative to what waits for it, that makes it the cause.
 const portShare = .85
 
+// at is the sink at a switch, or -1.
+func (s *sinks) at(device deviceID) sinkID { return s.byPlace[placeAt(device)] }
+
 // portCause is the cause of a port at a sink if that is another than the sink's.
-func (s *sinks) portCause(a sinkID) causeID { return causeID(len(s.all)) + causeID(a) }
+func (s *sinks) portCause(a sinkID) causeID { return causeID(s.all.len() + a) }
 
 // sinkOf is the sink that names a cause, or at which the port is that is a cause of its own.
 func (s *sinks) sinkOf(cause causeID) (a sinkID, isPort bool) {
-	if n := causeID(len(s.all)); cause >= n {
+	if n := causeID(s.all.len()); cause >= n {
 		return sinkID(cause - n), true
 	}
 	return sinkID(cause), false

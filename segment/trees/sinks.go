@@ -11,29 +11,29 @@ import (
 // sinks are the places where back pressure begins: a port of a switch that cannot forward all that arrives. A port
 // that is full but not stalled is often not visible, so a sink is a switch, or a single link if that stands out.
 type sinks struct {
-	all        []sink
-	at         []sinkID // by place (device, or, after the devices, link): its sink, or -1
+	all        by[sinkID, sink]
+	byPlace    by[placeID, sinkID] // by place (device, or, after the devices, link): its sink, or -1
 	components unionFind[componentID]
-	mask       []uint64 // by node: the sinks that it leads to, as bits within the component
-	feeding    []sinkID // by node: the sink that it enters from another switch, or -1
-	lone       int      // number of stalled links that nothing waits for and that wait for nothing
+	mask       by[nodeID, uint64] // the sinks that it leads to, as bits within the component
+	feeding    by[nodeID, sinkID] // the sink that it enters from another switch, or -1
+	lone       int                // number of stalled links that nothing waits for and that wait for nothing
 	sample     []float64
-	component  []sinkID // by node: the first sink of its component, or -1
+	component  by[nodeID, sinkID] // the first sink of its component, or -1
 }
 
 const lastBit = 63
 
 func newSinks(devices, links int) sinks {
-	s := sinks{at: make([]sinkID, devices+links)}
-	for d := range s.at {
-		s.at[d] = -1
+	s := sinks{byPlace: make([]sinkID, devices+links)}
+	for place := range s.byPlace {
+		s.byPlace[place] = -1
 	}
 	return s
 }
 
 func (s *sinks) find(t *trees) {
 	for i := range s.all {
-		s.at[s.all[i].place] = -1
+		s.byPlace[s.all[i].place] = -1
 	}
 	s.all = s.all[:0]
 	s.unite(t)
@@ -45,16 +45,16 @@ func (s *sinks) find(t *trees) {
 // elementOf is a node as an element of components, elementAt the place of a switch: numbered after the nodes.
 func elementOf(i nodeID) componentID { return componentID(i) }
 func (t *trees) elementAt(place placeID) componentID {
-	return componentID(len(t.links)) + componentID(place)
+	return elementOf(t.links.len()) + componentID(place)
 }
 
 // unite finds the connected components of back pressure, of nodes and switches.
 func (s *sinks) unite(t *trees) {
 	s.components.Reset(len(t.links) + len(t.seen))
 	var last []nodeID // what the previous one waits for
-	for i := range nodeID(len(t.links)) {
-		if d := t.sink[i]; d >= 0 && int(d) < len(t.seen) {
-			s.components.Union(elementOf(i), t.elementAt(d))
+	for i := range t.links.len() {
+		if place := t.sink[i]; place >= 0 && place < placeAt(t.seen.len()) {
+			s.components.Union(elementOf(i), t.elementAt(place))
 		}
 		after := t.after(i)
 		if isSameList(after, last) {
@@ -72,17 +72,16 @@ func (s *sinks) unite(t *trees) {
 // list numbers the sinks: by component, then those with a port first, as only lastBit of them are distinguished, then the
 // heaviest first, ties by name.
 func (s *sinks) list(t *trees) {
-	n := nodeID(len(t.links))
-	for i := range n {
-		d := t.sink[i]
-		if d < 0 {
+	for i := range t.links.len() {
+		place := t.sink[i]
+		if place < 0 {
 			continue
 		}
-		if s.at[d] < 0 {
-			s.at[d] = sinkID(len(s.all))
-			s.all = append(s.all, s.sinkAt(t, d))
+		if s.byPlace[place] < 0 {
+			s.byPlace[place] = s.all.len()
+			s.all = append(s.all, s.sinkAt(t, place))
 		}
-		x := &s.all[s.at[d]]
+		x := &s.all[s.byPlace[place]]
 		x.weight += t.stall[i]
 		x.hasPort = x.hasPort || t.port[i]
 		x.isLeaf = x.isLeaf || x.link < 0 && t.waits.toHost(t.links[i]) // at a higher switch: the port of an aggregation node
@@ -91,13 +90,13 @@ func (s *sinks) list(t *trees) {
 		return cmp.Or(cmp.Compare(a.component, b.component), compareTrue(a.hasPort, b.hasPort), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]), t.compareEnds(a.link, b.link))
 	})
 	first := sinkID(0)
-	for i := range s.all {
+	for i := range s.all.len() {
 		if i > 0 && s.all[i].component != s.all[i-1].component {
-			first = sinkID(i)
+			first = i
 		}
 		s.all[i].first = first
-		s.all[i].bit = uint8(min(lastBit, sinkID(i)-first))
-		s.at[s.all[i].place] = sinkID(i)
+		s.all[i].bit = uint8(min(lastBit, i-first))
+		s.byPlace[s.all[i].place] = i
 	}
 }
 
@@ -115,7 +114,7 @@ func compareTrue(a, b bool) int {
 // sinkAt creates the sink at a place.
 func (s *sinks) sinkAt(t *trees, place placeID) sink {
 	x := sink{place: place, link: -1}
-	if devices := placeID(len(t.seen)); place >= devices {
+	if devices := placeAt(t.seen.len()); place >= devices {
 		x.link = linkID(place - devices)
 		x.device = t.waits.from[x.link]
 		x.component = s.components.Find(elementOf(t.node[x.link]))
@@ -135,8 +134,8 @@ func (s *sinks) mark(t *trees) {
 	was := nodeID(-1) // the last node that waits for others
 	for _, i := range t.order {
 		s.mask[i], s.component[i] = 0, -1
-		if d := t.sink[i]; d >= 0 {
-			own := s.at[d]
+		if place := t.sink[i]; place >= 0 {
+			own := s.byPlace[place]
 			s.mask[i] = 1 << s.all[own].bit
 			s.component[i] = s.all[own].first
 			continue
@@ -169,11 +168,11 @@ func (s *sinks) measure(t *trees) {
 	for i, l := range t.links {
 		s.feeding[i] = -1
 		if t.port[i] {
-			a := &s.all[s.at[t.sink[i]]]
+			a := &s.all[s.byPlace[t.sink[i]]]
 			a.port = max(a.port, t.stall[i])
 			a.portSum += t.stall[i]
 			a.ports++
-			if at := s.at[w.from[l]]; a.link >= 0 && w.toHost(l) && at >= 0 {
+			if at := s.at(w.from[l]); a.link >= 0 && w.toHost(l) && at >= 0 {
 				s.all[at].others++
 			}
 			if t.stalledInto(w.from[l]) == 0 {
@@ -181,12 +180,13 @@ func (s *sinks) measure(t *trees) {
 			}
 		}
 	}
-	for i, l := range t.links {
-		at := s.at[w.to[l]]
+	for i := range t.links.len() {
+		l := t.links[i]
+		at := s.at(w.to[l])
 		if t.port[i] || at < 0 {
 			continue
 		}
-		if t.sink[i] < 0 && !t.prefersHost(nodeID(i)) {
+		if t.sink[i] < 0 && !t.prefersHost(i) {
 			continue
 		}
 		a := &s.all[at]
@@ -199,7 +199,7 @@ func (s *sinks) measure(t *trees) {
 			a.switchSum += t.stall[i]
 		}
 	}
-	for a := range s.all {
+	for a := range s.all.len() {
 		s.all[a].sum()
 		if s.all[a].link >= 0 {
 			continue

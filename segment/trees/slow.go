@@ -13,8 +13,8 @@ const fewestToLeaf = 5
 // findSlow marks the links between switches that may be roots of their own, beside any others at their switches:
 // cables that lost rate or credits.
 func (t *trees) findSlow() {
-	for i, l := range t.links {
-		if !t.waits.toHost(l) && !t.waits.fromHost(l) && t.isSlow(nodeID(i)) {
+	for i := range t.links.len() {
+		if !t.toHost(i) && !t.fromHost(i) && t.isSlow(i) {
 			t.isLinkSink[i] = true
 		}
 	}

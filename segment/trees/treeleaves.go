@@ -16,7 +16,7 @@ func (c *causes) findTreeLeaves(t *trees, s *sinks) {
 		if !s.all[a].beginsTree() || s.all[b].beginsTree() || c.alsoIn[a] >= 0 {
 			continue
 		}
-		if p := &c.levels[c.levelOf(b)]; math.Abs(p.stall()-c.levels[a].stall()) < levelError(t, p, &c.levels[a]) {
+		if p, own := &c.levels[c.levelOf(b)], &c.levels[c.levelOf(a)]; math.Abs(p.stall()-own.stall()) < levelError(t, p, own) {
 			c.alsoIn[a] = c.levelOf(b)
 			p.sinks++
 		}

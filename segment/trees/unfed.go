@@ -16,14 +16,14 @@ const leastFed = .6
 // pressure that reaches such links also reaches the hosts that send over them, so these are part of what waits beside them:
 // an exchange of a few hosts of many leaves stalls mostly where its flows meet, in several places.
 type unfed struct {
-	isSeen  []bool     // by device, while one region is looked at
-	seen    []deviceID // devices of isSeen
-	members []patchID  // of all, by set
-	size    []int32    // by set of all: links
-	isWhole []bool     // by set of all: hosts wait in it, and no receiver shows
-	parts   []patchID  // unfed regions, as sets of all
-	near    []int32    // by set of all: its links around one region
-	touched []patchID  // sets of all that have any
+	isSeen  by[deviceID, bool] // by device, while one region is looked at
+	seen    []deviceID         // devices of isSeen
+	members []patchID          // of all, by set
+	size    by[patchID, int32] // by set of all: links
+	isWhole by[patchID, bool]  // by set of all: hosts wait in it, and no receiver shows
+	parts   []patchID          // unfed regions, as sets of all
+	near    by[patchID, int32] // by set of all: its links around one region
+	touched []patchID          // sets of all that have any
 	joins   []unfedJoin
 }
 
@@ -56,8 +56,8 @@ func (u *unfed) find(m *Method, p *patches) {
 	}
 	u.size, u.isWhole, u.near = scratch.Slice(u.size, n), scratch.Zeroed(u.isWhole, n), scratch.Zeroed(u.near, n)
 	u.parts, u.members = u.parts[:0], u.members[:0]
-	for k := range p.all {
-		u.members = append(u.members, patchID(k))
+	for k := range p.all.len() {
+		u.members = append(u.members, k)
 	}
 	slices.SortStableFunc(u.members, func(a, b patchID) int { return cmp.Compare(p.sets.Find(a), p.sets.Find(b)) })
 	for i := 0; i < n; {
@@ -177,8 +177,8 @@ func (u *unfed) countAt(p *patches, nodes []nodeID) {
 // seeAround sees the switches of a region's links, and their neighbours.
 func (u *unfed) seeAround(m *Method, p *patches, set patchID) {
 	w := m.waits
-	for k := range p.all {
-		if p.sets.Find(patchID(k)) != set {
+	for k := range p.all.len() {
+		if p.sets.Find(k) != set {
 			continue
 		}
 		for _, i := range p.left[p.all[k].begin:p.all[k].end] {

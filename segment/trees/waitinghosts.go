@@ -10,19 +10,19 @@ import (
 // wait for it alone, and from its root's leaf. Whether senders push so hard that hosts wait is alike at most leaves of a
 // cause, so this tells for which of several causes the hosts of a leaf wait.
 type hostCosts struct {
-	some, none []float64 // by cause: leaves of which some hosts wait, and of which none does
-	cost       []float64 // by cause: that hosts wait for it
+	some, none by[causeID, float64] // leaves of which some hosts wait, and of which none does
+	cost       by[causeID, float64] // that hosts wait for it
 }
 
 func (costs *hostCosts) find(t *trees, s *sinks, c *causes, h *shares) {
 	n := len(h.fall)
 	costs.some, costs.none, costs.cost = scratch.Zeroed(costs.some, n), scratch.Zeroed(costs.none, n), scratch.Slice(costs.cost, n)
-	for d := range deviceID(len(t.seen)) {
+	for d := range t.seen.len() {
 		if !t.waits.isLeaf(d) {
 			continue
 		}
 		only := h.onlyCause(t, d)
-		if a := s.at[d]; a >= 0 && t.stalledUp(d) == 0 {
+		if a := s.at(d); a >= 0 && t.stalledUp(d) == 0 {
 			only = c.causeOf(a)
 		}
 		switch {
