@@ -238,7 +238,7 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end sinkID) {
 		for b := levelID(first); b < levelID(end); b++ {
 			p := c.levels[b]
 			rest := x.stall - p.stall()
-			if !p.isExchange() || rest <= -levelError(t, &p, &c.levels[levelID(a)]) || rest >= mostRest*x.port || !c.sendsInto(t, s, a, b, first, end) {
+			if !p.isExchange() || rest <= -levelError(t, &p, &c.levels[own]) || rest >= mostRest*x.port || !c.sendsInto(t, s, a, b, first, end) {
 				continue
 			}
 			if off := math.Abs(rest - usualRest*x.port); off < best {

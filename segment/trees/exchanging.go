@@ -258,8 +258,8 @@ func (w *waits) isWithinPod(link linkID) bool {
 	return w.fromHost(link) && to >= 0 || w.toHost(link) && from >= 0 || from >= 0 && from == to
 }
 
-// below identifies leaves that exchange over the same switches: the first switch above, by name, or without any the
-// group.
+// below identifies leaves that exchange over the same switches: the first switch above, by name, or without any the group,
+// numbered after the names.
 func (w *waits) below(leaf deviceID) aboveID {
 	first := nameRank(math.MaxInt32)
 	for _, l := range w.out.of(leaf) {
@@ -268,7 +268,7 @@ func (w *waits) below(leaf deviceID) aboveID {
 		}
 	}
 	if first == math.MaxInt32 {
-		return aboveID(w.group[leaf])
+		return aboveID(w.byName.len()) + 1 + aboveID(w.group[leaf]) // the group may be -1
 	}
 	return aboveID(first)
 }
