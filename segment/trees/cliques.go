@@ -3,7 +3,7 @@ package trees
 // joinCliques joins sinks at leaves of a group of which each three wait for each other (clique percolation): they are
 // one exchange, whatever their levels. No tree waits for a link that leaves its root, so three such leaves would be
 // the roots of three trees, each with sources at the roots of the others.
-func (c *causes) joinCliques(t *trees, s *sinks) {
+func (c *causes) joinCliques(t *trees, s *sinks, _ *shares) {
 	for i := range t.links.len() {
 		a, b := t.from[i], t.to[i]
 		if !t.waits.isWithinGroup(t.links[i]) || !t.isStalled(b, a) {

@@ -37,7 +37,7 @@ type receivers struct {
 // of what may come to them is sent by them: receivers that send to each other are an exchange. Their levels may
 // differ, since each host receives at its own rate, but not fall into several, each of several leaves, or add up at one
 // leaf.
-func (c *causes) joinClosed(t *trees, s *sinks) {
+func (c *causes) joinClosed(t *trees, s *sinks, _ *shares) {
 	r := &c.receivers
 	r.list(t, s, c)
 	isRead := false

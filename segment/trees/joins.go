@@ -15,27 +15,42 @@ type partnership struct {
 // partnerHosts is the share of the hosts at a sink's leaf that must wait for another cause if both are one exchange.
 const partnerHosts = .5
 
-// joinPieces joins causes that back pressure leaves apart, because a port can be full without being stalled.
+// joinRule is one rule by which causes are one that back pressure leaves apart, because a port can be full without being
+// stalled.
+type joinRule struct {
+	join       func(*causes, *trees, *sinks, *shares)
+	isRepeated bool // until it joins nothing: what it joined may show more
+}
+
+// joinPieces applies the rules, and after each that joined causes names these in the parts of all nodes. What is joined is not
+// divided again, so the rules are in the order of their evidence: first those by who sends to whom, which hold whatever the
+// causes explain; then those by how badly causes explain their links, of which only so much is left. The order matters little:
+// the reverse one changes 7 of 720 snapshots of package bench.
 func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
-	c.joinPartners(t, s, h)
-	h.rename(c)
-	c.joinClosed(t, s)
-	h.rename(c)
-	c.joinCliques(t, s)
-	h.rename(c)
-	c.joinAcross(t, s, h)
-	h.rename(c)
-	for c.joinMutual(t, s, h) {
-		h.rename(c)
-	}
-	for c.joinMisfits(t, s, h) {
-		h.rename(c)
-	}
-	for c.joinLeaning(t, s, h) {
-		h.rename(c)
-	}
-	for c.joinUnexplained(t, s, h) {
-		h.rename(c)
+	for _, rule := range [...]joinRule{
+		// Leaves whose hosts or uplinks wait for each other.
+		{join: (*causes).joinPartners},
+		{join: (*causes).joinClosed},
+		{join: (*causes).joinCliques},
+		// Whole causes: of two groups, once those within a group are joined; and of a leaf and of where it sends to, which are
+		// known by more leaves with each that is joined.
+		{join: (*causes).joinAcross},
+		{join: (*causes).joinMutual, isRepeated: true},
+		// Causes that explain their links badly, and touch. Joined ones explain them worse or better, so others follow.
+		{join: (*causes).joinMisfits, isRepeated: true},
+		// Causes that begin at links which wait for another. These lose their roots, so pieces of exchanges are joined before.
+		{join: (*causes).joinLeaning, isRepeated: true},
+		// Any two that meet and together explain their links badly: the weakest evidence.
+		{join: (*causes).joinUnexplained, isRepeated: true},
+	} {
+		for isAgain := true; isAgain; {
+			before := c.sets.Joins()
+			if rule.join(c, t, s, h); c.sets.Joins() == before {
+				break
+			}
+			h.rename(c)
+			isAgain = rule.isRepeated
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ const (
 // joinLeaning joins a cause with the one that it begins at: a port that itself waits is no root. If most of a cause's
 // last links (those that wait for no other of it) may wait for a link of another cause that stalls about as much, or
 // for one without a value whose siblings do, both are one, and the first one's sinks are no roots.
-func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
+func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) {
 	c.votes, c.ends = c.votes[:0], scratch.Slice(c.ends, len(c.thin))
 	clear(c.ends)
 	for i := range t.links.len() {
@@ -52,9 +52,7 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 		}
 		c.markLeaning(s, c.sets.Find(v.cause))
 		c.sets.Union(v.cause, v.beside)
-		joined = true
 	}
-	return joined
 }
 
 // holdsAll reports whether a link explains the links that seem to wait for an unseen full port of its switch, however

@@ -23,7 +23,7 @@ const (
 
 // joinMisfits joins misfits that touch: they are parts of one irregular exchange, whose shape does not separate them.
 // A small cause beside one is part of it too.
-func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
+func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) {
 	c.measureMisfits(t, s, h)
 	c.beside.find(t, h)
 	for cause := range c.thin.len() {
@@ -33,17 +33,15 @@ func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
 		for _, other := range c.beside.of(t, cause) {
 			links, n := c.beside.links[other], c.count[other]
 			if float64(links) >= misfitShare*float64(min(n, c.count[cause])) && (n < misfitSmall || c.isMisfit(other)) && !c.hasReason(other) {
-				joined = joined || c.sets.Find(cause) != c.sets.Find(other)
 				c.sets.Union(cause, other)
 			}
 		}
 	}
-	return joined
 }
 
 // joinUnexplained joins causes that meet at a switch if together they explain their links clearly worse than noise
-// would: causes are only separate if each explains its own links. It reports whether it joined any.
-func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) (joined bool) {
+// would: causes are only separate if each explains its own links.
+func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) {
 	c.measureMisfits(t, s, h)
 	for d := range t.waits.isSwitch.len() {
 		if !t.waits.isSwitch[d] {
@@ -54,12 +52,10 @@ func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) (joined bool) {
 			for _, b := range c.met[:k] {
 				if c.sets.Find(a) != c.sets.Find(b) && c.off[a]+c.off[b] >= leastTogether*float64(c.count[a]+c.count[b]) {
 					c.sets.Union(a, b)
-					joined = true
 				}
 			}
 		}
 	}
-	return joined
 }
 
 // hasReason reports whether there is evidence for a cause however badly its links are explained: its root visibly

@@ -10,8 +10,8 @@ const (
 
 // joinMutual joins a cause at a leaf with the cause that most links out of the leaf wait for, if most of what waits
 // at the leaf comes from where that one waits: hosts that receive from those they send to exchange. Levels do not
-// show it, since each host receives at its own rate. It reports whether it joined any.
-func (c *causes) joinMutual(t *trees, s *sinks, h *shares) (joined bool) {
+// show it, since each host receives at its own rate.
+func (c *causes) joinMutual(t *trees, s *sinks, h *shares) {
 	c.partners = c.partners[:0]
 	for a := range s.all.len() {
 		own, leaf := c.causeOf(a), s.all[a].device
@@ -23,10 +23,8 @@ func (c *causes) joinMutual(t *trees, s *sinks, h *shares) (joined bool) {
 		}
 	}
 	for _, p := range c.partners {
-		joined = joined || c.sets.Find(p.cause) != c.sets.Find(p.other)
 		c.sets.Union(p.cause, p.other)
 	}
-	return joined
 }
 
 // sentTo is the cause, other than its own, that most links out of a leaf or from its hosts wait for; -1 if there is

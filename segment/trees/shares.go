@@ -24,7 +24,6 @@ type shares struct {
 	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
 	atSink  by[nodeID, bool]
 	members lists[causeID, nodeID] // by cause: nodes
-	joins   int                    // of causes that all parts have: see rename
 	// On a fabric of two levels, if links may be in several regions:
 	isSpread bool // traffic takes all spines: see spreadsTraffic
 	senders  senders
@@ -55,7 +54,6 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.isSpread = t.isTwoLevel && t.spreadsTraffic()
 	h.startFalls(s, c)
 	h.findSpreads(s, c)
-	h.joins = c.sets.Joins()
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
 	}
@@ -209,12 +207,8 @@ func (h *shares) take(i nodeID, set uint) {
 	from.sort()
 }
 
-// rename updates all parts if causes were joined.
+// rename updates all parts after causes were joined.
 func (h *shares) rename(c *causes) {
-	if h.joins == c.sets.Joins() {
-		return
-	}
-	h.joins = c.sets.Joins()
 	for i := range h.of {
 		p := &h.of[i]
 		for k := range p.list() {
