@@ -36,9 +36,9 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 	if from.n == 1 {
 		return 1
 	}
-	if t.isTwoLevel && leaf >= 0 {
+	if t.isTwoLevel && t.fromHost(i) {
 		for k, p := range from.list() {
-			with[k] += h.hosts.costOn(t, h, i, p.cause)
+			with[k] += h.hosts.cost[p.cause]
 		}
 	}
 	return h.cheapest(from.n, t.stall[i], spread*t.noise.sigma(t.stall[i]), minMean, &with, &without)

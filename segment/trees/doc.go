@@ -26,13 +26,11 @@
 //	loneends.go          but not lone hot links: others explain better what may wait for them
 //	unread.go            and behind one link whose reading may have failed
 //
-//	2. Where does the chain of waiting end? At a sink: a switch with a full port, or a link sink (a link apart from what
+//	2. Where does the chain of waiting end? At a sink: a switch with a full port, or a link sink (a port apart from what
 //	   else waits at its switch).
 //	origins.go           ports that are sinks of their own; nodes that wait for nothing that stalls
 //	saddles.go           where stall falls and then rises, something else begins
 //	twins.go             two ports of one leaf that stall equally
-//	slow.go              slow links between switches, and
-//	onespine.go          on two levels, uplinks that all lead to one spine: they wait for such a link
 //	exchangeends.go      routers of a dragonfly's group that exchange, and groups that do
 //	ranks.go             nodes in the order of waiting
 //	sinks.go, sink.go    all sinks, which nodes lead to each, what waits there

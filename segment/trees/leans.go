@@ -33,9 +33,7 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 		if own < 0 || h.isGiven[i] || j >= 0 && h.of[j].has(own) || h.waitsWithin(t, i, own) {
 			continue
 		}
-		if c.ends[own]++; s.beginsAt(own, t.links[i]) {
-			continue
-		}
+		c.ends[own]++
 		isHeld := j >= 0 && (t.stall[j] >= leanRatio*t.stall[i] || t.holdsAll(j))
 		if !isHeld {
 			j = h.hottestBeyond(t, i, own)
@@ -75,12 +73,6 @@ func (t *trees) holdsAll(j int32) bool {
 	}
 	sends := 100 - t.stall[j]
 	return toFull < 100 && (sends < clearFactor*fed || sends-fed < clearSigmas*math.Sqrt(variance))
-}
-
-// beginsAt reports whether a cause begins at this link, a sink of its own as it stalls clearly more than what it may
-// wait for.
-func (s *sinks) beginsAt(cause, link int32) bool {
-	return int(cause) < len(s.all) && s.all[cause].link == link
 }
 
 // markLeaning marks the sinks of a cause as no roots.

@@ -108,7 +108,6 @@ func (m *Method) findLinks(values []float32) bool {
 	}
 	m.dropFalseZeros()
 	m.noiseOf.fitSlope(&m.trees)
-	m.countSingles()
 	m.connect()
 	m.findLinkSinks()
 	return true

@@ -25,7 +25,7 @@ type trees struct {
 	sink       []int32   // by node: the switch where it waits, or its own place (placeOf) if a link sink, or -1
 	port       []bool    // by node: back pressure begins at the switch that it leaves
 	order      []int32   // nodes by rank: those at sinks first
-	isLinkSink []bool    // by node: a sink of its own: a port to a host or a slow link
+	isLinkSink []bool    // by node: a port to a host that is a sink of its own
 	loneEnd    []bool    // by node: see isLoneEnd
 	isPeak     []bool    // by node: a link sink beside an exchange's, see findPeaks
 	idle       float32   // stall up to which a link is idle
@@ -45,9 +45,7 @@ type trees struct {
 	middleOf int32
 	middle   float64
 	// On a fabric of two levels, if links may be in several regions:
-	isTwoLevel   bool
-	singles      []float64 // by spine: see countSingles
-	usualSingles float64
+	isTwoLevel bool
 }
 
 // minFeeders is the number of stalled links into a switch from which its port is a root, not a lone hot link.

@@ -58,7 +58,7 @@ const (
 )
 
 // spreadsTraffic reports whether traffic takes all spines: most stalled uplinks are at leaves nearly all of whose uplinks
-// stall. Those that wait for a slow cable of one spine do not count: they are several at a leaf if cables are parallel.
+// stall.
 func (t *trees) spreadsTraffic() bool {
 	all, wide := 0, 0
 	for d := range int32(len(t.seen)) {
@@ -66,24 +66,11 @@ func (t *trees) spreadsTraffic() bool {
 			continue
 		}
 		n := t.stalledUp(d)
-		if 2*n < t.measuredUp(d) && t.isOnlyToOneSpine(d) {
-			continue
-		}
 		if all += n; t.isNearlyAllUp(d, n) {
 			wide += n
 		}
 	}
 	return float64(wide) > spreadShare*float64(all)
-}
-
-// isOnlyToOneSpine reports whether all stalled uplinks of a leaf lead to one spine with a slow cable.
-func (t *trees) isOnlyToOneSpine(leaf int32) bool {
-	for _, i := range t.leaving.of(leaf) {
-		if !t.toHost(i) {
-			return t.isOneSpine(t.to[i]) && t.isOnlyUp(i)
-		}
-	}
-	return false
 }
 
 // isNearlyAllUp reports whether n links are nearly all uplinks of a leaf that have a value.

@@ -4,7 +4,7 @@ package trees
 type sink struct {
 	place      int32 // its index in at
 	device     int32
-	link       int32 // of a link sink, its link: a port to a host or a slow link; or -1
+	link       int32 // of a link sink, its link, a port to a host; or -1
 	component  int32 // its representative in the union-find
 	first      int32 // first sink of its component
 	bit        uint8 // in its component's masks; sinks past lastBit share that

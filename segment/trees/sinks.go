@@ -115,7 +115,7 @@ func (s *sinks) sinkAt(t *trees, place int32) sink {
 		x.device = t.waits.from[x.link]
 		x.component = s.components.Find(t.node[x.link])
 		x.isPeak = t.isPeak[t.node[x.link]]
-		x.isTwin = t.waits.toHost(x.link) && t.areTwins(x.device)
+		x.isTwin = t.areTwins(x.device)
 		return x
 	}
 	x.component = s.components.Find(int32(len(t.links)) + place)
@@ -167,7 +167,7 @@ func (s *sinks) measure(t *trees) {
 			a.port = max(a.port, t.stall[i])
 			a.portSum += t.stall[i]
 			a.ports++
-			if at := s.at[w.from[l]]; a.link >= 0 && w.toHost(l) && at >= 0 {
+			if at := s.at[w.from[l]]; a.link >= 0 && at >= 0 {
 				s.all[at].others++
 			}
 			if t.stalledInto(w.from[l]) == 0 {

@@ -1,10 +1,6 @@
 package trees
 
-import (
-	"slices"
-
-	"github.com/giverny/giverny/internal/scratch"
-)
+import "github.com/giverny/giverny/internal/scratch"
 
 // hostCosts finds, on a fabric of two levels, how unlikely it is that hosts wait for a cause: from the leaves whose uplinks
 // wait for it alone, and from its root's leaf. Whether senders push so hard that hosts wait is alike at most leaves of a
@@ -53,34 +49,4 @@ func (h *shares) onlyCause(t *trees, leaf int32) int32 {
 		}
 	}
 	return only
-}
-
-// costOn is what it costs that a node waits for a cause, if it is a link from a host, or the only stalled uplink of a leaf.
-func (costs *hostCosts) costOn(t *trees, h *shares, i, cause int32) float64 {
-	switch {
-	case t.fromHost(i):
-		return costs.cost[cause]
-	case h.isSpread && t.isOnlyUp(i):
-		return h.costOfOneWay(t, i, cause)
-	}
-	return 0
-}
-
-// isOnlyUp reports whether no link from a node's leaf to another switch than its own stalls.
-func (t *trees) isOnlyUp(i int32) bool {
-	return !slices.ContainsFunc(t.leaving.of(t.from[i]), func(j int32) bool { return t.to[j] != t.to[i] && !t.toHost(j) })
-}
-
-// costOfOneWay is what it costs that of a leaf's uplinks that lead to a cause only those to one switch stall, though traffic
-// takes all of them: each host that waits, or if none does the leaf, would have to take these by chance.
-func (h *shares) costOfOneWay(t *trees, i, cause int32) float64 {
-	leaf, own := t.from[i], t.stalledUp(t.from[i])
-	ways := own
-	for _, l := range t.waits.out.of(leaf) {
-		leads := func(j int32) bool { return h.of[j].has(cause) && t.waits.mayWait(l, t.links[j]) }
-		if t.waits.isUp(l) && t.node[l] < 0 && t.values[l] >= 0 && slices.ContainsFunc(t.leaving.of(t.waits.to[l]), leads) {
-			ways++
-		}
-	}
-	return float64(max(1, t.stalledHosts(leaf))) * costOf(float64(own)/float64(ways))
 }
