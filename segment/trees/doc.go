@@ -57,7 +57,6 @@
 //	choice.go            the causes that predict a link best, and those that are about as likely
 //	senders.go           on two levels traffic takes all spines, so all uplinks of a leaf wait for the same trees,
 //	senderfit.go         which are those that explain best how much all leaves stall, and of which leaves hosts wait
-//	waitinghosts.go      on two levels hosts wait at most leaves of a cause or at few: how unlikely each is
 //	scopes.go            where the traffic of an exchange stays
 //	lone.go              hot links that wait for nothing found
 //

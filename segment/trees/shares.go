@@ -3,7 +3,6 @@ package trees
 import (
 	"math"
 	"math/bits"
-	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
 )
@@ -29,7 +28,6 @@ type shares struct {
 	isSpread bool // traffic takes all spines: see spreadsTraffic
 	senders  senders
 	isGiven  []bool // by node: an uplink whose causes senders found
-	hosts    hostCosts
 }
 
 const (
@@ -62,9 +60,6 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	for first, end := 0, 0; first < len(t.order); first = end { // hop by hop
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
-		}
-		if t.isTwoLevel && slices.ContainsFunc(t.order[first:end], t.fromHost) {
-			h.hosts.find(t, s, c, h)
 		}
 		isAny := h.gather(t, s, c, t.order[first:end])
 		h.fitFalls()
