@@ -55,8 +55,6 @@
 //	shares.go, parts.go  hop by hop upstream: the causes of a link, and its parts
 //	attenuation.go       by how much a cause falls from hop to hop
 //	choice.go            the causes that predict a link best, and those that are about as likely
-//	senders.go           on two levels traffic takes all spines, so all uplinks of a leaf wait for the same trees,
-//	senderfit.go         which are those that explain best how much all leaves stall, and of which leaves hosts wait
 //	scopes.go            where the traffic of an exchange stays
 //	lone.go              hot links that wait for nothing found
 //

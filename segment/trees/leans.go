@@ -30,7 +30,7 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 	clear(c.ends)
 	for i := range int32(len(t.links)) {
 		own, j := h.main(i), t.hottestAfter(i)
-		if own < 0 || h.isGiven[i] || j >= 0 && h.of[j].has(own) || h.waitsWithin(t, i, own) {
+		if own < 0 || j >= 0 && h.of[j].has(own) || h.waitsWithin(t, i, own) {
 			continue
 		}
 		c.ends[own]++

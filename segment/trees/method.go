@@ -49,7 +49,7 @@ func New(g *topology.Graph, cfg Config) *Method {
 	for i := range m.node {
 		m.node[i] = -1
 	}
-	m.usual, m.isTwoLevel = map[int32]float64{}, m.layered
+	m.usual = map[int32]float64{}
 	m.sinks = newSinks(len(w.level), len(w.from))
 	return m
 }

@@ -44,8 +44,6 @@ type trees struct {
 	// see middleBehind
 	middleOf int32
 	middle   float64
-	// On a fabric of two levels, if links may be in several regions:
-	isTwoLevel bool
 }
 
 // minFeeders is the number of stalled links into a switch from which its port is a root, not a lone hot link.

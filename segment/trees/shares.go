@@ -24,10 +24,6 @@ type shares struct {
 	atSink  []bool                 // by node
 	members linkLists              // by cause: nodes
 	joins   int                    // of causes that all parts have: see rename
-	// On a fabric of two levels, if links may be in several regions:
-	isSpread bool // traffic takes all spines: see spreadsTraffic
-	senders  senders
-	isGiven  []bool // by node: an uplink whose causes senders found
 }
 
 const (
@@ -48,9 +44,7 @@ const (
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
-	h.misfit, h.isGiven = scratch.Slice(h.misfit, len(t.links)), scratch.Slice(h.isGiven, len(t.links))
-	clear(h.isGiven)
-	h.isSpread = t.isTwoLevel && t.spreadsTraffic()
+	h.misfit = scratch.Slice(h.misfit, len(t.links))
 	h.startFalls(s, c)
 	h.findSpreads(s, c)
 	h.joins = c.sets.Joins()
@@ -65,12 +59,9 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		h.fitFalls()
 		if isAny { // else it would change nothing
 			h.refit(t, s, c, t.order[first:end], minMean)
-			if h.isSpread {
-				h.senders.find(t, s, c, h, t.order[first:end], minMean)
-			}
 		}
 		for _, i := range t.order[first:end] {
-			if !h.atSink[i] && h.of[i].n > 0 && !h.isGiven[i] {
+			if !h.atSink[i] && h.of[i].n > 0 {
 				set := h.choose(t, s, c, i, minMean)
 				all := h.likely(h.of[i].n, t.stall[i], minMean, set)
 				h.misfit[i] = math.Abs(t.stall[i]-min(100, h.predicted(h.of[i].n, set))) / t.noise.sigma(t.stall[i])
