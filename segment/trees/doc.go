@@ -49,7 +49,6 @@
 //	leans.go             causes that begin at links which wait for another cause
 //	beside.go            the causes beside a cause, and by how many links
 //	votes.go             counts of links, by pair of causes
-//	peaks.go             ports clearly above the others of their exchange, for which steps 2 to 4 are repeated
 //
 //	4. For which causes does each link wait, and how much for each?
 //	shares.go, parts.go  hop by hop upstream: the causes of a link, and its parts

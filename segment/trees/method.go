@@ -89,10 +89,6 @@ func (m *Method) findTrees(values []float32, out *linkset.Groups) {
 	}
 	m.findCauses()
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
-	if m.findPeaks(&m.sinks, &m.causes) { // which shows once it is known what exchanges
-		m.findCauses()
-		m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
-	}
 	m.dropLone()
 	m.shares.listMembers(m.overlap)
 	m.emit(out)

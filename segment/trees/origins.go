@@ -20,9 +20,7 @@ const (
 // findLinkSinks marks the ports to hosts at which back pressure may begin apart from what else waits at their switch
 // (link sinks).
 func (t *trees) findLinkSinks() {
-	t.isLinkSink, t.isPeak = scratch.Slice(t.isLinkSink, len(t.links)), scratch.Slice(t.isPeak, len(t.links))
-	clear(t.isLinkSink)
-	clear(t.isPeak)
+	t.isLinkSink = scratch.Zeroed(t.isLinkSink, len(t.links))
 	for _, d := range t.entered {
 		t.findLinkSinksAt(d)
 	}

@@ -32,7 +32,6 @@ type sink struct {
 	isReceiver  bool    // see showsReceiver; never of a link sink
 	waitsForFew bool    // see showsFewPorts
 	isTwin      bool    // see areTwins
-	isPeak      bool    // see findPeaks
 	leans       bool    // its links wait for another cause: see joinLeaning
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64

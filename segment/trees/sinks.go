@@ -114,7 +114,6 @@ func (s *sinks) sinkAt(t *trees, place int32) sink {
 		x.link = place - devices
 		x.device = t.waits.from[x.link]
 		x.component = s.components.Find(t.node[x.link])
-		x.isPeak = t.isPeak[t.node[x.link]]
 		x.isTwin = t.areTwins(x.device)
 		return x
 	}
