@@ -22,7 +22,6 @@ type waits struct {
 	kinds      []linkKind // by link
 	cables     []int32    // links between groups of a dragonfly, by the group that they enter
 	out, in    linkLists
-	rails      rails
 }
 
 // linkKind is a bit set of what a link joins.
@@ -56,7 +55,6 @@ func newWaits(g *topology.Graph) *waits {
 	for place, d := range order {
 		w.byName[d] = int32(place)
 	}
-	w.rails = newRails(g, order)
 	for id := range w.from {
 		from, to := g.Ends(schema.LinkID(id))
 		w.from[id], w.to[id] = int32(from), int32(to)

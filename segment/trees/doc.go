@@ -66,7 +66,6 @@
 //	exchanging.go        regions whose leaves send as those of an exchange
 //	fringes.go           regions that stall little beside a large exchange
 //	unfed.go             regions that show neither who receives nor who sends
-//	rails.go             regions in which the same hosts wait, each with another adapter
 //	emit.go              the groups, without
 //	deadends.go          links that lead away from a root, and
 //	pieces.go            small pieces that nothing connects

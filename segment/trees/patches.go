@@ -15,27 +15,24 @@ import (
 // root that lead the same way and are level are joined, as are those at leaves that exchange (see exchanging). A
 // patch is a region if lone hot links are unlikely to form it by chance; next to a region it is part of that.
 type patches struct {
-	region      []int32 // by node: the last region that has it (index in all), or none
-	left        []int32 // nodes: those of the regions, then those in none
-	places      []int32 // switches that nodes leave or enter, see ends
-	votes       []int32 // regions next to a patch, one per link of theirs there
-	batch       []int32 // nodes at one of places
-	sets        linkset.UnionFind
-	odds        []float64 // by set of nodes: log of its number of ways times the chance that its links are level
-	chains      []chain
-	all         []patch
-	byPod       []podPatch
-	exchanging  []exchanging
-	waiting     []exchanging // regions of one pod or group: see joinWholeGroups
-	isWaiting   []bool       // by node
-	adapters    []railAdapter
-	onRails     []railRegion
-	hasReceiver []bool  // by set of all
-	order       []int32 // of all, by set
-	nodes       []int32 // of one region
-	deadEnds    deadEnds
-	pieces      pieces
-	unfed       unfed
+	region     []int32 // by node: the last region that has it (index in all), or none
+	left       []int32 // nodes: those of the regions, then those in none
+	places     []int32 // switches that nodes leave or enter, see ends
+	votes      []int32 // regions next to a patch, one per link of theirs there
+	batch      []int32 // nodes at one of places
+	sets       linkset.UnionFind
+	odds       []float64 // by set of nodes: log of its number of ways times the chance that its links are level
+	chains     []chain
+	all        []patch
+	byPod      []podPatch
+	exchanging []exchanging
+	waiting    []exchanging // regions of one pod or group: see joinWholeGroups
+	isWaiting  []bool       // by node
+	order      []int32      // of all, by set
+	nodes      []int32      // of one region
+	deadEnds   deadEnds
+	pieces     pieces
+	unfed      unfed
 }
 
 // chain is a node that may wait for another, and the log-odds that both are hot by chance.
@@ -143,7 +140,6 @@ func (p *patches) find(m *Method) {
 	p.joinExchanging(m)
 	p.joinFringes(m)
 	p.joinUnfed(m)
-	p.joinRails(m)
 }
 
 func (x *patch) measure(m *Method, left []int32) {
