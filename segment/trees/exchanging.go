@@ -16,7 +16,6 @@ type exchanging struct {
 	patch, below int32   // below: see the method below
 	mean, error  float64 // of the links from hosts, percent, with its standard error
 	spread       float64 // their standard deviation
-	isLevel      bool    // hardly anything but hosts and uplinks waits
 	leaves       int     // also of those it was joined with
 	isPiece      bool    // one leaf's hosts, all of which wait, and which pass more than one port would
 }
@@ -44,7 +43,7 @@ func (p *patches) joinExchanging(m *Method) {
 	})
 	for k := 1; k < len(p.exchanging); k++ {
 		a, b := &p.exchanging[k-1], &p.exchanging[k]
-		areAlike := a.below == b.below && a.isLevel && b.isLevel && b.mean-a.mean <= exchangeErrors*math.Hypot(a.error, b.error)
+		areAlike := a.below == b.below && b.mean-a.mean <= exchangeErrors*math.Hypot(a.error, b.error)
 		if areAlike && !p.shareHosts(m, a, b) {
 			p.joinTwoExchanging(a, b)
 			a.isPiece, b.isPiece = false, false
@@ -104,14 +103,11 @@ func (p *patches) exchangingAt(m *Method, k int32) (exchanging, bool) {
 	if x.beside != noRegion || m.isReceiver(x.root) {
 		return out, false
 	}
-	n, sum, squares, ups, sending := 0., 0., 0., 0., 0.
+	n, sum, squares, sending := 0., 0., 0., 0.
 	leaf, sends := int32(-1), false
 	nodes := p.left[x.begin:x.end]
 	for _, i := range nodes {
 		if !m.fromHost(i) {
-			if m.waits.isUp(m.links[i]) {
-				ups++
-			}
 			continue
 		}
 		n, sum, squares = n+1, sum+m.stall[i], squares+m.stall[i]*m.stall[i]
@@ -125,7 +121,6 @@ func (p *patches) exchangingAt(m *Method, k int32) (exchanging, bool) {
 			sending++
 		}
 	}
-	out.isLevel = n+ups >= nearlyAll*float64(len(nodes))
 	out.isPiece = out.leaves == 1 && int(n) == len(nodes) && 100*n-sum > mostPortPasses && m.restWaits(leaf)
 	if n < minFeeders || sending < nearlyAll*n {
 		return out, false
