@@ -88,7 +88,7 @@ func (m *Method) patchesOf(values []float32, regions [][]int32, roots []root) *p
 		for _, l := range links {
 			nodes = append(nodes, m.node[l])
 		}
-		p.take(m, nodes, roots[k])
+		p.take(nodes, roots[k])
 	}
 	for k := range p.all {
 		p.all[k].measure(m, p.left)
