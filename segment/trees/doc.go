@@ -45,7 +45,6 @@
 //	mutual.go            leaves that receive from where they send to
 //	misfits.go           causes that explain their own links badly, unless there is a reason for them:
 //	oneway.go            its sources only send
-//	alike.go             its port is the reason, as more waits there than elsewhere
 //	leans.go             causes that begin at links which wait for another cause
 //	beside.go            the causes beside a cause, and by how many links
 //	votes.go             counts of links, by pair of causes

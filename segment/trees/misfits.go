@@ -101,7 +101,7 @@ func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 	}
 	for a := range s.all {
 		x, own := &s.all[a], c.sets.Find(int32(a))
-		c.isRooted[own] = c.isRooted[own] || x.isReceiver && !s.waitsAlike(x) || x.waitsForFew || x.isTwin
+		c.isRooted[own] = c.isRooted[own] || x.isReceiver || x.waitsForFew || x.isTwin
 	}
 	c.oneWay.count(t, s, c, h)
 }
