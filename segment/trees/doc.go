@@ -41,7 +41,6 @@
 //	treeleaves.go        leaves of an exchange where a tree begins, too
 //	joins.go             the order of the joins below, which need step 4, and are followed by it
 //	closed.go            leaves that receive from each other alone
-//	cliques.go           routers that wait for each other, any three of them
 //	mutual.go            leaves that receive from where they send to
 //	misfits.go           causes that explain their own links badly, unless there is a reason for them:
 //	oneway.go            its sources only send

@@ -60,6 +60,16 @@ func (t *trees) isMutual(d int32) bool {
 	return mutual >= fewestMutual && mutual >= mutualShare*within
 }
 
+// isStalled reports whether a link from one device to another stalls.
+func (t *trees) isStalled(from, to int32) bool {
+	for _, j := range t.leaving.of(from) {
+		if t.to[j] == to {
+			return true
+		}
+	}
+	return false
+}
+
 // markLevel makes a router the sink of the links within its group that stall as is usual there: those of a tree stall more.
 func (t *trees) markLevel(d int32, usual float64) {
 	for _, i := range t.into.of(d) {
