@@ -25,7 +25,6 @@ type layers struct {
 	sample   []float64
 	bits     []uint32 // of sample, to sort
 	off      []float64
-	hidden   hidden
 }
 
 // layer is an exchange: the levels at which its uplinks, downlinks and links from hosts stall, the last 0 if they do
@@ -133,7 +132,6 @@ func (y *layers) separate(w *waits, values []float32, hot, idle float64) []float
 		}
 	}
 	slices.SortFunc(y.links, compareLayerLinks)
-	y.showHidden(w, values, hot)
 	return y.rest
 }
 
