@@ -14,7 +14,6 @@
 //	layerleaves.go       the levels of one leaf
 //	layersets.go         leaves of the same levels are a layer
 //	layermembers.go      which other leaves take part; which layers are none
-//	layerpieces.go       regions of the rest that wait for a layer are part of it
 //
 //	1. Which links are stalled, and for which links may each wait?
 //	backpressure.go      the graph: links by switch, and which may wait for which

@@ -60,6 +60,8 @@ const (
 	// A region of the rest is an exchange's if that share of its uplinks begin at the exchange's leaves, and at most
 	// that share of its links come from hosts.
 	mostWithin, mostHosts = .8, .3
+	// Links that stall at least that share of another's stall stall about as much, or more.
+	aboutAsMuch = .8
 )
 
 // find finds the exchanges whose hosts are divided among regions, or joined with other sources; it leaves the readings
@@ -256,6 +258,22 @@ func (e *hostExchanges) emit(m *Method, out *linkset.Groups) {
 			m.roots = append(m.roots, root{device: noDevice, link: schema.NoLink})
 		}
 	}
+}
+
+// moveTo adds the groups that are part of a layer, or of another exchange, to its links, and removes them.
+func (m *Method) moveTo(links []layerLink, out *linkset.Groups, layerOf func(g int, region []schema.LinkID) int32) []layerLink {
+	m.keep(out, func(g int, region []schema.LinkID) bool {
+		layer := layerOf(g, region)
+		if layer == noLayer {
+			return true
+		}
+		for _, l := range region {
+			links = append(links, layerLink{layer, int32(l)})
+		}
+		return false
+	})
+	slices.SortFunc(links, compareLayerLinks)
+	return slices.Compact(links)
 }
 
 // exchangeOf is the exchange that a region of the rest is part of, or noExchange: it hardly has sources of its own, and
