@@ -38,8 +38,6 @@ type causes struct {
 	receivers receivers
 	oneWay    oneWay
 	tally     []vote
-	// stalled ports that are not roots of their own, by cause, then by stall
-	causePorts []causePort
 }
 
 // maskKey is a set of sinks of a component, and how many nodes, in all and at leaves (sources), lead to exactly

@@ -36,11 +36,6 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i nodeID, minMean float64
 	if from.n == 1 {
 		return 1
 	}
-	if t.isTwoLevel && leaf >= 0 {
-		for k, p := range from.list() {
-			with[k] += h.hosts.costOn(t, h, i, p.cause)
-		}
-	}
 	return h.cheapest(from.n, t.stall[i], spread*t.noise.sigma(t.stall[i]), minMean, &with, &without)
 }
 
@@ -107,9 +102,8 @@ func (h *shares) likely(n int, stall, minMean float64, chosen uint) (set uint) {
 	return set
 }
 
-// chanceOf is the chance, relative to one without cost, of a set of causes with a cost, in deviations; costOf is the reverse.
+// chanceOf is the chance, relative to one without cost, of a set of causes with a cost, in deviations.
 func chanceOf(cost float64) float64 { return math.Exp(-math.Sqrt2 * cost) }
-func costOf(chance float64) float64 { return -math.Log(chance) / math.Sqrt2 }
 
 // predicted is the sum of what the causes of a set predict.
 func (h *shares) predicted(n int, set uint) (sum float64) {

@@ -14,8 +14,6 @@
 //	layerleaves.go       the levels of one leaf
 //	layersets.go         leaves of the same levels are a layer
 //	layermembers.go      which other leaves take part; which layers are none
-//	hidden.go            trees of which a layer hides the links down to their leaf
-//	layerpieces.go       regions of the rest that wait for a layer are part of it
 //
 //	1. Which links are stalled, and for which links may each wait?
 //	backpressure.go      the graph: links by switch, and which may wait for which
@@ -26,14 +24,12 @@
 //	loneends.go          but not lone hot links: others explain better what may wait for them
 //	unread.go            and behind one link whose reading may have failed
 //
-//	2. Where does the chain of waiting end? At a sink: a switch with a full port, or a link sink (a link apart from what
+//	2. Where does the chain of waiting end? At a sink: a switch with a full port, or a link sink (a port apart from what
 //	   else waits at its switch).
 //	origins.go           ports that are sinks of their own; nodes that wait for nothing that stalls
 //	saddles.go           where stall falls and then rises, something else begins
 //	twins.go             two ports of one leaf that stall equally
-//	slow.go              slow links between switches, and
-//	onespine.go          on two levels, uplinks that all lead to one spine: they wait for such a link
-//	exchangeends.go      routers of a dragonfly's group that exchange, and groups that do
+//	exchangeends.go      routers of a dragonfly's group that exchange
 //	ranks.go             nodes in the order of waiting
 //	sinks.go, sink.go    all sinks, which nodes lead to each, what waits there
 //
@@ -43,23 +39,17 @@
 //	treeleaves.go        leaves of an exchange where a tree begins, too
 //	joins.go             the order of the joins below, which need step 4, and are followed by it
 //	closed.go            leaves that receive from each other alone
-//	cliques.go           routers that wait for each other, any three of them
 //	mutual.go            leaves that receive from where they send to
 //	misfits.go           causes that explain their own links badly, unless there is a reason for them:
 //	oneway.go            its sources only send
-//	alike.go             its port is the reason, as more waits there than elsewhere
 //	leans.go             causes that begin at links which wait for another cause
 //	beside.go            the causes beside a cause, and by how many links
 //	votes.go             counts of links, by pair of causes
-//	peaks.go             ports clearly above the others of their exchange, for which steps 2 to 4 are repeated
 //
 //	4. For which causes does each link wait, and how much for each?
 //	shares.go, parts.go  hop by hop upstream: the causes of a link, and its parts
 //	attenuation.go       by how much a cause falls from hop to hop
 //	choice.go            the causes that predict a link best, and those that are about as likely
-//	senders.go           on two levels traffic takes all spines, so all uplinks of a leaf wait for the same trees,
-//	senderfit.go         which are those that explain best how much all leaves stall, and of which leaves hosts wait
-//	waitinghosts.go      on two levels hosts wait at most leaves of a cause or at few: how unlikely each is
 //	scopes.go            where the traffic of an exchange stays
 //	lone.go              hot links that wait for nothing found
 //
@@ -72,7 +62,6 @@
 //	exchanging.go        regions whose leaves send as those of an exchange
 //	fringes.go           regions that stall little beside a large exchange
 //	unfed.go             regions that show neither who receives nor who sends
-//	rails.go             regions in which the same hosts wait, each with another adapter
 //	emit.go              the groups, without
 //	deadends.go          links that lead away from a root, and
 //	pieces.go            small pieces that nothing connects

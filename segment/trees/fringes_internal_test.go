@@ -3,6 +3,7 @@ package trees
 import (
 	"testing"
 
+	"github.com/giverny/giverny/internal/test/stalls"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -20,7 +21,7 @@ func TestFringeIsPartOfItsExchange(t *testing.T) {
 		"waits for a receiver": {percent: 9, hasReceiver: true},
 		"is elsewhere":         {percent: 9, isApart: true},
 	} {
-		g := leafSpine(t, 8, 4, 4, 1)
+		g := stalls.Fabric(t, "fattree:leaves=8,hosts=4,spines=4")
 		values := make([]float32, g.NumLinks())
 		var exchange, fringe []linkID
 		receiver := root{device: noDevice, link: schema.NoLink}

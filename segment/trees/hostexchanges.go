@@ -12,17 +12,16 @@ import (
 
 // hostExchanges are exchanges known by their hosts: nearly all hosts of a leaf wait, and pass more than the stalled links
 // that they may wait for. So most of them wait for ports that are full but do not stall, of which no sink tells. Beside
-// trees, the hosts then go to the trees' regions. Such hosts are taken off the readings, trees are searched in the rest,
-// and what else begins at these leaves is the exchange's.
+// trees, the hosts then go to the trees' regions. Such hosts are taken off the readings, and trees are searched in the rest.
 type hostExchanges struct {
 	leaves  []hostLeaf
 	all     by[layerID, hostExchange]
-	of      by[deviceID, layerID]  // a leaf's exchange, or noExchange
-	counts  by[layerID, hostCount] // by exchange, of one region
-	others  []hostLeaf             // leaves with hosts of one region of which few wait
-	waiting by[deviceID, float64]  // share of its hosts that wait
+	of      by[deviceID, layerID] // a leaf's exchange, or noExchange
+	counts  by[layerID, int]      // hosts of one region
+	others  []hostLeaf            // leaves with hosts of one region of which few wait
+	waiting by[deviceID, float64] // share of its hosts that wait
 	rest    readings
-	links   []layerLink // links of regions that belong to an exchange
+	links   []layerLink // hosts' links, by exchange
 }
 
 // hostLeaf is a leaf with stalled hosts.
@@ -50,17 +49,13 @@ type hostExchange struct {
 	isTaken       bool    // its hosts are divided among regions, or joined with other sources
 }
 
-// hostCount counts, of the links of a region, those at leaves of an exchange: from hosts, up, and between switches.
-type hostCount struct{ hosts, ups, ends int }
-
 const (
 	noExchange = noLayer
 	// At a leaf of which less than that share of the hosts wait, they are a tree's sources. From fewSources of a region's
 	// hosts on, these show that it is more than an exchange.
 	wholeLeaf, fewSources = .65, .05
-	// A region of the rest is an exchange's if that share of its uplinks begin at the exchange's leaves, and at most
-	// that share of its links come from hosts.
-	mostWithin, mostHosts = .8, .3
+	// Links that stall at least that share of another's stall stall about as much, or more.
+	aboutAsMuch = .8
 )
 
 // find finds the exchanges whose hosts are divided among regions, or joined with other sources; it leaves the readings
@@ -188,7 +183,7 @@ func (e *hostExchanges) compare(m *Method, out *linkset.Groups) {
 			hosts++
 			leaf := m.waits.to[l]
 			if k := e.of[leaf]; k != noExchange {
-				e.counts[k].hosts++
+				e.counts[k]++
 			} else if e.waiting[leaf] < wholeLeaf {
 				e.addOther(leaf, m.stall[m.node[l]])
 			}
@@ -198,12 +193,12 @@ func (e *hostExchanges) compare(m *Method, out *linkset.Groups) {
 		}
 		for k, n := range e.counts {
 			x := &e.all[k]
-			if n.hosts == 0 || n.hosts < x.most {
+			if n == 0 || n < x.most {
 				continue
 			}
 			hasOthers := e.countOthers(x) >= fewSources*float64(hosts)
-			x.hasOthers = hasOthers || n.hosts == x.most && x.hasOthers // of equal regions, in any order
-			x.most = n.hosts
+			x.hasOthers = hasOthers || n == x.most && x.hasOthers // of equal regions, in any order
+			x.most = n
 		}
 	}
 }
@@ -248,9 +243,9 @@ func (e *hostExchanges) setIdle(m *Method) {
 	}
 }
 
-// emit appends a group for each exchange, with the regions of the rest that are part of it.
+// emit appends a group for each exchange.
 func (e *hostExchanges) emit(m *Method, out *linkset.Groups) {
-	e.links = m.moveTo(e.links, out, func(_ int, region []schema.LinkID) layerID { return e.exchangeOf(m, region) })
+	slices.SortFunc(e.links, compareLayerLinks)
 	for i, x := range e.links {
 		out.Links = append(out.Links, schema.LinkID(x.link))
 		if i+1 == len(e.links) || e.links[i+1].layer != x.layer {
@@ -258,48 +253,4 @@ func (e *hostExchanges) emit(m *Method, out *linkset.Groups) {
 			m.roots = append(m.roots, root{device: noDevice, link: schema.NoLink})
 		}
 	}
-}
-
-// exchangeOf is the exchange that a region of the rest is part of, or noExchange: it hardly has sources of its own, and
-// nearly all of its uplinks, or of its links if it has none, are at the exchange's leaves.
-func (e *hostExchanges) exchangeOf(m *Method, region []schema.LinkID) layerID {
-	w := m.waits
-	e.counts = scratch.Slice(e.counts, len(e.all)+1) // the last counts all
-	clear(e.counts)
-	all := &e.counts[e.all.len()]
-	for _, link := range region {
-		l := linkID(link)
-		at := w.from[l]
-		if w.fromHost(l) {
-			all.hosts++
-			continue
-		}
-		if !w.isLeaf(at) {
-			at = w.to[l]
-		}
-		isUp := w.isUp(l)
-		all.ends++
-		if isUp {
-			all.ups++
-		}
-		if k := e.of[at]; k != noExchange && e.all[k].isTaken {
-			e.counts[k].ends++
-			if isUp {
-				e.counts[k].ups++
-			}
-		}
-	}
-	if float64(all.hosts) > mostHosts*float64(len(region)) {
-		return noExchange
-	}
-	for k, n := range e.counts[:len(e.all)] {
-		within, of := n.ups, all.ups
-		if of == 0 {
-			within, of = n.ends, all.ends
-		}
-		if within > 0 && float64(within) >= mostWithin*float64(of) {
-			return layerID(k)
-		}
-	}
-	return noExchange
 }

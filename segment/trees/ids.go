@@ -21,7 +21,6 @@ type (
 	sinkID      int32 // an index of sinks.all
 	levelID     int32 // a set of sinks at one level, by its first sink
 	causeID     int32 // a cause, by its first sink; or, numbered after the sinks, a port that is another cause than its sink
-	treeID      int32 // an index of senderMixture.trees
 	patchID     int32 // an index of patches.all; or a set of patches that are one region, by its first
 	layerID     int32 // an exchange known from whole leaves: an index of layers.all or hostExchanges.all
 )

@@ -30,12 +30,10 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) {
 	clear(c.ends)
 	for i := range t.links.len() {
 		own, j := h.main(i), t.hottestAfter(i)
-		if own < 0 || h.isGiven[i] || j >= 0 && h.of[j].has(own) || h.waitsWithin(t, i, own) {
+		if own < 0 || j >= 0 && h.of[j].has(own) || h.waitsWithin(t, i, own) {
 			continue
 		}
-		if c.ends[own]++; s.beginsAt(own, t.links[i]) {
-			continue
-		}
+		c.ends[own]++
 		isHeld := j >= 0 && (t.stall[j] >= leanRatio*t.stall[i] || t.holdsAll(j))
 		if !isHeld {
 			j = h.hottestBeyond(t, i, own)
@@ -73,13 +71,6 @@ func (t *trees) holdsAll(j nodeID) bool {
 	}
 	sends := 100 - t.stall[j]
 	return toFull < 100 && (sends < clearFactor*fed || sends-fed < clearSigmas*math.Sqrt(variance))
-}
-
-// beginsAt reports whether a cause begins at this link, a sink of its own as it stalls clearly more than what it may
-// wait for.
-func (s *sinks) beginsAt(cause causeID, link linkID) bool {
-	a, isPort := s.sinkOf(cause)
-	return !isPort && s.all[a].link == link
 }
 
 // markLeaning marks the sinks of a cause as no roots.

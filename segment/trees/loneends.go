@@ -65,7 +65,7 @@ func (t *trees) isLoneEnd(end nodeID) bool {
 			continue
 		}
 		explains := func(j nodeID) bool {
-			return t.stall[i]-t.stall[j] <= within*t.noise.sigma(t.stall[i]) && t.isClearlyAbove(t.stall[j], t.stall[end]) && w.mayWait(t.links[i], t.links[j]) && !t.isElsewhere(i, j)
+			return t.stall[i]-t.stall[j] <= within*t.noise.sigma(t.stall[i]) && t.isClearlyAbove(t.stall[j], t.stall[end]) && w.mayWait(t.links[i], t.links[j])
 		}
 		if !explains(hottest) && (w.mayWait(t.links[i], t.links[hottest]) || !slices.ContainsFunc(t.leaving.of(d), explains)) {
 			return false // if the hottest does not explain it, none does

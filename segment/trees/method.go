@@ -49,7 +49,7 @@ func New(g *topology.Graph, cfg Config) *Method {
 	for i := range m.node {
 		m.node[i] = -1
 	}
-	m.usual, m.isTwoLevel = map[groupID]float64{}, m.layered
+	m.usual = map[groupID]float64{}
 	m.sinks = newSinks(len(w.level), len(w.from))
 	return m
 }
@@ -72,7 +72,7 @@ func (m *Method) Segment(values []float32, out *linkset.Groups) {
 		m.findTrees(m.exchanges.rest, out)
 		m.exchanges.emit(m, out)
 	}
-	m.layers.emit(m, values, max(m.minLinks, FewestLinks), out)
+	m.layers.emit(m, max(m.minLinks, FewestLinks), out)
 }
 
 // measure estimates the noise of readings, and the stalls from which a link is stalled and up to which it is idle.
@@ -89,10 +89,6 @@ func (m *Method) findTrees(values readings, out *linkset.Groups) {
 	}
 	m.findCauses()
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
-	if m.findPeaks(&m.sinks, &m.causes) { // which shows once it is known what exchanges
-		m.findCauses()
-		m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
-	}
 	m.dropLone()
 	m.shares.listMembers(m.overlap)
 	m.emit(out)
@@ -108,7 +104,6 @@ func (m *Method) findLinks(values readings) bool {
 	}
 	m.dropFalseZeros()
 	m.noiseOf.fitSlope(&m.trees)
-	m.countSingles()
 	m.connect()
 	m.findLinkSinks()
 	return true

@@ -97,7 +97,7 @@ func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 	}
 	for a := range s.all.len() {
 		x, own := &s.all[a], c.causeOf(a)
-		c.isRooted[own] = c.isRooted[own] || x.isReceiver && !s.waitsAlike(x) || x.waitsForFew || x.isTwin || x.isPeak || x.link >= 0 && t.isOneSpine(x.device)
+		c.isRooted[own] = c.isRooted[own] || x.isReceiver || x.waitsForFew || x.isTwin
 	}
 	c.oneWay.count(t, s, c, h)
 }

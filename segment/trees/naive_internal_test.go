@@ -9,7 +9,6 @@ import (
 
 	"github.com/giverny/giverny/internal/test/stalls"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/linkset"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -153,65 +152,6 @@ func (n *naiveTrees) isClearlyAbove(l schema.LinkID, stall float64) bool {
 	return own >= clearFactor*stall && own-stall >= clearSigmas*n.noise.sigma(own)
 }
 
-// isSlow reports whether nothing explains why a link between switches stalls.
-func (n *naiveTrees) isSlow(l schema.LinkID) bool {
-	from, via := n.g.Ends(l)
-	stall := float64(n.values[l])
-	if !n.g.IsSwitch(from) || !n.isClearlyAbove(l, n.hottestAfter(l)) || !n.standsOut(l) {
-		return false
-	}
-	if n.hottestAfter(l) > leanRatio*stall || n.isUnreadAfter(l) {
-		return false
-	}
-	fewest, isToLeaf := minFeeders, n.g.Device(from).Level > n.g.Device(via).Level && n.hasHosts(via)
-	if isToLeaf {
-		fewest = fewestToLeaf
-	}
-	waiting, hotter := 0, 0
-	for s := range schema.LinkID(n.g.NumLinks()) {
-		if s == l || !n.isStalled(s) {
-			continue
-		}
-		begin, end := n.g.Ends(s)
-		if isToLeaf && end == via && n.g.IsSwitch(begin) {
-			return false
-		}
-		if end == from && slices.Contains(n.next(s), l) {
-			if float64(n.values[s]) > stall+clearSigmas*n.noise.sigma(stall) {
-				hotter++
-			} else if n.standsOut(s) && !n.isExplainedBeside(s, l) {
-				waiting++
-			}
-		}
-		if end == via && float64(n.values[s]) > clearFactor*n.hottestAfter(s) {
-			return false
-		}
-	}
-	return waiting >= fewest && waiting > hotter
-}
-
-// isUnreadAfter reports whether most links that a link may wait for have no value.
-func (n *naiveTrees) isUnreadAfter(l schema.LinkID) bool {
-	all, unread := 0, 0
-	for s := range schema.LinkID(n.g.NumLinks()) {
-		if n.mayGoOn(l, s) {
-			all++
-			if n.values[s] == linkset.Missing {
-				unread++
-			}
-		}
-	}
-	return 2*unread > all
-}
-
-// isExplainedBeside reports whether a link may wait for a sibling of another that stalls no less than it.
-func (n *naiveTrees) isExplainedBeside(s, than schema.LinkID) bool {
-	own := float64(n.values[s])
-	return slices.ContainsFunc(n.next(s), func(k schema.LinkID) bool {
-		return k != than && own-float64(n.values[k]) <= pairSigmas*n.noise.sigma(own)
-	})
-}
-
 func (n *naiveTrees) hasHosts(d topology.DeviceID) bool {
 	return slices.ContainsFunc(stalls.LinkRange(0, n.g.NumLinks()), func(s schema.LinkID) bool {
 		from, to := n.g.Ends(s)
@@ -219,27 +159,11 @@ func (n *naiveTrees) hasHosts(d topology.DeviceID) bool {
 	})
 }
 
-// standsOut reports whether at least half of a link's siblings are clearly less stalled.
-func (n *naiveTrees) standsOut(l schema.LinkID) bool {
-	from, to := n.g.Ends(l)
-	alike, beside := 0, 0
-	for s := range schema.LinkID(n.g.NumLinks()) {
-		if begin, end := n.g.Ends(s); begin != from || s == l || n.g.Device(end).Level != n.g.Device(to).Level {
-			continue
-		}
-		beside++
-		if n.isStalled(s) && !n.isClearlyAbove(l, float64(n.values[s])) {
-			alike++
-		}
-	}
-	return 2*alike <= beside
-}
-
-// isRoot reports whether a link is slow, or a port to a host that is clearly above most others there.
+// isRoot reports whether a link is a port to a host that is clearly above most others there.
 func (n *naiveTrees) isRoot(l schema.LinkID) bool {
 	from, to := n.g.Ends(l)
 	if n.g.IsSwitch(to) {
-		return n.isStalled(l) && n.isSlow(l)
+		return false
 	}
 	var ports []float32
 	sending := 0

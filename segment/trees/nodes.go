@@ -25,9 +25,8 @@ type trees struct {
 	sink       by[nodeID, placeID]     // the switch where it waits, or its own place (placeOf) if a link sink, or -1
 	port       by[nodeID, bool]        // back pressure begins at the switch that it leaves
 	order      []nodeID                // nodes by rank: those at sinks first
-	isLinkSink by[nodeID, bool]        // a sink of its own: a port to a host or a slow link
+	isLinkSink by[nodeID, bool]        // a port to a host that is a sink of its own
 	loneEnd    by[nodeID, bool]        // see isLoneEnd
-	isPeak     by[nodeID, bool]        // a link sink beside an exchange's, see findPeaks
 	idle       float32                 // stall up to which a link is idle
 	rank       by[nodeID, hops]
 	was        by[nodeID, hops]    // rank before a round
@@ -44,10 +43,6 @@ type trees struct {
 	// see middleBehind
 	middleOf deviceID
 	middle   float64
-	// On a fabric of two levels, if links may be in several regions:
-	isTwoLevel   bool
-	singles      by[deviceID, float64] // by spine: see countSingles
-	usualSingles float64
 }
 
 // minFeeders is the number of stalled links into a switch from which its port is a root, not a lone hot link.

@@ -17,16 +17,13 @@ const (
 	clearFactor, clearSigmas = 1.25, 4
 )
 
-// findLinkSinks marks the ports to hosts and the links between switches at which back pressure may begin apart from
-// what else waits at their switch (link sinks).
+// findLinkSinks marks the ports to hosts at which back pressure may begin apart from what else waits at their switch
+// (link sinks).
 func (t *trees) findLinkSinks() {
-	t.isLinkSink, t.isPeak = scratch.Slice(t.isLinkSink, len(t.links)), scratch.Slice(t.isPeak, len(t.links))
-	clear(t.isLinkSink)
-	clear(t.isPeak)
+	t.isLinkSink = scratch.Zeroed(t.isLinkSink, len(t.links))
 	for _, d := range t.entered {
 		t.findLinkSinksAt(d)
 	}
-	t.findSlow()
 }
 
 // findLinkSinksAt marks those of a switch: if many ports stall, those clearly above most; the only one, if all that waits

@@ -3,7 +3,6 @@ package trees
 import (
 	"math"
 	"math/bits"
-	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
 )
@@ -24,11 +23,6 @@ type shares struct {
 	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
 	atSink  by[nodeID, bool]
 	members lists[causeID, nodeID] // by cause: nodes
-	// On a fabric of two levels, if links may be in several regions:
-	isSpread bool // traffic takes all spines: see spreadsTraffic
-	senders  senders
-	isGiven  by[nodeID, bool] // an uplink whose causes senders found
-	hosts    hostCosts
 }
 
 const (
@@ -49,9 +43,7 @@ const (
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
-	h.misfit, h.isGiven = scratch.Slice(h.misfit, len(t.links)), scratch.Slice(h.isGiven, len(t.links))
-	clear(h.isGiven)
-	h.isSpread = t.isTwoLevel && t.spreadsTraffic()
+	h.misfit = scratch.Slice(h.misfit, len(t.links))
 	h.startFalls(s, c)
 	h.findSpreads(s, c)
 	for i := range h.of {
@@ -61,19 +53,13 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
 		}
-		if t.isTwoLevel && slices.ContainsFunc(t.order[first:end], t.fromHost) {
-			h.hosts.find(t, s, c, h)
-		}
 		isAny := h.gather(t, s, c, t.order[first:end])
 		h.fitFalls()
 		if isAny { // else it would change nothing
 			h.refit(t, s, c, t.order[first:end], minMean)
-			if h.isSpread {
-				h.senders.find(t, s, c, h, t.order[first:end], minMean)
-			}
 		}
 		for _, i := range t.order[first:end] {
-			if !h.atSink[i] && h.of[i].n > 0 && !h.isGiven[i] {
+			if !h.atSink[i] && h.of[i].n > 0 {
 				set := h.choose(t, s, c, i, minMean)
 				all := h.likely(h.of[i].n, t.stall[i], minMean, set)
 				h.misfit[i] = math.Abs(t.stall[i]-min(100, h.predicted(h.of[i].n, set))) / t.noise.sigma(t.stall[i])

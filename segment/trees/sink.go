@@ -4,7 +4,7 @@ package trees
 type sink struct {
 	place      placeID // its index in byPlace
 	device     deviceID
-	link       linkID      // of a link sink, its link: a port to a host or a slow link; or -1
+	link       linkID      // of a link sink, its link, a port to a host; or -1
 	component  componentID // its representative in the union-find
 	first      sinkID      // first sink of its component
 	bit        uint8       // in its component's masks; sinks past lastBit share that
@@ -32,7 +32,6 @@ type sink struct {
 	isReceiver  bool    // see showsReceiver; never of a link sink
 	waitsForFew bool    // see showsFewPorts
 	isTwin      bool    // see areTwins
-	isPeak      bool    // see findPeaks
 	leans       bool    // its links wait for another cause: see joinLeaning
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
@@ -85,4 +84,10 @@ func (s *sinks) sinkOf(cause causeID) (a sinkID, isPort bool) {
 		return sinkID(cause - n), true
 	}
 	return sinkID(cause), false
+}
+
+// deviceOf is the switch at which a cause begins.
+func (s *sinks) deviceOf(cause causeID) deviceID {
+	a, _ := s.sinkOf(cause)
+	return s.all[a].device
 }

@@ -118,8 +118,7 @@ func (s *sinks) sinkAt(t *trees, place placeID) sink {
 		x.link = linkID(place - devices)
 		x.device = t.waits.from[x.link]
 		x.component = s.components.Find(elementOf(t.node[x.link]))
-		x.isPeak = t.isPeak[t.node[x.link]]
-		x.isTwin = t.waits.toHost(x.link) && t.areTwins(x.device)
+		x.isTwin = t.areTwins(x.device)
 		return x
 	}
 	x.device = deviceID(place)
@@ -172,7 +171,7 @@ func (s *sinks) measure(t *trees) {
 			a.port = max(a.port, t.stall[i])
 			a.portSum += t.stall[i]
 			a.ports++
-			if at := s.at(w.from[l]); a.link >= 0 && w.toHost(l) && at >= 0 {
+			if at := s.at(w.from[l]); a.link >= 0 && at >= 0 {
 				s.all[at].others++
 			}
 			if t.stalledInto(w.from[l]) == 0 {

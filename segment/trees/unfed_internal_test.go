@@ -3,6 +3,7 @@ package trees
 import (
 	"testing"
 
+	"github.com/giverny/giverny/internal/test/stalls"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkset"
 	"github.com/giverny/giverny/topology"
@@ -27,7 +28,7 @@ func TestUnfedRegionIsPartOfWhatIsBesideIt(t *testing.T) {
 		"no port of its root stands out":  {showsHosts: true, hasReceiver: true, want: true},
 		"no host of the exchange waits":   {},
 	} {
-		g := leafSpine(t, 8, 4, 4, 1)
+		g := stalls.Fabric(t, "fattree:leaves=8,hosts=4,spines=4")
 		values := make([]float32, g.NumLinks())
 		var exchange, beside []linkID
 		receiver := root{device: noDevice, link: schema.NoLink}
@@ -87,7 +88,7 @@ func (m *Method) patchesOf(values []float32, regions [][]linkID, roots []root) *
 		for _, l := range links {
 			nodes = append(nodes, m.node[l])
 		}
-		p.take(m, nodes, roots[k])
+		p.take(nodes, roots[k])
 	}
 	for k := range p.all {
 		p.all[k].measure(m, p.left)
