@@ -77,8 +77,8 @@ func (y *layers) showUplinks(w *waits, values readings, x *leafLevels, hot float
 // find finds the links up that wait for nothing in the rest.
 func (h *hidden) find(w *waits, rest readings, hot float64) {
 	h.waiting, h.stalls, h.isAny = scratch.Zeroed(h.waiting, len(w.level)), h.stalls[:0], false
-	for l := range rest.len() {
-		switch v := rest[l]; {
+	for at, v := range rest {
+		switch l := linkID(at); {
 		case float64(v) < hot || w.fromHost(l) || w.toHost(l):
 		case w.isDown(l):
 			h.waiting[w.from[l]], h.isAny = isShown, true
@@ -86,8 +86,8 @@ func (h *hidden) find(w *waits, rest readings, hot float64) {
 			h.waiting[w.to[l]]++
 		}
 	}
-	for l := range rest.len() {
-		if v := rest[l]; float64(v) >= hot && w.isUp(l) && !w.fromHost(l) && h.waiting[w.to[l]] != isShown {
+	for at, v := range rest {
+		if l := linkID(at); float64(v) >= hot && w.isUp(l) && !w.fromHost(l) && h.waiting[w.to[l]] != isShown {
 			h.stalls = append(h.stalls, float64(v))
 		}
 	}

@@ -105,9 +105,9 @@ func (y *layers) layerAfter(m *Method, values readings, link linkID) layerID {
 // ports.
 func (y *layers) findPorts(w *waits, values readings) {
 	y.port = scratch.Zeroed(y.port, len(w.level))
-	for l := range values.len() {
-		if from := w.from[l]; w.toHost(l) {
-			y.port[from] = max(y.port[from], values[l])
+	for l, v := range values {
+		if from := w.from[l]; w.toHost(linkID(l)) {
+			y.port[from] = max(y.port[from], v)
 		}
 	}
 }
