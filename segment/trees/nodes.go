@@ -64,11 +64,11 @@ const unitsPerPoint = 1 << 20
 
 // find makes the stalled links nodes, and indexes them by the devices at their ends.
 func (t *trees) find(hot float32) {
-	for l := range t.values.len() {
-		v := t.values[l]
+	for at, v := range t.values { // over all links: the fastest loop counts
 		if v < hot {
 			continue
 		}
+		l := linkID(at)
 		t.node[l] = t.links.len()
 		t.links, t.stall = append(t.links, l), append(t.stall, math.Round(float64(v)*unitsPerPoint)/unitsPerPoint)
 		t.from, t.to = append(t.from, t.waits.from[l]), append(t.to, t.waits.to[l])
