@@ -72,7 +72,7 @@ func (m *Method) Segment(values []float32, out *linkset.Groups) {
 		m.findTrees(m.exchanges.rest, out)
 		m.exchanges.emit(m, out)
 	}
-	m.layers.emit(m, max(m.minLinks, FewestLinks), out)
+	m.layers.emit(m, values, max(m.minLinks, FewestLinks), out)
 }
 
 // measure estimates the noise of readings, and the stalls from which a link is stalled and up to which it is idle.
