@@ -27,7 +27,6 @@ type causes struct {
 	isRooted  []bool    // by cause: its root visibly stalls
 	off       []float64 // by cause: sum of its links' residuals from the prediction, in deviations
 	exchange  []bool    // by cause
-	scopes    []scope   // by cause: an exchange's
 	base      []float64 // by cause: an exchange's level at its leaves, where no tree adds to it
 	sums      []levelSums
 	masks     []maskKey
@@ -92,7 +91,6 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.findThin(s)
 	c.findExchanges(s)
 	c.findBases(s)
-	c.findScopes(t, s)
 }
 
 // listMasks lists, for components with several sinks, which sinks nodes lead to, merging equal neighbours.

@@ -50,7 +50,6 @@
 //	shares.go, parts.go  hop by hop upstream: the causes of a link, and its parts
 //	attenuation.go       by how much a cause falls from hop to hop
 //	choice.go            the causes that predict a link best, and those that are about as likely
-//	scopes.go            where the traffic of an exchange stays
 //	lone.go              hot links that wait for nothing found
 //
 //	5. At which port does each cause begin?
