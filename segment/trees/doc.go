@@ -29,7 +29,7 @@
 //	origins.go           ports that are sinks of their own; nodes that wait for nothing that stalls
 //	saddles.go           where stall falls and then rises, something else begins
 //	twins.go             two ports of one leaf that stall equally
-//	exchangeends.go      routers of a dragonfly's group that exchange
+//	exchangeends.go      routers of a dragonfly's group that exchange, and groups that do
 //	ranks.go             nodes in the order of waiting
 //	sinks.go, sink.go    all sinks, which nodes lead to each, what waits there
 //

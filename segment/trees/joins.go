@@ -21,6 +21,8 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 	h.rename(c)
 	c.joinClosed(t, s)
 	h.rename(c)
+	c.joinAcross(t, s, h)
+	h.rename(c)
 	for c.joinMutual(t, s, h) {
 		h.rename(c)
 	}
