@@ -59,11 +59,9 @@
 //	regions.go           causes of enough links
 //	patches.go           stalled links of no region, unless chance explains them
 //	exchanging.go        regions whose leaves send as those of an exchange
-//	fringes.go           regions that stall little beside a large exchange
 //	unfed.go             regions that show neither who receives nor who sends
 //	emit.go              the groups, without
-//	deadends.go          links that lead away from a root, and
-//	pieces.go            small pieces that nothing connects
+//	deadends.go          links that lead away from a root
 //
 //	7. On two levels: which hosts wait for ports of an exchange that do not stall? If regions divide them, or join them
 //	with other sources, steps 1 to 6 are repeated without them.

@@ -27,7 +27,6 @@ type trees struct {
 	order      []int32   // nodes by rank: those at sinks first
 	isLinkSink []bool    // by node: a port to a host that is a sink of its own
 	loneEnd    []bool    // by node: see findLoneEnds
-	idle       float32   // stall up to which a link is idle
 	rank       []int32
 	was        []int32             // rank before a round
 	first      [lastRank + 2]int32 // by rank, for order

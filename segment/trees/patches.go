@@ -30,7 +30,6 @@ type patches struct {
 	order      []int32      // of all, by set
 	nodes      []int32      // of one region
 	deadEnds   deadEnds
-	pieces     pieces
 	unfed      unfed
 }
 
@@ -45,7 +44,6 @@ type patch struct {
 	begin, end int32 // in left
 	isRegion   bool  // already a region when added
 	beside     int32 // the region that it is part of, or none
-	mean       float64
 	root       root
 }
 
@@ -93,9 +91,6 @@ func (p *patches) find(m *Method) {
 		}
 		begin = end
 	}
-	for k := range p.all {
-		p.all[k].measure(m, p.left)
-	}
 	n := 0
 	for k := range p.all {
 		if x := p.all[k]; x.isRegion || p.isPart(m, spots, &x) {
@@ -111,16 +106,7 @@ func (p *patches) find(m *Method) {
 		}
 	}
 	p.joinExchanging(m)
-	p.joinFringes(m)
 	p.joinUnfed(m)
-}
-
-func (x *patch) measure(m *Method, left []int32) {
-	x.mean = 0
-	for _, i := range left[x.begin:x.end] {
-		x.mean += m.stall[i]
-	}
-	x.mean /= float64(x.end - x.begin)
 }
 
 // join joins the nodes left: links from or to one switch with their other ends on one level, and links of which one
