@@ -26,7 +26,6 @@ type causes struct {
 	isRooted  by[causeID, bool]    // its root visibly stalls
 	off       by[causeID, float64] // sum of its links' residuals from the prediction, in deviations
 	exchange  by[causeID, bool]
-	scopes    by[causeID, scope]   // an exchange's
 	base      by[causeID, float64] // an exchange's level at its leaves, where no tree adds to it
 	sums      by[causeID, levelSums]
 	masks     []maskKey
@@ -91,7 +90,6 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.findThin(s)
 	c.findExchanges(s)
 	c.findBases(s)
-	c.findScopes(t, s)
 }
 
 // listMasks lists, for components with several sinks, which sinks nodes lead to, merging equal neighbours.

@@ -21,8 +21,6 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i nodeID, minMean float64
 		case c.thin[p.cause]:
 			with[k] = portCost
 		case !c.isExchange(p.cause):
-		case c.isOutside(t, i, p.cause):
-			with[k] = outsideCost
 		case leaf < 0:
 		case !c.takesPart(s, leaf, p.cause):
 			with[k] = partnerCost

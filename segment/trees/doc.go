@@ -29,7 +29,7 @@
 //	origins.go           ports that are sinks of their own; nodes that wait for nothing that stalls
 //	saddles.go           where stall falls and then rises, something else begins
 //	twins.go             two ports of one leaf that stall equally
-//	exchangeends.go      routers of a dragonfly's group that exchange
+//	exchangeends.go      routers of a dragonfly's group that exchange, and groups that do
 //	ranks.go             nodes in the order of waiting
 //	sinks.go, sink.go    all sinks, which nodes lead to each, what waits there
 //
@@ -50,7 +50,6 @@
 //	shares.go, parts.go  hop by hop upstream: the causes of a link, and its parts
 //	attenuation.go       by how much a cause falls from hop to hop
 //	choice.go            the causes that predict a link best, and those that are about as likely
-//	scopes.go            where the traffic of an exchange stays
 //	lone.go              hot links that wait for nothing found
 //
 //	5. At which port does each cause begin?
@@ -60,11 +59,9 @@
 //	regions.go           causes of enough links
 //	patches.go           stalled links of no region, unless chance explains them
 //	exchanging.go        regions whose leaves send as those of an exchange
-//	fringes.go           regions that stall little beside a large exchange
 //	unfed.go             regions that show neither who receives nor who sends
 //	emit.go              the groups, without
-//	deadends.go          links that lead away from a root, and
-//	pieces.go            small pieces that nothing connects
+//	deadends.go          links that lead away from a root
 //
 //	7. On two levels: which hosts wait for ports of an exchange that do not stall? If regions divide them, or join them
 //	with other sources, steps 1 to 6 are repeated without them.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
 )
 
 // mutualShare is the share of the stalled links within a dragonfly's group into a router that stall in the other direction,
@@ -75,4 +77,37 @@ func (t *trees) markLevel(d deviceID, usual float64) {
 			t.sink[i] = placeAt(d)
 		}
 	}
+}
+
+// joinAcross joins causes of two groups of which each waits for the other, over both directions of a cable, if they are
+// level and no tree begins at a sink of either: an exchange of leaves of several groups.
+func (c *causes) joinAcross(t *trees, s *sinks, h *shares) {
+	c.sums = scratch.Slice(c.sums, len(h.fall))
+	clear(c.sums)
+	for a := range s.all.len() {
+		x, p := &s.all[a], &c.sums[c.causeOf(a)]
+		p.links, p.stall = p.links+float64(x.levels), p.stall+x.levelSum
+		if x.beginsTree() {
+			p.links = math.Inf(-1)
+		}
+	}
+	for i := range t.links.len() {
+		if !t.waits.isBetweenGroups(t.links[i]) {
+			continue
+		}
+		for _, j := range t.leaving.of(t.to[i]) {
+			if t.to[j] == t.from[i] && c.areLevelAcross(t, h.main(i), h.main(j)) {
+				c.sets.Union(h.main(i), h.main(j))
+			}
+		}
+	}
+}
+
+// areLevelAcross reports whether two causes, neither of them a tree, are level.
+func (c *causes) areLevelAcross(t *trees, a, b causeID) bool {
+	if a < 0 || b < 0 || c.sums[a].links <= 0 || c.sums[b].links <= 0 {
+		return false
+	}
+	p, q := c.sums[a].stall/c.sums[a].links, c.sums[b].stall/c.sums[b].links
+	return math.Abs(p-q) <= pairSigmas*t.noise.sigma(max(p, q))
 }

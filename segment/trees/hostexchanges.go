@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// hostExchanges are exchanges known by their hosts: nearly all hosts of a leaf wait, and pass more than the stalled links
-// that they may wait for. So most of them wait for ports that are full but do not stall, of which no sink tells. Beside
+// hostExchanges are exchanges known by their hosts: nearly all hosts of a leaf wait, and neither one of them receives nor do
+// its uplinks stall as much. So most of them wait for ports that are full but do not stall, of which no sink tells. Beside
 // trees, the hosts then go to the trees' regions. Such hosts are taken off the readings, and trees are searched in the rest.
 type hostExchanges struct {
 	leaves  []hostLeaf
@@ -79,8 +79,7 @@ func (e *hostExchanges) find(m *Method, out *linkset.Groups) bool {
 	return isAny
 }
 
-// listLeaves lists the leaves nearly all of whose hosts wait, and together pass more than all the stalled links that
-// leave it and one port more.
+// listLeaves lists the leaves nearly all of whose hosts wait, and not all for a receiver or for stalled uplinks.
 func (e *hostExchanges) listLeaves(m *Method) {
 	e.leaves, e.waiting = e.leaves[:0], scratch.Slice(e.waiting, len(m.seen))
 	clear(e.waiting)
@@ -102,7 +101,7 @@ func (e *hostExchanges) listLeaves(m *Method) {
 		if x.hosts < minFeeders || x.hosts < nearlyAll*measured {
 			continue
 		}
-		if x.finish(); !m.mayReceive(&x) && x.hosts*(100-x.mean) > mostPortPasses+passedOn(m, d) && !waitUpwards(m, &x) {
+		if x.finish(); !m.mayReceive(&x) && !waitUpwards(m, &x) {
 			e.leaves = append(e.leaves, x)
 		}
 	}
@@ -120,14 +119,6 @@ func (m *Method) mayReceive(x *hostLeaf) bool {
 		return m.toHost(i) && !m.waitsToSend(m.to[i]) && m.stall[i] >= aboutAsMuch*x.mean
 	}
 	return false
-}
-
-// passedOn is what the stalled links that leave a switch pass at most, in percent of a link's rate.
-func passedOn(m *Method, device deviceID) (sum float64) {
-	for _, i := range m.leaving.of(device) {
-		sum += 100 - m.stall[i]
-	}
-	return sum
 }
 
 // waitUpwards reports whether the hosts of a leaf may all wait for its uplinks: half of these or more stall, and about as

@@ -31,7 +31,9 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 		// Leaves whose hosts or uplinks wait for each other.
 		{join: (*causes).joinPartners},
 		{join: (*causes).joinClosed},
-		// Whole causes: of a leaf and of where it sends to, which are known by more leaves with each that is joined.
+		// Whole causes: of two groups, once those within a group are joined; and of a leaf and of where it sends to, which are
+		// known by more leaves with each that is joined.
+		{join: (*causes).joinAcross},
 		{join: (*causes).joinMutual, isRepeated: true},
 		// Causes that explain their links badly, and touch. Joined ones explain them worse or better, so others follow.
 		{join: (*causes).joinMisfits, isRepeated: true},

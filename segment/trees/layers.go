@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkset"
 )
@@ -14,13 +15,14 @@ import (
 // all that a leaf sends in an exchange stalls alike, as does all that it receives, so leaves of one exchange have the
 // same levels. Layers are subtracted from the readings; trees are searched in the residual.
 type layers struct {
-	all    by[layerID, layer]
-	leaves []leafLevels // by level
-	rest   readings
-	links  []layerLink
-	sample []float64
-	bits   []uint32 // of sample, to sort
-	off    []float64
+	all     by[layerID, layer]
+	leaves  []leafLevels // by level
+	rest    readings
+	links   []layerLink
+	layerOf by[linkID, layerID] // a layer that has it, or noLayer
+	sample  []float64
+	bits    []uint32 // of sample, to sort
+	off     []float64
 }
 
 // layer is an exchange: the levels at which its uplinks, downlinks and links from hosts stall, the last 0 if they do
@@ -54,7 +56,10 @@ const (
 	// In a layer whose leaves differ, links at a leaf carry other stall from that multiple of the level on.
 	mostOfUneven     = 1.8
 	fewestLevelPorts = 2 // of a leaf, at a layer's level
-	portRest         = 1 // excess of a port over the median, relative to it, from which it is another cause's root
+	// A region of the residual is only variation of layers (dust) if that share of its links is in layers and no more
+	// of its stall is left.
+	dustShare, mostDust = .8, .4
+	portRest            = 1 // excess of a port over the median, relative to it, from which it is another cause's root
 )
 
 // isUneven reports whether a layer's leaves may differ, as it does not stall uniformly.
@@ -118,6 +123,10 @@ func (y *layers) separate(w *waits, values readings, hot, idle float64) []float3
 		return values
 	}
 	y.rest = append(y.rest[:0], values...)
+	y.layerOf = scratch.Slice(y.layerOf, len(values))
+	for l := range y.layerOf {
+		y.layerOf[l] = noLayer
+	}
 	for k := range y.leaves {
 		if x := &y.leaves[k]; x.layers[0] != noLayer {
 			y.subtractLeaf(w, values, x, hot, float32(idle))
@@ -192,7 +201,7 @@ func (l *linkLevel) left(v, level float64, even bool) float64 {
 
 // give adds a link to the layers of its leaf, with its residual.
 func (y *layers) give(x *leafLevels, link linkID, left float64, idle float32) {
-	y.rest[link] = max(idle, float32(left))
+	y.rest[link], y.layerOf[link] = max(idle, float32(left)), x.layers[0]
 	for _, c := range x.layers {
 		if c != noLayer {
 			y.links = append(y.links, layerLink{c, link})
@@ -208,11 +217,12 @@ func (y *layers) addHostLink(x *leafLevels, link linkID, left float64, level *la
 	y.give(x, link, left, idle)
 }
 
-// emit appends a group for each layer.
-func (y *layers) emit(m *Method, least int, out *linkset.Groups) {
+// emit appends a group for each layer and drops earlier groups that are only dust.
+func (y *layers) emit(m *Method, values readings, least int, out *linkset.Groups) {
 	if !y.isAny() {
 		return
 	}
+	y.dropLayerNoise(m, values, out)
 	for i := 0; i < len(y.links); {
 		j := i
 		for ; j < len(y.links) && y.links[j].layer == y.links[i].layer; j++ {
@@ -226,4 +236,19 @@ func (y *layers) emit(m *Method, least int, out *linkset.Groups) {
 		}
 		i = j
 	}
+}
+
+// dropLayerNoise drops regions that are only the variation of layers.
+func (y *layers) dropLayerNoise(m *Method, values readings, out *linkset.Groups) {
+	m.keep(out, func(_ int, links []schema.LinkID) bool {
+		n, read, left := 0, 0., 0.
+		for _, id := range links {
+			l := linkID(id)
+			if y.layerOf[l] != noLayer {
+				n++
+			}
+			read, left = read+float64(values[l]), left+float64(max(0, y.rest[l]))
+		}
+		return float64(n) < dustShare*float64(len(links)) || left > mostDust*read
+	})
 }

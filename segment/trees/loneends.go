@@ -7,11 +7,11 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// findLoneEnds marks the lone hot links behind which a chain of waiting seems to end: see isLoneEnd.
+// findLoneEnds marks the lone hot links behind which a chain of waiting seems to end.
 func (t *trees) findLoneEnds() {
 	t.loneEnd = scratch.Slice(t.loneEnd, len(t.links))
 	for i := range t.links.len() {
-		t.loneEnd[i] = t.mayBeLoneEnd(i) && t.isLoneEnd(i) || t.endsAlone(i) && t.raisesNothing(i) || t.onlyAggregates(i)
+		t.loneEnd[i] = t.endsAlone(i) && t.raisesNothing(i) || t.onlyAggregates(i)
 	}
 }
 
@@ -25,54 +25,11 @@ func (t *trees) onlyAggregates(end nodeID) bool {
 	})
 }
 
-// mayBeLoneEnd reports whether no other link shows that traffic waits behind a link: it is a port to a host of a leaf
-// to which no link from a switch stalls; or a link from a higher switch to one that no other such link stalls into, of
-// which no port stalls and none on which traffic may go on, and not several hosts, as in an exchange. (Of a leaf's
-// uplinks in an exchange, any may stall alone.)
-func (t *trees) mayBeLoneEnd(i nodeID) bool {
-	if t.toHost(i) {
-		return t.waits.isLeaf(t.from[i]) && t.feeders[t.from[i]] == 0
-	}
-	return t.leafOf(i) < 0 && t.feeders[t.to[i]] == 1 && t.stalledHosts(t.to[i]) <= 1 && !t.goesOn(i)
-}
-
 // goesOn reports whether a link stalls on which the traffic of another may go on.
 func (t *trees) goesOn(i nodeID) bool {
 	return !t.toHost(i) && slices.ContainsFunc(t.leaving.of(t.to[i]), func(j nodeID) bool {
 		return t.toHost(j) || t.waits.mayWait(t.links[i], t.links[j])
 	})
-}
-
-// isLoneEnd reports whether other links explain all that may wait for a link better: back pressure does not grow away
-// from where it begins, but most of what may wait for this link, and all but a few, stalls more; and each of those
-// may wait for another link that stalls no less than itself (within the noise, unless this one is a port: it is more
-// often a root), and clearly more than this one.
-func (t *trees) isLoneEnd(end nodeID) bool {
-	w, d := t.waits, t.from[end]
-	hottest := t.mostStalled(t.leaving.of(d))
-	below, above, within := 0, 0, 0.
-	if !t.toHost(end) {
-		within = pairSigmas
-	}
-	for _, i := range t.into.of(d) {
-		if !w.mayWait(t.links[i], t.links[end]) {
-			continue
-		}
-		if t.stall[i] <= t.stall[end] {
-			if below++; below == minFeeders {
-				return false
-			}
-			continue
-		}
-		explains := func(j nodeID) bool {
-			return t.stall[i]-t.stall[j] <= within*t.noise.sigma(t.stall[i]) && t.isClearlyAbove(t.stall[j], t.stall[end]) && w.mayWait(t.links[i], t.links[j])
-		}
-		if !explains(hottest) && (w.mayWait(t.links[i], t.links[hottest]) || !slices.ContainsFunc(t.leaving.of(d), explains)) {
-			return false // if the hottest does not explain it, none does
-		}
-		above++
-	}
-	return above > below
 }
 
 // endsAlone reports whether a link down from a higher switch is the only stalled one down into its far end, an

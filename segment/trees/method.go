@@ -25,12 +25,9 @@ type Method struct {
 	hot      float64 // percent from which a link is stalled
 }
 
-const (
-	// A link is stalled from the least mean that counts, or from HotSigmas deviations if that is more, above the calm
-	// mean.
-	HotSigmas = 4
-	idleShare = .5 // of that excess over the calm mean, up to which a link is idle
-)
+// HotSigmas is the number of deviations above the calm mean from which a link is stalled, or the least mean that counts if
+// that is more.
+const HotSigmas = 4
 
 // Config sets which congestion trees are regions.
 type Config struct {
@@ -72,14 +69,13 @@ func (m *Method) Segment(values []float32, out *linkset.Groups) {
 		m.findTrees(m.exchanges.rest, out)
 		m.exchanges.emit(m, out)
 	}
-	m.layers.emit(m, max(m.minLinks, FewestLinks), out)
+	m.layers.emit(m, values, max(m.minLinks, FewestLinks), out)
 }
 
-// measure estimates the noise of readings, and the stalls from which a link is stalled and up to which it is idle.
+// measure estimates the noise of readings, and the stall from which a link is stalled.
 func (m *Method) measure(values readings) {
 	m.noise = m.noiseOf.Calm(values, m.minMean)
 	m.hot = m.noise.Mean + max(m.minMean, HotSigmas*m.noise.Base)
-	m.idle = float32(m.noise.Mean + idleShare*(m.hot-m.noise.Mean))
 }
 
 // findTrees appends the regions found by back pressure.

@@ -60,14 +60,9 @@ func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) {
 
 // hasReason reports whether there is evidence for a cause however badly its links are explained: its root visibly
 // stalls, or its sources show that it is a tree. Where senders push, stall may rise upstream from the root; where
-// they send in bursts, siblings differ. But in a small exchange of few partners, many leaves receive too little to wait
-// for it: sources are no evidence if the receivers send, too, and the links are off as those of two causes that are one.
+// they send in bursts, siblings differ.
 func (c *causes) hasReason(cause causeID) bool {
-	if c.isRooted[cause] {
-		return true
-	}
-	isOff := c.off[cause] >= leastTogether*float64(c.count[cause])
-	return c.oneWay.isTree(cause) && !(isOff && c.oneWay.exchanges(cause))
+	return c.isRooted[cause] || c.oneWay.isTree(cause)
 }
 
 // listMet lists the causes without a reason that have links into or out of a switch.

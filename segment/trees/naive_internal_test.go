@@ -26,7 +26,7 @@ func (n *naiveTrees) isStalled(l schema.LinkID) bool { return n.values[l] >= n.h
 
 // next lists the links that a link may wait for.
 func (n *naiveTrees) next(l schema.LinkID) []schema.LinkID {
-	return slices.DeleteFunc(n.after(l), func(s schema.LinkID) bool { return n.isLoneEnd(s) || n.raisesNothing(s) })
+	return slices.DeleteFunc(n.after(l), func(s schema.LinkID) bool { return n.raisesNothing(s) })
 }
 
 // after lists the stalled links on which the traffic of a link may go on.
@@ -45,46 +45,6 @@ func (n *naiveTrees) mayGoOn(l, s schema.LinkID) bool {
 	begin, to := n.g.Ends(s)
 	isValley := n.g.Device(from).Level > n.g.Device(via).Level && n.g.Device(to).Level > n.g.Device(via).Level
 	return begin == via && to != from && !isValley && n.g.IsSwitch(via)
-}
-
-// isLoneEnd reports whether nothing else stalls behind a link, and most that might wait for it stalls more than it and
-// may wait for a link that stalls no less.
-func (n *naiveTrees) isLoneEnd(l schema.LinkID) bool {
-	from, to := n.g.Ends(l)
-	leaf, fromSwitches, ports, hosts := from, 0, 0, 0
-	if n.g.IsSwitch(to) {
-		leaf = to
-	}
-	below, above := 0, 0
-	for s := range schema.LinkID(n.g.NumLinks()) {
-		begin, end := n.g.Ends(s)
-		if !n.isStalled(s) {
-			continue
-		}
-		switch {
-		case end == leaf && n.g.IsSwitch(begin):
-			fromSwitches++
-		case end == leaf:
-			hosts++
-		case begin == leaf && !n.g.IsSwitch(end):
-			ports++
-		}
-		switch {
-		case !slices.Contains(n.after(s), l):
-		case n.values[s] <= n.values[l]:
-			below++
-		case slices.ContainsFunc(n.after(s), func(j schema.LinkID) bool {
-			return n.values[j] >= n.values[s] && n.isClearlyAbove(j, float64(n.values[l]))
-		}):
-			above++
-		default:
-			return false
-		}
-	}
-	if n.g.IsSwitch(to) {
-		return n.isDown(l) && n.hasHosts(to) && fromSwitches == 1 && hosts <= 1 && ports == 0 && below < minFeeders && above > below
-	}
-	return n.g.IsSwitch(from) && fromSwitches == 0 && below < minFeeders && above > below
 }
 
 // raisesNothing reports whether a link leads down and the wait ends there, and fewer than two of three or more links

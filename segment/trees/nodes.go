@@ -26,8 +26,7 @@ type trees struct {
 	port       by[nodeID, bool]        // back pressure begins at the switch that it leaves
 	order      []nodeID                // nodes by rank: those at sinks first
 	isLinkSink by[nodeID, bool]        // a port to a host that is a sink of its own
-	loneEnd    by[nodeID, bool]        // see isLoneEnd
-	idle       float32                 // stall up to which a link is idle
+	loneEnd    by[nodeID, bool]        // see findLoneEnds
 	rank       by[nodeID, hops]
 	was        by[nodeID, hops]    // rank before a round
 	first      [lastRank + 2]int32 // by rank, for order

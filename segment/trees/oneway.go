@@ -18,11 +18,9 @@ const (
 
 // oneWay distinguishes trees from parts of an exchange by their sources: hosts that exchange receive, too.
 type oneWay struct {
-	leaves by[causeID, int] // number that send into it and receive nothing
-	ends   by[causeID, int] // number of its sinks
-	met    []causeID        // causes at one leaf
-	sent   []sending
-	both   by[causeID, int]   // number of its sinks at leaves that show an exchange, as they send, too
+	leaves by[causeID, int]   // number that send into it and receive nothing
+	ends   by[causeID, int]   // number of its sinks
+	met    []causeID          // causes at one leaf
 	known  by[deviceID, bool] // whether it receives is known
 	gets   by[deviceID, bool] // it receives
 }
@@ -40,19 +38,11 @@ func (o *oneWay) receives(t *trees, leaf deviceID) bool {
 	return o.gets[leaf]
 }
 
-// sending says that a leaf at which a cause ends sends into another cause.
-type sending struct {
-	leaf         deviceID
-	cause, other causeID
-	isMost       bool // most hosts of the leaf wait for other causes
-}
-
 // count counts, by cause, the leaves that only send into it, and its sinks.
 func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
 	o.leaves, o.ends = scratch.Slice(o.leaves, len(c.thin)), scratch.Slice(o.ends, len(c.thin))
 	clear(o.leaves)
 	clear(o.ends)
-	o.sent = o.sent[:0]
 	for a := range s.all.len() {
 		o.ends[c.causeOf(a)]++
 	}
@@ -60,47 +50,17 @@ func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
 		if !t.waits.isLeaf(d) {
 			continue
 		}
-		o.listMet(t, h, d)
-		if a := s.at(d); a >= 0 {
-			o.listSent(d, c.causeOf(a), c.partnerOf(t, h, &s.all[a], c.causeOf(a)) >= 0)
+		if s.at(d) >= 0 {
 			continue
 		}
-		if len(o.met) == 0 || o.receives(t, d) {
+		if o.listMet(t, h, d); len(o.met) == 0 || o.receives(t, d) {
 			continue
 		}
 		for _, cause := range o.met {
 			o.leaves[cause]++
 		}
 	}
-	o.countBoth()
 }
-
-// listSent lists the other causes that a leaf at which a cause ends sends into.
-func (o *oneWay) listSent(leaf deviceID, own causeID, isMost bool) {
-	for _, other := range o.met {
-		if other != own {
-			o.sent = append(o.sent, sending{leaf, own, other, isMost})
-		}
-	}
-}
-
-// countBoth counts, by cause, the leaves at which it ends of which most hosts send into others, or that send into such a
-// cause that in turn sends into it. The receiver of a tree need not send, nor do many of its neighbours.
-func (o *oneWay) countBoth() {
-	o.both = scratch.Slice(o.both, len(o.leaves))
-	clear(o.both)
-	last := deviceID(-1)
-	for _, p := range o.sent {
-		answers := func(q sending) bool { return q.isMost && q.cause == p.other && q.other == p.cause }
-		if p.leaf != last && (p.isMost || slices.ContainsFunc(o.sent, answers)) {
-			o.both[p.cause]++
-			last = p.leaf
-		}
-	}
-}
-
-// exchanges reports whether a cause's leaves send, too, at each of its ends.
-func (o *oneWay) exchanges(cause causeID) bool { return o.both[cause] >= max(1, o.ends[cause]) }
 
 // listMet lists the causes that a leaf or its hosts send into.
 func (o *oneWay) listMet(t *trees, h *shares, leaf deviceID) {

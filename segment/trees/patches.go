@@ -29,7 +29,6 @@ type patches struct {
 	order      []patchID // of all, by set
 	nodes      []nodeID  // of one region
 	deadEnds   deadEnds
-	pieces     pieces
 	unfed      unfed
 }
 
@@ -44,7 +43,6 @@ type patch struct {
 	begin, end int32   // in left
 	isRegion   bool    // already a region when added
 	beside     patchID // the region that it is part of, or none
-	mean       float64
 	root       root
 }
 
@@ -92,9 +90,6 @@ func (p *patches) find(m *Method) {
 		}
 		begin = end
 	}
-	for k := range p.all {
-		p.all[k].measure(m, p.left)
-	}
 	n := patchID(0)
 	for k := range p.all {
 		if x := p.all[k]; x.isRegion || p.isPart(m, spots, &x) {
@@ -110,16 +105,7 @@ func (p *patches) find(m *Method) {
 		}
 	}
 	p.joinExchanging(m)
-	p.joinFringes(m)
 	p.joinUnfed(m)
-}
-
-func (x *patch) measure(m *Method, left []nodeID) {
-	x.mean = 0
-	for _, i := range left[x.begin:x.end] {
-		x.mean += m.stall[i]
-	}
-	x.mean /= float64(x.end - x.begin)
 }
 
 // join joins the nodes left: links from or to one switch with their other ends on one level, and links of which one

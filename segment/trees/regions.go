@@ -3,6 +3,7 @@ package trees
 import (
 	"math"
 
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkset"
 )
 
@@ -62,4 +63,18 @@ func (m *Method) leastLinks() int {
 	}
 	k := 1 + math.Log(FalseRegionsPerDay/(intervalsPerDay*n*p))/math.Log(growth)
 	return max(leastTree, min(MostLeastLinks, int(math.Ceil(k))))
+}
+
+// keep keeps the groups, with their roots, for which keeps holds.
+func (m *Method) keep(out *linkset.Groups, keeps func(g int, links []schema.LinkID) bool) {
+	links, groups, begin := 0, 0, int32(0)
+	for g, end := range out.Ends {
+		if group := out.Links[begin:end]; keeps(g, group) {
+			links += copy(out.Links[links:], group)
+			out.Ends[groups], m.roots[groups] = int32(links), m.roots[g]
+			groups++
+		}
+		begin = end
+	}
+	out.Links, out.Ends, m.roots = out.Links[:links], out.Ends[:groups], m.roots[:groups]
 }

@@ -90,9 +90,6 @@ func (m *Method) patchesOf(values []float32, regions [][]linkID, roots []root) *
 		}
 		p.take(nodes, roots[k])
 	}
-	for k := range p.all {
-		p.all[k].measure(m, p.left)
-	}
 	p.sets.Reset(len(p.all))
 	return p
 }
