@@ -24,23 +24,6 @@ func (y *layers) dropSums() {
 	}
 }
 
-// dropRaised drops layers that a tree makes of a part of another layer: that one stalls uniformly and has no fewer leaves,
-// and they differ only by more stall in one direction, as a tree adds to what these leaves send, or receive.
-func (y *layers) dropRaised() {
-	for c := range y.all.len() {
-		x := &y.all[c]
-		if x.leaves == 0 || !x.isUneven() {
-			continue
-		}
-		isBelow := func(z layer) bool {
-			return isAbout(x.comes, z.comes) && x.sent > z.sent || isAbout(x.sent, z.sent) && x.comes > z.comes
-		}
-		if slices.ContainsFunc(y.all, func(z layer) bool { return z.leaves >= x.leaves && !z.isUneven() && isBelow(z) }) {
-			y.drop(c)
-		}
-	}
-}
-
 // drop removes a layer.
 func (y *layers) drop(layer layerID) {
 	y.all[layer].leaves = 0
@@ -95,32 +78,6 @@ func (y *layers) findMembers() {
 					best, x.layers = off, [2]layerID{i, j}
 				}
 			}
-		}
-	}
-}
-
-// findReceiver finds the layer of the last leaf at which nearly all links stall, if no other leaf outside the layers sends:
-// only leaves of a layer can send to it, so its levels need only be alike.
-func (y *layers) findReceiver() {
-	var last *leafLevels
-	for k := range y.leaves {
-		x := &y.leaves[k]
-		switch {
-		case x.layers[0] != noLayer || x.up.isIdle():
-		case last != nil || !x.isExchanging():
-			return
-		default:
-			last = x
-		}
-	}
-	if last == nil {
-		return
-	}
-	best := math.Inf(1)
-	for c := range y.all.len() {
-		z := &y.all[c]
-		if off := math.Abs(last.sent-z.sent) + math.Abs(last.comes-z.comes); z.leaves > 0 && off < best && isAlike(last.sent, z.sent) && isAlike(last.comes, z.comes) {
-			best, last.layers[0] = off, c
 		}
 	}
 }

@@ -53,13 +53,11 @@ const (
 	standsOut, standsOutBy = .35, 3.5
 	// Tolerance on a link from a host: hostRestBy deviations of the uplinks, at most hostRest, and hostPoints.
 	hostRestBy, hostRest, hostPoints = 4, .4, 2
-	// In a layer whose leaves differ, links at a leaf carry other stall from that multiple of the level on.
-	mostOfUneven     = 1.8
-	fewestLevelPorts = 2 // of a leaf, at a layer's level
+	fewestLevelPorts                 = 2 // of a leaf, at a layer's level
+	portRest                         = 1 // excess of a port over the median, relative to it, from which it is another cause's root
 	// A region of the residual is only variation of layers (dust) if that share of its links is in layers and no more
 	// of its stall is left.
 	dustShare, mostDust = .8, .4
-	portRest            = 1 // excess of a port over the median, relative to it, from which it is another cause's root
 )
 
 // isUneven reports whether a layer's leaves may differ, as it does not stall uniformly.
@@ -115,9 +113,7 @@ func (y *layers) separate(w *waits, values readings, hot, idle float64) []float3
 	}
 	y.measureRest(w, values, hot)
 	y.dropSums()
-	y.dropRaised()
 	y.findMembers()
-	y.findReceiver()
 	y.dropPairs()
 	if !slices.ContainsFunc(y.all, func(z layer) bool { return z.leaves > 0 }) {
 		return values
@@ -189,7 +185,7 @@ func (y *layers) isLevelPort(w *waits, values readings, link linkID, comes, hot 
 // left is the residual of reading v over a level: if the links together are not clearly above the level, only what
 // stands out.
 func (l *linkLevel) left(v, level float64, even bool) float64 {
-	if rest := l.middle - level; rest > levelRest*level+1 && (even || l.middle > mostOfUneven*level) {
+	if even && l.middle-level > levelRest*level+1 {
 		return v - level
 	}
 	base := max(l.middle, level)

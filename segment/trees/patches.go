@@ -10,9 +10,9 @@ import (
 )
 
 // patches finds stalled links in no region: no root explains them, or their cause is too small. Links that leave or
-// enter one switch the same way, or of which one may wait for the other, are a patch. Those at leaves that exchange are
-// joined (see exchanging). A patch is a region if lone hot links are unlikely to form it by chance; next to a region it is
-// part of that.
+// enter one switch the same way, or of which one may wait for the other, are a patch. Patches of one pod without a
+// root that lead the same way and are level are joined, as are those at leaves that exchange (see exchanging). A
+// patch is a region if lone hot links are unlikely to form it by chance; next to a region it is part of that.
 type patches struct {
 	region     by[nodeID, patchID] // the last region that has it (index in all), or none
 	left       []nodeID            // nodes: those of the regions, then those in none
@@ -24,6 +24,7 @@ type patches struct {
 	odds       by[nodeID, float64] // by set of nodes: log of its number of ways times the chance that its links are level
 	chains     []chain
 	all        by[patchID, patch]
+	byPod      []podPatch
 	exchanging []exchanging
 	isWaiting  by[nodeID, bool]
 	order      []patchID // of all, by set
@@ -43,7 +44,15 @@ type patch struct {
 	begin, end int32   // in left
 	isRegion   bool    // already a region when added
 	beside     patchID // the region that it is part of, or none
+	way        int8    // 1: all links lead up, -1: down, 0: neither, or not to be joined within a pod
+	mean       float64
 	root       root
+}
+
+// podPatch records that a patch has links in a pod.
+type podPatch struct {
+	pod   groupID
+	patch patchID
 }
 
 const noRegion = patchID(-1)
@@ -58,17 +67,38 @@ func (p *patches) begin(nodes int) {
 	p.left, p.all = p.left[:0], p.all[:0]
 }
 
-// take makes a region of some nodes.
-func (p *patches) take(members []nodeID, r root) {
+// take makes a region of some nodes. It may be joined with others of a pod if it has no root, all its links lead one
+// way, and none of them has a second cause.
+func (p *patches) take(m *Method, members []nodeID, r root) {
 	x := patch{begin: int32(len(p.left)), end: int32(len(p.left) + len(members)), isRegion: true, beside: noRegion, root: r}
 	for _, i := range members {
 		p.region[i] = p.all.len()
 	}
 	p.left = append(p.left, members...)
+	if r.device == noDevice && !slices.ContainsFunc(members, func(i nodeID) bool { return m.shares.of[i].n > 1 }) {
+		x.way = m.wayOf(members)
+	}
 	p.all = append(p.all, x)
 }
 
-// find finds the patches, and joins those of one exchange.
+// wayOf is 1 if the links of all nodes lead up, -1 if all lead down, 0 otherwise.
+func (t *trees) wayOf(nodes []nodeID) int8 {
+	way := 0
+	for k, i := range nodes {
+		from, to := t.waits.level[t.from[i]], t.waits.level[t.to[i]]
+		if from < 0 || to < 0 {
+			return 0
+		}
+		if own := cmp.Compare(to, from); k == 0 {
+			way = own
+		} else if own != way {
+			return 0
+		}
+	}
+	return int8(way)
+}
+
+// find finds the patches, and joins those of one pod or exchange.
 func (p *patches) find(m *Method) {
 	regions := len(p.left)
 	for i := range p.region.len() {
@@ -86,9 +116,12 @@ func (p *patches) find(m *Method) {
 			end++
 		}
 		if end > begin+1 {
-			p.all = append(p.all, patch{begin: int32(begin), end: int32(end), beside: noRegion, root: m.rootOfPatch(p.left[begin:end])})
+			p.all = append(p.all, patch{begin: int32(begin), end: int32(end), beside: noRegion, way: m.wayOf(p.left[begin:end]), root: m.rootOfPatch(p.left[begin:end])})
 		}
 		begin = end
+	}
+	for k := range p.all {
+		p.all[k].measure(m, p.left)
 	}
 	n := patchID(0)
 	for k := range p.all {
@@ -104,8 +137,17 @@ func (p *patches) find(m *Method) {
 			p.sets.Union(k, beside)
 		}
 	}
+	p.joinPods(m)
 	p.joinExchanging(m)
 	p.joinUnfed(m)
+}
+
+func (x *patch) measure(m *Method, left []nodeID) {
+	x.mean = 0
+	for _, i := range left[x.begin:x.end] {
+		x.mean += m.stall[i]
+	}
+	x.mean /= float64(x.end - x.begin)
 }
 
 // join joins the nodes left: links from or to one switch with their other ends on one level, and links of which one
@@ -257,7 +299,7 @@ func (p *patches) isPart(m *Method, spots int, x *patch) bool {
 		i = j
 	}
 	if x.beside != noRegion {
-		x.root = p.all[x.beside].root
+		x.way, x.root = 0, p.all[x.beside].root
 	}
 	return x.beside != noRegion
 }
@@ -312,4 +354,33 @@ func (p *patches) areBeside(t *trees, nodes []nodeID) bool {
 func (p *patches) touches(t *trees, d deviceID) bool {
 	isTaken := func(i nodeID) bool { return p.region[i] != noRegion }
 	return slices.ContainsFunc(t.leaving.of(d), isTaken) || slices.ContainsFunc(t.into.of(d), isTaken)
+}
+
+// joinPods joins patches of one pod that have no root, lead the same way and are level.
+func (p *patches) joinPods(m *Method) {
+	p.byPod = p.byPod[:0]
+	for k := range p.all.len() {
+		x := &p.all[k]
+		if x.way == 0 || x.root.device != noDevice {
+			continue
+		}
+		for _, i := range p.left[x.begin:x.end] {
+			for _, d := range [2]deviceID{m.from[i], m.to[i]} {
+				if pod := m.waits.group[d]; pod >= 0 {
+					p.byPod = append(p.byPod, podPatch{pod, k})
+				}
+			}
+		}
+	}
+	slices.SortFunc(p.byPod, func(a, b podPatch) int {
+		x, y := &p.all[a.patch], &p.all[b.patch]
+		return cmp.Or(cmp.Compare(a.pod, b.pod), cmp.Compare(x.way, y.way), cmp.Compare(x.mean, y.mean), cmp.Compare(a.patch, b.patch))
+	})
+	for k := 1; k < len(p.byPod); k++ {
+		a, b := p.byPod[k-1], p.byPod[k]
+		x, y := &p.all[a.patch], &p.all[b.patch]
+		if a.pod == b.pod && x.way == y.way && y.mean-x.mean <= m.noise.meanError(y.mean, int(x.end-x.begin), int(y.end-y.begin)) {
+			p.sets.Union(a.patch, b.patch)
+		}
+	}
 }

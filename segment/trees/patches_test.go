@@ -29,6 +29,8 @@ func stalledWhere(t *testing.T, g *topology.Graph, noise float32, chosen func(fr
 func TestHeavyStallWithoutRoot(t *testing.T) {
 	g := stalls.Fabric(t, "fattree:k=8")
 	for name, chosen := range map[string]func(from, to topology.Device) bool{
+		"core downlinks":      func(from, to topology.Device) bool { return from.Level == 3 },
+		"pod 3, agg to core":  func(from, to topology.Device) bool { return from.Group == 3 && from.Level == 2 && to.Level == 3 },
 		"pod 3, host uplinks": func(from, to topology.Device) bool { return from.Level == 0 && to.Group == 3 },
 		"one leaf's uplinks":  func(from, to topology.Device) bool { return from.Name == "leaf3-1" && to.Level == 2 },
 		"pod 3, all uplinks": func(from, to topology.Device) bool {

@@ -34,7 +34,7 @@ func (m *Method) takeCauses(least, most int) {
 		if most == FewestLinks && (m.rootOfPatch(members).device == noDevice || p.areBeside(&m.trees, members)) {
 			continue
 		}
-		p.take(members, r)
+		p.take(m, members, r)
 	}
 }
 

@@ -244,10 +244,6 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 			s.sample = append(s.sample, t.stall[i])
 		}
 	}
-	if x.others > 0 {
-		s.measureSent(t, x)
-		return
-	}
 	if len(s.sample) < minFeeders {
 		s.measureHosts(t, x)
 		return
@@ -278,27 +274,6 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 		sum += more
 		x.level, x.levelSum, x.levels = sum/float64(n), sum, n
 	}
-}
-
-// measureSent finds the level of an exchange at a leaf where a port is also a root of its own: from the uplinks, or
-// else from the other ports.
-func (s *sinks) measureSent(t *trees, x *sink) {
-	s.sample = s.sample[:0]
-	for _, i := range t.leaving.of(x.device) {
-		if !t.toHost(i) {
-			s.sample = append(s.sample, t.stall[i])
-		}
-	}
-	x.sendsToo = x.portsSend()
-	if len(s.sample) < minFeeders {
-		x.levelSum, x.levels = x.portSum, x.ports
-		x.level = x.levelSum / float64(max(1, x.levels))
-		return
-	}
-	middle := medianOf(s.sample)
-	x.levelSum, x.levels = sumNear(s.sample, middle, levelDeviations*t.noise.sigma(middle))
-	x.level = x.levelSum / float64(x.levels)
-	x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
 }
 
 // portsSend reports whether many ports of a switch stall and most of their hosts send into the congestion, too: they

@@ -88,7 +88,7 @@ func (m *Method) patchesOf(values []float32, regions [][]linkID, roots []root) *
 		for _, l := range links {
 			nodes = append(nodes, m.node[l])
 		}
-		p.take(nodes, roots[k])
+		p.take(m, nodes, roots[k])
 	}
 	p.sets.Reset(len(p.all))
 	return p
