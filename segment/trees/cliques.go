@@ -23,7 +23,7 @@ func (c *causes) joinCliques(t *trees, s *sinks, _ *shares) {
 }
 
 // isStalled reports whether a link from one device to another stalls.
-func (t *trees) isStalled(from, to deviceID) bool {
+func (t *nodes) isStalled(from, to deviceID) bool {
 	for _, j := range t.leaving.of(from) {
 		if t.to[j] == to {
 			return true

@@ -47,7 +47,7 @@ func (t *trees) markExchanging() {
 }
 
 // isMutual reports whether most stalled links within a group into a router stall in both directions.
-func (t *trees) isMutual(d deviceID) bool {
+func (t *nodes) isMutual(d deviceID) bool {
 	within, mutual := 0., 0.
 	for _, i := range t.into.of(d) {
 		if t.waits.isWithinGroup(t.links[i]) {

@@ -16,7 +16,7 @@ import (
 const spineSigmas = 3
 
 // countSingles counts, by spine, the uplinks of leaves that stand out.
-func (t *trees) countSingles() {
+func (t *nodes) countSingles() {
 	if !t.isTwoLevel {
 		return
 	}
@@ -39,7 +39,7 @@ func (t *trees) countSingles() {
 }
 
 // countSinglesAt counts those of a leaf: if its hottest uplink does not stand out, none does.
-func (t *trees) countSinglesAt(leaf deviceID) {
+func (t *nodes) countSinglesAt(leaf deviceID) {
 	hottest := nodeID(-1)
 	for _, i := range t.leaving.of(leaf) {
 		if t.isUpFromLeaf(i) && (hottest < 0 || t.stall[i] > t.stall[hottest]) {
@@ -57,27 +57,27 @@ func (t *trees) countSinglesAt(leaf deviceID) {
 }
 
 // isOneSpine reports whether far more uplinks that stand out lead to a switch than to the usual spine.
-func (t *trees) isOneSpine(d deviceID) bool {
+func (t *nodes) isOneSpine(d deviceID) bool {
 	return t.isTwoLevel && t.singles[d] >= minFeeders && t.singles[d]-t.usualSingles >= spineSigmas*math.Sqrt(max(.5, t.usualSingles))
 }
 
 // isElsewhere reports whether an uplink does not wait for a link down from its spine, as others of its leaf would wait for
 // the same tree.
-func (t *trees) isElsewhere(i, down nodeID) bool {
+func (t *nodes) isElsewhere(i, down nodeID) bool {
 	return t.isUpFromLeaf(i) && t.isOneSpine(t.to[i]) && t.comesOverAll(down) && t.standsOut(i)
 }
 
 // comesOverAll reports whether a link leads down to a leaf to which links of most spines stall.
-func (t *trees) comesOverAll(i nodeID) bool {
+func (t *nodes) comesOverAll(i nodeID) bool {
 	return t.waits.isLeaf(t.to[i]) && t.allFeedersStall(t.to[i])
 }
 
 // isOnlyWayOfSeveral reports whether a link may be a slow cable of one spine, which also leads to a tree that comes over
 // all spines.
-func (t *trees) isOnlyWayOfSeveral(i nodeID) bool {
+func (t *nodes) isOnlyWayOfSeveral(i nodeID) bool {
 	return t.isOneSpine(t.from[i]) && slices.ContainsFunc(t.leaving.of(t.from[i]), t.comesOverAll)
 }
 
-func (t *trees) isUpFromLeaf(i nodeID) bool {
+func (t *nodes) isUpFromLeaf(i nodeID) bool {
 	return t.waits.isLeaf(t.from[i]) && t.waits.isUp(t.links[i])
 }

@@ -43,7 +43,7 @@ func (t *trees) findPeaks(s *sinks, c *causes) (isAny bool) {
 
 // areExchanging reports whether ports of one cause belong to an exchange: they are at two leaves or more, and most of
 // their hosts also send.
-func (t *trees) areExchanging(ports []causePort) bool {
+func (t *nodes) areExchanging(ports []causePort) bool {
 	if len(ports) < fewestPeers {
 		return false
 	}

@@ -59,7 +59,7 @@ const (
 
 // spreadsTraffic reports whether traffic takes all spines: most stalled uplinks are at leaves nearly all of whose uplinks
 // stall. Those that wait for a slow cable of one spine do not count: they are several at a leaf if cables are parallel.
-func (t *trees) spreadsTraffic() bool {
+func (t *nodes) spreadsTraffic() bool {
 	all, wide := 0, 0
 	for d := range t.seen.len() {
 		if !t.waits.isLeaf(d) {
@@ -77,7 +77,7 @@ func (t *trees) spreadsTraffic() bool {
 }
 
 // isOnlyToOneSpine reports whether all stalled uplinks of a leaf lead to one spine with a slow cable.
-func (t *trees) isOnlyToOneSpine(leaf deviceID) bool {
+func (t *nodes) isOnlyToOneSpine(leaf deviceID) bool {
 	for _, i := range t.leaving.of(leaf) {
 		if !t.toHost(i) {
 			return t.isOneSpine(t.to[i]) && t.isOnlyUp(i)
@@ -87,7 +87,7 @@ func (t *trees) isOnlyToOneSpine(leaf deviceID) bool {
 }
 
 // isNearlyAllUp reports whether n links are nearly all uplinks of a leaf that have a value.
-func (t *trees) isNearlyAllUp(leaf deviceID, n int) bool {
+func (t *nodes) isNearlyAllUp(leaf deviceID, n int) bool {
 	return n >= minFeeders && float64(n) >= mostWays*float64(t.measuredUp(leaf))
 }
 
@@ -145,7 +145,7 @@ func (snd *senders) addLeaf(t *trees, s *sinks, c *causes, h *shares, device dev
 }
 
 // isLevel reports whether stalls differ by no more than the noise explains; it overwrites them.
-func (t *trees) isLevel(stalls []float64) bool {
+func (t *nodes) isLevel(stalls []float64) bool {
 	middle := medianOf(stalls)
 	return deviationOf(stalls, middle) <= levelUplinks*t.noise.sigma(middle)
 }

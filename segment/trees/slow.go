@@ -24,7 +24,7 @@ func (t *trees) findSlow() {
 // of which was measured, and clearly above its siblings, and others wait for it. A link down to a leaf may wait for a
 // port that is full but not stalled; other links into the leaf would wait then too, so it must be the only one, and more
 // links must wait for it.
-func (t *trees) isSlow(i nodeID) bool {
+func (t *waiting) isSlow(i nodeID) bool {
 	w, l, fewest := t.waits, t.links[i], minFeeders
 	if w.isDown(l) && w.isLeaf(w.to[l]) {
 		if t.feeders[w.to[l]] > 1 {
@@ -39,7 +39,7 @@ func (t *trees) isSlow(i nodeID) bool {
 
 // isAboveNext reports whether a link is far above all that it may wait for, and no other link into the switch that it
 // enters is above what it may wait for: else a port of that switch may be full, for which all of them wait.
-func (t *trees) isAboveNext(i nodeID) bool {
+func (t *waiting) isAboveNext(i nodeID) bool {
 	stall, next := t.stall[i], t.hottest(i)
 	if next > leanRatio*stall || !t.isClearlyAbove(stall, next) {
 		return false
@@ -51,7 +51,7 @@ func (t *trees) isAboveNext(i nodeID) bool {
 
 // isWaitedFor reports whether at least fewest links, which stand out among their siblings, may wait for a link, stall no
 // more, and may wait for no sibling of it that explains them; and fewer stall more.
-func (t *trees) isWaitedFor(i nodeID, fewest int) bool {
+func (t *waiting) isWaitedFor(i nodeID, fewest int) bool {
 	waiting, hotter, most := 0, 0, t.stall[i]+clearSigmas*t.noise.sigma(t.stall[i])
 	for _, j := range t.into.of(t.from[i]) {
 		switch {
@@ -69,7 +69,7 @@ func (t *trees) isWaitedFor(i nodeID, fewest int) bool {
 
 // isUnreadAfter reports whether most links that a link may wait for have no value, as those of a switch that was not
 // read: what it waits for is unknown.
-func (t *trees) isUnreadAfter(l linkID) bool {
+func (t *nodes) isUnreadAfter(l linkID) bool {
 	all, unread := 0, 0
 	for _, k := range t.waits.out.of(t.waits.to[l]) {
 		if t.waits.mayWait(l, k) {
@@ -83,7 +83,7 @@ func (t *trees) isUnreadAfter(l linkID) bool {
 }
 
 // isExplainedBeside reports whether a node may wait for another than the given one that stalls no less, within the noise.
-func (t *trees) isExplainedBeside(i, than nodeID) bool {
+func (t *waiting) isExplainedBeside(i, than nodeID) bool {
 	return slices.ContainsFunc(t.mayWaitFor(i), func(j nodeID) bool {
 		return j != than && t.stall[i]-t.stall[j] <= pairSigmas*t.noise.sigma(t.stall[i]) && !t.isElsewhere(i, j)
 	})
@@ -91,7 +91,7 @@ func (t *trees) isExplainedBeside(i, than nodeID) bool {
 
 // standsOut reports whether a link is clearly above at least half of its siblings, the links from its switch to the
 // same level: what those wait for does not explain its stall. A host has only one link.
-func (t *trees) standsOut(i nodeID) bool {
+func (t *nodes) standsOut(i nodeID) bool {
 	w, level := t.waits, t.waits.level[t.to[i]]
 	alike, measured := 0, 0
 	for _, j := range t.leaving.of(t.from[i]) {

@@ -67,7 +67,7 @@ func (costs *hostCosts) costOn(t *trees, h *shares, i nodeID, cause causeID) flo
 }
 
 // isOnlyUp reports whether no link from a node's leaf to another switch than its own stalls.
-func (t *trees) isOnlyUp(i nodeID) bool {
+func (t *nodes) isOnlyUp(i nodeID) bool {
 	return !slices.ContainsFunc(t.leaving.of(t.from[i]), func(j nodeID) bool { return t.to[j] != t.to[i] && !t.toHost(j) })
 }
 
