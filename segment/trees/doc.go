@@ -84,7 +84,7 @@
 // Steps 1 and 2 make three types, each with all that the one before knows: nodes (the stalled links), waiting (for which
 // others each may wait) and trees (where that ends). Those of the other steps are causes, shares and patches.
 //
-// A tree shows in one way: a port is full, and what waits for it stalls in a chain down to the senders. An exchange fills many
+// A tree shows in one way: a port is full, and what waits for it stalls in a chain back to the senders. An exchange fills many
 // ports in turn, and what of it stalls depends on what is scarce: the spines, the ports of its receivers, or ports that are full
 // too briefly to stall themselves. No link stalls in all of these cases, so no one rule finds all exchanges. Layers come before
 // the trees, since a tree's links are hidden below their level; host exchanges come after them, since only the regions show that

@@ -24,12 +24,14 @@ func TestSmallPiecesThatHangTogetherWithNothing(t *testing.T) {
 		region  stalls.ByEnds
 		others  stalls.ByEnds
 		isWhole bool
+		least   int // links of a region
 	}{
-		{"calm between", tree.With(aside), nil, false},
-		{"stalls between", tree.With(aside), between(3), true},
-		{"not measured between", tree.With(aside), between(linkset.Missing), true},
-		{"a host's", tree.With(aside).With(stalls.ByEnds{{"host48", "leaf3-0"}: 9}), nil, true},
-		{"none is larger", aside.With(stalls.ByEnds{{"leaf5-0", "agg5-0"}: 8, {"leaf5-1", "agg5-0"}: 8}), nil, true},
+		{"calm between", tree.With(aside), nil, false, len(tree)},
+		{"calm between, and too few would be left", tree.With(aside), nil, true, len(tree) + 1},
+		{"stalls between", tree.With(aside), between(3), true, 1},
+		{"not measured between", tree.With(aside), between(linkset.Missing), true, 1},
+		{"a host's", tree.With(aside).With(stalls.ByEnds{{"host48", "leaf3-0"}: 9}), nil, true, 1},
+		{"none is larger", aside.With(stalls.ByEnds{{"leaf5-0", "agg5-0"}: 8, {"leaf5-1", "agg5-0"}: 8}), nil, true, 1},
 	} {
 		m := New(g, Config{MinMeanPercent: 5, Overlap: true})
 		m.Segment(c.region.With(c.others).On(t, g), new(linkset.Groups))
@@ -50,7 +52,7 @@ func TestSmallPiecesThatHangTogetherWithNothing(t *testing.T) {
 		}
 		var p pieces
 		p.find(&m.trees)
-		if got := p.drop(&m.trees, nodes, 1); !slices.Equal(got, want) {
+		if got := p.drop(&m.trees, nodes, c.least); !slices.Equal(got, want) {
 			t.Errorf("%s: %d links are left of %d, want %d", c.name, len(got), len(nodes), len(want))
 		}
 	}
