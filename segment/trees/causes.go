@@ -299,7 +299,7 @@ func (c *causes) joinContained(t *trees, s *sinks, a, first, end sinkID) {
 
 // mayReach reports whether links into a switch may go on to a leaf: links down only go to leaves adjacent to the
 // switch.
-func (t *trees) mayReach(d, leaf deviceID) bool {
+func (t *nodes) mayReach(d, leaf deviceID) bool {
 	w := t.waits
 	comesDown := func(i nodeID) bool { return w.isDown(t.links[i]) }
 	return !slices.ContainsFunc(t.into.of(d), comesDown) || w.isAdjacent(d, leaf)

@@ -18,7 +18,7 @@
 //	1. Which links are stalled, and for which links may each wait?
 //	backpressure.go      the graph: links by switch, and which may wait for which
 //	noise.go             the noise of calm links, and how it grows with stall
-//	nodes.go             the stalled links, as nodes
+//	nodes.go             the stalled links, as nodes; what steps 1 and 2 know of them
 //	zeros.go             zeros that cannot be right
 //	connect.go           what each node may wait for, also behind links that were not measured
 //	loneends.go          but not lone hot links: others explain better what may wait for them
@@ -37,7 +37,7 @@
 //	causes.go            sinks that share their sources
 //	exchanges.go         leaves at one level; where two causes add up
 //	treeleaves.go        leaves of an exchange where a tree begins, too
-//	joins.go             the order of the joins below, which need step 4, and are followed by it
+//	joins.go             the table of the joins below, in their order; they need the shares of step 4
 //	closed.go            leaves that receive from each other alone
 //	mutual.go            leaves that receive from where they send to
 //	misfits.go           causes that explain their own links badly, unless there is a reason for them:
@@ -67,7 +67,14 @@
 //	with other sources, steps 1 to 6 are repeated without them.
 //	hostexchanges.go     exchanges known by all hosts of their leaves
 //
-// An exchange is found in one of four ways, by what of it stalls:
+// Steps 1 and 2 make three types, each with all that the one before knows: nodes (the stalled links), waiting (for which
+// others each may wait) and trees (where that ends). Those of the other steps are causes, shares and patches.
+//
+// A tree shows in one way: a port is full, and what waits for it stalls in a chain back to the senders. An exchange fills many
+// ports in turn, and what of it stalls depends on what is scarce: the spines, the ports of its receivers, or ports that are full
+// too briefly to stall themselves. No link stalls in all of these cases, so no one rule finds all exchanges. Layers come before
+// the trees, since a tree's links are hidden below their level; host exchanges come after them, since only the regions show that
+// their hosts were divided. An exchange is found in one of four ways, by what of it stalls:
 //
 //	a layer              all spines: its leaves send at one level and receive at one level (layers.go, before trees)
 //	a level exchange     links that wait at its leaves: these are level and share their sources (exchanges.go; joins.go
@@ -77,5 +84,6 @@
 //
 // All steps use
 //
+//	ids.go               index types, a kind each: which of them are checked by the compiler, and which by a test
 //	deviations.go        medians and spreads
 package trees

@@ -47,7 +47,7 @@ func (t *trees) markExchanging() {
 }
 
 // isMutual reports whether most stalled links within a group into a router stall in both directions.
-func (t *trees) isMutual(d deviceID) bool {
+func (t *nodes) isMutual(d deviceID) bool {
 	within, mutual := 0., 0.
 	for _, i := range t.into.of(d) {
 		if t.waits.isWithinGroup(t.links[i]) {
@@ -61,7 +61,7 @@ func (t *trees) isMutual(d deviceID) bool {
 }
 
 // isStalled reports whether a link from one device to another stalls.
-func (t *trees) isStalled(from, to deviceID) bool {
+func (t *nodes) isStalled(from, to deviceID) bool {
 	for _, j := range t.leaving.of(from) {
 		if t.to[j] == to {
 			return true

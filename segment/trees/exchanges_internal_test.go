@@ -7,8 +7,8 @@ import "testing"
 func TestLevelOfAPairBoundsWhatATreeAdds(t *testing.T) {
 	const exchangeLinks, pairLinks, exchangeLevel, pairLevel = 30, 20, 40., 39.
 	// One host of the pair's switch, device 0, sends into the exchange, as sink 0.
-	snapshot := &trees{noise: Noise{Base: .1}, values: readings{exchangeLevel}, node: []nodeID{0}, stall: []float64{exchangeLevel},
-		waits: &waits{kinds: []linkKind{fromHost}, in: lists[deviceID, linkID]{off: []int32{0, 1}, at: []linkID{0}}}}
+	snapshot := &trees{waiting: waiting{nodes: nodes{noise: Noise{Base: .1}, values: readings{exchangeLevel}, node: []nodeID{0}, stall: []float64{exchangeLevel},
+		waits: &waits{kinds: []linkKind{fromHost}, in: lists[deviceID, linkID]{off: []int32{0, 1}, at: []linkID{0}}}}}}
 	found := &sinks{all: make([]sink, 5), component: []sinkID{0}, mask: []uint64{1}}
 	c := &causes{levels: make([]plateau, 5), double: make([]double, 5), alsoIn: make([]levelID, 5)}
 	c.level.Reset(5)

@@ -134,7 +134,7 @@ func (p *patches) exchangingAt(m *Method, k patchID) (exchanging, bool) {
 
 // isReceiver reports whether a root is a stalled link that explains why others wait: not a port to a host that itself
 // waits to send, as hosts of an exchange do.
-func (t *trees) isReceiver(r root) bool {
+func (t *nodes) isReceiver(r root) bool {
 	if r.link == schema.NoLink || !t.waits.toHost(linkID(r.link)) {
 		return r.link != schema.NoLink
 	}
@@ -142,7 +142,7 @@ func (t *trees) isReceiver(r root) bool {
 }
 
 // allSend reports whether nearly all hosts of a leaf wait, even if some too little to count, or nearly all its uplinks.
-func (t *trees) allSend(leaf deviceID) bool {
+func (t *nodes) allSend(leaf deviceID) bool {
 	w := t.waits
 	most := func(links []linkID, counts func(linkID) bool) bool {
 		measured, stalled := 0., 0.
@@ -161,7 +161,7 @@ func (t *trees) allSend(leaf deviceID) bool {
 
 // restWaits reports whether the hosts of a leaf that are not stalled wait, too, though too little to count. The receiver
 // of a tree in its leaf does not.
-func (t *trees) restWaits(leaf deviceID) bool {
+func (t *nodes) restWaits(leaf deviceID) bool {
 	n, sum := 0., 0.
 	for _, l := range t.waits.in.of(leaf) {
 		if v := t.values[l]; t.waits.fromHost(l) && v != linkset.Missing && t.node[l] < 0 {

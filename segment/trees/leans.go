@@ -103,7 +103,7 @@ func (h *shares) hottestBeyond(t *trees, i nodeID, own causeID) nodeID {
 }
 
 // isHotter orders nodes by stall; ties, as at 100%, by the names of the devices at their ends.
-func (t *trees) isHotter(a, b nodeID) bool {
+func (t *nodes) isHotter(a, b nodeID) bool {
 	name := t.waits.byName
 	return cmp.Or(cmp.Compare(t.stall[a], t.stall[b]), cmp.Compare(name[t.from[b]], name[t.from[a]]), cmp.Compare(name[t.to[b]], name[t.to[a]])) > 0
 }

@@ -32,7 +32,7 @@ const fewestTogether = 3
 
 // isCohesive reports whether some nodes' links are in large enough pieces: n links in p pieces touch at most n+p
 // devices. Many lone hot links beside one tree are not a region.
-func (t *trees) isCohesive(nodes []nodeID) bool {
+func (t *nodes) isCohesive(nodes []nodeID) bool {
 	t.met = t.met[:0]
 	for _, i := range nodes {
 		for _, d := range [2]deviceID{t.from[i], t.to[i]} {

@@ -8,7 +8,7 @@ import (
 )
 
 // findLoneEnds marks the lone hot links behind which a chain of waiting seems to end.
-func (t *trees) findLoneEnds() {
+func (t *waiting) findLoneEnds() {
 	t.loneEnd = scratch.Slice(t.loneEnd, len(t.links))
 	for i := range t.links.len() {
 		t.loneEnd[i] = t.endsAlone(i) && t.raisesNothing(i) || t.onlyAggregates(i)
@@ -17,7 +17,7 @@ func (t *trees) findLoneEnds() {
 
 // onlyAggregates reports whether a link leads to a switch's own aggregation node, which few send to, and all that may wait
 // for it may also wait for other links that stall.
-func (t *trees) onlyAggregates(end nodeID) bool {
+func (t *nodes) onlyAggregates(end nodeID) bool {
 	w, d := t.waits, t.from[end]
 	return w.aggregates[t.to[end]] && !slices.ContainsFunc(t.into.of(d), func(i nodeID) bool {
 		isOther := func(j nodeID) bool { return j != end && w.mayWait(t.links[i], t.links[j]) }
@@ -26,7 +26,7 @@ func (t *trees) onlyAggregates(end nodeID) bool {
 }
 
 // goesOn reports whether a link stalls on which the traffic of another may go on.
-func (t *trees) goesOn(i nodeID) bool {
+func (t *nodes) goesOn(i nodeID) bool {
 	return !t.toHost(i) && slices.ContainsFunc(t.leaving.of(t.to[i]), func(j nodeID) bool {
 		return t.toHost(j) || t.waits.mayWait(t.links[i], t.links[j])
 	})
@@ -34,7 +34,7 @@ func (t *trees) goesOn(i nodeID) bool {
 
 // endsAlone reports whether a link down from a higher switch is the only stalled one down into its far end, an
 // aggregation node or a switch where nothing stalls on which its traffic may go on.
-func (t *trees) endsAlone(i nodeID) bool {
+func (t *nodes) endsAlone(i nodeID) bool {
 	w := t.waits
 	if t.fromHost(i) || w.isLeaf(t.from[i]) || w.isUp(t.links[i]) || t.goesOn(i) {
 		return false
@@ -49,7 +49,7 @@ const fewestRaised = 2
 // raisesNothing reports whether nothing shows that traffic waits for a link: of those that may wait for it, most lead
 // up, and fewer than fewestRaised of these are clearly above all of their siblings, the links from their switch to
 // others of the same level, which do not lead to this one.
-func (t *trees) raisesNothing(end nodeID) bool {
+func (t *nodes) raisesNothing(end nodeID) bool {
 	w, d := t.waits, t.from[end]
 	all, up, raised := 0, 0, 0
 	for _, i := range t.into.of(d) {
@@ -71,7 +71,7 @@ func (t *trees) raisesNothing(end nodeID) bool {
 }
 
 // mostBeside is the highest reading of the siblings of a link, or -1 if none was read.
-func (t *trees) mostBeside(i nodeID) float64 {
+func (t *nodes) mostBeside(i nodeID) float64 {
 	w, d, most := t.waits, t.to[i], float32(linkset.Missing)
 	for _, k := range w.out.of(t.from[i]) {
 		if w.to[k] != d && w.level[w.to[k]] == w.level[d] {

@@ -105,7 +105,7 @@ func (c *causes) isMisfit(cause causeID) bool {
 // showsReceiver reports whether the links at a switch wait for a visibly stalled link to a host that does not itself
 // wait to send, or less than that link stalls. A host that waits as much exchanges, and its port need not explain the
 // exchange's other links.
-func (t *trees) showsReceiver(x *sink) bool {
+func (t *nodes) showsReceiver(x *sink) bool {
 	return x.showsRoot() && slices.ContainsFunc(t.leaving.of(x.device), func(i nodeID) bool {
 		waitsAsMuch := func(j nodeID) bool { return t.stall[j] >= t.stall[i] }
 		return t.toHost(i) && !slices.ContainsFunc(t.leaving.of(t.to[i]), waitsAsMuch)
@@ -114,7 +114,7 @@ func (t *trees) showsReceiver(x *sink) bool {
 
 // showsFewPorts reports whether links down to a leaf wait for few ports: where they wait a port is full, and the
 // little traffic that they pass fills few at once. In an exchange, all hosts receive.
-func (t *trees) showsFewPorts(x *sink) bool {
+func (t *nodes) showsFewPorts(x *sink) bool {
 	if !x.isLeaf || x.fromSwitches < minFeeders {
 		return false
 	}

@@ -7,47 +7,57 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// trees are the stalled links of a snapshot, as nodes, and what each node waits for.
-type trees struct {
-	waits      *waits
-	noise      Noise
-	links      by[nodeID, linkID]      // by node, ascending
-	node       by[linkID, nodeID]      // its node, or -1
-	stall      by[nodeID, float64]     // percent
-	entered    []deviceID              // devices that stalled links enter
-	from       by[nodeID, deviceID]    // the device that its link leaves
-	to         by[nodeID, deviceID]    // the device that its link enters
-	leaving    lists[deviceID, nodeID] // nodes by from
-	into       lists[deviceID, nodeID] // nodes by to
-	list       by[nodeID, listID]      // its list in next, which nodes at one leaf may share
-	next       lists[listID, nodeID]   // by list: the nodes to wait for
-	peak       by[listID, nodeID]      // its most stalled node, or -1
-	sink       by[nodeID, placeID]     // the switch where it waits, or its own place (placeOf) if a link sink, or -1
-	port       by[nodeID, bool]        // back pressure begins at the switch that it leaves
-	order      []nodeID                // nodes by rank: those at sinks first
-	isLinkSink by[nodeID, bool]        // a port to a host that is a sink of its own
-	loneEnd    by[nodeID, bool]        // see findLoneEnds
-	rank       by[nodeID, hops]
-	was        by[nodeID, hops]    // rank before a round
-	first      [lastRank + 2]int32 // by rank, for order
-	seen       by[deviceID, bool]
-	feeders    by[deviceID, int32] // stalled links from switches into it
-	isMet      by[deviceID, bool]  // marks that are cleared at once
-	met        []deviceID          // devices with isMet: see isCohesive
-	mutual     []groupStall
-	usual      map[groupID]float64 // by group: see markExchanging
-	values     readings
-	trusted    readings // copy of values without those not trusted; empty if all are
-	sample     []float64
+// nodes are the stalled links of a snapshot, and its readings.
+type nodes struct {
+	waits   *waits
+	noise   Noise
+	values  readings
+	trusted readings                // copy of values without those not trusted; empty if all are
+	links   by[nodeID, linkID]      // ascending
+	node    by[linkID, nodeID]      // its node, or -1
+	stall   by[nodeID, float64]     // percent
+	from    by[nodeID, deviceID]    // the device that its link leaves
+	to      by[nodeID, deviceID]    // the device that its link enters
+	leaving lists[deviceID, nodeID] // nodes by from
+	into    lists[deviceID, nodeID] // nodes by to
+	entered []deviceID              // devices that stalled links enter
+	seen    by[deviceID, bool]      // those
+	feeders by[deviceID, int32]     // stalled links from switches into it
+	isMet   by[deviceID, bool]      // marks that are cleared at once
+	met     []deviceID              // devices with isMet: see isCohesive
+	sample  []float64
+}
+
+// waiting is the nodes, and which others each may wait for.
+type waiting struct {
+	nodes
+	loneEnd by[nodeID, bool]      // see findLoneEnds
+	list    by[nodeID, listID]    // its list in next, which nodes at one leaf may share
+	next    lists[listID, nodeID] // the nodes to wait for
+	peak    by[listID, nodeID]    // its most stalled node, or -1
 	// see middleBehind
 	middleOf deviceID
 	middle   float64
 }
 
+// trees are the waiting nodes, and where the chains of waiting end.
+type trees struct {
+	waiting
+	isLinkSink by[nodeID, bool]    // a port to a host that is a sink of its own
+	sink       by[nodeID, placeID] // the switch where it waits, or its own place (placeOf) if a link sink, or -1
+	port       by[nodeID, bool]    // back pressure begins at the switch that it leaves
+	rank       by[nodeID, hops]
+	was        by[nodeID, hops]    // rank before a round
+	first      [lastRank + 2]int32 // by rank, for order
+	order      []nodeID            // by rank: those at sinks first
+	mutual     []groupStall
+	usual      map[groupID]float64 // by group: see markExchanging
+}
+
 // minFeeders is the number of stalled links into a switch from which its port is a root, not a lone hot link.
 const minFeeders = 3
 
-func (t *trees) forget() {
+func (t *nodes) forget() {
 	for _, l := range t.links {
 		t.node[l] = -1
 	}
@@ -62,7 +72,7 @@ func (t *trees) forget() {
 const unitsPerPoint = 1 << 20
 
 // find makes the stalled links nodes, and indexes them by the devices at their ends.
-func (t *trees) find(hot float32) {
+func (t *nodes) find(hot float32) {
 	for at, v := range t.values { // over all links: the fastest loop counts
 		if v < hot {
 			continue
@@ -84,11 +94,11 @@ func (t *trees) find(hot float32) {
 }
 
 // fromHost and toHost report whether a node's link begins or ends at a host.
-func (t *trees) fromHost(i nodeID) bool { return !t.waits.isSwitch[t.from[i]] }
-func (t *trees) toHost(i nodeID) bool   { return !t.waits.isSwitch[t.to[i]] }
+func (t *nodes) fromHost(i nodeID) bool { return !t.waits.isSwitch[t.from[i]] }
+func (t *nodes) toHost(i nodeID) bool   { return !t.waits.isSwitch[t.to[i]] }
 
 // leafOf is the leaf that a node's link leaves for a switch, or enters from a host, else -1.
-func (t *trees) leafOf(i nodeID) deviceID {
+func (t *nodes) leafOf(i nodeID) deviceID {
 	switch {
 	case t.fromHost(i):
 		return t.to[i]
@@ -99,13 +109,13 @@ func (t *trees) leafOf(i nodeID) deviceID {
 }
 
 // waitsToSend reports whether a host waits to send: a link out of it stalls.
-func (t *trees) waitsToSend(host deviceID) bool { return len(t.leaving.of(host)) > 0 }
+func (t *nodes) waitsToSend(host deviceID) bool { return len(t.leaving.of(host)) > 0 }
 
 // stalledInto counts the stalled links into a device.
-func (t *trees) stalledInto(d deviceID) int { return len(t.into.of(d)) }
+func (t *nodes) stalledInto(d deviceID) int { return len(t.into.of(d)) }
 
 // stalledHosts counts the stalled links from hosts into a device.
-func (t *trees) stalledHosts(d deviceID) (n int) {
+func (t *nodes) stalledHosts(d deviceID) (n int) {
 	for _, i := range t.into.of(d) {
 		if t.fromHost(i) {
 			n++
@@ -115,7 +125,7 @@ func (t *trees) stalledHosts(d deviceID) (n int) {
 }
 
 // stalledUp counts the stalled links from a leaf to switches; measuredUp counts its uplinks that have a value.
-func (t *trees) stalledUp(leaf deviceID) (n int) {
+func (t *nodes) stalledUp(leaf deviceID) (n int) {
 	for _, i := range t.leaving.of(leaf) {
 		if !t.toHost(i) {
 			n++
@@ -124,7 +134,7 @@ func (t *trees) stalledUp(leaf deviceID) (n int) {
 	return n
 }
 
-func (t *trees) measuredUp(leaf deviceID) (n int) {
+func (t *nodes) measuredUp(leaf deviceID) (n int) {
 	for _, l := range t.waits.out.of(leaf) {
 		if t.waits.isUp(l) && t.values[l] != linkset.Missing {
 			n++
@@ -137,7 +147,7 @@ func (t *trees) measuredUp(leaf deviceID) (n int) {
 // read false zeros.
 const feedersShare = .7
 
-func (t *trees) allFeedersStall(d deviceID) bool {
+func (t *nodes) allFeedersStall(d deviceID) bool {
 	stalled, measured := 0, 0
 	for _, l := range t.waits.in.of(d) {
 		if t.waits.fromHost(l) || t.values[l] == linkset.Missing {
@@ -152,10 +162,10 @@ func (t *trees) allFeedersStall(d deviceID) bool {
 }
 
 // hottestAfter is the most stalled node that a node may wait for, or -1.
-func (t *trees) hottestAfter(i nodeID) nodeID { return t.peak[t.list[i]] }
+func (t *waiting) hottestAfter(i nodeID) nodeID { return t.peak[t.list[i]] }
 
 // hottest is the highest stall among the nodes that a node may wait for, or 0.
-func (t *trees) hottest(i nodeID) float64 {
+func (t *waiting) hottest(i nodeID) float64 {
 	j := t.hottestAfter(i)
 	if j < 0 {
 		return 0
@@ -171,10 +181,10 @@ func (t *trees) prefersHost(i nodeID) bool {
 
 // placeAt is the place of a switch, placeOf that of a link sink: numbered after the devices, by link.
 func placeAt(device deviceID) placeID        { return placeID(device) }
-func (t *trees) placeOf(link linkID) placeID { return placeAt(t.seen.len()) + placeID(link) }
+func (t *nodes) placeOf(link linkID) placeID { return placeAt(t.seen.len()) + placeID(link) }
 
 // compareEnds orders the link sinks of one switch (-1 for none) by the names of the devices that they lead to.
-func (t *trees) compareEnds(a, b linkID) int {
+func (t *nodes) compareEnds(a, b linkID) int {
 	if a < 0 || b < 0 {
 		return cmp.Compare(a, b)
 	}

@@ -80,14 +80,14 @@ func (o *oneWay) isTree(cause causeID) bool {
 }
 
 // receives reports whether traffic to a leaf or its hosts waits, even if each link stalls too little to count.
-func (t *trees) receives(leaf deviceID) bool {
+func (t *nodes) receives(leaf deviceID) bool {
 	w := t.waits
 	isFromSwitch := func(l linkID) bool { return !w.fromHost(l) }
 	return t.isAboveCalm(w.in.of(leaf), isFromSwitch) || t.isAboveCalm(w.out.of(leaf), w.toHost)
 }
 
 // isAboveCalm reports whether one of the links that count is stalled, or all together stall more than calm ones.
-func (t *trees) isAboveCalm(links []linkID, counts func(link linkID) bool) bool {
+func (t *nodes) isAboveCalm(links []linkID, counts func(link linkID) bool) bool {
 	n, excess := 0., 0.
 	for _, l := range links {
 		if t.values[l] == linkset.Missing || !counts(l) {

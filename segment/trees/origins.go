@@ -60,7 +60,7 @@ func (t *trees) findLinkSinksAt(d deviceID) {
 // isPassed reports whether only one port to a host stalls at a switch, while all stalled links into the switch come
 // up and may wait for a link to another switch: nothing shows that they wait for the port, not for what a passing
 // tree waits for.
-func (t *trees) isPassed(d deviceID) bool {
+func (t *waiting) isPassed(d deviceID) bool {
 	into := t.into.of(d)
 	if len(t.sample) != 1 || len(into) == 0 || !slices.ContainsFunc(t.leaving.of(d), func(j nodeID) bool { return !t.toHost(j) }) {
 		return false
@@ -77,7 +77,7 @@ const pairSigmas = 2
 
 // arePair reports whether two trees begin at a switch: the two stalled ports to hosts both stall clearly, differ, and
 // most links that wait stall no more than the hotter one.
-func (t *trees) arePair(d deviceID) bool {
+func (t *nodes) arePair(d deviceID) bool {
 	if len(t.sample) != 2 || t.sendingPorts(d) == 2 || !t.isClearlyAbove(t.sample[0], 0) || t.sample[1]-t.sample[0] < pairSigmas*t.noise.sigma(t.sample[1]) {
 		return false
 	}
@@ -93,7 +93,7 @@ func (t *trees) arePair(d deviceID) bool {
 }
 
 // sendingPorts counts the stalled ports of a switch to hosts that themselves send into the congestion.
-func (t *trees) sendingPorts(d deviceID) (n int) {
+func (t *nodes) sendingPorts(d deviceID) (n int) {
 	for _, i := range t.leaving.of(d) {
 		if t.toHost(i) && t.sendsBack(i) {
 			n++
@@ -103,7 +103,7 @@ func (t *trees) sendingPorts(d deviceID) (n int) {
 }
 
 // sendsBack reports whether the host that a port leads to waits to send into the same switch.
-func (t *trees) sendsBack(i nodeID) bool {
+func (t *nodes) sendsBack(i nodeID) bool {
 	return slices.ContainsFunc(t.leaving.of(t.to[i]), func(back nodeID) bool { return t.to[back] == t.from[i] })
 }
 
@@ -145,18 +145,18 @@ func (t *trees) findSinks() {
 }
 
 // isClearlyAbove reports whether a stall is above another by the factor and the deviations that make a root.
-func (t *trees) isClearlyAbove(stall, other float64) bool {
+func (t *nodes) isClearlyAbove(stall, other float64) bool {
 	return stall >= clearFactor*other && stall-other >= clearSigmas*t.noise.sigma(stall)
 }
 
 // waitsForFull reports whether a link seems to wait for a port that is full but not stalled, as no other explains it. The
 // link of a host may stall more than the uplinks that it waits for, since they are shared with other traffic: that is no
 // saddle.
-func (t *trees) waitsForFull(i nodeID) bool {
+func (t *waiting) waitsForFull(i nodeID) bool {
 	return t.isUnexplained(i) || !t.fromHost(i) && t.isAcrossSaddle(i, t.hottestAfter(i))
 }
 
-func (t *trees) isUnexplained(i nodeID) bool {
+func (t *waiting) isUnexplained(i nodeID) bool {
 	if len(t.mayWaitFor(i)) == 0 {
 		return false
 	}

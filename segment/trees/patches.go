@@ -82,7 +82,7 @@ func (p *patches) take(m *Method, members []nodeID, r root) {
 }
 
 // wayOf is 1 if the links of all nodes lead up, -1 if all lead down, 0 otherwise.
-func (t *trees) wayOf(nodes []nodeID) int8 {
+func (t *nodes) wayOf(nodes []nodeID) int8 {
 	way := 0
 	for k, i := range nodes {
 		from, to := t.waits.level[t.from[i]], t.waits.level[t.to[i]]
@@ -234,7 +234,7 @@ func (p *patches) joinTwo(i, j nodeID, odds float64) {
 
 // oddsOfLevel is the log of the chance that two lone hot links are as level as these, 0 if they are not level. Their
 // stall is assumed log-uniform, from the least that counts to 100%.
-func (t *trees) oddsOfLevel(i, j nodeID) float64 {
+func (t *nodes) oddsOfLevel(i, j nodeID) float64 {
 	stall := max(t.stall[i], t.stall[j])
 	between := t.noise.meanError(stall, 1, 1)
 	if math.Abs(t.stall[i]-t.stall[j]) > between {

@@ -34,8 +34,8 @@ func TestRanksAreThoseOfNaiveWalks(t *testing.T) {
 func drawnTrees(rng *rand.Rand) *trees {
 	n := 2 + rng.Intn(30)
 	hosts := rng.Intn(n)
-	t := &trees{waits: &waits{isSwitch: []bool{true, false}}, links: make([]linkID, n), from: make([]deviceID, n),
-		list: make([]listID, n), sink: make([]placeID, n)}
+	t := &trees{sink: make([]placeID, n), waiting: waiting{list: make([]listID, n), nodes: nodes{
+		waits: &waits{isSwitch: []bool{true, false}}, links: make([]linkID, n), from: make([]deviceID, n)}}}
 	t.next.off = append(t.next.off, 0)
 	degree := 1 + rng.Intn(3)
 	for i := range n {

@@ -44,7 +44,7 @@ func (s *sinks) find(t *trees) {
 
 // elementOf is a node as an element of components, elementAt the place of a switch: numbered after the nodes.
 func elementOf(i nodeID) componentID { return componentID(i) }
-func (t *trees) elementAt(place placeID) componentID {
+func (t *nodes) elementAt(place placeID) componentID {
 	return elementOf(t.links.len()) + componentID(place)
 }
 

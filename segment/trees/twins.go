@@ -14,7 +14,7 @@ const (
 // nothing, so no tree has two such ports, and in an exchange both hosts send. If the links that wait stall more than
 // the ports, or as much while one of the hosts sends, the ports may be an exchange's, or one may be hot alone. Two
 // waiting links are enough.
-func (t *trees) areTwins(d deviceID) bool {
+func (t *nodes) areTwins(d deviceID) bool {
 	hotter, cooler, ports := 0., math.Inf(1), 0
 	for _, i := range t.leaving.of(d) {
 		if t.toHost(i) {
@@ -34,7 +34,7 @@ func (t *trees) areTwins(d deviceID) bool {
 }
 
 // middleInto returns the median stall of the stalled links into a switch.
-func (t *trees) middleInto(d deviceID) float64 {
+func (t *nodes) middleInto(d deviceID) float64 {
 	t.sample = t.sample[:0]
 	for _, i := range t.into.of(d) {
 		t.sample = append(t.sample, t.stall[i])
