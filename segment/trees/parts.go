@@ -52,18 +52,6 @@ func (p *partList) has(cause int32) bool {
 	return slices.ContainsFunc(p.list(), func(x part) bool { return x.cause == cause })
 }
 
-// keep drops the parts that are not wanted.
-func (p *partList) keep(isWanted func(part) bool) {
-	n := 0
-	for _, x := range p.list() {
-		if isWanted(x) {
-			p.at[n] = x
-			n++
-		}
-	}
-	p.n = n
-}
-
 // unite sums the parts of one cause.
 func (p *partList) unite() {
 	n := 0
