@@ -13,7 +13,7 @@ type fallOf uint64
 
 const ratioBits = 32 // a float32's
 
-func newFallOf(cause int32, ratio float64, isAlone bool) fallOf {
+func newFallOf(cause causeID, ratio float64, isAlone bool) fallOf {
 	f := fallOf(cause)<<(ratioBits+1) | fallOf(math.Float32bits(float32(ratio)))<<1
 	if isAlone {
 		f |= 1
@@ -21,8 +21,8 @@ func newFallOf(cause int32, ratio float64, isAlone bool) fallOf {
 	return f
 }
 
-func (f fallOf) cause() int32  { return int32(f >> (ratioBits + 1)) }
-func (f fallOf) isAlone() bool { return f&1 != 0 }
+func (f fallOf) cause() causeID { return causeID(f >> (ratioBits + 1)) }
+func (f fallOf) isAlone() bool  { return f&1 != 0 }
 
 func (f fallOf) ratio() float64 { return float64(math.Float32frombits(uint32(f >> 1))) }
 
@@ -32,10 +32,10 @@ func (h *shares) startFalls(s *sinks, c *causes) {
 	for a := range h.fall {
 		h.fall[a] = usualFall
 	}
-	for a := range s.all {
-		if x, cause := &s.all[a], c.sets.Find(int32(a)); c.isExchange(cause) {
+	for a := range s.all.len() {
+		if x, cause := &s.all[a], c.causeOf(a); c.isExchange(cause) {
 			h.fall[cause] = 1
-		} else if x.isTree() && x.links >= minFeeders && c.double[a][0] == noDouble {
+		} else if x.isTree() && x.links >= minFeeders && c.double[a].isNone() {
 			h.fall[cause] = min(1, x.stall/x.port)
 		}
 	}
@@ -43,7 +43,7 @@ func (h *shares) startFalls(s *sinks, c *causes) {
 
 // vote records, by cause, the ratio of a node's stall to that of what it may wait for, or only for the exchange of
 // the node's leaf if that alone explains the node.
-func (h *shares) vote(t *trees, s *sinks, c *causes, i int32) {
+func (h *shares) vote(t *trees, s *sinks, c *causes, i nodeID) {
 	stall, leaf := t.stall[i], t.leafOf(i)
 	list := h.of[i].list()
 	if len(list) == 1 {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -12,17 +11,16 @@ import (
 // waits is back pressure as a relation of directed links: u->v waits because of v->w. It holds the graph in a form
 // that suits that relation. The relation itself is computed on demand, since only stalled links need it.
 type waits struct {
-	from, to   []int32    // by link: devices
-	level      []int8     // by device: 0 host, 1 leaf, ...; -1 unknown
-	group      []int32    // by device: pod or group, -1 none
-	isSwitch   []bool     // by device
-	aggregates []bool     // by device: see topology.Device.IsAggregationNode
-	hosts      []int32    // by device: links from hosts into it
-	byName     []int32    // by device: its rank by name, independent of numbering
-	kinds      []linkKind // by link
-	cables     []int32    // links between groups of a dragonfly, by the group that they enter
-	out, in    linkLists
-	rails      rails
+	from, to   by[linkID, deviceID]  // devices
+	level      by[deviceID, int8]    // 0 host, 1 leaf, ...; -1 unknown
+	group      by[deviceID, groupID] // pod or group, -1 none
+	isSwitch   by[deviceID, bool]
+	aggregates by[deviceID, bool]     // see topology.Device.IsAggregationNode
+	hosts      by[deviceID, int32]    // links from hosts into it
+	byName     by[deviceID, nameRank] // its rank by name, independent of numbering
+	kinds      by[linkID, linkKind]
+	cables     []linkID // links between groups of a dragonfly, by the group that they enter
+	out, in    lists[deviceID, linkID]
 }
 
 // linkKind is a bit set of what a link joins.
@@ -35,65 +33,42 @@ const (
 	downward                      // to a lower level of switches
 )
 
-// linkLists lists links by device (compressed sparse rows).
-type linkLists struct{ off, at []int32 }
-
-func (l *linkLists) of(device int32) []int32 { return l.at[l.off[device]:l.off[device+1]] }
-
 func newWaits(g *topology.Graph) *waits {
 	n := g.NumDevices()
-	w := &waits{from: make([]int32, g.NumLinks()), to: make([]int32, g.NumLinks()), level: make([]int8, n), group: make([]int32, n),
-		isSwitch: make([]bool, n), aggregates: make([]bool, n), hosts: make([]int32, n), byName: make([]int32, n), kinds: make([]linkKind, g.NumLinks())}
-	order := make([]int32, n)
-	for d := range n {
+	w := &waits{from: make([]deviceID, g.NumLinks()), to: make([]deviceID, g.NumLinks()), level: make([]int8, n), group: make([]groupID, n),
+		isSwitch: make([]bool, n), aggregates: make([]bool, n), hosts: make([]int32, n), byName: make([]nameRank, n), kinds: make([]linkKind, g.NumLinks())}
+	order := make([]deviceID, n)
+	for d := range deviceID(n) {
 		device := g.Device(topology.DeviceID(d))
-		w.level[d], w.group[d], w.isSwitch[d], order[d] = device.Level, device.Group, device.Kind == topology.Switch, int32(d)
+		w.level[d], w.group[d], w.isSwitch[d], order[d] = device.Level, groupID(device.Group), device.Kind == topology.Switch, d
 		w.aggregates[d] = device.IsAggregationNode()
 	}
-	slices.SortFunc(order, func(a, b int32) int {
+	slices.SortFunc(order, func(a, b deviceID) int {
 		return cmp.Compare(g.Device(topology.DeviceID(a)).Name, g.Device(topology.DeviceID(b)).Name)
 	})
 	for place, d := range order {
-		w.byName[d] = int32(place)
+		w.byName[d] = nameRank(place)
 	}
-	w.rails = newRails(g, order)
-	for id := range w.from {
-		from, to := g.Ends(schema.LinkID(id))
-		w.from[id], w.to[id] = int32(from), int32(to)
-		if w.kinds[id] = w.kindOf(w.from[id], w.to[id]); w.fromHost(int32(id)) {
-			w.hosts[to]++
+	for l := range w.from.len() {
+		from, to := g.Ends(schema.LinkID(l))
+		w.from[l], w.to[l] = deviceID(from), deviceID(to)
+		if w.kinds[l] = w.kindOf(w.from[l], w.to[l]); w.fromHost(l) {
+			w.hosts[w.to[l]]++
 		}
-		if w.isBetweenGroups(int32(id)) {
-			w.cables = append(w.cables, int32(id))
+		if w.isBetweenGroups(l) {
+			w.cables = append(w.cables, l)
 		}
 	}
-	slices.SortStableFunc(w.cables, func(a, b int32) int { return cmp.Compare(w.group[w.to[a]], w.group[w.to[b]]) })
+	slices.SortStableFunc(w.cables, func(a, b linkID) int { return cmp.Compare(w.group[w.to[a]], w.group[w.to[b]]) })
 	w.out.list(w.from, n)
 	w.in.list(w.to, n)
 	return w
 }
 
-// list indexes links by the given devices, reusing memory.
-func (l *linkLists) list(device []int32, devices int) {
-	l.off, l.at = scratch.Slice(l.off, devices+2), scratch.Slice(l.at, len(device))
-	clear(l.off)
-	for _, d := range device {
-		l.off[d+2]++
-	}
-	for d := range devices {
-		l.off[d+2] += l.off[d+1]
-	}
-	for id, d := range device { // off[d+1] is the next free place of device d
-		l.at[l.off[d+1]] = int32(id)
-		l.off[d+1]++
-	}
-	l.off = l.off[:devices+1]
-}
-
 // mayWait reports whether traffic of link a may continue on link b, which leaves the switch that a enters: not
 // straight back; not down a tree and up again; and, where all three switches are of one level, as in a dragonfly's
 // group, not by a detour to a switch that has a cable of its own.
-func (w *waits) mayWait(a, b int32) bool {
+func (w *waits) mayWait(a, b linkID) bool {
 	from, via, to := w.from[a], w.to[a], w.to[b]
 	if from == to {
 		return false
@@ -109,22 +84,22 @@ func (w *waits) mayWait(a, b int32) bool {
 }
 
 // isWithinGroup reports whether a link joins two switches of one level and group, as in a dragonfly's group.
-func (w *waits) isWithinGroup(link int32) bool {
+func (w *waits) isWithinGroup(link linkID) bool {
 	return w.isFlat(link) && w.group[w.from[link]] == w.group[w.to[link]]
 }
 
 // isBetweenGroups reports whether a link joins two switches of one level in different groups of a dragonfly.
-func (w *waits) isBetweenGroups(link int32) bool {
+func (w *waits) isBetweenGroups(link linkID) bool {
 	return w.isFlat(link) && w.group[w.from[link]] != w.group[w.to[link]]
 }
 
 // isFlat reports whether a link joins two switches of one level.
-func (w *waits) isFlat(link int32) bool {
+func (w *waits) isFlat(link linkID) bool {
 	from, to := w.from[link], w.to[link]
 	return w.isSwitch[from] && w.isSwitch[to] && w.level[from] >= 0 && w.level[from] == w.level[to]
 }
 
-func (w *waits) isAdjacent(from, to int32) bool {
+func (w *waits) isAdjacent(from, to deviceID) bool {
 	for _, l := range w.out.of(from) {
 		if w.to[l] == to {
 			return true
@@ -134,9 +109,9 @@ func (w *waits) isAdjacent(from, to int32) bool {
 }
 
 // isLeaf reports whether a switch has hosts and is not a higher one with only an aggregation node.
-func (w *waits) isLeaf(device int32) bool { return w.hosts[device] > 0 && w.level[device] <= 1 }
+func (w *waits) isLeaf(device deviceID) bool { return w.hosts[device] > 0 && w.level[device] <= 1 }
 
-func (w *waits) kindOf(from, to int32) (k linkKind) {
+func (w *waits) kindOf(from, to deviceID) (k linkKind) {
 	if !w.isSwitch[from] {
 		k |= fromHost
 	}
@@ -153,12 +128,12 @@ func (w *waits) kindOf(from, to int32) (k linkKind) {
 }
 
 // fromHost and toHost report whether a link begins or ends at a host.
-func (w *waits) fromHost(link int32) bool { return w.kinds[link]&fromHost != 0 }
-func (w *waits) toHost(link int32) bool   { return w.kinds[link]&toHost != 0 }
+func (w *waits) fromHost(link linkID) bool { return w.kinds[link]&fromHost != 0 }
+func (w *waits) toHost(link linkID) bool   { return w.kinds[link]&toHost != 0 }
 
 // isUp and isDown report whether a link goes to a higher level of switches, or to a lower one.
-func (w *waits) isUp(link int32) bool   { return w.kinds[link]&upward != 0 }
-func (w *waits) isDown(link int32) bool { return w.kinds[link]&downward != 0 }
+func (w *waits) isUp(link linkID) bool   { return w.kinds[link]&upward != 0 }
+func (w *waits) isDown(link linkID) bool { return w.kinds[link]&downward != 0 }
 
 // branching is the mean number of links that wait for a link or that it waits for: how many ways a chain of links
 // stalled by chance may go on.

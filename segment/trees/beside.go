@@ -10,11 +10,11 @@ import (
 // it leaves.
 type beside struct {
 	leaving, into causesAt
-	main          []int32   // by node: its main cause, counted from 1; 0: none
-	members       linkLists // by that: nodes
-	causes        []int32   // beside the last cause, ascending
-	links         []int     // by cause: links of the last cause that touch it
-	met           []int32   // by cause: the last node that touches it
+	main          by[nodeID, causeID]    // its main cause, counted from 1; 0: none
+	members       lists[causeID, nodeID] // by that: nodes
+	causes        []causeID              // beside the last cause, ascending
+	links         by[causeID, int]       // links of the last cause that touch it
+	met           by[causeID, nodeID]    // the last node that touches it
 }
 
 // find prepares for the shares found last.
@@ -23,8 +23,8 @@ func (b *beside) find(t *trees, h *shares) {
 	b.leaving.find(h, &t.leaving, n)
 	b.into.find(h, &t.into, n)
 	b.main = scratch.Slice(b.main, len(t.links))
-	for i := range b.main {
-		b.main[i] = h.main(int32(i)) + 1
+	for i := range b.main.len() {
+		b.main[i] = h.main(i) + 1
 	}
 	b.members.list(b.main, n+1)
 	b.causes, b.links, b.met = b.causes[:0], scratch.Zeroed(b.links, n), scratch.Slice(b.met, n)
@@ -34,13 +34,13 @@ func (b *beside) find(t *trees, h *shares) {
 }
 
 // of lists the causes that links of a cause touch, ascending, and counts these links.
-func (b *beside) of(t *trees, cause int32) []int32 {
+func (b *beside) of(t *trees, cause causeID) []causeID {
 	for _, other := range b.causes {
 		b.links[other] = 0
 	}
 	b.causes = b.causes[:0]
 	for _, i := range b.members.of(cause + 1) {
-		for _, causes := range [2][]int32{b.leaving.of(t.to[i]), b.into.of(t.from[i])} {
+		for _, causes := range [2][]causeID{b.leaving.of(t.to[i]), b.into.of(t.from[i])} {
 			for _, other := range causes {
 				if other == cause || b.met[other] == i {
 					continue
@@ -58,13 +58,13 @@ func (b *beside) of(t *trees, cause int32) []int32 {
 
 // causesAt lists, by device, the main causes of its nodes, each once.
 type causesAt struct {
-	linkLists
-	met []int32 // by cause: the last device with it
+	lists[deviceID, causeID]
+	met by[causeID, deviceID] // the last device with it
 }
 
 // find lists those of the given nodes; causes is the number of all causes.
-func (a *causesAt) find(h *shares, nodes *linkLists, causes int) {
-	devices := int32(len(nodes.off) - 1)
+func (a *causesAt) find(h *shares, nodes *lists[deviceID, nodeID], causes int) {
+	devices := nodes.keys()
 	a.off, a.at, a.met = scratch.Slice(a.off, int(devices)+1), a.at[:0], scratch.Slice(a.met, causes)
 	for cause := range a.met {
 		a.met[cause] = -1

@@ -7,47 +7,44 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
-	"github.com/giverny/giverny/segment/linkset"
 )
 
 // causes joins sinks that are one cause. A cause is named by one of its sinks; numbers after the sinks are ports to
 // hosts that are another cause than what else waits at their switch.
 type causes struct {
-	sets      linkset.UnionFind
-	level     linkset.UnionFind // level sinks that share their sources: an exchange
-	levels    []plateau         // by root of level
+	sets      unionFind[causeID]
+	level     unionFind[levelID]   // level sinks that share their sources: an exchange
+	levels    by[levelID, plateau] // by root of level
 	rises     []rise
 	uneven    float64 // see unevenOf
-	double    [][2]int32
-	alsoIn    []int32   // by sink where a tree begins: the level set in which its leaf takes part, too, or -1
-	thin      []bool    // by cause: see findThin
-	count     []int     // by cause: its links
-	wide      []int32   // by sink: see findWide
-	ends      []int     // by cause: number of its links that wait for no other of it
-	isRooted  []bool    // by cause: its root visibly stalls
-	off       []float64 // by cause: sum of its links' residuals from the prediction, in deviations
-	exchange  []bool    // by cause
-	scopes    []scope   // by cause: an exchange's
-	base      []float64 // by cause: an exchange's level at its leaves, where no tree adds to it
-	sums      []levelSums
+	double    by[sinkID, double]
+	alsoIn    by[sinkID, levelID]  // by sink where a tree begins: the level set in which its leaf takes part, too, or -1
+	thin      by[causeID, bool]    // see findThin
+	count     by[causeID, int]     // its links
+	wide      by[sinkID, int32]    // see findWide
+	ends      by[causeID, int]     // number of its links that wait for no other of it
+	isRooted  by[causeID, bool]    // its root visibly stalls
+	off       by[causeID, float64] // sum of its links' residuals from the prediction, in deviations
+	exchange  by[causeID, bool]
+	base      by[causeID, float64] // an exchange's level at its leaves, where no tree adds to it
+	sums      by[causeID, levelSums]
 	masks     []maskKey
 	evidence  pairs
 	partners  []partnership
 	votes     []vote
-	met       []int32 // causes at one switch
+	met       []causeID // causes at one switch
 	beside    beside
 	receivers receivers
 	oneWay    oneWay
 	tally     []vote
-	// stalled ports that are not roots of their own, by cause, then by stall
-	causePorts []causePort
 }
 
 // maskKey is a set of sinks of a component, and how many nodes, in all and at leaves (sources), lead to exactly
 // these.
 type maskKey struct {
-	first, nodes, sources int32
-	mask                  uint64
+	first          sinkID
+	mask           uint64
+	nodes, sources int32
 }
 
 // pairs counts the nodes of a component that lead to a sink, to two sinks, and to these two among three or more.
@@ -67,7 +64,6 @@ const (
 	// sinks, and are level; or if that part of each one's hosts leads to the other, with at least that ratio of
 	// stalls.
 	exchangeShared, exchangeHosts, exchangeRatio = .3, .6, .3
-	noDouble                                     = int32(-1)
 )
 
 func (c *causes) find(t *trees, s *sinks) {
@@ -79,22 +75,21 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.alsoIn = scratch.Slice(c.alsoIn, n)
 	clear(c.wide)
 	for a := range c.double {
-		c.double[a], c.alsoIn[a] = [2]int32{noDouble, noDouble}, -1
+		c.double[a], c.alsoIn[a] = double{-1, -1}, -1
 	}
 	c.oneWay.forget(len(t.seen))
 	c.listMasks(t, s)
-	for first, end := 0, 0; first < n; first = end {
-		for end = first + 1; end < n && s.all[end].first == int32(first); end++ {
+	for first, end := sinkID(0), sinkID(0); first < s.all.len(); first = end {
+		for end = first + 1; end < s.all.len() && s.all[end].first == first; end++ {
 		}
 		if end > first+1 {
-			c.joinComponent(t, s, int32(first), int32(end))
+			c.joinComponent(t, s, first, end)
 		}
 	}
 	c.joinCalmPorts(t, s)
 	c.findThin(s)
 	c.findExchanges(s)
 	c.findBases(s)
-	c.findScopes(t, s)
 }
 
 // listMasks lists, for components with several sinks, which sinks nodes lead to, merging equal neighbours.
@@ -118,23 +113,23 @@ func (c *causes) listMasks(t *trees, s *sinks) {
 }
 
 // joinComponent joins sinks [first, end) of one component.
-func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
+func (c *causes) joinComponent(t *trees, s *sinks, first, end sinkID) {
 	masks := c.takeMasks(first)
 	all := end
 	end = min(end, first+lastBit+1)
-	c.evidence.count(masks, end-first, true)
+	c.evidence.count(masks, int(end-first), true)
 	for a := end; a < all; a++ { // more than the mask distinguishes
-		c.sets.Union(a, end-1)
+		c.join(a, end-1)
 	}
 	c.joinLevel(t, s, first, end)
-	c.evidence.count(masks, end-first, false)
+	c.evidence.count(masks, int(end-first), false)
 	for a := first; a < end; a++ {
 		c.findDouble(t, s, a, first, end)
 	}
 	for a := first; a < end; a++ {
 		for b := first; b < a; b++ {
-			if c.sets.Find(a) != c.sets.Find(b) && c.areOne(t, s, a, b) {
-				c.sets.Union(a, b)
+			if c.causeOf(a) != c.causeOf(b) && c.areOne(t, s, a, b) {
+				c.join(a, b)
 			}
 		}
 	}
@@ -145,15 +140,15 @@ func (c *causes) joinComponent(t *trees, s *sinks, first, end int32) {
 }
 
 // takeMasks is a component's part of masks.
-func (c *causes) takeMasks(first int32) []maskKey {
-	begin, _ := slices.BinarySearchFunc(c.masks, first, func(k maskKey, f int32) int { return cmp.Compare(k.first, f) })
-	end, _ := slices.BinarySearchFunc(c.masks, first+1, func(k maskKey, f int32) int { return cmp.Compare(k.first, f) })
+func (c *causes) takeMasks(first sinkID) []maskKey {
+	begin, _ := slices.BinarySearchFunc(c.masks, first, func(k maskKey, f sinkID) int { return cmp.Compare(k.first, f) })
+	end, _ := slices.BinarySearchFunc(c.masks, first+1, func(k maskKey, f sinkID) int { return cmp.Compare(k.first, f) })
 	return c.masks[begin:end]
 }
 
 // count counts the links that lead to each of n sinks and each pair: all, or only those at leaves, where traffic begins;
 // links between higher switches lead one way even if hosts send both ways.
-func (p *pairs) count(masks []maskKey, n int32, atLeaves bool) {
+func (p *pairs) count(masks []maskKey, n int, atLeaves bool) {
 	clear(p.one[:n])
 	for a := range n {
 		clear(p.two[a][:n])
@@ -191,11 +186,19 @@ func (p *pairs) shared(a, b *sink) (share float64, crowded bool) {
 	return float64(both) / float64(max(1, min(p.one[low], p.one[high]))), 2*p.crowds[low][high] >= both
 }
 
+// causeOf is the cause of a sink, firstOf the first sink of that, levelOf the sinks that are level with it, and causeOfLevel
+// the cause of such sinks; join makes the causes of two sinks one.
+func (c *causes) causeOf(a sinkID) causeID           { return c.sets.Find(causeID(a)) }
+func (c *causes) firstOf(a sinkID) sinkID            { return sinkID(c.causeOf(a)) }
+func (c *causes) levelOf(a sinkID) levelID           { return c.level.Find(levelID(a)) }
+func (c *causes) causeOfLevel(level levelID) causeID { return c.causeOf(sinkID(level)) }
+func (c *causes) join(a, b sinkID)                   { c.sets.Union(causeID(a), causeID(b)) }
+
 func ratio(a, b float64) float64 { return min(a, b) / max(a, b) }
 
 // reachesUp reports whether at least half of the stalled links from a's switch to other switches lead to b, if there
 // are at least fewest.
-func reachesUp(t *trees, s *sinks, a, b int32, fewest int) bool {
+func reachesUp(t *trees, s *sinks, a, b sinkID, fewest int) bool {
 	up, reach := 0, 0
 	for _, i := range t.leaving.of(s.all[a].device) {
 		if !t.toHost(i) {
@@ -209,7 +212,7 @@ func reachesUp(t *trees, s *sinks, a, b int32, fewest int) bool {
 }
 
 // hostShare is the share of the hosts at a's switch whose stalled traffic leads to b.
-func hostShare(t *trees, s *sinks, a, b int32) float64 {
+func hostShare(t *trees, s *sinks, a, b sinkID) float64 {
 	n := 0
 	for _, i := range t.into.of(s.all[a].device) {
 		if t.fromHost(i) && s.leads(i, b) {
@@ -223,7 +226,7 @@ func hostShare(t *trees, s *sinks, a, b int32) float64 {
 	return float64(n) / float64(max(1, hosts))
 }
 
-func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
+func (c *causes) areOne(t *trees, s *sinks, a, b sinkID) bool {
 	x, y := &s.all[a], &s.all[b]
 	if c.addsTree(a) || c.addsTree(b) {
 		return false
@@ -231,7 +234,7 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 	if x.link >= 0 || y.link >= 0 {
 		return false
 	}
-	exchange, other := c.levels[c.level.Find(a)].isExchange(), c.levels[c.level.Find(b)].isExchange()
+	exchange, other := c.isOfExchange(a), c.isOfExchange(b)
 	share, crowded := c.evidence.shared(x, y)
 	if !x.isLeaf && !y.isLeaf {
 		return share >= transitShared && ratio(x.stall, y.stall) >= transitRatio
@@ -255,28 +258,28 @@ func (c *causes) areOne(t *trees, s *sinks, a, b int32) bool {
 const fewestMeeting = 3
 
 // findWide counts, for each sink of a component, the sinks without hosts, each of several links, in its cause.
-func (c *causes) findWide(s *sinks, first, end int32) {
+func (c *causes) findWide(s *sinks, first, end sinkID) {
 	for a := first; a < end; a++ {
 		c.wide[a] = 0
 	}
 	for a := first; a < end; a++ {
 		if x := &s.all[a]; !x.isLeaf && x.links > 1 && x.port == 0 {
-			c.wide[c.sets.Find(a)]++
+			c.wide[c.firstOf(a)]++
 		}
 	}
 	for a := first; a < end; a++ {
-		c.wide[a] = c.wide[c.sets.Find(a)] // the first of a set represents it
+		c.wide[a] = c.wide[c.firstOf(a)]
 	}
 }
 
 // joinContained joins a sink without hosts with the sink at a leaf that most of its sources lead to, of several the one
 // nearest in stall.
-func (c *causes) joinContained(t *trees, s *sinks, a, first, end int32) {
+func (c *causes) joinContained(t *trees, s *sinks, a, first, end sinkID) {
 	x := &s.all[a]
 	if x.isLeaf || x.port > 0 || x.bit == lastBit || c.wide[a] >= fewestMeeting {
 		return
 	}
-	best, most := int32(-1), int32(0)
+	best, most := sinkID(-1), int32(0)
 	for b := first; b < end; b++ {
 		y := &s.all[b]
 		if !y.isLeaf || y.links < minFeeders || y.bit == lastBit || !t.mayReach(x.device, y.device) {
@@ -290,30 +293,30 @@ func (c *causes) joinContained(t *trees, s *sinks, a, first, end int32) {
 		return
 	}
 	if float64(most) >= containedShare*float64(c.evidence.one[x.bit]) {
-		c.sets.Union(a, best)
+		c.join(a, best)
 	}
 }
 
 // mayReach reports whether links into a switch may go on to a leaf: links down only go to leaves adjacent to the
 // switch.
-func (t *trees) mayReach(d, leaf int32) bool {
+func (t *nodes) mayReach(d, leaf deviceID) bool {
 	w := t.waits
-	comesDown := func(i int32) bool { return w.isDown(t.links[i]) }
+	comesDown := func(i nodeID) bool { return w.isDown(t.links[i]) }
 	return !slices.ContainsFunc(t.into.of(d), comesDown) || w.isAdjacent(d, leaf)
 }
 
 // joinCalmPorts joins a sink without hosts with a tree at a leaf behind one of its calm ports, if both are level: the
 // port is full, or reads a false zero.
 func (c *causes) joinCalmPorts(t *trees, s *sinks) {
-	for a := range s.all {
+	for a := range s.all.len() {
 		x := &s.all[a]
 		if x.isLeaf || x.port > 0 || x.links < minFeeders {
-			c.joinCalmNeighbour(t, s, int32(a))
+			c.joinCalmNeighbour(t, s, a)
 			continue
 		}
-		best, off := int32(-1), math.Inf(1)
+		best, off := sinkID(-1), math.Inf(1)
 		for _, l := range t.waits.out.of(x.device) {
-			b := s.at[t.waits.to[l]]
+			b := s.at(t.waits.to[l])
 			if b < 0 || !s.all[b].isLeaf || s.all[b].links < minFeeders || t.node[l] >= 0 {
 				continue
 			}
@@ -325,7 +328,7 @@ func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 			}
 		}
 		if best >= 0 && off < t.noise.meanError(x.stall, min(x.links, s.all[best].links), math.MaxInt32) {
-			c.sets.Union(int32(a), best)
+			c.join(a, best)
 		}
 	}
 }
@@ -335,15 +338,15 @@ func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 const leastFallen, mostFallen = .4, 1.05
 
 // joinCalmNeighbour joins a sink at which hardly anything but hosts waits with the tree at an adjacent leaf.
-func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
+func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a sinkID) {
 	x := &s.all[a]
-	if x.port > 0 || x.links < 2 || x.fromSwitches >= minFeeders || c.levels[c.level.Find(a)].isExchange() ||
+	if x.port > 0 || x.links < 2 || x.fromSwitches >= minFeeders || c.isOfExchange(a) ||
 		x.deviation > unevenDeviations {
 		return
 	}
-	only := int32(-1)
+	only := sinkID(-1)
 	for _, l := range t.waits.out.of(x.device) {
-		b := s.at[t.waits.to[l]]
+		b := s.at(t.waits.to[l])
 		if t.waits.toHost(l) || t.node[l] >= 0 || b < 0 {
 			continue
 		}
@@ -360,7 +363,7 @@ func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a int32) {
 		only = b
 	}
 	if only >= 0 {
-		c.sets.Union(a, only)
+		c.join(a, only)
 	}
 }
 
@@ -370,9 +373,9 @@ func (c *causes) findThin(s *sinks) {
 	for a := range c.thin {
 		c.thin[a] = true
 	}
-	for a := range s.all {
+	for a := range s.all.len() {
 		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() || x.link >= 0 {
-			c.thin[c.sets.Find(int32(a))] = false
+			c.thin[c.causeOf(a)] = false
 		}
 	}
 }

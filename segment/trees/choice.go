@@ -11,7 +11,7 @@ const leastLikely = .4
 
 // choose finds which of a node's candidate causes, two at most, predict its stall best: a set of indexes of its list.
 // It leaves the stall that each cause predicts in h.one, and the costs of all sets in h.costs.
-func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64) (chosen uint) {
+func (h *shares) choose(t *trees, s *sinks, c *causes, i nodeID, minMean float64) (chosen uint) {
 	from := &h.of[i]
 	leaf, spread := t.leafOf(i), 1.
 	var with, without [maxParts]float64
@@ -21,8 +21,6 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 		case c.thin[p.cause]:
 			with[k] = portCost
 		case !c.isExchange(p.cause):
-		case c.isOutside(t, i, p.cause):
-			with[k] = outsideCost
 		case leaf < 0:
 		case !c.takesPart(s, leaf, p.cause):
 			with[k] = partnerCost
@@ -35,11 +33,6 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i int32, minMean float64)
 	}
 	if from.n == 1 {
 		return 1
-	}
-	if t.isTwoLevel && leaf >= 0 {
-		for k, p := range from.list() {
-			with[k] += h.hosts.costOn(t, h, i, p.cause)
-		}
 	}
 	return h.cheapest(from.n, t.stall[i], spread*t.noise.sigma(t.stall[i]), minMean, &with, &without)
 }
@@ -107,9 +100,8 @@ func (h *shares) likely(n int, stall, minMean float64, chosen uint) (set uint) {
 	return set
 }
 
-// chanceOf is the chance, relative to one without cost, of a set of causes with a cost, in deviations; costOf is the reverse.
+// chanceOf is the chance, relative to one without cost, of a set of causes with a cost, in deviations.
 func chanceOf(cost float64) float64 { return math.Exp(-math.Sqrt2 * cost) }
-func costOf(chance float64) float64 { return -math.Log(chance) / math.Sqrt2 }
 
 // predicted is the sum of what the causes of a set predict.
 func (h *shares) predicted(n int, set uint) (sum float64) {

@@ -22,22 +22,22 @@ const (
 // receivers are leaves that may be one exchange, by their sinks. A set has the sinks of a component, and those to
 // which links from one switch lead.
 type receivers struct {
-	sets     linkset.UnionFind // sinks
-	all      []int32           // sinks at leaves where links from switches wait and no root is visible, by set
-	at       []int32           // by device: a sink that its links lead to, or -1
-	levels   []int             // by set: number of levels, each of several leaves
-	isDouble []bool            // by set: two causes add up at a leaf
-	excess   []float64         // by device: sum over its uplinks of stall above the calm mean
-	sends    []bool            // by device
-	unread   []bool            // by device: a leaf with no uplink measured
-	met      []int32           // by device: the last set that it was counted for
+	sets     unionFind[sinkID]
+	all      []sinkID              // sinks at leaves where links from switches wait and no root is visible, by set
+	at       by[deviceID, sinkID]  // a sink that its links lead to, or -1
+	levels   by[sinkID, int]       // by set: number of levels, each of several leaves
+	isDouble by[sinkID, bool]      // by set: two causes add up at a leaf
+	excess   by[deviceID, float64] // sum over its uplinks of stall above the calm mean
+	sends    by[deviceID, bool]
+	unread   by[deviceID, bool]   // a leaf with no uplink measured
+	met      by[deviceID, sinkID] // the last set that it was counted for
 }
 
 // joinClosed joins leaves at which links from switches wait and no root is visible, if each of them sends, and most
 // of what may come to them is sent by them: receivers that send to each other are an exchange. Their levels may
 // differ, since each host receives at its own rate, but not fall into several, each of several leaves, or add up at one
 // leaf.
-func (c *causes) joinClosed(t *trees, s *sinks) {
+func (c *causes) joinClosed(t *trees, s *sinks, _ *shares) {
 	r := &c.receivers
 	r.list(t, s, c)
 	isRead := false
@@ -57,7 +57,7 @@ func (c *causes) joinClosed(t *trees, s *sinks) {
 		}
 		if r.isClosed(t, s, set, met) {
 			for _, a := range met[1:] {
-				c.sets.Union(met[0], a)
+				c.join(met[0], a)
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func (r *receivers) list(t *trees, s *sinks, c *causes) {
 	for d := range r.at {
 		r.at[d] = -1
 	}
-	for a := range int32(n) {
+	for a := range s.all.len() {
 		x := &s.all[a]
 		r.sets.Union(a, x.first)
 		if !x.isLeaf || x.fromSwitches < minFeeders || x.beginsTree() {
@@ -89,17 +89,17 @@ func (r *receivers) list(t *trees, s *sinks, c *causes) {
 		}
 	}
 	r.levels, r.isDouble = scratch.Slice(r.levels, n), scratch.Slice(r.isDouble, n)
-	for a := range n {
+	for a := range s.all.len() {
 		r.levels[a], r.isDouble[a] = 0, false
 	}
-	for a := range int32(n) {
+	for a := range s.all.len() {
 		set := r.sets.Find(a)
-		r.isDouble[set] = r.isDouble[set] || c.double[a][0] != noDouble
-		if c.level.Find(a) == a && c.levels[a].isExchange() {
+		r.isDouble[set] = r.isDouble[set] || !c.double[a].isNone()
+		if c.levelOf(a) == levelID(a) && c.isOfExchange(a) {
 			r.levels[set]++
 		}
 	}
-	slices.SortFunc(r.all, func(a, b int32) int {
+	slices.SortFunc(r.all, func(a, b sinkID) int {
 		return cmp.Or(cmp.Compare(r.sets.Find(a), r.sets.Find(b)), cmp.Compare(a, b))
 	})
 }
@@ -110,7 +110,7 @@ func (r *receivers) readSenders(t *trees) {
 	w := t.waits
 	n := len(t.seen)
 	r.excess, r.sends, r.unread, r.met = scratch.Slice(r.excess, n), scratch.Slice(r.sends, n), scratch.Slice(r.unread, n), scratch.Slice(r.met, n)
-	for d := range int32(n) {
+	for d := range t.seen.len() {
 		r.excess[d], r.sends[d], r.unread[d], r.met[d] = 0, false, false, -1
 		if !w.isLeaf(d) {
 			continue
@@ -128,7 +128,7 @@ func (r *receivers) readSenders(t *trees) {
 
 // isClosed reports whether each leaf of a set sends, and they send most of what all leaves below the same switches
 // do.
-func (r *receivers) isClosed(t *trees, s *sinks, set int32, met []int32) bool {
+func (r *receivers) isClosed(t *trees, s *sinks, set sinkID, met []sinkID) bool {
 	w := t.waits
 	within := 0.
 	for _, a := range met {
@@ -158,7 +158,7 @@ func (r *receivers) isClosed(t *trees, s *sinks, set int32, met []int32) bool {
 
 // isLevelWithSenders reports whether as much waits at a leaf as at the others, at least one of which sends. For a
 // leaf without readings, that shows that it takes part.
-func (r *receivers) isLevelWithSenders(t *trees, s *sinks, a int32, met []int32) bool {
+func (r *receivers) isLevelWithSenders(t *trees, s *sinks, a sinkID, met []sinkID) bool {
 	x, n := &s.all[a], 0
 	for _, b := range met {
 		y := &s.all[b]

@@ -9,7 +9,7 @@ import (
 
 // connect lists, for every node, the nodes that it may wait for. If there are none, it looks through unmeasured
 // links (a switch that reports nothing), or else past one link whose reading may have failed.
-func (t *trees) connect() {
+func (t *waiting) connect() {
 	t.list, t.peak = scratch.Slice(t.list, len(t.links)), t.peak[:0]
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
 	t.middleOf = noDevice
@@ -22,7 +22,7 @@ func (t *trees) connect() {
 				t.list[i] = all
 				continue
 			}
-			t.list[i] = int32(len(t.peak))
+			t.list[i] = listID(len(t.peak))
 			t.appendList(t.links[i], hasGaps)
 			t.next.off = append(t.next.off, int32(len(t.next.at)))
 			t.peak = append(t.peak, t.mostStalled(t.mayWaitFor(i)))
@@ -33,22 +33,22 @@ func (t *trees) connect() {
 	}
 }
 
-const noList = int32(-1)
+const noList = listID(-1)
 
 // waitsForAll reports whether a node is a link from a host that may wait for any link out of its leaf, as other hosts
 // there do.
-func (t *trees) waitsForAll(i int32) bool {
+func (t *nodes) waitsForAll(i nodeID) bool {
 	from, to := t.from[i], t.to[i]
 	return t.waits.level[from] == 0 && t.waits.level[to] > 0 && t.fromHost(i) && t.stalledInto(from) == 0
 }
 
 // hasGaps reports whether a link from a switch to another switch is unmeasured.
-func (t *trees) hasGaps(d int32) bool {
-	return slices.ContainsFunc(t.waits.out.of(d), func(l int32) bool { return t.values[l] == linkset.Missing && !t.waits.toHost(l) })
+func (t *nodes) hasGaps(d deviceID) bool {
+	return slices.ContainsFunc(t.waits.out.of(d), func(l linkID) bool { return t.values[l] == linkset.Missing && !t.waits.toHost(l) })
 }
 
 // appendList appends what the node of link l may wait for; hasGaps is that of the switch that l enters.
-func (t *trees) appendList(l int32, hasGaps bool) {
+func (t *waiting) appendList(l linkID, hasGaps bool) {
 	t.appendNext(l, l)
 	t.dropAway(l)
 	if hasGaps && !t.hasNext() {
@@ -60,8 +60,8 @@ func (t *trees) appendList(l int32, hasGaps bool) {
 }
 
 // mostStalled returns the most stalled node, or -1.
-func (t *trees) mostStalled(nodes []int32) int32 {
-	best := int32(-1)
+func (t *nodes) mostStalled(nodes []nodeID) nodeID {
+	best := nodeID(-1)
 	for _, j := range nodes {
 		if best < 0 || t.stall[j] > t.stall[best] || t.stall[j] == t.stall[best] && t.isHotter(j, best) {
 			best = j
@@ -71,13 +71,13 @@ func (t *trees) mostStalled(nodes []int32) int32 {
 }
 
 // hasNext reports whether the list that connect is building has any node.
-func (t *trees) hasNext() bool { return int(t.next.off[len(t.next.off)-1]) < len(t.next.at) }
+func (t *waiting) hasNext() bool { return int(t.next.off[len(t.next.off)-1]) < len(t.next.at) }
 
 // mayWaitFor lists the nodes that a node may wait for, even if the node waits at a sink.
-func (t *trees) mayWaitFor(i int32) []int32 { return t.next.of(t.list[i]) }
+func (t *waiting) mayWaitFor(i nodeID) []nodeID { return t.next.of(t.list[i]) }
 
 // appendNext appends the nodes after link l, on behalf of the node of link first.
-func (t *trees) appendNext(l, first int32) {
+func (t *waiting) appendNext(l, first linkID) {
 	w := t.waits
 	if w.toHost(l) {
 		return
@@ -96,7 +96,7 @@ func (t *trees) appendNext(l, first int32) {
 
 // dropAway drops, from what a link from another group of a dragonfly may wait for, the links to further groups, if there
 // are others: as groups have cables of their own, few routes pass a third group.
-func (t *trees) dropAway(l int32) {
+func (t *waiting) dropAway(l linkID) {
 	if !t.waits.isBetweenGroups(l) {
 		return
 	}
@@ -115,15 +115,15 @@ func (t *trees) dropAway(l int32) {
 
 // lookThrough appends the nodes behind the unmeasured links that link l may wait for: if several measured links wait to
 // enter the same switch as one of these, none behind those whose measured siblings are all calm.
-func (t *trees) lookThrough(l int32) {
+func (t *waiting) lookThrough(l linkID) {
 	w := t.waits
 	if w.toHost(l) {
 		return
 	}
-	isUnread := func(s int32) bool {
+	isUnread := func(s linkID) bool {
 		return t.values[s] == linkset.Missing && !w.toHost(s) && w.mayWait(l, s) && (!w.isUp(s) || t.hasGapsUp(w.to[l]))
 	}
-	isKnown := slices.ContainsFunc(w.out.of(w.to[l]), func(s int32) bool { return isUnread(s) && t.feeders[w.to[s]] >= minFeeders })
+	isKnown := slices.ContainsFunc(w.out.of(w.to[l]), func(s linkID) bool { return isUnread(s) && t.feeders[w.to[s]] >= minFeeders })
 	for _, s := range w.out.of(w.to[l]) {
 		if !isUnread(s) || isKnown && t.feeders[w.to[s]] == 0 {
 			continue
@@ -134,7 +134,7 @@ func (t *trees) lookThrough(l int32) {
 
 // hasGapsUp reports whether half of a switch's uplinks are unmeasured. Traffic is spread over all uplinks, so if
 // fewer are unmeasured, the measured ones would stall too.
-func (t *trees) hasGapsUp(d int32) bool {
+func (t *nodes) hasGapsUp(d deviceID) bool {
 	blind, up := 0, 0
 	for _, s := range t.waits.out.of(d) {
 		if t.waits.isUp(s) {

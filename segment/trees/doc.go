@@ -14,25 +14,21 @@
 //	layerleaves.go       the levels of one leaf
 //	layersets.go         leaves of the same levels are a layer
 //	layermembers.go      which other leaves take part; which layers are none
-//	hidden.go            trees of which a layer hides the links down to their leaf
-//	layerpieces.go       regions of the rest that wait for a layer are part of it
 //
 //	1. Which links are stalled, and for which links may each wait?
 //	backpressure.go      the graph: links by switch, and which may wait for which
 //	noise.go             the noise of calm links, and how it grows with stall
-//	nodes.go             the stalled links, as nodes
+//	nodes.go             the stalled links, as nodes; what steps 1 and 2 know of them
 //	zeros.go             zeros that cannot be right
 //	connect.go           what each node may wait for, also behind links that were not measured
-//	loneends.go          but not lone hot links: others explain better what may wait for them
+//	loneends.go          but not lone hot links, which raise nothing that may wait for them
 //	unread.go            and behind one link whose reading may have failed
 //
-//	2. Where does the chain of waiting end? At a sink: a switch with a full port, or a link sink (a link apart from what
+//	2. Where does the chain of waiting end? At a sink: a switch with a full port, or a link sink (a port apart from what
 //	   else waits at its switch).
 //	origins.go           ports that are sinks of their own; nodes that wait for nothing that stalls
 //	saddles.go           where stall falls and then rises, something else begins
 //	twins.go             two ports of one leaf that stall equally
-//	slow.go              slow links between switches, and
-//	onespine.go          on two levels, uplinks that all lead to one spine: they wait for such a link
 //	exchangeends.go      routers of a dragonfly's group that exchange, and groups that do
 //	ranks.go             nodes in the order of waiting
 //	sinks.go, sink.go    all sinks, which nodes lead to each, what waits there
@@ -41,26 +37,19 @@
 //	causes.go            sinks that share their sources
 //	exchanges.go         leaves at one level; where two causes add up
 //	treeleaves.go        leaves of an exchange where a tree begins, too
-//	joins.go             the order of the joins below, which need step 4, and are followed by it
+//	joins.go             the table of the joins below, in their order; they need the shares of step 4
 //	closed.go            leaves that receive from each other alone
-//	cliques.go           routers that wait for each other, any three of them
 //	mutual.go            leaves that receive from where they send to
 //	misfits.go           causes that explain their own links badly, unless there is a reason for them:
 //	oneway.go            its sources only send
-//	alike.go             its port is the reason, as more waits there than elsewhere
 //	leans.go             causes that begin at links which wait for another cause
 //	beside.go            the causes beside a cause, and by how many links
 //	votes.go             counts of links, by pair of causes
-//	peaks.go             ports clearly above the others of their exchange, for which steps 2 to 4 are repeated
 //
 //	4. For which causes does each link wait, and how much for each?
 //	shares.go, parts.go  hop by hop upstream: the causes of a link, and its parts
 //	attenuation.go       by how much a cause falls from hop to hop
 //	choice.go            the causes that predict a link best, and those that are about as likely
-//	senders.go           on two levels traffic takes all spines, so all uplinks of a leaf wait for the same trees,
-//	senderfit.go         which are those that explain best how much all leaves stall, and of which leaves hosts wait
-//	waitinghosts.go      on two levels hosts wait at most leaves of a cause or at few: how unlikely each is
-//	scopes.go            where the traffic of an exchange stays
 //	lone.go              hot links that wait for nothing found
 //
 //	5. At which port does each cause begin?
@@ -70,18 +59,22 @@
 //	regions.go           causes of enough links
 //	patches.go           stalled links of no region, unless chance explains them
 //	exchanging.go        regions whose leaves send as those of an exchange
-//	fringes.go           regions that stall little beside a large exchange
 //	unfed.go             regions that show neither who receives nor who sends
-//	rails.go             regions in which the same hosts wait, each with another adapter
 //	emit.go              the groups, without
-//	deadends.go          links that lead away from a root, and
-//	pieces.go            small pieces that nothing connects
+//	deadends.go          links that lead away from a root
 //
 //	7. On two levels: which hosts wait for ports of an exchange that do not stall? If regions divide them, or join them
 //	with other sources, steps 1 to 6 are repeated without them.
 //	hostexchanges.go     exchanges known by all hosts of their leaves
 //
-// An exchange is found in one of four ways, by what of it stalls:
+// Steps 1 and 2 make three types, each with all that the one before knows: nodes (the stalled links), waiting (for which
+// others each may wait) and trees (where that ends). Those of the other steps are causes, shares and patches.
+//
+// A tree shows in one way: a port is full, and what waits for it stalls in a chain back to the senders. An exchange fills many
+// ports in turn, and what of it stalls depends on what is scarce: the spines, the ports of its receivers, or ports that are full
+// too briefly to stall themselves. No link stalls in all of these cases, so no one rule finds all exchanges. Layers come before
+// the trees, since a tree's links are hidden below their level; host exchanges come after them, since only the regions show that
+// their hosts were divided. An exchange is found in one of four ways, by what of it stalls:
 //
 //	a layer              all spines: its leaves send at one level and receive at one level (layers.go, before trees)
 //	a level exchange     links that wait at its leaves: these are level and share their sources (exchanges.go; joins.go
@@ -91,5 +84,6 @@
 //
 // All steps use
 //
+//	ids.go               index types, a kind each: which of them are checked by the compiler, and which by a test
 //	deviations.go        medians and spreads
 package trees

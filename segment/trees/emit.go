@@ -11,12 +11,11 @@ import (
 // emit appends the regions and patches as groups, with their roots.
 func (p *patches) emit(m *Method, out *linkset.Groups) {
 	least := m.leastLinks()
-	p.pieces.find(&m.trees)
 	p.order = p.order[:0]
-	for k := range int32(len(p.all)) {
+	for k := range p.all.len() {
 		p.order = append(p.order, k)
 	}
-	slices.SortStableFunc(p.order, func(a, b int32) int { return cmp.Compare(p.sets.Find(a), p.sets.Find(b)) })
+	slices.SortStableFunc(p.order, func(a, b patchID) int { return cmp.Compare(p.sets.Find(a), p.sets.Find(b)) })
 	for i := 0; i < len(p.order); {
 		first, set := len(out.Links), p.sets.Find(p.order[i])
 		p.nodes = p.nodes[:0]
@@ -25,7 +24,7 @@ func (p *patches) emit(m *Method, out *linkset.Groups) {
 			p.nodes = append(p.nodes, p.left[x.begin:x.end]...)
 		}
 		nodes := p.deadEnds.drop(&m.trees, p.nodes, p.all[set].root, least)
-		for _, j := range p.pieces.drop(&m.trees, nodes, least) {
+		for _, j := range nodes {
 			out.Links = append(out.Links, schema.LinkID(m.links[j]))
 		}
 		slices.Sort(out.Links[first:])

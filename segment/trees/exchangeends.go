@@ -18,7 +18,7 @@ const (
 
 // groupStall is the stall of a link within a group.
 type groupStall struct {
-	group int32
+	group groupID
 	stall float64
 }
 
@@ -47,7 +47,7 @@ func (t *trees) markExchanging() {
 }
 
 // isMutual reports whether most stalled links within a group into a router stall in both directions.
-func (t *trees) isMutual(d int32) bool {
+func (t *nodes) isMutual(d deviceID) bool {
 	within, mutual := 0., 0.
 	for _, i := range t.into.of(d) {
 		if t.waits.isWithinGroup(t.links[i]) {
@@ -60,11 +60,21 @@ func (t *trees) isMutual(d int32) bool {
 	return mutual >= fewestMutual && mutual >= mutualShare*within
 }
 
+// isStalled reports whether a link from one device to another stalls.
+func (t *nodes) isStalled(from, to deviceID) bool {
+	for _, j := range t.leaving.of(from) {
+		if t.to[j] == to {
+			return true
+		}
+	}
+	return false
+}
+
 // markLevel makes a router the sink of the links within its group that stall as is usual there: those of a tree stall more.
-func (t *trees) markLevel(d int32, usual float64) {
+func (t *trees) markLevel(d deviceID, usual float64) {
 	for _, i := range t.into.of(d) {
 		if t.sink[i] < 0 && t.waits.isWithinGroup(t.links[i]) && math.Abs(t.stall[i]-usual) <= levelDeviations*t.noise.sigma(usual) {
-			t.sink[i] = d
+			t.sink[i] = placeAt(d)
 		}
 	}
 }
@@ -74,14 +84,14 @@ func (t *trees) markLevel(d int32, usual float64) {
 func (c *causes) joinAcross(t *trees, s *sinks, h *shares) {
 	c.sums = scratch.Slice(c.sums, len(h.fall))
 	clear(c.sums)
-	for a := range s.all {
-		x, p := &s.all[a], &c.sums[c.sets.Find(int32(a))]
+	for a := range s.all.len() {
+		x, p := &s.all[a], &c.sums[c.causeOf(a)]
 		p.links, p.stall = p.links+float64(x.levels), p.stall+x.levelSum
 		if x.beginsTree() {
 			p.links = math.Inf(-1)
 		}
 	}
-	for i := range int32(len(t.links)) {
+	for i := range t.links.len() {
 		if !t.waits.isBetweenGroups(t.links[i]) {
 			continue
 		}
@@ -94,7 +104,7 @@ func (c *causes) joinAcross(t *trees, s *sinks, h *shares) {
 }
 
 // areLevelAcross reports whether two causes, neither of them a tree, are level.
-func (c *causes) areLevelAcross(t *trees, a, b int32) bool {
+func (c *causes) areLevelAcross(t *trees, a, b causeID) bool {
 	if a < 0 || b < 0 || c.sums[a].links <= 0 || c.sums[b].links <= 0 {
 		return false
 	}

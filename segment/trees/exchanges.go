@@ -22,7 +22,7 @@ func (p plateau) stall() float64 { return p.sum / float64(max(1, p.links)) }
 
 // rise is the difference in level between two sinks.
 type rise struct {
-	from, to int32
+	from, to sinkID
 	height   float64
 }
 
@@ -32,7 +32,7 @@ func (p plateau) isExchange() bool { return p.sinks >= 3 }
 
 // joinLevel clusters the sinks at leaves by level, nearest first. Sets are compared by their means, so no chain of
 // small steps joins distant levels.
-func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
+func (c *causes) joinLevel(t *trees, s *sinks, first, end sinkID) {
 	c.rises = c.rises[:0]
 	c.uneven = c.unevenOf(s, first, end)
 	for a := first; a < end; a++ {
@@ -40,7 +40,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 		if !x.isLeaf || !x.isWide() && c.uneven < unevenDeviations {
 			continue
 		}
-		c.levels[a] = plateau{1, x.levels, x.levelSum, x.sendsToo && !x.beginsTree()}
+		c.levels[c.levelOf(a)] = plateau{1, x.levels, x.levelSum, x.sendsToo && !x.beginsTree()}
 		for b := first; b < a; b++ {
 			if y := &s.all[b]; c.areNear(t, s, a, b) && c.mayBeLevel(t, s, a, b) {
 				c.rises = append(c.rises, rise{a, b, math.Abs(x.level - y.level)})
@@ -51,7 +51,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 		return cmp.Or(cmp.Compare(a.height, b.height), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
 	})
 	for _, x := range c.rises {
-		a, b := c.level.Find(x.from), c.level.Find(x.to)
+		a, b := c.levelOf(x.from), c.levelOf(x.to)
 		p, q := c.levels[a], c.levels[b]
 		if s.all[x.from].beginsTree() || s.all[x.to].beginsTree() {
 			continue
@@ -68,7 +68,7 @@ func (c *causes) joinLevel(t *trees, s *sinks, first, end int32) {
 
 // mayBeLevel reports whether two sinks at leaves share their sources with others and each is reached from the other's
 // leaf.
-func (c *causes) mayBeLevel(t *trees, s *sinks, a, b int32) bool {
+func (c *causes) mayBeLevel(t *trees, s *sinks, a, b sinkID) bool {
 	x, y := &s.all[a], &s.all[b]
 	if !x.isLeaf || !y.isLeaf {
 		return false
@@ -113,17 +113,17 @@ func (c *causes) areUneven(x, y *sink) bool {
 }
 
 // sendsTo reports whether enough hosts at a's switch, or half of its stalled links to other switches, lead to b.
-func sendsTo(t *trees, s *sinks, a, b int32) bool {
+func sendsTo(t *trees, s *sinks, a, b sinkID) bool {
 	return reachesUp(t, s, a, b, fewestUp) || hostShare(t, s, a, b) >= exchangeShared
 }
 
 // areNear reports whether two sinks may be at one level.
-func (c *causes) areNear(t *trees, s *sinks, a, b int32) bool {
+func (c *causes) areNear(t *trees, s *sinks, a, b sinkID) bool {
 	x, y := &s.all[a], &s.all[b]
 	if c.areUneven(x, y) && ratio(x.level, y.level) >= unevenRatio {
 		return true
 	}
-	return math.Abs(x.level-y.level) < levelError(t, &c.levels[a], &c.levels[b])
+	return math.Abs(x.level-y.level) < levelError(t, &c.levels[c.levelOf(a)], &c.levels[c.levelOf(b)])
 }
 
 // levelError bounds the difference of two levels due to chance.
@@ -133,7 +133,7 @@ func levelError(t *trees, p, q *plateau) float64 {
 
 // unevenOf is the median, over a component's leaves, of the deviation of the links that wait at a leaf, in deviations
 // of the noise.
-func (c *causes) unevenOf(s *sinks, first, end int32) float64 {
+func (c *causes) unevenOf(s *sinks, first, end sinkID) float64 {
 	s.sample = s.sample[:0]
 	for a := first; a < end; a++ {
 		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= minFeeders && !x.beginsTree() {
@@ -150,12 +150,15 @@ func (c *causes) unevenOf(s *sinks, first, end int32) float64 {
 func (c *causes) findExchanges(s *sinks) {
 	c.exchange = scratch.Slice(c.exchange, 2*len(s.all))
 	clear(c.exchange)
-	for a := range s.all {
-		if c.levels[c.level.Find(int32(a))].isExchange() {
-			c.exchange[c.sets.Find(int32(a))] = true
+	for a := range s.all.len() {
+		if c.isOfExchange(a) {
+			c.exchange[c.causeOf(a)] = true
 		}
 	}
 }
+
+// isOfExchange reports whether a sink is one of at least three that are level and share their sources.
+func (c *causes) isOfExchange(a sinkID) bool { return c.levels[c.levelOf(a)].isExchange() }
 
 // levelSums count an exchange's links waiting at leaves, and sum their stall.
 type levelSums struct{ links, stall float64 }
@@ -165,9 +168,9 @@ func (c *causes) findBases(s *sinks) {
 	c.base, c.sums = scratch.Slice(c.base, len(c.exchange)), scratch.Slice(c.sums, len(c.exchange))
 	clear(c.base)
 	clear(c.sums)
-	for a := range s.all {
-		x, cause := &s.all[a], c.sets.Find(int32(a))
-		if c.levels[c.level.Find(int32(a))].isExchange() && x.others == 0 && x.down() >= minFeeders && c.double[a][0] == noDouble {
+	for a := range s.all.len() {
+		x, cause := &s.all[a], c.causeOf(a)
+		if c.isOfExchange(a) && x.others == 0 && x.down() >= minFeeders && c.double[a].isNone() {
 			c.sums[cause].links += float64(x.links)
 			c.sums[cause].stall += x.stall * float64(x.links)
 		}
@@ -179,18 +182,19 @@ func (c *causes) findBases(s *sinks) {
 	}
 }
 
-func (c *causes) isExchange(cause int32) bool { return c.exchange[cause] }
+func (c *causes) isExchange(cause causeID) bool { return c.exchange[cause] }
 
 // takesPart reports whether a leaf takes part in an exchange: whether its traffic waits there.
-func (c *causes) takesPart(s *sinks, leaf, cause int32) bool {
-	a := s.at[leaf]
+func (c *causes) takesPart(s *sinks, leaf deviceID, cause causeID) bool {
+	a := s.at(leaf)
 	if a < 0 || s.all[a].down() == 0 && s.all[a].port == 0 {
 		return false
 	}
-	if d := c.double[a]; d[0] != noDouble {
-		return c.sets.Find(d[0]) == cause || c.sets.Find(d[1]) == cause
+	if !c.double[a].isNone() {
+		one, other := c.bothAt(a)
+		return one == cause || other == cause
 	}
-	return c.sets.Find(a) == cause
+	return c.causeOf(a) == cause
 }
 
 const (
@@ -200,56 +204,74 @@ const (
 	partnerStall = .8
 )
 
+// double is what adds up at a sink: the level of an exchange, and another level or the tree of the sink itself. Of two
+// levels either may be the exchange.
+type double struct{ exchange, other levelID }
+
+// ownTree is the other one if it is the sink's own tree.
+const ownTree = levelID(-2)
+
+func (d double) isNone() bool { return d.exchange < 0 }
+
+// bothAt are the two causes that add up at a sink.
+func (c *causes) bothAt(a sinkID) (one, other causeID) {
+	d := c.double[a]
+	if d.other == ownTree {
+		return c.causeOfLevel(d.exchange), c.causeOf(a)
+	}
+	return c.causeOfLevel(d.exchange), c.causeOfLevel(d.other)
+}
+
 // findDouble finds whether two causes add up at a sink: two exchanges, or an exchange and the sink's own tree.
-func (c *causes) findDouble(t *trees, s *sinks, a, first, end int32) {
+func (c *causes) findDouble(t *trees, s *sinks, a, first, end sinkID) {
 	x := &s.all[a]
 	if !x.isLeaf || x.links < minFeeders {
 		return
 	}
-	own := c.level.Find(a)
+	own := c.levelOf(a)
 	if g := c.alsoIn[a]; g >= 0 && c.levels[g].isExchange() {
-		c.double[a] = [2]int32{g, a}
+		c.double[a] = double{g, ownTree}
 		return
 	}
 	if x.port > 0 && !x.hasManyPorts() && !c.levels[own].isExchange() {
 		best := math.Inf(1)
-		for b := first; b < end; b++ {
+		for b := levelID(first); b < levelID(end); b++ {
 			p := c.levels[b]
 			rest := x.stall - p.stall()
-			if !p.isExchange() || rest <= -levelError(t, &p, &c.levels[a]) || rest >= mostRest*x.port || !c.sendsInto(t, s, a, b, first, end) {
+			if !p.isExchange() || rest <= -levelError(t, &p, &c.levels[own]) || rest >= mostRest*x.port || !c.sendsInto(t, s, a, b, first, end) {
 				continue
 			}
 			if off := math.Abs(rest - usualRest*x.port); off < best {
-				best, c.double[a] = off, [2]int32{b, a}
+				best, c.double[a] = off, double{b, ownTree}
 			}
 		}
 	}
-	if x.beginsTree() || !x.sendsToo || c.double[a][0] != noDouble {
+	if x.beginsTree() || !x.sendsToo || !c.double[a].isNone() {
 		return
 	}
 	p := c.levels[own]
 	best := equalDeviations*t.noise.sigma(p.stall())/math.Sqrt(float64(6*p.sinks)) + equalShare*p.stall()
-	for b := first; b < end; b++ {
-		for d := first; d < b; d++ {
+	for b := levelID(first); b < levelID(end); b++ {
+		for d := levelID(first); d < b; d++ {
 			q, r := c.levels[b], c.levels[d]
 			if b == own || d == own || 2*min(q.sinks, r.sinks) < p.sinks || !q.sendsToo || !r.sendsToo || !q.isExchange() && !r.isExchange() {
 				continue
 			}
 			if off := math.Abs(min(100, q.stall()+r.stall()) - p.stall()); off < best {
-				best, c.double[a] = off, [2]int32{d, b}
+				best, c.double[a] = off, double{d, b}
 			}
 		}
 	}
 }
 
 // addsTree reports whether a sink's own tree adds to an exchange there.
-func (c *causes) addsTree(a int32) bool { return c.double[a][0] != noDouble && c.double[a][1] == a }
+func (c *causes) addsTree(a sinkID) bool { return c.double[a].other == ownTree }
 
 // sendsInto reports whether most hosts at a's switch lead to the exchange b, of sinks [first, end), stalled nearly as much.
-func (c *causes) sendsInto(t *trees, s *sinks, a, b, first, end int32) bool {
+func (c *causes) sendsInto(t *trees, s *sinks, a sinkID, b levelID, first, end sinkID) bool {
 	sending, hosts, mask := 0, 0, uint64(0)
 	for k := first; k < end; k++ {
-		if c.level.Find(k) == b {
+		if c.levelOf(k) == b {
 			mask |= 1 << s.all[k].bit
 		}
 	}

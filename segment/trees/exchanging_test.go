@@ -94,26 +94,3 @@ func TestLeafOfWhichAllHostsWaitIsPartOfAnExchange(t *testing.T) {
 		}
 	}
 }
-
-// Nearly all hosts of a pod wait unevenly, and no port is visible: one exchange, though in one leaf hosts do not wait,
-// among which a tree's receiver might be. With hosts of few of the pod's leaves these are two.
-func TestPodOfWhichNearlyAllHostsWaitIsOneExchange(t *testing.T) {
-	g := stalls.Fabric(t, "fattree:k=16")
-	inPod := func(mean float32, hosts int, leaves ...int) stalls.ByEnds {
-		s := stalls.ByEnds{}
-		for _, leaf := range leaves {
-			for k := range hosts {
-				s[[2]string{fmt.Sprint("host", 8*leaf+k), fmt.Sprintf("leaf0-%d", leaf)}] = mean * (.4 + .15*float32((3*k+leaf)%9))
-			}
-		}
-		return s
-	}
-	few, most, last := inPod(40, 8, 0, 1, 2), inPod(40, 8, 0, 1, 2, 3, 4, 5, 6), inPod(22, 6, 7)
-	for name, want := range map[string][]stalls.ByEnds{"most leaves": {most.With(last)}, "few leaves": {few, last}} {
-		all := stalls.ByEnds{}
-		for _, s := range want {
-			all = all.With(s)
-		}
-		wantRegions(t, name, g, segmenttest.Find(t, g, segmenttest.Overlapping(), all.On(t, g).Noisy(.3, 1)), want...)
-	}
-}

@@ -10,24 +10,24 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// hostExchanges are exchanges known by their hosts: nearly all hosts of a leaf wait, and pass more than the stalled links
-// that they may wait for. So most of them wait for ports that are full but do not stall, of which no sink tells. Beside
-// trees, the hosts then go to the trees' regions. Such hosts are taken off the readings, trees are searched in the rest,
-// and what else begins at these leaves is the exchange's.
+// hostExchanges are exchanges known by their hosts: nearly all hosts of a leaf wait, and neither one of them receives nor do
+// its uplinks stall as much. So most of them wait for ports that are full but do not stall, of which no sink tells. Beside
+// trees, the hosts then go to the trees' regions. Such hosts are taken off the readings, and trees are searched in the rest.
 type hostExchanges struct {
 	leaves  []hostLeaf
-	all     []hostExchange
-	of      []int32     // by device: a leaf's exchange, or noExchange
-	counts  []hostCount // by exchange, of one region
-	others  []hostLeaf  // leaves with hosts of one region of which few wait
-	waiting []float64   // by device: share of its hosts that wait
-	rest    []float32
-	links   []layerLink // links of regions that belong to an exchange
+	all     by[layerID, hostExchange]
+	of      by[deviceID, layerID] // a leaf's exchange, or noExchange
+	counts  by[layerID, int]      // hosts of one region
+	others  []hostLeaf            // leaves with hosts of one region of which few wait
+	waiting by[deviceID, float64] // share of its hosts that wait
+	rest    readings
+	links   []layerLink // hosts' links, by exchange
 }
 
 // hostLeaf is a leaf with stalled hosts.
 type hostLeaf struct {
-	device, below                int32
+	device                       deviceID
+	below                        aboveID
 	hosts, mean, spread, squares float64 // of the stalled hosts: number, percent; the sums until finish
 }
 
@@ -49,17 +49,13 @@ type hostExchange struct {
 	isTaken       bool    // its hosts are divided among regions, or joined with other sources
 }
 
-// hostCount counts, of the links of a region, those at leaves of an exchange: from hosts, up, and between switches.
-type hostCount struct{ hosts, ups, ends int }
-
 const (
 	noExchange = noLayer
 	// At a leaf of which less than that share of the hosts wait, they are a tree's sources. From fewSources of a region's
 	// hosts on, these show that it is more than an exchange.
 	wholeLeaf, fewSources = .65, .05
-	// A region of the rest is an exchange's if that share of its uplinks begin at the exchange's leaves, and at most
-	// that share of its links come from hosts.
-	mostWithin, mostHosts = .8, .3
+	// Links that stall at least that share of another's stall stall about as much, or more.
+	aboutAsMuch = .8
 )
 
 // find finds the exchanges whose hosts are divided among regions, or joined with other sources; it leaves the readings
@@ -83,12 +79,11 @@ func (e *hostExchanges) find(m *Method, out *linkset.Groups) bool {
 	return isAny
 }
 
-// listLeaves lists the leaves nearly all of whose hosts wait, and together pass more than all the stalled links that
-// leave it and one port more.
+// listLeaves lists the leaves nearly all of whose hosts wait, and not all for a receiver or for stalled uplinks.
 func (e *hostExchanges) listLeaves(m *Method) {
 	e.leaves, e.waiting = e.leaves[:0], scratch.Slice(e.waiting, len(m.seen))
 	clear(e.waiting)
-	for d := range int32(len(m.seen)) {
+	for d := range m.seen.len() {
 		if !m.waits.isLeaf(d) {
 			continue
 		}
@@ -106,7 +101,7 @@ func (e *hostExchanges) listLeaves(m *Method) {
 		if x.hosts < minFeeders || x.hosts < nearlyAll*measured {
 			continue
 		}
-		if x.finish(); !m.mayReceive(&x) && x.hosts*(100-x.mean) > mostPortPasses+passedOn(m, d) && !waitUpwards(m, &x) {
+		if x.finish(); !m.mayReceive(&x) && !waitUpwards(m, &x) {
 			e.leaves = append(e.leaves, x)
 		}
 	}
@@ -124,14 +119,6 @@ func (m *Method) mayReceive(x *hostLeaf) bool {
 		return m.toHost(i) && !m.waitsToSend(m.to[i]) && m.stall[i] >= aboutAsMuch*x.mean
 	}
 	return false
-}
-
-// passedOn is what the stalled links that leave a switch pass at most, in percent of a link's rate.
-func passedOn(m *Method, device int32) (sum float64) {
-	for _, i := range m.leaving.of(device) {
-		sum += 100 - m.stall[i]
-	}
-	return sum
 }
 
 // waitUpwards reports whether the hosts of a leaf may all wait for its uplinks: half of these or more stall, and about as
@@ -158,7 +145,7 @@ func (e *hostExchanges) group(m *Method) {
 		e.of[d] = noExchange
 	}
 	for k, x := range e.leaves {
-		last := len(e.all) - 1
+		last := e.all.len() - 1
 		if k == 0 || e.leaves[k-1].below != x.below || x.mean-e.all[last].mean > pieceSpreads*math.Hypot(x.spread, e.all[last].spread) {
 			e.all = append(e.all, hostExchange{})
 			last++
@@ -168,7 +155,7 @@ func (e *hostExchanges) group(m *Method) {
 		y.mean, y.spread = (n*y.mean+x.mean)/(n+1), (n*y.spread+x.spread)/(n+1)
 		y.leaves++
 		y.hosts += int(x.hosts)
-		e.of[x.device] = int32(last)
+		e.of[x.device] = last
 	}
 }
 
@@ -179,14 +166,15 @@ func (e *hostExchanges) compare(m *Method, out *linkset.Groups) {
 		clear(e.counts)
 		e.others = e.others[:0]
 		hosts := 0
-		for _, l := range out.Group(g) {
-			if !m.waits.fromHost(int32(l)) {
+		for _, id := range out.Group(g) {
+			l := linkID(id)
+			if !m.waits.fromHost(l) {
 				continue
 			}
 			hosts++
 			leaf := m.waits.to[l]
 			if k := e.of[leaf]; k != noExchange {
-				e.counts[k].hosts++
+				e.counts[k]++
 			} else if e.waiting[leaf] < wholeLeaf {
 				e.addOther(leaf, m.stall[m.node[l]])
 			}
@@ -196,18 +184,18 @@ func (e *hostExchanges) compare(m *Method, out *linkset.Groups) {
 		}
 		for k, n := range e.counts {
 			x := &e.all[k]
-			if n.hosts == 0 || n.hosts < x.most {
+			if n == 0 || n < x.most {
 				continue
 			}
 			hasOthers := e.countOthers(x) >= fewSources*float64(hosts)
-			x.hasOthers = hasOthers || n.hosts == x.most && x.hasOthers // of equal regions, in any order
-			x.most = n.hosts
+			x.hasOthers = hasOthers || n == x.most && x.hasOthers // of equal regions, in any order
+			x.most = n
 		}
 	}
 }
 
 // addOther counts a link from a host to a leaf of which few hosts wait.
-func (e *hostExchanges) addOther(leaf int32, stall float64) {
+func (e *hostExchanges) addOther(leaf deviceID, stall float64) {
 	k := slices.IndexFunc(e.others, func(x hostLeaf) bool { return x.device == leaf })
 	if k < 0 {
 		k = len(e.others)
@@ -246,9 +234,9 @@ func (e *hostExchanges) setIdle(m *Method) {
 	}
 }
 
-// emit appends a group for each exchange, with the regions of the rest that are part of it.
+// emit appends a group for each exchange.
 func (e *hostExchanges) emit(m *Method, out *linkset.Groups) {
-	e.links = m.moveTo(e.links, out, func(_ int, region []schema.LinkID) int32 { return e.exchangeOf(m, region) })
+	slices.SortFunc(e.links, compareLayerLinks)
 	for i, x := range e.links {
 		out.Links = append(out.Links, schema.LinkID(x.link))
 		if i+1 == len(e.links) || e.links[i+1].layer != x.layer {
@@ -256,48 +244,4 @@ func (e *hostExchanges) emit(m *Method, out *linkset.Groups) {
 			m.roots = append(m.roots, root{device: noDevice, link: schema.NoLink})
 		}
 	}
-}
-
-// exchangeOf is the exchange that a region of the rest is part of, or noExchange: it hardly has sources of its own, and
-// nearly all of its uplinks, or of its links if it has none, are at the exchange's leaves.
-func (e *hostExchanges) exchangeOf(m *Method, region []schema.LinkID) int32 {
-	w := m.waits
-	e.counts = scratch.Slice(e.counts, len(e.all)+1) // the last counts all
-	clear(e.counts)
-	all := &e.counts[len(e.all)]
-	for _, link := range region {
-		l := int32(link)
-		at := w.from[l]
-		if w.fromHost(l) {
-			all.hosts++
-			continue
-		}
-		if !w.isLeaf(at) {
-			at = w.to[l]
-		}
-		isUp := w.isUp(l)
-		all.ends++
-		if isUp {
-			all.ups++
-		}
-		if k := e.of[at]; k != noExchange && e.all[k].isTaken {
-			e.counts[k].ends++
-			if isUp {
-				e.counts[k].ups++
-			}
-		}
-	}
-	if float64(all.hosts) > mostHosts*float64(len(region)) {
-		return noExchange
-	}
-	for k, n := range e.counts[:len(e.all)] {
-		within, of := n.ups, all.ups
-		if of == 0 {
-			within, of = n.ends, all.ends
-		}
-		if within > 0 && float64(within) >= mostWithin*float64(of) {
-			return int32(k)
-		}
-	}
-	return noExchange
 }

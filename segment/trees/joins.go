@@ -8,34 +8,48 @@ import (
 
 // partnership says that most hosts at a cause's sink wait for another cause.
 type partnership struct {
-	cause, other int32
+	cause, other causeID
 	isNarrow     bool // few links from switches wait at the sink
 }
 
 // partnerHosts is the share of the hosts at a sink's leaf that must wait for another cause if both are one exchange.
 const partnerHosts = .5
 
-// joinPieces joins causes that back pressure leaves apart, because a port can be full without being stalled.
+// joinRule is one rule by which causes are one that back pressure leaves apart, because a port can be full without being
+// stalled.
+type joinRule struct {
+	join       func(*causes, *trees, *sinks, *shares)
+	isRepeated bool // until it joins nothing: what it joined may show more
+}
+
+// joinPieces applies the rules, and after each that joined causes names these in the parts of all nodes. What is joined is not
+// divided again, so the rules are in the order of their evidence: first those by who sends to whom, which hold whatever the
+// causes explain; then those by how badly causes explain their links, of which only so much is left. The order matters little:
+// the reverse one changes 7 of 720 snapshots of package bench.
 func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
-	c.joinPartners(t, s, h)
-	h.rename(c)
-	c.joinClosed(t, s)
-	h.rename(c)
-	c.joinCliques(t, s)
-	h.rename(c)
-	c.joinAcross(t, s, h)
-	h.rename(c)
-	for c.joinMutual(t, s, h) {
-		h.rename(c)
-	}
-	for c.joinMisfits(t, s, h) {
-		h.rename(c)
-	}
-	for c.joinLeaning(t, s, h) {
-		h.rename(c)
-	}
-	for c.joinUnexplained(t, s, h) {
-		h.rename(c)
+	for _, rule := range [...]joinRule{
+		// Leaves whose hosts or uplinks wait for each other.
+		{join: (*causes).joinPartners},
+		{join: (*causes).joinClosed},
+		// Whole causes: of two groups, once those within a group are joined; and of a leaf and of where it sends to, which are
+		// known by more leaves with each that is joined.
+		{join: (*causes).joinAcross},
+		{join: (*causes).joinMutual, isRepeated: true},
+		// Causes that explain their links badly, and touch. Joined ones explain them worse or better, so others follow.
+		{join: (*causes).joinMisfits, isRepeated: true},
+		// Causes that begin at links which wait for another. These lose their roots, so pieces of exchanges are joined before.
+		{join: (*causes).joinLeaning, isRepeated: true},
+		// Any two that meet and together explain their links badly: the weakest evidence.
+		{join: (*causes).joinUnexplained, isRepeated: true},
+	} {
+		for isAgain := true; isAgain; {
+			before := c.sets.Joins()
+			if rule.join(c, t, s, h); c.sets.Joins() == before {
+				break
+			}
+			h.rename(c)
+			isAgain = rule.isRepeated
+		}
 	}
 }
 
@@ -44,12 +58,12 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 // it, unless the other is an exchange.
 func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
 	c.partners = c.partners[:0]
-	for a := range s.all {
+	for a := range s.all.len() {
 		x := &s.all[a]
-		if !x.isLeaf || x.beginsTree() || x.links < 2 || c.double[a][0] != noDouble || c.levels[c.level.Find(int32(a))].isExchange() {
+		if !x.isLeaf || x.beginsTree() || x.links < 2 || !c.double[a].isNone() || c.isOfExchange(a) {
 			continue
 		}
-		own := c.sets.Find(int32(a))
+		own := c.causeOf(a)
 		if other := c.partnerOf(t, h, x, own); other >= 0 {
 			c.partners = append(c.partners, partnership{own, other, x.fromSwitches < minFeeders})
 		}
@@ -63,7 +77,7 @@ func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
 }
 
 // partnerOf is the cause, other than the sink's own, that most hosts at the sink wait for, or -1.
-func (c *causes) partnerOf(t *trees, h *shares, x *sink, own int32) int32 {
+func (c *causes) partnerOf(t *trees, h *shares, x *sink, own causeID) causeID {
 	c.votes = c.votes[:0]
 	hosts, waiting := 0, 0
 	for _, l := range t.waits.in.of(x.device) {

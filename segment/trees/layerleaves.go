@@ -10,14 +10,14 @@ import (
 
 // leafLevels holds the stall levels of a leaf's links (up, down: to and from spines).
 type leafLevels struct {
-	device          int32
+	device          deviceID
 	up, down, hosts linkLevel
-	low             float64  // level of the least stalled hosts, 0 unless nearly all stall
-	sent, comes     float64  // levels of uplinks (or low, if these carry other traffic too) and of downlinks
-	ports           int      // number of stalled ports to hosts
-	port            float64  // highest stall of these
-	portMiddle      float64  // median of these if three or more, or 0
-	layers          [2]int32 // those it takes part in, or noLayer
+	low             float64    // level of the least stalled hosts, 0 unless nearly all stall
+	sent, comes     float64    // levels of uplinks (or low, if these carry other traffic too) and of downlinks
+	ports           int        // number of stalled ports to hosts
+	port            float64    // highest stall of these
+	portMiddle      float64    // median of these if three or more, or 0
+	layers          [2]layerID // those it takes part in, or noLayer
 }
 
 // linkLevel is the level of a leaf's links of one kind.
@@ -66,9 +66,9 @@ func (x *leafLevels) isEven() bool {
 func (x *leafLevels) lowWithin() float64 { return lowShare*x.low + lowPoints }
 
 // measureLeaves finds the levels of all leaves; of those that do not exchange, without their hosts.
-func (y *layers) measureLeaves(w *waits, values []float32, hot float64) {
+func (y *layers) measureLeaves(w *waits, values readings, hot float64) {
 	y.leaves = y.leaves[:0]
-	for d := range int32(len(w.level)) {
+	for d := range w.level.len() {
 		if w.isLeaf(d) {
 			y.leaves = append(y.leaves, y.measureLeaf(w, values, d, hot))
 		}
@@ -99,8 +99,8 @@ func (y *layers) usualSpread() float64 {
 }
 
 // measureLeaf measures the stall of a leaf's links.
-func (y *layers) measureLeaf(w *waits, values []float32, leaf int32, hot float64) leafLevels {
-	x := leafLevels{device: leaf, layers: [2]int32{noLayer, noLayer}}
+func (y *layers) measureLeaf(w *waits, values readings, leaf deviceID, hot float64) leafLevels {
+	x := leafLevels{device: leaf, layers: [2]layerID{noLayer, noLayer}}
 	in, out := w.in.of(leaf), w.out.of(leaf)
 	x.up = y.measure(w, values, out, hot, upward)
 	x.down = y.measure(w, values, in, hot, downward)
@@ -111,7 +111,7 @@ func (y *layers) measureLeaf(w *waits, values []float32, leaf int32, hot float64
 }
 
 // measureRest finds the levels of the leaves that do not exchange, with their hosts, if they may take part in a layer.
-func (y *layers) measureRest(w *waits, values []float32, hot float64) {
+func (y *layers) measureRest(w *waits, values readings, hot float64) {
 	usual := y.usualSpread()
 	for k := range y.leaves {
 		if x := &y.leaves[k]; x.up.isWide() != x.down.isWide() {
@@ -122,7 +122,7 @@ func (y *layers) measureRest(w *waits, values []float32, hot float64) {
 }
 
 // measureHosts measures the stall of a leaf's links from and to hosts.
-func (y *layers) measureHosts(w *waits, values []float32, x *leafLevels, hot float64) {
+func (y *layers) measureHosts(w *waits, values readings, x *leafLevels, hot float64) {
 	x.hosts = y.measure(w, values, w.in.of(x.device), hot, fromHost)
 	x.low = y.lowest(&x.hosts, hot)
 	ports := y.measure(w, values, w.out.of(x.device), hot, toHost)
@@ -158,7 +158,7 @@ func (l *linkLevel) spreadOver(usual float64) float64 {
 
 // measure finds the level of the links of a kind; it leaves their readings in the sample, ascending.
 // They need none if none is even nearly stalled, except links to or from spines that are too few to tell (isUnknown).
-func (y *layers) measure(w *waits, values []float32, links []int32, hot float64, kind linkKind) (x linkLevel) {
+func (y *layers) measure(w *waits, values readings, links []linkID, hot float64, kind linkKind) (x linkLevel) {
 	y.bits, y.sample = y.bits[:0], y.sample[:0]
 	most := float32(0)
 	for _, l := range links {

@@ -15,34 +15,17 @@ const (
 
 // dropSums drops layers of two leaves that are the sum of two others: their leaves take part in both.
 func (y *layers) dropSums() {
-	for c := range y.all {
+	for c := range y.all.len() {
 		x := &y.all[c]
 		if x.leaves > fewestLeaves || !y.isSum(x) {
 			continue
 		}
-		y.drop(int32(c))
-	}
-}
-
-// dropRaised drops layers that a tree makes of a part of another layer: that one stalls uniformly and has no fewer leaves,
-// and they differ only by more stall in one direction, as a tree adds to what these leaves send, or receive.
-func (y *layers) dropRaised() {
-	for c := range y.all {
-		x := &y.all[c]
-		if x.leaves == 0 || !x.isUneven() {
-			continue
-		}
-		isBelow := func(z layer) bool {
-			return isAbout(x.comes, z.comes) && x.sent > z.sent || isAbout(x.sent, z.sent) && x.comes > z.comes
-		}
-		if slices.ContainsFunc(y.all, func(z layer) bool { return z.leaves >= x.leaves && !z.isUneven() && isBelow(z) }) {
-			y.drop(int32(c))
-		}
+		y.drop(c)
 	}
 }
 
 // drop removes a layer.
-func (y *layers) drop(layer int32) {
+func (y *layers) drop(layer layerID) {
 	y.all[layer].leaves = 0
 	for k := range y.leaves {
 		x := &y.leaves[k]
@@ -57,7 +40,7 @@ func (y *layers) drop(layer int32) {
 
 // isSum reports whether a layer's levels are the sums of those of two others.
 func (y *layers) isSum(x *layer) bool {
-	for i := range y.all {
+	for i := range y.all.len() {
 		for j := range i {
 			p, q := &y.all[i], &y.all[j]
 			if p == x || q == x || p.leaves < fewestLeaves || q.leaves < fewestLeaves {
@@ -81,46 +64,20 @@ func (y *layers) findMembers() {
 			continue
 		}
 		best := math.Inf(1)
-		for c := range y.all {
+		for c := range y.all.len() {
 			if off := y.all[c].levelDistance(x); off < best {
-				best, x.layers = off, [2]int32{int32(c), noLayer}
+				best, x.layers = off, [2]layerID{c, noLayer}
 			}
 		}
 		if !x.up.isWide() {
 			continue
 		}
-		for i := range y.all {
+		for i := range y.all.len() {
 			for j := range i {
 				if off := levelDistanceToSum(x, &y.all[i], &y.all[j]); off < best {
-					best, x.layers = off, [2]int32{int32(i), int32(j)}
+					best, x.layers = off, [2]layerID{i, j}
 				}
 			}
-		}
-	}
-}
-
-// findReceiver finds the layer of the last leaf at which nearly all links stall, if no other leaf outside the layers sends:
-// only leaves of a layer can send to it, so its levels need only be alike.
-func (y *layers) findReceiver() {
-	var last *leafLevels
-	for k := range y.leaves {
-		x := &y.leaves[k]
-		switch {
-		case x.layers[0] != noLayer || x.up.isIdle():
-		case last != nil || !x.isExchanging():
-			return
-		default:
-			last = x
-		}
-	}
-	if last == nil {
-		return
-	}
-	best := math.Inf(1)
-	for c := range y.all {
-		z := &y.all[c]
-		if off := math.Abs(last.sent-z.sent) + math.Abs(last.comes-z.comes); z.leaves > 0 && off < best && isAlike(last.sent, z.sent) && isAlike(last.comes, z.comes) {
-			best, last.layers[0] = off, int32(c)
 		}
 	}
 }
@@ -177,9 +134,9 @@ func (y *layers) dropPairs() {
 	if !slices.ContainsFunc(y.leaves, func(x leafLevels) bool { return x.isExchanging() && x.layers[0] == noLayer }) {
 		return
 	}
-	for c := range y.all {
+	for c := range y.all.len() {
 		if z := &y.all[c]; z.leaves == fewestLeaves && (z.isUneven() || z.rough > mostRough*float64(z.leaves)) {
-			y.drop(int32(c))
+			y.drop(c)
 		}
 	}
 }

@@ -15,17 +15,14 @@ import (
 // all that a leaf sends in an exchange stalls alike, as does all that it receives, so leaves of one exchange have the
 // same levels. Layers are subtracted from the readings; trees are searched in the residual.
 type layers struct {
-	all      []layer
-	leaves   []leafLevels // by level
-	rest     []float32
-	links    []layerLink
-	layerOf  []int32   // by link: a layer that has it, or noLayer
-	inRegion []bool    // by link: see joinPieces
-	port     []float32 // by device: see findPorts
-	sample   []float64
-	bits     []uint32 // of sample, to sort
-	off      []float64
-	hidden   hidden
+	all     by[layerID, layer]
+	leaves  []leafLevels // by level
+	rest    readings
+	links   []layerLink
+	layerOf by[linkID, layerID] // a layer that has it, or noLayer
+	sample  []float64
+	bits    []uint32 // of sample, to sort
+	off     []float64
 }
 
 // layer is an exchange: the levels at which its uplinks, downlinks and links from hosts stall, the last 0 if they do
@@ -36,14 +33,17 @@ type layer struct {
 	rough              float64 // sum over leaves of the spread of links to and from spines, relative to their level
 }
 
-type layerLink struct{ layer, link int32 }
+type layerLink struct {
+	layer layerID
+	link  linkID
+}
 
 func compareLayerLinks(a, b layerLink) int {
 	return cmp.Or(cmp.Compare(a.layer, b.layer), cmp.Compare(a.link, b.link))
 }
 
 const (
-	noLayer    = int32(-1)
+	noLayer    = layerID(-1)
 	mostLayers = 16
 	sameLevel  = .1 // relative difference of sent and comes up to which an exchange stalls uniformly
 	// Residual of a link. If the median of its kind at the leaf is above the layer's level by levelRest of it and a
@@ -53,10 +53,8 @@ const (
 	standsOut, standsOutBy = .35, 3.5
 	// Tolerance on a link from a host: hostRestBy deviations of the uplinks, at most hostRest, and hostPoints.
 	hostRestBy, hostRest, hostPoints = 4, .4, 2
-	// In a layer whose leaves differ, links at a leaf carry other stall from that multiple of the level on.
-	mostOfUneven     = 1.8
-	fewestLevelPorts = 2 // of a leaf, at a layer's level
-	portRest         = 1 // excess of a port over the median, relative to it, from which it is another cause's root
+	fewestLevelPorts                 = 2 // of a leaf, at a layer's level
+	portRest                         = 1 // excess of a port over the median, relative to it, from which it is another cause's root
 	// A region of the residual is only variation of layers (dust) if that share of its links is in layers and no more
 	// of its stall is left.
 	dustShare, mostDust = .8, .4
@@ -85,13 +83,13 @@ func (w *waits) isTwoLevel() bool {
 // hasSpineOfAll reports whether one switch has links down to all leaves.
 func (w *waits) hasSpineOfAll() bool {
 	leaves := 0
-	for d := range int32(len(w.level)) {
+	for d := range w.level.len() {
 		if w.isLeaf(d) {
 			leaves++
 		}
 	}
-	below := make([]int32, 0, leaves)
-	for d := range int32(len(w.level)) {
+	below := make([]deviceID, 0, leaves)
+	for d := range w.level.len() {
 		below = below[:0]
 		for _, l := range w.out.of(d) {
 			if w.isDown(l) && w.isLeaf(w.to[l]) {
@@ -107,7 +105,7 @@ func (w *waits) hasSpineOfAll() bool {
 }
 
 // separate finds the layers and returns the readings without them.
-func (y *layers) separate(w *waits, values []float32, hot, idle float64) []float32 {
+func (y *layers) separate(w *waits, values readings, hot, idle float64) []float32 {
 	y.all, y.links = y.all[:0], y.links[:0]
 	y.measureLeaves(w, values, hot)
 	if y.find(); len(y.all) == 0 {
@@ -115,9 +113,7 @@ func (y *layers) separate(w *waits, values []float32, hot, idle float64) []float
 	}
 	y.measureRest(w, values, hot)
 	y.dropSums()
-	y.dropRaised()
 	y.findMembers()
-	y.findReceiver()
 	y.dropPairs()
 	if !slices.ContainsFunc(y.all, func(z layer) bool { return z.leaves > 0 }) {
 		return values
@@ -133,7 +129,6 @@ func (y *layers) separate(w *waits, values []float32, hot, idle float64) []float
 		}
 	}
 	slices.SortFunc(y.links, compareLayerLinks)
-	y.showHidden(w, values, hot)
 	return y.rest
 }
 
@@ -141,7 +136,7 @@ func (y *layers) separate(w *waits, values []float32, hot, idle float64) []float
 func (y *layers) isAny() bool { return len(y.links) > 0 }
 
 // subtractLeaf subtracts a leaf's layers from its links' readings.
-func (y *layers) subtractLeaf(w *waits, values []float32, x *leafLevels, hot float64, idle float32) {
+func (y *layers) subtractLeaf(w *waits, values readings, x *leafLevels, hot float64, idle float32) {
 	var level layer
 	hasMany := x.ports > minFeeders
 	for _, c := range x.layers {
@@ -182,15 +177,15 @@ func (y *layers) subtractLeaf(w *waits, values []float32, x *leafLevels, hot flo
 }
 
 // isLevelPort reports whether a port to a host stalls at the level comes of a layer and its host waits to send.
-func (y *layers) isLevelPort(w *waits, values []float32, link int32, comes, hot float64) bool {
-	waits := func(l int32) bool { return w.from[l] == w.to[link] && float64(values[l]) >= hot }
+func (y *layers) isLevelPort(w *waits, values readings, link linkID, comes, hot float64) bool {
+	waits := func(l linkID) bool { return w.from[l] == w.to[link] && float64(values[l]) >= hot }
 	return isAlike(float64(values[link]), comes) && slices.ContainsFunc(w.in.of(w.from[link]), waits)
 }
 
 // left is the residual of reading v over a level: if the links together are not clearly above the level, only what
 // stands out.
 func (l *linkLevel) left(v, level float64, even bool) float64 {
-	if rest := l.middle - level; rest > levelRest*level+1 && (even || l.middle > mostOfUneven*level) {
+	if even && l.middle-level > levelRest*level+1 {
 		return v - level
 	}
 	base := max(l.middle, level)
@@ -201,7 +196,7 @@ func (l *linkLevel) left(v, level float64, even bool) float64 {
 }
 
 // give adds a link to the layers of its leaf, with its residual.
-func (y *layers) give(x *leafLevels, link int32, left float64, idle float32) {
+func (y *layers) give(x *leafLevels, link linkID, left float64, idle float32) {
 	y.rest[link], y.layerOf[link] = max(idle, float32(left)), x.layers[0]
 	for _, c := range x.layers {
 		if c != noLayer {
@@ -211,7 +206,7 @@ func (y *layers) give(x *leafLevels, link int32, left float64, idle float32) {
 }
 
 // addHostLink adds a link from a host to the layers of its leaf.
-func (y *layers) addHostLink(x *leafLevels, link int32, left float64, level *layer, idle float32) {
+func (y *layers) addHostLink(x *leafLevels, link linkID, left float64, level *layer, idle float32) {
 	if left <= min(hostRest, hostRestBy*x.up.spread/max(1, x.up.middle))*level.hosts+hostPoints {
 		left = 0
 	}
@@ -219,12 +214,11 @@ func (y *layers) addHostLink(x *leafLevels, link int32, left float64, level *lay
 }
 
 // emit appends a group for each layer and drops earlier groups that are only dust.
-func (y *layers) emit(m *Method, values []float32, least int, out *linkset.Groups) {
+func (y *layers) emit(m *Method, values readings, least int, out *linkset.Groups) {
 	if !y.isAny() {
 		return
 	}
 	y.dropLayerNoise(m, values, out)
-	y.joinPieces(m, values, out)
 	for i := 0; i < len(y.links); {
 		j := i
 		for ; j < len(y.links) && y.links[j].layer == y.links[i].layer; j++ {
@@ -241,10 +235,11 @@ func (y *layers) emit(m *Method, values []float32, least int, out *linkset.Group
 }
 
 // dropLayerNoise drops regions that are only the variation of layers.
-func (y *layers) dropLayerNoise(m *Method, values []float32, out *linkset.Groups) {
+func (y *layers) dropLayerNoise(m *Method, values readings, out *linkset.Groups) {
 	m.keep(out, func(_ int, links []schema.LinkID) bool {
 		n, read, left := 0, 0., 0.
-		for _, l := range links {
+		for _, id := range links {
+			l := linkID(id)
 			if y.layerOf[l] != noLayer {
 				n++
 			}

@@ -129,14 +129,10 @@ func TestLayersDoNotAllocate(t *testing.T) {
 	}
 }
 
-// A leaf that nothing but an exchange sends to is part of it, even if its levels differ a little, or three of the links to it
-// read a false zero.
-func TestLastLeafOfAnExchange(t *testing.T) {
+// A leaf of an exchange is part of it even if three of the links to it read a false zero.
+func TestLeafOfAnExchangeWithFalseZeros(t *testing.T) {
 	g := stalls.Fabric(t, sixteenLeaves)
-	exchange := allWaysUp(50, 50, 0, 1, 2).With(allWaysUp(44, 46, 3))
-	wantRegions(t, "lower", g, segmenttest.Find(t, g, segmenttest.Overlapping(), exchange.On(t, g).Noisy(.4, 1)), exchange)
-
-	exchange = stalls.ByEnds{}
+	exchange := stalls.ByEnds{}
 	for ends, percent := range allWaysUp(50, 50, 0, 1, 2, 3) {
 		if ends[0][:4] != "host" {
 			exchange[ends] = percent

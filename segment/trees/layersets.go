@@ -74,7 +74,7 @@ func (y *layers) add(at int) {
 	if len(y.off) < fewestLeaves {
 		sent, comes = y.leaves[at].sent, y.leaves[at].comes
 	}
-	name := int32(len(y.all))
+	name := y.all.len()
 	y.sample = y.sample[:0]
 	for k := range y.leaves {
 		if !y.isLike(k, sent, comes) {

@@ -25,17 +25,15 @@ const (
 // joinLeaning joins a cause with the one that it begins at: a port that itself waits is no root. If most of a cause's
 // last links (those that wait for no other of it) may wait for a link of another cause that stalls about as much, or
 // for one without a value whose siblings do, both are one, and the first one's sinks are no roots.
-func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
+func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) {
 	c.votes, c.ends = c.votes[:0], scratch.Slice(c.ends, len(c.thin))
 	clear(c.ends)
-	for i := range int32(len(t.links)) {
+	for i := range t.links.len() {
 		own, j := h.main(i), t.hottestAfter(i)
-		if own < 0 || h.isGiven[i] || j >= 0 && h.of[j].has(own) || h.waitsWithin(t, i, own) {
+		if own < 0 || j >= 0 && h.of[j].has(own) || h.waitsWithin(t, i, own) {
 			continue
 		}
-		if c.ends[own]++; s.beginsAt(own, t.links[i]) {
-			continue
-		}
+		c.ends[own]++
 		isHeld := j >= 0 && (t.stall[j] >= leanRatio*t.stall[i] || t.holdsAll(j))
 		if !isHeld {
 			j = h.hottestBeyond(t, i, own)
@@ -52,20 +50,18 @@ func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) (joined bool) {
 		}
 		c.markLeaning(s, c.sets.Find(v.cause))
 		c.sets.Union(v.cause, v.beside)
-		joined = true
 	}
-	return joined
 }
 
 // holdsAll reports whether a link explains the links that seem to wait for an unseen full port of its switch, however
 // little it stalls itself: together they pass less than such a port would send, and what the link sends is not clearly
 // more than all that may wait for it pass, so that it is busy whenever it may send. A link that carries a share s of its
 // root's rate stalls at most 1-s, while each of those that feed it gets only a part of s.
-func (t *trees) holdsAll(j int32) bool {
+func (t *trees) holdsAll(j nodeID) bool {
 	d := t.from[j]
 	toFull, fed, variance := 0., 0., 0.
 	for _, i := range t.into.of(d) {
-		if t.sink[i] == d {
+		if t.sink[i] == placeAt(d) {
 			toFull += 100 - t.stall[i]
 		}
 		if t.waits.mayWait(t.links[i], t.links[j]) {
@@ -77,28 +73,22 @@ func (t *trees) holdsAll(j int32) bool {
 	return toFull < 100 && (sends < clearFactor*fed || sends-fed < clearSigmas*math.Sqrt(variance))
 }
 
-// beginsAt reports whether a cause begins at this link, a sink of its own as it stalls clearly more than what it may
-// wait for.
-func (s *sinks) beginsAt(cause, link int32) bool {
-	return int(cause) < len(s.all) && s.all[cause].link == link
-}
-
 // markLeaning marks the sinks of a cause as no roots.
-func (c *causes) markLeaning(s *sinks, cause int32) {
-	for a := range s.all {
-		s.all[a].leans = s.all[a].leans || c.sets.Find(int32(a)) == cause
+func (c *causes) markLeaning(s *sinks, cause causeID) {
+	for a := range s.all.len() {
+		s.all[a].leans = s.all[a].leans || c.causeOf(a) == cause
 	}
 }
 
 // waitsWithin reports whether a node may wait for another node of a cause.
-func (h *shares) waitsWithin(t *trees, i, cause int32) bool {
-	return slices.ContainsFunc(t.mayWaitFor(i), func(j int32) bool { return h.of[j].has(cause) })
+func (h *shares) waitsWithin(t *trees, i nodeID, cause causeID) bool {
+	return slices.ContainsFunc(t.mayWaitFor(i), func(j nodeID) bool { return h.of[j].has(cause) })
 }
 
 // hottestBeyond is the most stalled sibling, of another cause, of a link without a value that node i may wait for, if
 // it stalls about as much as i, else -1: what waits for that link waits for what its siblings wait for.
-func (h *shares) hottestBeyond(t *trees, i, own int32) int32 {
-	best, w := int32(-1), t.waits
+func (h *shares) hottestBeyond(t *trees, i nodeID, own causeID) nodeID {
+	best, w := nodeID(-1), t.waits
 	for _, l := range w.out.of(t.to[i]) {
 		if t.values[l] != linkset.Missing || !w.mayWait(t.links[i], l) {
 			continue
@@ -113,7 +103,7 @@ func (h *shares) hottestBeyond(t *trees, i, own int32) int32 {
 }
 
 // isHotter orders nodes by stall; ties, as at 100%, by the names of the devices at their ends.
-func (t *trees) isHotter(a, b int32) bool {
+func (t *nodes) isHotter(a, b nodeID) bool {
 	name := t.waits.byName
 	return cmp.Or(cmp.Compare(t.stall[a], t.stall[b]), cmp.Compare(name[t.from[b]], name[t.from[a]]), cmp.Compare(name[t.to[b]], name[t.to[a]])) > 0
 }

@@ -4,7 +4,7 @@ import "slices"
 
 // dropLone removes lone hot links from the causes that they may wait for.
 func (m *Method) dropLone() {
-	for i := range int32(len(m.links)) {
+	for i := range m.links.len() {
 		if m.isHotAlone(i) {
 			m.shares.of[i].n = 0
 		}
@@ -14,7 +14,7 @@ func (m *Method) dropLone() {
 // isHotAlone reports whether a link is a lone hot link: it stalls far more than all that it may wait for, while
 // nothing waits for it and no sibling stalls (a link from the same switch to the same level, or from another host of
 // the leaf). A smaller excess says nothing: links that share the way on each wait for their turn.
-func (m *Method) isHotAlone(i int32) bool {
+func (m *Method) isHotAlone(i nodeID) bool {
 	if m.port[i] || m.sink[i] >= 0 || !m.isUnexplained(i) {
 		return false
 	}
@@ -22,8 +22,8 @@ func (m *Method) isHotAlone(i int32) bool {
 	if m.fromHost(i) {
 		return m.stalledHosts(m.to[i]) == 1
 	}
-	isBeside := func(j int32) bool { return j != i && w.level[m.to[j]] == w.level[m.to[i]] }
-	waits := func(j int32) bool { return w.mayWait(m.links[j], l) }
+	isBeside := func(j nodeID) bool { return j != i && w.level[m.to[j]] == w.level[m.to[i]] }
+	waits := func(j nodeID) bool { return w.mayWait(m.links[j], l) }
 	return !slices.ContainsFunc(m.leaving.of(m.from[i]), isBeside) && !slices.ContainsFunc(m.into.of(m.from[i]), waits)
 }
 
@@ -32,10 +32,10 @@ const fewestTogether = 3
 
 // isCohesive reports whether some nodes' links are in large enough pieces: n links in p pieces touch at most n+p
 // devices. Many lone hot links beside one tree are not a region.
-func (t *trees) isCohesive(nodes []int32) bool {
+func (t *nodes) isCohesive(nodes []nodeID) bool {
 	t.met = t.met[:0]
 	for _, i := range nodes {
-		for _, d := range [2]int32{t.from[i], t.to[i]} {
+		for _, d := range [2]deviceID{t.from[i], t.to[i]} {
 			if !t.isMet[d] {
 				t.isMet[d] = true
 				t.met = append(t.met, d)

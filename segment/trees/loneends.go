@@ -7,82 +7,39 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// findLoneEnds marks the lone hot links behind which a chain of waiting seems to end: see isLoneEnd.
-func (t *trees) findLoneEnds() {
+// findLoneEnds marks the lone hot links behind which a chain of waiting seems to end.
+func (t *waiting) findLoneEnds() {
 	t.loneEnd = scratch.Slice(t.loneEnd, len(t.links))
-	for i := range int32(len(t.links)) {
-		t.loneEnd[i] = t.mayBeLoneEnd(i) && t.isLoneEnd(i) || t.endsAlone(i) && t.raisesNothing(i) || t.onlyAggregates(i)
+	for i := range t.links.len() {
+		t.loneEnd[i] = t.endsAlone(i) && t.raisesNothing(i) || t.onlyAggregates(i)
 	}
 }
 
 // onlyAggregates reports whether a link leads to a switch's own aggregation node, which few send to, and all that may wait
 // for it may also wait for other links that stall.
-func (t *trees) onlyAggregates(end int32) bool {
+func (t *nodes) onlyAggregates(end nodeID) bool {
 	w, d := t.waits, t.from[end]
-	return w.aggregates[t.to[end]] && !slices.ContainsFunc(t.into.of(d), func(i int32) bool {
-		isOther := func(j int32) bool { return j != end && w.mayWait(t.links[i], t.links[j]) }
+	return w.aggregates[t.to[end]] && !slices.ContainsFunc(t.into.of(d), func(i nodeID) bool {
+		isOther := func(j nodeID) bool { return j != end && w.mayWait(t.links[i], t.links[j]) }
 		return w.mayWait(t.links[i], t.links[end]) && !slices.ContainsFunc(t.leaving.of(d), isOther)
 	})
 }
 
-// mayBeLoneEnd reports whether no other link shows that traffic waits behind a link: it is a port to a host of a leaf
-// to which no link from a switch stalls; or a link from a higher switch to one that no other such link stalls into, of
-// which no port stalls and none on which traffic may go on, and not several hosts, as in an exchange. (Of a leaf's
-// uplinks in an exchange, any may stall alone.)
-func (t *trees) mayBeLoneEnd(i int32) bool {
-	if t.toHost(i) {
-		return t.waits.isLeaf(t.from[i]) && t.feeders[t.from[i]] == 0
-	}
-	return t.leafOf(i) < 0 && t.feeders[t.to[i]] == 1 && t.stalledHosts(t.to[i]) <= 1 && !t.goesOn(i)
-}
-
 // goesOn reports whether a link stalls on which the traffic of another may go on.
-func (t *trees) goesOn(i int32) bool {
-	return !t.toHost(i) && slices.ContainsFunc(t.leaving.of(t.to[i]), func(j int32) bool {
+func (t *nodes) goesOn(i nodeID) bool {
+	return !t.toHost(i) && slices.ContainsFunc(t.leaving.of(t.to[i]), func(j nodeID) bool {
 		return t.toHost(j) || t.waits.mayWait(t.links[i], t.links[j])
 	})
 }
 
-// isLoneEnd reports whether other links explain all that may wait for a link better: back pressure does not grow away
-// from where it begins, but most of what may wait for this link, and all but a few, stalls more; and each of those
-// may wait for another link that stalls no less than itself (within the noise, unless this one is a port: it is more
-// often a root), and clearly more than this one.
-func (t *trees) isLoneEnd(end int32) bool {
-	w, d := t.waits, t.from[end]
-	hottest := t.mostStalled(t.leaving.of(d))
-	below, above, within := 0, 0, 0.
-	if !t.toHost(end) {
-		within = pairSigmas
-	}
-	for _, i := range t.into.of(d) {
-		if !w.mayWait(t.links[i], t.links[end]) {
-			continue
-		}
-		if t.stall[i] <= t.stall[end] {
-			if below++; below == minFeeders {
-				return false
-			}
-			continue
-		}
-		explains := func(j int32) bool {
-			return t.stall[i]-t.stall[j] <= within*t.noise.sigma(t.stall[i]) && t.isClearlyAbove(t.stall[j], t.stall[end]) && w.mayWait(t.links[i], t.links[j]) && !t.isElsewhere(i, j)
-		}
-		if !explains(hottest) && (w.mayWait(t.links[i], t.links[hottest]) || !slices.ContainsFunc(t.leaving.of(d), explains)) {
-			return false // if the hottest does not explain it, none does
-		}
-		above++
-	}
-	return above > below
-}
-
 // endsAlone reports whether a link down from a higher switch is the only stalled one down into its far end, an
 // aggregation node or a switch where nothing stalls on which its traffic may go on.
-func (t *trees) endsAlone(i int32) bool {
+func (t *nodes) endsAlone(i nodeID) bool {
 	w := t.waits
 	if t.fromHost(i) || w.isLeaf(t.from[i]) || w.isUp(t.links[i]) || t.goesOn(i) {
 		return false
 	}
-	comesToo := func(j int32) bool { return j != i && !t.fromHost(j) && !w.isUp(t.links[j]) }
+	comesToo := func(j nodeID) bool { return j != i && !t.fromHost(j) && !w.isUp(t.links[j]) }
 	return t.toHost(i) || !slices.ContainsFunc(t.into.of(t.to[i]), comesToo)
 }
 
@@ -92,7 +49,7 @@ const fewestRaised = 2
 // raisesNothing reports whether nothing shows that traffic waits for a link: of those that may wait for it, most lead
 // up, and fewer than fewestRaised of these are clearly above all of their siblings, the links from their switch to
 // others of the same level, which do not lead to this one.
-func (t *trees) raisesNothing(end int32) bool {
+func (t *nodes) raisesNothing(end nodeID) bool {
 	w, d := t.waits, t.from[end]
 	all, up, raised := 0, 0, 0
 	for _, i := range t.into.of(d) {
@@ -114,7 +71,7 @@ func (t *trees) raisesNothing(end int32) bool {
 }
 
 // mostBeside is the highest reading of the siblings of a link, or -1 if none was read.
-func (t *trees) mostBeside(i int32) float64 {
+func (t *nodes) mostBeside(i nodeID) float64 {
 	w, d, most := t.waits, t.to[i], float32(linkset.Missing)
 	for _, k := range w.out.of(t.from[i]) {
 		if w.to[k] != d && w.level[w.to[k]] == w.level[d] {

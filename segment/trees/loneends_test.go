@@ -11,55 +11,6 @@ import (
 	"github.com/giverny/giverny/segment/segmenttest"
 )
 
-// Hosts and uplinks that stall less than most of their tree do not wait for a lone hot link that stalls less than
-// they do, while the tree's next links stall more. They may if no other link explains them.
-func TestLoneHotLinksAreNoRoots(t *testing.T) {
-	g := stalls.Fabric(t, sixteenLeaves)
-	tree := treeOverAll(5, 44, 8, 60, 6, 7, 8, 9, 10, 11)
-	for leaf := 6; leaf < 10; leaf++ {
-		tree[[2]string{fmt.Sprint("leaf", leaf), "spine0"}] = 11
-	}
-	for _, c := range []struct {
-		name    string
-		end     [2]string
-		percent float32
-		hosts   float32 // stall of links from hosts of leaf6
-		regions int
-	}{
-		{"port", [2]string{"leaf6", "host50"}, 8, 11, 1},
-		{"link to a leaf", [2]string{"spine0", "leaf13"}, 8, 11, 1},
-		{"port with hosts that stall more than the tree", [2]string{"leaf6", "host50"}, 50, 60, 2},
-	} {
-		s := tree.Plus(stalls.ByEnds{c.end: c.percent})
-		for h := 48; h < 56; h++ {
-			s[[2]string{fmt.Sprint("host", h), "leaf6"}] = c.hosts
-		}
-		if got := segmenttest.Find(t, g, segmenttest.Overlapping(), s.On(t, g).Noisy(.4, 1)); len(got) != c.regions {
-			t.Errorf("%s: %s, want %d regions", c.name, segmenttest.Sizes(got), c.regions)
-		}
-	}
-}
-
-// The same holds for a lone hot link between switches above the leaves, also if what waits for both stalls a little more
-// than the tree's next link, within the noise.
-func TestLoneHotLinksAboveLeavesAreNoRoots(t *testing.T) {
-	g := stalls.Fabric(t, "fattree:k=16")
-	tree := stalls.ByEnds{{"leaf1-0", "host64"}: 70, {"agg1-0", "leaf1-0"}: 68, {"core0", "agg1-0"}: 66, {"core0", "agg2-0"}: 8}
-	for pod := 3; pod < 12; pod++ {
-		stall := float32(68)
-		if pod >= 6 {
-			stall = 13
-		}
-		tree[[2]string{fmt.Sprintf("agg%d-0", pod), "core0"}] = stall
-		tree[[2]string{fmt.Sprintf("leaf%d-0", pod), fmt.Sprintf("agg%d-0", pod)}] = .9 * stall
-		tree[[2]string{fmt.Sprint("host", 64*pod), fmt.Sprintf("leaf%d-0", pod)}] = .8 * stall
-	}
-	got := segmenttest.Find(t, g, segmenttest.Overlapping(), tree.On(t, g).Noisy(.4, 1))
-	if len(got) != 1 || got[0].Root == nil || got[0].Root.Device != "leaf1-0" {
-		t.Errorf("%s, want one region with its root at leaf1-0", segmenttest.Sizes(got))
-	}
-}
-
 // Links at different levels that wait at a core for a tree do not wait for another link down from it that is hot by
 // chance, however much that stalls, unless some of them show it: those stall more than the links beside them.
 func TestLinksThatRaiseNothingAreNoRoots(t *testing.T) {

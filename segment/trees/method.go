@@ -25,12 +25,9 @@ type Method struct {
 	hot      float64 // percent from which a link is stalled
 }
 
-const (
-	// A link is stalled from the least mean that counts, or from HotSigmas deviations if that is more, above the calm
-	// mean.
-	HotSigmas = 4
-	idleShare = .5 // of that excess over the calm mean, up to which a link is idle
-)
+// HotSigmas is the number of deviations above the calm mean from which a link is stalled, or the least mean that counts if
+// that is more.
+const HotSigmas = 4
 
 // Config sets which congestion trees are regions.
 type Config struct {
@@ -44,12 +41,12 @@ func New(g *topology.Graph, cfg Config) *Method {
 	w := newWaits(g)
 	m := &Method{minMean: cfg.MinMeanPercent, minLinks: cfg.MinLinks, overlap: cfg.Overlap, branches: w.branching()}
 	m.waits, m.layered = w, cfg.Overlap && w.isTwoLevel()
-	m.node, m.seen = make([]int32, len(w.from)), make([]bool, len(w.level))
+	m.node, m.seen = make([]nodeID, len(w.from)), make([]bool, len(w.level))
 	m.feeders, m.isMet = make([]int32, len(w.level)), make([]bool, len(w.level))
 	for i := range m.node {
 		m.node[i] = -1
 	}
-	m.usual, m.isTwoLevel = map[int32]float64{}, m.layered
+	m.usual = map[groupID]float64{}
 	m.sinks = newSinks(len(w.level), len(w.from))
 	return m
 }
@@ -75,31 +72,26 @@ func (m *Method) Segment(values []float32, out *linkset.Groups) {
 	m.layers.emit(m, values, max(m.minLinks, FewestLinks), out)
 }
 
-// measure estimates the noise of readings, and the stalls from which a link is stalled and up to which it is idle.
-func (m *Method) measure(values []float32) {
+// measure estimates the noise of readings, and the stall from which a link is stalled.
+func (m *Method) measure(values readings) {
 	m.noise = m.noiseOf.Calm(values, m.minMean)
 	m.hot = m.noise.Mean + max(m.minMean, HotSigmas*m.noise.Base)
-	m.idle = float32(m.noise.Mean + idleShare*(m.hot-m.noise.Mean))
 }
 
 // findTrees appends the regions found by back pressure.
-func (m *Method) findTrees(values []float32, out *linkset.Groups) {
+func (m *Method) findTrees(values readings, out *linkset.Groups) {
 	if !m.findLinks(values) {
 		return
 	}
 	m.findCauses()
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
-	if m.findPeaks(&m.sinks, &m.causes) { // which shows once it is known what exchanges
-		m.findCauses()
-		m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
-	}
 	m.dropLone()
 	m.shares.listMembers(m.overlap)
 	m.emit(out)
 }
 
 // findLinks finds the stalled links and what each waits for; it reports whether there are any.
-func (m *Method) findLinks(values []float32) bool {
+func (m *Method) findLinks(values readings) bool {
 	m.values = values
 	m.forget()
 	m.find(float32(m.hot))
@@ -108,7 +100,6 @@ func (m *Method) findLinks(values []float32) bool {
 	}
 	m.dropFalseZeros()
 	m.noiseOf.fitSlope(&m.trees)
-	m.countSingles()
 	m.connect()
 	m.findLinkSinks()
 	return true

@@ -23,61 +23,52 @@ const (
 
 // joinMisfits joins misfits that touch: they are parts of one irregular exchange, whose shape does not separate them.
 // A small cause beside one is part of it too.
-func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) (joined bool) {
+func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) {
 	c.measureMisfits(t, s, h)
 	c.beside.find(t, h)
-	for cause := range int32(len(c.thin)) {
+	for cause := range c.thin.len() {
 		if !c.isMisfit(cause) || c.hasReason(cause) {
 			continue
 		}
 		for _, other := range c.beside.of(t, cause) {
 			links, n := c.beside.links[other], c.count[other]
 			if float64(links) >= misfitShare*float64(min(n, c.count[cause])) && (n < misfitSmall || c.isMisfit(other)) && !c.hasReason(other) {
-				joined = joined || c.sets.Find(cause) != c.sets.Find(other)
 				c.sets.Union(cause, other)
 			}
 		}
 	}
-	return joined
 }
 
 // joinUnexplained joins causes that meet at a switch if together they explain their links clearly worse than noise
-// would: causes are only separate if each explains its own links. It reports whether it joined any.
-func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) (joined bool) {
+// would: causes are only separate if each explains its own links.
+func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) {
 	c.measureMisfits(t, s, h)
-	for d, isSwitch := range t.waits.isSwitch {
-		if !isSwitch {
+	for d := range t.waits.isSwitch.len() {
+		if !t.waits.isSwitch[d] {
 			continue
 		}
-		c.listMet(t, h, int32(d))
+		c.listMet(t, h, d)
 		for k, a := range c.met {
 			for _, b := range c.met[:k] {
 				if c.sets.Find(a) != c.sets.Find(b) && c.off[a]+c.off[b] >= leastTogether*float64(c.count[a]+c.count[b]) {
 					c.sets.Union(a, b)
-					joined = true
 				}
 			}
 		}
 	}
-	return joined
 }
 
 // hasReason reports whether there is evidence for a cause however badly its links are explained: its root visibly
 // stalls, or its sources show that it is a tree. Where senders push, stall may rise upstream from the root; where
-// they send in bursts, siblings differ. But in a small exchange of few partners, many leaves receive too little to wait
-// for it: sources are no evidence if the receivers send, too, and the links are off as those of two causes that are one.
-func (c *causes) hasReason(cause int32) bool {
-	if c.isRooted[cause] {
-		return true
-	}
-	isOff := c.off[cause] >= leastTogether*float64(c.count[cause])
-	return c.oneWay.isTree(cause) && !(isOff && c.oneWay.exchanges(cause))
+// they send in bursts, siblings differ.
+func (c *causes) hasReason(cause causeID) bool {
+	return c.isRooted[cause] || c.oneWay.isTree(cause)
 }
 
 // listMet lists the causes without a reason that have links into or out of a switch.
-func (c *causes) listMet(t *trees, h *shares, device int32) {
+func (c *causes) listMet(t *trees, h *shares, device deviceID) {
 	c.met = c.met[:0]
-	for _, nodes := range [2][]int32{t.into.of(device), t.leaving.of(device)} {
+	for _, nodes := range [2][]nodeID{t.into.of(device), t.leaving.of(device)} {
 		for _, i := range nodes {
 			if own := h.main(i); own >= 0 && !c.hasReason(own) && !slices.Contains(c.met, own) {
 				c.met = append(c.met, own)
@@ -93,37 +84,37 @@ func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 	clear(c.isRooted)
 	clear(c.count)
 	clear(c.off)
-	for i, off := range h.misfit {
-		if own := h.main(int32(i)); own >= 0 && !t.waits.toHost(t.links[i]) {
+	for i := range h.misfit.len() {
+		if own := h.main(i); own >= 0 && !t.waits.toHost(t.links[i]) {
 			c.count[own]++
-			c.off[own] += min(mostMisfit, off)
+			c.off[own] += min(mostMisfit, h.misfit[i])
 		}
 	}
-	for a := range s.all {
-		x, own := &s.all[a], c.sets.Find(int32(a))
-		c.isRooted[own] = c.isRooted[own] || x.isReceiver && !s.waitsAlike(x) || x.waitsForFew || x.isTwin || x.isPeak || x.link >= 0 && t.isOneSpine(x.device)
+	for a := range s.all.len() {
+		x, own := &s.all[a], c.causeOf(a)
+		c.isRooted[own] = c.isRooted[own] || x.isReceiver || x.waitsForFew || x.isTwin
 	}
 	c.oneWay.count(t, s, c, h)
 }
 
 // isMisfit reports whether a cause explains its links worse than noise would.
-func (c *causes) isMisfit(cause int32) bool {
+func (c *causes) isMisfit(cause causeID) bool {
 	return c.count[cause] >= FewestLinks && c.off[cause] >= leastMisfit*float64(c.count[cause])
 }
 
 // showsReceiver reports whether the links at a switch wait for a visibly stalled link to a host that does not itself
 // wait to send, or less than that link stalls. A host that waits as much exchanges, and its port need not explain the
 // exchange's other links.
-func (t *trees) showsReceiver(x *sink) bool {
-	return x.showsRoot() && slices.ContainsFunc(t.leaving.of(x.device), func(i int32) bool {
-		waitsAsMuch := func(j int32) bool { return t.stall[j] >= t.stall[i] }
+func (t *nodes) showsReceiver(x *sink) bool {
+	return x.showsRoot() && slices.ContainsFunc(t.leaving.of(x.device), func(i nodeID) bool {
+		waitsAsMuch := func(j nodeID) bool { return t.stall[j] >= t.stall[i] }
 		return t.toHost(i) && !slices.ContainsFunc(t.leaving.of(t.to[i]), waitsAsMuch)
 	})
 }
 
 // showsFewPorts reports whether links down to a leaf wait for few ports: where they wait a port is full, and the
 // little traffic that they pass fills few at once. In an exchange, all hosts receive.
-func (t *trees) showsFewPorts(x *sink) bool {
+func (t *nodes) showsFewPorts(x *sink) bool {
 	if !x.isLeaf || x.fromSwitches < minFeeders {
 		return false
 	}

@@ -31,11 +31,11 @@ func TestWaitsForFewPorts(t *testing.T) {
 		}
 		m := New(g, overlapping())
 		values := s.On(t, g)
-		m.measure(values)
-		m.findLinks(values)
+		m.measure(readings(values))
+		m.findLinks(readings(values))
 		m.findCauses()
 		into := m.node[stalls.LinkNamed(t, g, "spine0", "leaf2")]
-		if got := m.sinks.all[m.sinks.at[m.to[into]]].waitsForFew; got != c.want {
+		if got := m.sinks.all[m.sinks.at(m.to[into])].waitsForFew; got != c.want {
 			t.Errorf("%s: %d ways at %v%%: %v, want %v", c.fabric, c.stalled, c.percent, got, c.want)
 		}
 	}

@@ -10,12 +10,12 @@ const (
 
 // joinMutual joins a cause at a leaf with the cause that most links out of the leaf wait for, if most of what waits
 // at the leaf comes from where that one waits: hosts that receive from those they send to exchange. Levels do not
-// show it, since each host receives at its own rate. It reports whether it joined any.
-func (c *causes) joinMutual(t *trees, s *sinks, h *shares) (joined bool) {
+// show it, since each host receives at its own rate.
+func (c *causes) joinMutual(t *trees, s *sinks, h *shares) {
 	c.partners = c.partners[:0]
-	for a := range s.all {
-		own, leaf := c.sets.Find(int32(a)), s.all[a].device
-		if s.all[a].link >= 0 || !t.waits.isLeaf(leaf) || c.double[a][0] != noDouble || c.isExchange(own) {
+	for a := range s.all.len() {
+		own, leaf := c.causeOf(a), s.all[a].device
+		if s.all[a].link >= 0 || !t.waits.isLeaf(leaf) || !c.double[a].isNone() || c.isExchange(own) {
 			continue
 		}
 		if other := c.sentTo(t, h, leaf, own); other >= 0 && c.answers(t, s, h, other, own, leaf) {
@@ -23,18 +23,16 @@ func (c *causes) joinMutual(t *trees, s *sinks, h *shares) (joined bool) {
 		}
 	}
 	for _, p := range c.partners {
-		joined = joined || c.sets.Find(p.cause) != c.sets.Find(p.other)
 		c.sets.Union(p.cause, p.other)
 	}
-	return joined
 }
 
 // sentTo is the cause, other than its own, that most links out of a leaf or from its hosts wait for; -1 if there is
 // none.
-func (c *causes) sentTo(t *trees, h *shares, leaf, own int32) int32 {
+func (c *causes) sentTo(t *trees, h *shares, leaf deviceID, own causeID) causeID {
 	c.votes = c.votes[:0]
 	all := 0
-	for _, nodes := range [2][]int32{t.into.of(leaf), t.leaving.of(leaf)} {
+	for _, nodes := range [2][]nodeID{t.into.of(leaf), t.leaving.of(leaf)} {
 		for _, i := range nodes {
 			if t.leafOf(i) != leaf || h.main(i) < 0 {
 				continue
@@ -53,10 +51,10 @@ func (c *causes) sentTo(t *trees, h *shares, leaf, own int32) int32 {
 
 // answers reports whether the links that wait for the second cause mostly come from leaves, other than the given one,
 // at which the first waits.
-func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to, leaf int32) bool {
+func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to causeID, leaf deviceID) bool {
 	leaves := 0
-	for a := range s.all {
-		if c.sets.Find(int32(a)) == cause && t.waits.isLeaf(s.all[a].device) {
+	for a := range s.all.len() {
+		if c.causeOf(a) == cause && t.waits.isLeaf(s.all[a].device) {
 			leaves++
 		}
 	}
@@ -64,13 +62,13 @@ func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to, leaf int32) b
 		return false
 	}
 	all, n := 0, 0
-	for i := range int32(len(t.links)) {
+	for i := range t.links.len() {
 		from := t.leafOf(i)
 		if h.main(i) != to || from < 0 || from == leaf {
 			continue
 		}
 		all++
-		if a := s.at[from]; a >= 0 && c.sets.Find(a) == cause {
+		if a := s.at(from); a >= 0 && c.causeOf(a) == cause {
 			n++
 		}
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/giverny/giverny/internal/test/stalls"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/linkset"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -27,7 +26,7 @@ func (n *naiveTrees) isStalled(l schema.LinkID) bool { return n.values[l] >= n.h
 
 // next lists the links that a link may wait for.
 func (n *naiveTrees) next(l schema.LinkID) []schema.LinkID {
-	return slices.DeleteFunc(n.after(l), func(s schema.LinkID) bool { return n.isLoneEnd(s) || n.raisesNothing(s) })
+	return slices.DeleteFunc(n.after(l), func(s schema.LinkID) bool { return n.raisesNothing(s) })
 }
 
 // after lists the stalled links on which the traffic of a link may go on.
@@ -46,46 +45,6 @@ func (n *naiveTrees) mayGoOn(l, s schema.LinkID) bool {
 	begin, to := n.g.Ends(s)
 	isValley := n.g.Device(from).Level > n.g.Device(via).Level && n.g.Device(to).Level > n.g.Device(via).Level
 	return begin == via && to != from && !isValley && n.g.IsSwitch(via)
-}
-
-// isLoneEnd reports whether nothing else stalls behind a link, and most that might wait for it stalls more than it and
-// may wait for a link that stalls no less.
-func (n *naiveTrees) isLoneEnd(l schema.LinkID) bool {
-	from, to := n.g.Ends(l)
-	leaf, fromSwitches, ports, hosts := from, 0, 0, 0
-	if n.g.IsSwitch(to) {
-		leaf = to
-	}
-	below, above := 0, 0
-	for s := range schema.LinkID(n.g.NumLinks()) {
-		begin, end := n.g.Ends(s)
-		if !n.isStalled(s) {
-			continue
-		}
-		switch {
-		case end == leaf && n.g.IsSwitch(begin):
-			fromSwitches++
-		case end == leaf:
-			hosts++
-		case begin == leaf && !n.g.IsSwitch(end):
-			ports++
-		}
-		switch {
-		case !slices.Contains(n.after(s), l):
-		case n.values[s] <= n.values[l]:
-			below++
-		case slices.ContainsFunc(n.after(s), func(j schema.LinkID) bool {
-			return n.values[j] >= n.values[s] && n.isClearlyAbove(j, float64(n.values[l]))
-		}):
-			above++
-		default:
-			return false
-		}
-	}
-	if n.g.IsSwitch(to) {
-		return n.isDown(l) && n.hasHosts(to) && fromSwitches == 1 && hosts <= 1 && ports == 0 && below < minFeeders && above > below
-	}
-	return n.g.IsSwitch(from) && fromSwitches == 0 && below < minFeeders && above > below
 }
 
 // raisesNothing reports whether a link leads down and the wait ends there, and fewer than two of three or more links
@@ -153,65 +112,6 @@ func (n *naiveTrees) isClearlyAbove(l schema.LinkID, stall float64) bool {
 	return own >= clearFactor*stall && own-stall >= clearSigmas*n.noise.sigma(own)
 }
 
-// isSlow reports whether nothing explains why a link between switches stalls.
-func (n *naiveTrees) isSlow(l schema.LinkID) bool {
-	from, via := n.g.Ends(l)
-	stall := float64(n.values[l])
-	if !n.g.IsSwitch(from) || !n.isClearlyAbove(l, n.hottestAfter(l)) || !n.standsOut(l) {
-		return false
-	}
-	if n.hottestAfter(l) > leanRatio*stall || n.isUnreadAfter(l) {
-		return false
-	}
-	fewest, isToLeaf := minFeeders, n.g.Device(from).Level > n.g.Device(via).Level && n.hasHosts(via)
-	if isToLeaf {
-		fewest = fewestToLeaf
-	}
-	waiting, hotter := 0, 0
-	for s := range schema.LinkID(n.g.NumLinks()) {
-		if s == l || !n.isStalled(s) {
-			continue
-		}
-		begin, end := n.g.Ends(s)
-		if isToLeaf && end == via && n.g.IsSwitch(begin) {
-			return false
-		}
-		if end == from && slices.Contains(n.next(s), l) {
-			if float64(n.values[s]) > stall+clearSigmas*n.noise.sigma(stall) {
-				hotter++
-			} else if n.standsOut(s) && !n.isExplainedBeside(s, l) {
-				waiting++
-			}
-		}
-		if end == via && float64(n.values[s]) > clearFactor*n.hottestAfter(s) {
-			return false
-		}
-	}
-	return waiting >= fewest && waiting > hotter
-}
-
-// isUnreadAfter reports whether most links that a link may wait for have no value.
-func (n *naiveTrees) isUnreadAfter(l schema.LinkID) bool {
-	all, unread := 0, 0
-	for s := range schema.LinkID(n.g.NumLinks()) {
-		if n.mayGoOn(l, s) {
-			all++
-			if n.values[s] == linkset.Missing {
-				unread++
-			}
-		}
-	}
-	return 2*unread > all
-}
-
-// isExplainedBeside reports whether a link may wait for a sibling of another that stalls no less than it.
-func (n *naiveTrees) isExplainedBeside(s, than schema.LinkID) bool {
-	own := float64(n.values[s])
-	return slices.ContainsFunc(n.next(s), func(k schema.LinkID) bool {
-		return k != than && own-float64(n.values[k]) <= pairSigmas*n.noise.sigma(own)
-	})
-}
-
 func (n *naiveTrees) hasHosts(d topology.DeviceID) bool {
 	return slices.ContainsFunc(stalls.LinkRange(0, n.g.NumLinks()), func(s schema.LinkID) bool {
 		from, to := n.g.Ends(s)
@@ -219,27 +119,11 @@ func (n *naiveTrees) hasHosts(d topology.DeviceID) bool {
 	})
 }
 
-// standsOut reports whether at least half of a link's siblings are clearly less stalled.
-func (n *naiveTrees) standsOut(l schema.LinkID) bool {
-	from, to := n.g.Ends(l)
-	alike, beside := 0, 0
-	for s := range schema.LinkID(n.g.NumLinks()) {
-		if begin, end := n.g.Ends(s); begin != from || s == l || n.g.Device(end).Level != n.g.Device(to).Level {
-			continue
-		}
-		beside++
-		if n.isStalled(s) && !n.isClearlyAbove(l, float64(n.values[s])) {
-			alike++
-		}
-	}
-	return 2*alike <= beside
-}
-
-// isRoot reports whether a link is slow, or a port to a host that is clearly above most others there.
+// isRoot reports whether a link is a port to a host that is clearly above most others there.
 func (n *naiveTrees) isRoot(l schema.LinkID) bool {
 	from, to := n.g.Ends(l)
 	if n.g.IsSwitch(to) {
-		return n.isStalled(l) && n.isSlow(l)
+		return false
 	}
 	var ports []float32
 	sending := 0
@@ -359,8 +243,8 @@ func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
 			for node, l := range m.links {
 				want, got := map[place]bool{}, map[place]bool{}
 				n.sinks(schema.LinkID(l), want)
-				for a := range m.sinks.all {
-					if m.sinks.leads(int32(node), int32(a)) {
+				for a := range m.sinks.all.len() {
+					if m.sinks.leads(nodeID(node), a) {
 						x, at := &m.sinks.all[a], place{link: schema.NoLink}
 						if at.device = topology.DeviceID(x.device); x.link >= 0 {
 							at.link = schema.LinkID(x.link)

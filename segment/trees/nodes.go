@@ -7,53 +7,57 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// trees are the stalled links of a snapshot, as nodes, and what each node waits for.
-type trees struct {
-	waits      *waits
-	noise      Noise
-	links      []int32   // by node, ascending
-	node       []int32   // by link: its node, or -1
-	stall      []float64 // by node: percent
-	entered    []int32   // devices that stalled links enter
-	from       []int32   // by node: the device that its link leaves
-	to         []int32   // by node: the device that its link enters
-	leaving    linkLists // nodes by from
-	into       linkLists // nodes by to
-	list       []int32   // by node: its list in next, which nodes at one leaf may share
-	next       linkLists // by list: the nodes to wait for
-	peak       []int32   // by list: its most stalled node, or -1
-	sink       []int32   // by node: the switch where it waits, or its own place (placeOf) if a link sink, or -1
-	port       []bool    // by node: back pressure begins at the switch that it leaves
-	order      []int32   // nodes by rank: those at sinks first
-	isLinkSink []bool    // by node: a sink of its own: a port to a host or a slow link
-	loneEnd    []bool    // by node: see isLoneEnd
-	isPeak     []bool    // by node: a link sink beside an exchange's, see findPeaks
-	idle       float32   // stall up to which a link is idle
-	rank       []int32
-	was        []int32             // rank before a round
-	first      [lastRank + 2]int32 // by rank, for order
-	seen       []bool              // by device
-	feeders    []int32             // by device: stalled links from switches into it
-	isMet      []bool              // by device: marks that are cleared at once
-	met        []int32             // devices with isMet: see isCohesive
-	mutual     []groupStall
-	usual      map[int32]float64 // by group: see markExchanging
-	values     []float32
-	trusted    []float32 // copy of values without those not trusted; empty if all are
-	sample     []float64
+// nodes are the stalled links of a snapshot, and its readings.
+type nodes struct {
+	waits   *waits
+	noise   Noise
+	values  readings
+	trusted readings                // copy of values without those not trusted; empty if all are
+	links   by[nodeID, linkID]      // ascending
+	node    by[linkID, nodeID]      // its node, or -1
+	stall   by[nodeID, float64]     // percent
+	from    by[nodeID, deviceID]    // the device that its link leaves
+	to      by[nodeID, deviceID]    // the device that its link enters
+	leaving lists[deviceID, nodeID] // nodes by from
+	into    lists[deviceID, nodeID] // nodes by to
+	entered []deviceID              // devices that stalled links enter
+	seen    by[deviceID, bool]      // those
+	feeders by[deviceID, int32]     // stalled links from switches into it
+	isMet   by[deviceID, bool]      // marks that are cleared at once
+	met     []deviceID              // devices with isMet: see isCohesive
+	sample  []float64
+}
+
+// waiting is the nodes, and which others each may wait for.
+type waiting struct {
+	nodes
+	loneEnd by[nodeID, bool]      // see findLoneEnds
+	list    by[nodeID, listID]    // its list in next, which nodes at one leaf may share
+	next    lists[listID, nodeID] // the nodes to wait for
+	peak    by[listID, nodeID]    // its most stalled node, or -1
 	// see middleBehind
-	middleOf int32
+	middleOf deviceID
 	middle   float64
-	// On a fabric of two levels, if links may be in several regions:
-	isTwoLevel   bool
-	singles      []float64 // by spine: see countSingles
-	usualSingles float64
+}
+
+// trees are the waiting nodes, and where the chains of waiting end.
+type trees struct {
+	waiting
+	isLinkSink by[nodeID, bool]    // a port to a host that is a sink of its own
+	sink       by[nodeID, placeID] // the switch where it waits, or its own place (placeOf) if a link sink, or -1
+	port       by[nodeID, bool]    // back pressure begins at the switch that it leaves
+	rank       by[nodeID, hops]
+	was        by[nodeID, hops]    // rank before a round
+	first      [lastRank + 2]int32 // by rank, for order
+	order      []nodeID            // by rank: those at sinks first
+	mutual     []groupStall
+	usual      map[groupID]float64 // by group: see markExchanging
 }
 
 // minFeeders is the number of stalled links into a switch from which its port is a root, not a lone hot link.
 const minFeeders = 3
 
-func (t *trees) forget() {
+func (t *nodes) forget() {
 	for _, l := range t.links {
 		t.node[l] = -1
 	}
@@ -68,13 +72,14 @@ func (t *trees) forget() {
 const unitsPerPoint = 1 << 20
 
 // find makes the stalled links nodes, and indexes them by the devices at their ends.
-func (t *trees) find(hot float32) {
-	for l, v := range t.values {
+func (t *nodes) find(hot float32) {
+	for at, v := range t.values { // over all links: the fastest loop counts
 		if v < hot {
 			continue
 		}
-		t.node[l] = int32(len(t.links))
-		t.links, t.stall = append(t.links, int32(l)), append(t.stall, math.Round(float64(v)*unitsPerPoint)/unitsPerPoint)
+		l := linkID(at)
+		t.node[l] = t.links.len()
+		t.links, t.stall = append(t.links, l), append(t.stall, math.Round(float64(v)*unitsPerPoint)/unitsPerPoint)
 		t.from, t.to = append(t.from, t.waits.from[l]), append(t.to, t.waits.to[l])
 		if d := t.waits.to[l]; !t.seen[d] {
 			t.seen[d] = true
@@ -89,11 +94,11 @@ func (t *trees) find(hot float32) {
 }
 
 // fromHost and toHost report whether a node's link begins or ends at a host.
-func (t *trees) fromHost(i int32) bool { return !t.waits.isSwitch[t.from[i]] }
-func (t *trees) toHost(i int32) bool   { return !t.waits.isSwitch[t.to[i]] }
+func (t *nodes) fromHost(i nodeID) bool { return !t.waits.isSwitch[t.from[i]] }
+func (t *nodes) toHost(i nodeID) bool   { return !t.waits.isSwitch[t.to[i]] }
 
 // leafOf is the leaf that a node's link leaves for a switch, or enters from a host, else -1.
-func (t *trees) leafOf(i int32) int32 {
+func (t *nodes) leafOf(i nodeID) deviceID {
 	switch {
 	case t.fromHost(i):
 		return t.to[i]
@@ -104,13 +109,13 @@ func (t *trees) leafOf(i int32) int32 {
 }
 
 // waitsToSend reports whether a host waits to send: a link out of it stalls.
-func (t *trees) waitsToSend(host int32) bool { return len(t.leaving.of(host)) > 0 }
+func (t *nodes) waitsToSend(host deviceID) bool { return len(t.leaving.of(host)) > 0 }
 
 // stalledInto counts the stalled links into a device.
-func (t *trees) stalledInto(d int32) int { return len(t.into.of(d)) }
+func (t *nodes) stalledInto(d deviceID) int { return len(t.into.of(d)) }
 
 // stalledHosts counts the stalled links from hosts into a device.
-func (t *trees) stalledHosts(d int32) (n int) {
+func (t *nodes) stalledHosts(d deviceID) (n int) {
 	for _, i := range t.into.of(d) {
 		if t.fromHost(i) {
 			n++
@@ -120,7 +125,7 @@ func (t *trees) stalledHosts(d int32) (n int) {
 }
 
 // stalledUp counts the stalled links from a leaf to switches; measuredUp counts its uplinks that have a value.
-func (t *trees) stalledUp(leaf int32) (n int) {
+func (t *nodes) stalledUp(leaf deviceID) (n int) {
 	for _, i := range t.leaving.of(leaf) {
 		if !t.toHost(i) {
 			n++
@@ -129,7 +134,7 @@ func (t *trees) stalledUp(leaf int32) (n int) {
 	return n
 }
 
-func (t *trees) measuredUp(leaf int32) (n int) {
+func (t *nodes) measuredUp(leaf deviceID) (n int) {
 	for _, l := range t.waits.out.of(leaf) {
 		if t.waits.isUp(l) && t.values[l] != linkset.Missing {
 			n++
@@ -142,7 +147,7 @@ func (t *trees) measuredUp(leaf int32) (n int) {
 // read false zeros.
 const feedersShare = .7
 
-func (t *trees) allFeedersStall(d int32) bool {
+func (t *nodes) allFeedersStall(d deviceID) bool {
 	stalled, measured := 0, 0
 	for _, l := range t.waits.in.of(d) {
 		if t.waits.fromHost(l) || t.values[l] == linkset.Missing {
@@ -157,10 +162,10 @@ func (t *trees) allFeedersStall(d int32) bool {
 }
 
 // hottestAfter is the most stalled node that a node may wait for, or -1.
-func (t *trees) hottestAfter(i int32) int32 { return t.peak[t.list[i]] }
+func (t *waiting) hottestAfter(i nodeID) nodeID { return t.peak[t.list[i]] }
 
 // hottest is the highest stall among the nodes that a node may wait for, or 0.
-func (t *trees) hottest(i int32) float64 {
+func (t *waiting) hottest(i nodeID) float64 {
 	j := t.hottestAfter(i)
 	if j < 0 {
 		return 0
@@ -169,16 +174,17 @@ func (t *trees) hottest(i int32) float64 {
 }
 
 // prefersHost reports whether the hottest link that a node may wait for goes to a host.
-func (t *trees) prefersHost(i int32) bool {
+func (t *trees) prefersHost(i nodeID) bool {
 	j := t.hottestAfter(i)
 	return j >= 0 && t.port[j]
 }
 
-// placeOf is the place of a link sink: numbered after the devices, by link.
-func (t *trees) placeOf(link int32) int32 { return int32(len(t.seen)) + link }
+// placeAt is the place of a switch, placeOf that of a link sink: numbered after the devices, by link.
+func placeAt(device deviceID) placeID        { return placeID(device) }
+func (t *nodes) placeOf(link linkID) placeID { return placeAt(t.seen.len()) + placeID(link) }
 
 // compareEnds orders the link sinks of one switch (-1 for none) by the names of the devices that they lead to.
-func (t *trees) compareEnds(a, b int32) int {
+func (t *nodes) compareEnds(a, b linkID) int {
 	if a < 0 || b < 0 {
 		return cmp.Compare(a, b)
 	}

@@ -18,13 +18,11 @@ const (
 
 // oneWay distinguishes trees from parts of an exchange by their sources: hosts that exchange receive, too.
 type oneWay struct {
-	leaves []int   // by cause: number that send into it and receive nothing
-	ends   []int   // by cause: number of its sinks
-	met    []int32 // causes at one leaf
-	sent   []sending
-	both   []int  // by cause: number of its sinks at leaves that show an exchange, as they send, too
-	known  []bool // by device: whether it receives is known
-	gets   []bool // by device: it receives
+	leaves by[causeID, int]   // number that send into it and receive nothing
+	ends   by[causeID, int]   // number of its sinks
+	met    []causeID          // causes at one leaf
+	known  by[deviceID, bool] // whether it receives is known
+	gets   by[deviceID, bool] // it receives
 }
 
 // forget prepares for other readings.
@@ -33,17 +31,11 @@ func (o *oneWay) forget(devices int) {
 }
 
 // receives is t.receives, found once for each leaf.
-func (o *oneWay) receives(t *trees, leaf int32) bool {
+func (o *oneWay) receives(t *trees, leaf deviceID) bool {
 	if !o.known[leaf] {
 		o.known[leaf], o.gets[leaf] = true, t.receives(leaf)
 	}
 	return o.gets[leaf]
-}
-
-// sending says that a leaf at which a cause ends sends into another cause.
-type sending struct {
-	leaf, cause, other int32
-	isMost             bool // most hosts of the leaf wait for other causes
 }
 
 // count counts, by cause, the leaves that only send into it, and its sinks.
@@ -51,60 +43,29 @@ func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
 	o.leaves, o.ends = scratch.Slice(o.leaves, len(c.thin)), scratch.Slice(o.ends, len(c.thin))
 	clear(o.leaves)
 	clear(o.ends)
-	o.sent = o.sent[:0]
-	for a := range int32(len(s.all)) {
-		o.ends[c.sets.Find(a)]++
+	for a := range s.all.len() {
+		o.ends[c.causeOf(a)]++
 	}
-	for d := range int32(len(t.seen)) {
+	for d := range t.seen.len() {
 		if !t.waits.isLeaf(d) {
 			continue
 		}
-		o.listMet(t, h, d)
-		if a := s.at[d]; a >= 0 {
-			o.listSent(d, c.sets.Find(a), c.partnerOf(t, h, &s.all[a], c.sets.Find(a)) >= 0)
+		if s.at(d) >= 0 {
 			continue
 		}
-		if len(o.met) == 0 || o.receives(t, d) {
+		if o.listMet(t, h, d); len(o.met) == 0 || o.receives(t, d) {
 			continue
 		}
 		for _, cause := range o.met {
 			o.leaves[cause]++
 		}
 	}
-	o.countBoth()
 }
-
-// listSent lists the other causes that a leaf at which a cause ends sends into.
-func (o *oneWay) listSent(leaf, own int32, isMost bool) {
-	for _, other := range o.met {
-		if other != own {
-			o.sent = append(o.sent, sending{leaf, own, other, isMost})
-		}
-	}
-}
-
-// countBoth counts, by cause, the leaves at which it ends of which most hosts send into others, or that send into such a
-// cause that in turn sends into it. The receiver of a tree need not send, nor do many of its neighbours.
-func (o *oneWay) countBoth() {
-	o.both = scratch.Slice(o.both, len(o.leaves))
-	clear(o.both)
-	last := int32(-1)
-	for _, p := range o.sent {
-		answers := func(q sending) bool { return q.isMost && q.cause == p.other && q.other == p.cause }
-		if p.leaf != last && (p.isMost || slices.ContainsFunc(o.sent, answers)) {
-			o.both[p.cause]++
-			last = p.leaf
-		}
-	}
-}
-
-// exchanges reports whether a cause's leaves send, too, at each of its ends.
-func (o *oneWay) exchanges(cause int32) bool { return o.both[cause] >= max(1, o.ends[cause]) }
 
 // listMet lists the causes that a leaf or its hosts send into.
-func (o *oneWay) listMet(t *trees, h *shares, leaf int32) {
+func (o *oneWay) listMet(t *trees, h *shares, leaf deviceID) {
 	o.met = o.met[:0]
-	for _, nodes := range [2][]int32{t.into.of(leaf), t.leaving.of(leaf)} {
+	for _, nodes := range [2][]nodeID{t.into.of(leaf), t.leaving.of(leaf)} {
 		for _, i := range nodes {
 			if own := h.main(i); own >= 0 && t.leafOf(i) == leaf && !slices.Contains(o.met, own) {
 				o.met = append(o.met, own)
@@ -114,19 +75,19 @@ func (o *oneWay) listMet(t *trees, h *shares, leaf int32) {
 }
 
 // isTree reports whether so many leaves only send into a cause that it is not part of an exchange.
-func (o *oneWay) isTree(cause int32) bool {
+func (o *oneWay) isTree(cause causeID) bool {
 	return o.leaves[cause] >= fewestOneWay*max(1, o.ends[cause])
 }
 
 // receives reports whether traffic to a leaf or its hosts waits, even if each link stalls too little to count.
-func (t *trees) receives(leaf int32) bool {
+func (t *nodes) receives(leaf deviceID) bool {
 	w := t.waits
-	isFromSwitch := func(l int32) bool { return !w.fromHost(l) }
+	isFromSwitch := func(l linkID) bool { return !w.fromHost(l) }
 	return t.isAboveCalm(w.in.of(leaf), isFromSwitch) || t.isAboveCalm(w.out.of(leaf), w.toHost)
 }
 
 // isAboveCalm reports whether one of the links that count is stalled, or all together stall more than calm ones.
-func (t *trees) isAboveCalm(links []int32, counts func(link int32) bool) bool {
+func (t *nodes) isAboveCalm(links []linkID, counts func(link linkID) bool) bool {
 	n, excess := 0., 0.
 	for _, l := range links {
 		if t.values[l] == linkset.Missing || !counts(l) {

@@ -17,21 +17,18 @@ const (
 	clearFactor, clearSigmas = 1.25, 4
 )
 
-// findLinkSinks marks the ports to hosts and the links between switches at which back pressure may begin apart from
-// what else waits at their switch (link sinks).
+// findLinkSinks marks the ports to hosts at which back pressure may begin apart from what else waits at their switch
+// (link sinks).
 func (t *trees) findLinkSinks() {
-	t.isLinkSink, t.isPeak = scratch.Slice(t.isLinkSink, len(t.links)), scratch.Slice(t.isPeak, len(t.links))
-	clear(t.isLinkSink)
-	clear(t.isPeak)
+	t.isLinkSink = scratch.Zeroed(t.isLinkSink, len(t.links))
 	for _, d := range t.entered {
 		t.findLinkSinksAt(d)
 	}
-	t.findSlow()
 }
 
 // findLinkSinksAt marks those of a switch: if many ports stall, those clearly above most; the only one, if all that waits
 // may go on elsewhere; and two that are a pair or twins.
-func (t *trees) findLinkSinksAt(d int32) {
+func (t *trees) findLinkSinksAt(d deviceID) {
 	t.sample = t.sample[:0]
 	for _, i := range t.leaving.of(d) {
 		if t.toHost(i) {
@@ -63,14 +60,14 @@ func (t *trees) findLinkSinksAt(d int32) {
 // isPassed reports whether only one port to a host stalls at a switch, while all stalled links into the switch come
 // up and may wait for a link to another switch: nothing shows that they wait for the port, not for what a passing
 // tree waits for.
-func (t *trees) isPassed(d int32) bool {
+func (t *waiting) isPassed(d deviceID) bool {
 	into := t.into.of(d)
-	if len(t.sample) != 1 || len(into) == 0 || !slices.ContainsFunc(t.leaving.of(d), func(j int32) bool { return !t.toHost(j) }) {
+	if len(t.sample) != 1 || len(into) == 0 || !slices.ContainsFunc(t.leaving.of(d), func(j nodeID) bool { return !t.toHost(j) }) {
 		return false
 	}
-	return !slices.ContainsFunc(into, func(i int32) bool {
+	return !slices.ContainsFunc(into, func(i nodeID) bool {
 		w := t.waits
-		return w.level[t.from[i]] >= w.level[d] || !slices.ContainsFunc(t.mayWaitFor(i), func(j int32) bool { return !t.toHost(j) })
+		return w.level[t.from[i]] >= w.level[d] || !slices.ContainsFunc(t.mayWaitFor(i), func(j nodeID) bool { return !t.toHost(j) })
 	})
 }
 
@@ -80,7 +77,7 @@ const pairSigmas = 2
 
 // arePair reports whether two trees begin at a switch: the two stalled ports to hosts both stall clearly, differ, and
 // most links that wait stall no more than the hotter one.
-func (t *trees) arePair(d int32) bool {
+func (t *nodes) arePair(d deviceID) bool {
 	if len(t.sample) != 2 || t.sendingPorts(d) == 2 || !t.isClearlyAbove(t.sample[0], 0) || t.sample[1]-t.sample[0] < pairSigmas*t.noise.sigma(t.sample[1]) {
 		return false
 	}
@@ -96,7 +93,7 @@ func (t *trees) arePair(d int32) bool {
 }
 
 // sendingPorts counts the stalled ports of a switch to hosts that themselves send into the congestion.
-func (t *trees) sendingPorts(d int32) (n int) {
+func (t *nodes) sendingPorts(d deviceID) (n int) {
 	for _, i := range t.leaving.of(d) {
 		if t.toHost(i) && t.sendsBack(i) {
 			n++
@@ -106,8 +103,8 @@ func (t *trees) sendingPorts(d int32) (n int) {
 }
 
 // sendsBack reports whether the host that a port leads to waits to send into the same switch.
-func (t *trees) sendsBack(i int32) bool {
-	return slices.ContainsFunc(t.leaving.of(t.to[i]), func(back int32) bool { return t.to[back] == t.from[i] })
+func (t *nodes) sendsBack(i nodeID) bool {
+	return slices.ContainsFunc(t.leaving.of(t.to[i]), func(back nodeID) bool { return t.to[back] == t.from[i] })
 }
 
 // findSinks marks the nodes at which back pressure begins: into a host, with no stalled link after them, or, with
@@ -115,16 +112,17 @@ func (t *trees) sendsBack(i int32) bool {
 func (t *trees) findSinks() {
 	w := t.waits
 	t.sink, t.port = scratch.Slice(t.sink, len(t.links)), scratch.Slice(t.port, len(t.links))
-	for i, l := range t.links {
+	for i := range t.links.len() {
+		l := t.links[i]
 		t.sink[i] = -1
 		t.port[i] = w.toHost(l)
 		switch {
 		case t.isLinkSink[i]:
 			t.sink[i] = t.placeOf(l)
 		case t.port[i]:
-			t.sink[i] = w.from[l]
-		case len(t.mayWaitFor(int32(i))) == 0:
-			t.sink[i] = w.to[l]
+			t.sink[i] = placeAt(w.from[l])
+		case len(t.mayWaitFor(i)) == 0:
+			t.sink[i] = placeAt(w.to[l])
 		}
 	}
 	t.markExchanging()
@@ -140,25 +138,25 @@ func (t *trees) findSinks() {
 		}
 		for _, i := range t.into.of(d) {
 			if !t.port[i] && t.waitsForFull(i) {
-				t.sink[i] = d
+				t.sink[i] = placeAt(d)
 			}
 		}
 	}
 }
 
 // isClearlyAbove reports whether a stall is above another by the factor and the deviations that make a root.
-func (t *trees) isClearlyAbove(stall, other float64) bool {
+func (t *nodes) isClearlyAbove(stall, other float64) bool {
 	return stall >= clearFactor*other && stall-other >= clearSigmas*t.noise.sigma(stall)
 }
 
 // waitsForFull reports whether a link seems to wait for a port that is full but not stalled, as no other explains it. The
 // link of a host may stall more than the uplinks that it waits for, since they are shared with other traffic: that is no
 // saddle.
-func (t *trees) waitsForFull(i int32) bool {
+func (t *waiting) waitsForFull(i nodeID) bool {
 	return t.isUnexplained(i) || !t.fromHost(i) && t.isAcrossSaddle(i, t.hottestAfter(i))
 }
 
-func (t *trees) isUnexplained(i int32) bool {
+func (t *waiting) isUnexplained(i nodeID) bool {
 	if len(t.mayWaitFor(i)) == 0 {
 		return false
 	}

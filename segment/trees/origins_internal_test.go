@@ -13,8 +13,8 @@ func overlapping() Config { return Config{MinMeanPercent: 5, Overlap: true} }
 func beginsAt(t *testing.T, g *topology.Graph, values stalls.Painting, from, to string) bool {
 	t.Helper()
 	m := New(g, overlapping())
-	m.measure(values)
-	m.findLinks(values)
+	m.measure(readings(values))
+	m.findLinks(readings(values))
 	i := m.node[stalls.LinkNamed(t, g, from, to)]
 	return i >= 0 && m.isLinkSink[i]
 }

@@ -28,21 +28,6 @@ func oneRegion(t *testing.T, g *topology.Graph, s stalls.ByEnds, values stalls.P
 	}
 }
 
-const oneGroupOfEight = "dragonfly:groups=5,routers=8,hosts=4"
-
-// incastAt0 is an incast at one router of a group, from all its other routers.
-func incastAt0() stalls.ByEnds {
-	s := stalls.ByEnds{{"router0-0", "host0"}: 60}
-	for router := 1; router < 8; router++ {
-		from := fmt.Sprint("router0-", router)
-		s[[2]string{from, "router0-0"}] = 52
-		for host := 4 * router; host < 4*router+3; host++ {
-			s[[2]string{fmt.Sprint("host", host), from}] = 46
-		}
-	}
-	return s
-}
-
 // If one link of a group is all that waits at a switch, that link is the root, though few links wait for it.
 func TestOnlyLinkIntoASwitchIsTheRoot(t *testing.T) {
 	g := stalls.Fabric(t, "dragonfly:groups=17,routers=8,hosts=4")

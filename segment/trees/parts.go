@@ -4,7 +4,7 @@ import "slices"
 
 // part is what a cause contributes to the stall of a link, in percent.
 type part struct {
-	cause int32
+	cause causeID
 	stall float64
 }
 
@@ -48,20 +48,8 @@ func (p *partList) sort() {
 func before(a, b part) bool { return a.stall > b.stall || a.stall == b.stall && a.cause < b.cause }
 
 // has reports whether a cause is among the parts.
-func (p *partList) has(cause int32) bool {
+func (p *partList) has(cause causeID) bool {
 	return slices.ContainsFunc(p.list(), func(x part) bool { return x.cause == cause })
-}
-
-// keep drops the parts that are not wanted.
-func (p *partList) keep(isWanted func(part) bool) {
-	n := 0
-	for _, x := range p.list() {
-		if isWanted(x) {
-			p.at[n] = x
-			n++
-		}
-	}
-	p.n = n
 }
 
 // unite sums the parts of one cause.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/linkset"
 )
 
 // patches finds stalled links in no region: no root explains them, or their cause is too small. Links that leave or
@@ -15,49 +14,48 @@ import (
 // root that lead the same way and are level are joined, as are those at leaves that exchange (see exchanging). A
 // patch is a region if lone hot links are unlikely to form it by chance; next to a region it is part of that.
 type patches struct {
-	region      []int32 // by node: the last region that has it (index in all), or none
-	left        []int32 // nodes: those of the regions, then those in none
-	places      []int32 // switches that nodes leave or enter, see ends
-	votes       []int32 // regions next to a patch, one per link of theirs there
-	batch       []int32 // nodes at one of places
-	sets        linkset.UnionFind
-	odds        []float64 // by set of nodes: log of its number of ways times the chance that its links are level
-	chains      []chain
-	all         []patch
-	byPod       []podPatch
-	exchanging  []exchanging
-	waiting     []exchanging // regions of one pod or group: see joinWholeGroups
-	isWaiting   []bool       // by node
-	adapters    []railAdapter
-	onRails     []railRegion
-	hasReceiver []bool  // by set of all
-	order       []int32 // of all, by set
-	nodes       []int32 // of one region
-	deadEnds    deadEnds
-	pieces      pieces
-	unfed       unfed
+	region     by[nodeID, patchID] // the last region that has it (index in all), or none
+	left       []nodeID            // nodes: those of the regions, then those in none
+	places     []deviceID          // switches that nodes leave or enter, see ends
+	votes      []patchID           // regions next to a patch, one per link of theirs there
+	batch      []nodeID            // nodes at one of places
+	sets       unionFind[patchID]
+	spots      unionFind[nodeID]   // nodes that are one patch
+	odds       by[nodeID, float64] // by set of nodes: log of its number of ways times the chance that its links are level
+	chains     []chain
+	all        by[patchID, patch]
+	byPod      []podPatch
+	exchanging []exchanging
+	isWaiting  by[nodeID, bool]
+	order      []patchID // of all, by set
+	nodes      []nodeID  // of one region
+	deadEnds   deadEnds
+	unfed      unfed
 }
 
 // chain is a node that may wait for another, and the log-odds that both are hot by chance.
 type chain struct {
-	i, j int32
+	i, j nodeID
 	odds float64
 }
 
 // patch is a set of nodes of left that belong together.
 type patch struct {
-	begin, end int32 // in left
-	isRegion   bool  // already a region when added
-	beside     int32 // the region that it is part of, or none
-	way        int8  // 1: all links lead up, -1: down, 0: neither, or not to be joined within a pod
+	begin, end int32   // in left
+	isRegion   bool    // already a region when added
+	beside     patchID // the region that it is part of, or none
+	way        int8    // 1: all links lead up, -1: down, 0: neither, or not to be joined within a pod
 	mean       float64
 	root       root
 }
 
 // podPatch records that a patch has links in a pod.
-type podPatch struct{ pod, patch int32 }
+type podPatch struct {
+	pod   groupID
+	patch patchID
+}
 
-const noRegion = int32(-1)
+const noRegion = patchID(-1)
 
 func (p *patches) begin(nodes int) {
 	p.region, p.odds = scratch.Slice(p.region, nodes), scratch.Slice(p.odds, nodes)
@@ -65,26 +63,26 @@ func (p *patches) begin(nodes int) {
 		p.region[i] = noRegion
 	}
 	clear(p.odds)
-	p.sets.Reset(nodes)
+	p.spots.Reset(nodes)
 	p.left, p.all = p.left[:0], p.all[:0]
 }
 
 // take makes a region of some nodes. It may be joined with others of a pod if it has no root, all its links lead one
 // way, and none of them has a second cause.
-func (p *patches) take(m *Method, members []int32, r root) {
+func (p *patches) take(m *Method, members []nodeID, r root) {
 	x := patch{begin: int32(len(p.left)), end: int32(len(p.left) + len(members)), isRegion: true, beside: noRegion, root: r}
 	for _, i := range members {
-		p.region[i] = int32(len(p.all))
+		p.region[i] = p.all.len()
 	}
 	p.left = append(p.left, members...)
-	if r.device == noDevice && !slices.ContainsFunc(members, func(i int32) bool { return m.shares.of[i].n > 1 }) {
+	if r.device == noDevice && !slices.ContainsFunc(members, func(i nodeID) bool { return m.shares.of[i].n > 1 }) {
 		x.way = m.wayOf(members)
 	}
 	p.all = append(p.all, x)
 }
 
 // wayOf is 1 if the links of all nodes lead up, -1 if all lead down, 0 otherwise.
-func (t *trees) wayOf(nodes []int32) int8 {
+func (t *nodes) wayOf(nodes []nodeID) int8 {
 	way := 0
 	for k, i := range nodes {
 		from, to := t.waits.level[t.from[i]], t.waits.level[t.to[i]]
@@ -103,18 +101,18 @@ func (t *trees) wayOf(nodes []int32) int8 {
 // find finds the patches, and joins those of one pod or exchange.
 func (p *patches) find(m *Method) {
 	regions := len(p.left)
-	for i, r := range p.region {
-		if r == noRegion {
-			p.left = append(p.left, int32(i))
+	for i := range p.region.len() {
+		if p.region[i] == noRegion {
+			p.left = append(p.left, i)
 		}
 	}
 	left := p.left[regions:]
 	p.join(&m.trees, left)
-	slices.SortFunc(left, func(a, b int32) int { return cmp.Or(cmp.Compare(p.sets.Find(a), p.sets.Find(b)), cmp.Compare(a, b)) })
+	slices.SortFunc(left, func(a, b nodeID) int { return cmp.Or(cmp.Compare(p.spots.Find(a), p.spots.Find(b)), cmp.Compare(a, b)) })
 	spots := 0
 	for begin := regions; begin < len(p.left); spots++ {
 		end := begin + 1
-		for end < len(p.left) && p.sets.Find(p.left[end]) == p.sets.Find(p.left[begin]) {
+		for end < len(p.left) && p.spots.Find(p.left[end]) == p.spots.Find(p.left[begin]) {
 			end++
 		}
 		if end > begin+1 {
@@ -125,7 +123,7 @@ func (p *patches) find(m *Method) {
 	for k := range p.all {
 		p.all[k].measure(m, p.left)
 	}
-	n := 0
+	n := patchID(0)
 	for k := range p.all {
 		if x := p.all[k]; x.isRegion || p.isPart(m, spots, &x) {
 			p.all[n] = x
@@ -134,19 +132,17 @@ func (p *patches) find(m *Method) {
 	}
 	p.all = p.all[:n]
 	p.sets.Reset(len(p.all))
-	for k, x := range p.all {
-		if x.beside != noRegion {
-			p.sets.Union(int32(k), x.beside)
+	for k := range p.all.len() {
+		if beside := p.all[k].beside; beside != noRegion {
+			p.sets.Union(k, beside)
 		}
 	}
 	p.joinPods(m)
 	p.joinExchanging(m)
-	p.joinFringes(m)
 	p.joinUnfed(m)
-	p.joinRails(m)
 }
 
-func (x *patch) measure(m *Method, left []int32) {
+func (x *patch) measure(m *Method, left []nodeID) {
 	x.mean = 0
 	for _, i := range left[x.begin:x.end] {
 		x.mean += m.stall[i]
@@ -156,7 +152,7 @@ func (x *patch) measure(m *Method, left []int32) {
 
 // join joins the nodes left: links from or to one switch with their other ends on one level, and links of which one
 // may wait for the other.
-func (p *patches) join(t *trees, left []int32) {
+func (p *patches) join(t *trees, left []nodeID) {
 	p.ends(t, left)
 	w := t.waits
 	for _, d := range p.places {
@@ -193,7 +189,7 @@ func (p *patches) joinWaiting(t *trees) {
 
 // joinBeside joins the nodes left at a switch whose far ends are on one level. There are n choose m ways for m of n
 // links to be hot.
-func (p *patches) joinBeside(t *trees, nodes, far, links, ends []int32) {
+func (p *patches) joinBeside(t *trees, nodes []nodeID, far []deviceID, links []linkID, ends []deviceID) {
 	p.batch = p.batch[:0]
 	for _, i := range nodes {
 		if p.region[i] == noRegion {
@@ -201,7 +197,7 @@ func (p *patches) joinBeside(t *trees, nodes, far, links, ends []int32) {
 		}
 	}
 	level := t.waits.level
-	slices.SortFunc(p.batch, func(a, b int32) int {
+	slices.SortFunc(p.batch, func(a, b nodeID) int {
 		return cmp.Or(cmp.Compare(level[far[a]], level[far[b]]), cmp.Compare(t.stall[a], t.stall[b]), cmp.Compare(t.waits.byName[far[a]], t.waits.byName[far[b]]))
 	})
 	for n, m, k := 0, 1, 1; k < len(p.batch); k++ {
@@ -219,7 +215,7 @@ func (p *patches) joinBeside(t *trees, nodes, far, links, ends []int32) {
 }
 
 // countEnds counts the links whose far ends are on a level.
-func countEnds(links, ends []int32, levels []int8, level int8) (n int) {
+func countEnds(links []linkID, ends []deviceID, levels []int8, level int8) (n int) {
 	for _, l := range links {
 		if levels[ends[l]] == level {
 			n++
@@ -229,16 +225,16 @@ func countEnds(links, ends []int32, levels []int8, level int8) (n int) {
 }
 
 // joinTwo joins the sets of two nodes, adding log-odds.
-func (p *patches) joinTwo(i, j int32, odds float64) {
-	if a, b := p.sets.Find(i), p.sets.Find(j); a != b {
+func (p *patches) joinTwo(i, j nodeID, odds float64) {
+	if a, b := p.spots.Find(i), p.spots.Find(j); a != b {
 		odds += p.odds[a] + p.odds[b]
-		p.odds[p.sets.Union(a, b)] = odds
+		p.odds[p.spots.Union(a, b)] = odds
 	}
 }
 
 // oddsOfLevel is the log of the chance that two lone hot links are as level as these, 0 if they are not level. Their
 // stall is assumed log-uniform, from the least that counts to 100%.
-func (t *trees) oddsOfLevel(i, j int32) float64 {
+func (t *nodes) oddsOfLevel(i, j nodeID) float64 {
 	stall := max(t.stall[i], t.stall[j])
 	between := t.noise.meanError(stall, 1, 1)
 	if math.Abs(t.stall[i]-t.stall[j]) > between {
@@ -256,9 +252,9 @@ const (
 
 // rootOfPatch is the root of the one cause that a patch is part of. A switch whose hosts all send is no root: any of
 // its ports may be the reason, or none.
-func (m *Method) rootOfPatch(nodes []int32) root {
+func (m *Method) rootOfPatch(nodes []nodeID) root {
 	none, own := root{noDevice, schema.NoLink}, m.shares.main(nodes[0])
-	if own < 0 || slices.ContainsFunc(nodes, func(i int32) bool { return m.shares.main(i) != own }) {
+	if own < 0 || slices.ContainsFunc(nodes, func(i nodeID) bool { return m.shares.main(i) != own }) {
 		return none
 	}
 	r := m.rootOf(own)
@@ -275,7 +271,7 @@ func (m *Method) rootOfPatch(nodes []int32) root {
 func (p *patches) oddsOf(m *Method, spots int, x *patch) float64 {
 	n, k, others := float64(len(m.node)), float64(x.end-x.begin), float64(spots-1)
 	hot := (1 + others + math.Sqrt(others)) / n
-	return math.Log(n*hot) + (k-1)*math.Log(kindsOfNear*hot) + p.odds[p.sets.Find(p.left[x.begin])]
+	return math.Log(n*hot) + (k-1)*math.Log(kindsOfNear*hot) + p.odds[p.spots.Find(p.left[x.begin])]
 }
 
 // isPart reports whether a patch counts: as a region, or, where its switches or their neighbours are a region's, as
@@ -309,7 +305,7 @@ func (p *patches) isPart(m *Method, spots int, x *patch) bool {
 }
 
 // listNear lists the regions with links at switches of some nodes or at neighbours of these.
-func (p *patches) listNear(t *trees, nodes []int32) {
+func (p *patches) listNear(t *trees, nodes []nodeID) {
 	p.votes = p.votes[:0]
 	for _, d := range p.ends(t, nodes) {
 		p.listAt(t, d)
@@ -324,10 +320,10 @@ func (p *patches) listNear(t *trees, nodes []int32) {
 }
 
 // ends lists the switches at the ends of some nodes' links.
-func (p *patches) ends(t *trees, nodes []int32) []int32 {
+func (p *patches) ends(t *trees, nodes []nodeID) []deviceID {
 	p.places = p.places[:0]
 	for _, i := range nodes {
-		for _, d := range [2]int32{t.from[i], t.to[i]} {
+		for _, d := range [2]deviceID{t.from[i], t.to[i]} {
 			if t.waits.isSwitch[d] {
 				p.places = append(p.places, d)
 			}
@@ -339,8 +335,8 @@ func (p *patches) ends(t *trees, nodes []int32) []int32 {
 }
 
 // listAt lists the regions of the links at a device.
-func (p *patches) listAt(t *trees, d int32) {
-	for _, nodes := range [2][]int32{t.leaving.of(d), t.into.of(d)} {
+func (p *patches) listAt(t *trees, d deviceID) {
+	for _, nodes := range [2][]nodeID{t.leaving.of(d), t.into.of(d)} {
 		for _, i := range nodes {
 			if p.region[i] != noRegion {
 				p.votes = append(p.votes, p.region[i])
@@ -350,28 +346,28 @@ func (p *patches) listAt(t *trees, d int32) {
 }
 
 // areBeside reports whether any node is at a switch of a region.
-func (p *patches) areBeside(t *trees, nodes []int32) bool {
-	return slices.ContainsFunc(nodes, func(i int32) bool { return p.touches(t, t.from[i]) || p.touches(t, t.to[i]) })
+func (p *patches) areBeside(t *trees, nodes []nodeID) bool {
+	return slices.ContainsFunc(nodes, func(i nodeID) bool { return p.touches(t, t.from[i]) || p.touches(t, t.to[i]) })
 }
 
 // touches reports whether a region has links at a device.
-func (p *patches) touches(t *trees, d int32) bool {
-	isTaken := func(i int32) bool { return p.region[i] != noRegion }
+func (p *patches) touches(t *trees, d deviceID) bool {
+	isTaken := func(i nodeID) bool { return p.region[i] != noRegion }
 	return slices.ContainsFunc(t.leaving.of(d), isTaken) || slices.ContainsFunc(t.into.of(d), isTaken)
 }
 
 // joinPods joins patches of one pod that have no root, lead the same way and are level.
 func (p *patches) joinPods(m *Method) {
 	p.byPod = p.byPod[:0]
-	for k := range p.all {
+	for k := range p.all.len() {
 		x := &p.all[k]
 		if x.way == 0 || x.root.device != noDevice {
 			continue
 		}
 		for _, i := range p.left[x.begin:x.end] {
-			for _, d := range [2]int32{m.from[i], m.to[i]} {
+			for _, d := range [2]deviceID{m.from[i], m.to[i]} {
 				if pod := m.waits.group[d]; pod >= 0 {
-					p.byPod = append(p.byPod, podPatch{pod, int32(k)})
+					p.byPod = append(p.byPod, podPatch{pod, k})
 				}
 			}
 		}

@@ -12,7 +12,7 @@ const (
 )
 
 // after lists the nodes that a node waits for; none if it waits at a sink.
-func (t *trees) after(i int32) []int32 {
+func (t *trees) after(i nodeID) []nodeID {
 	if t.sink[i] >= 0 {
 		return nil
 	}
@@ -21,7 +21,7 @@ func (t *trees) after(i int32) []int32 {
 
 // isSameList reports whether two lists share memory, as nodes do that wait for the same: results are then computed
 // once.
-func isSameList(a, b []int32) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+func isSameList(a, b []nodeID) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // rankNodes orders the nodes topologically, by their longest path to a sink: what a node waits for comes before it.
 // Nodes of a cycle, or behind one, come last, by the shortest path out of it.
@@ -31,7 +31,7 @@ func (t *trees) rankNodes() {
 	for i := range t.rank {
 		t.rank[i] = unranked
 	}
-	for i := range int32(n) {
+	for i := range t.links.len() {
 		if t.rank[i] == unranked && !t.fromHost(i) {
 			t.rankBehind(i)
 		}
@@ -43,13 +43,13 @@ func (t *trees) rankNodes() {
 
 // rankHosts ranks the links from hosts: these wait for every link out of their leaf, and nothing waits for them.
 func (t *trees) rankHosts() {
-	var last []int32 // what the previous one waits for
-	rank := int32(0)
-	for i := range t.rank {
-		if !t.fromHost(int32(i)) {
+	var last []nodeID // what the previous one waits for
+	rank := hops(0)
+	for i := range t.rank.len() {
+		if !t.fromHost(i) {
 			continue
 		}
-		if after := t.after(int32(i)); !isSameList(after, last) {
+		if after := t.after(i); !isSameList(after, last) {
 			last, rank = after, 0
 			for _, j := range after {
 				rank = max(rank, min(lastRank, t.rank[j]+1))
@@ -60,13 +60,13 @@ func (t *trees) rankHosts() {
 }
 
 // unranked is the rank of a node that rankBehind has not visited.
-const unranked = int32(-1)
+const unranked = hops(-1)
 
 // rankBehind ranks a node by its longest path to a sink, after everything that it waits for. Nodes of a cycle, or
 // behind one, get maxRank: the depth-first search meets a node that is still on its stack.
-func (t *trees) rankBehind(i int32) {
+func (t *trees) rankBehind(i nodeID) {
 	t.rank[i] = maxRank
-	longest := int32(0)
+	longest := hops(0)
 	for _, j := range t.after(i) {
 		if t.rank[j] == unranked {
 			t.rankBehind(j)
@@ -84,11 +84,11 @@ func (t *trees) rankCycles() {
 			t.rank[i], isAny = lastRank, true
 		}
 	}
-	for r := int32(maxRank); isAny && r < lastRank; r++ {
+	for r := hops(maxRank); isAny && r < lastRank; r++ {
 		isAny = false
 		copy(t.was, t.rank) // synchronous, so that the order of links does not matter
-		for i := range int32(len(t.was)) {
-			if t.was[i] == lastRank && slices.ContainsFunc(t.after(i), func(j int32) bool { return t.was[j] < r }) {
+		for i := range t.was.len() {
+			if t.was[i] == lastRank && slices.ContainsFunc(t.after(i), func(j nodeID) bool { return t.was[j] < r }) {
 				t.rank[i], isAny = r, true
 			}
 		}
@@ -103,8 +103,9 @@ func (t *trees) sortByRank() {
 	for r := range lastRank {
 		t.first[r+1] += t.first[r]
 	}
-	for i, r := range t.rank {
-		t.order[t.first[r]] = int32(i)
+	for i := range t.rank.len() {
+		r := t.rank[i]
+		t.order[t.first[r]] = i
 		t.first[r]++
 	}
 }

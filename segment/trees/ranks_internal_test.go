@@ -20,7 +20,7 @@ func TestRanksAreThoseOfNaiveWalks(t *testing.T) {
 		if slices.Contains(want, lastRank) {
 			cyclic++
 		}
-		if !slices.IsSortedFunc(m.order, func(a, b int32) int { return int(want[a] - want[b]) }) {
+		if !slices.IsSortedFunc(m.order, func(a, b nodeID) int { return int(want[a] - want[b]) }) {
 			t.Fatalf("order %v of ranks %v", m.order, want)
 		}
 	}
@@ -34,25 +34,25 @@ func TestRanksAreThoseOfNaiveWalks(t *testing.T) {
 func drawnTrees(rng *rand.Rand) *trees {
 	n := 2 + rng.Intn(30)
 	hosts := rng.Intn(n)
-	t := &trees{waits: &waits{isSwitch: []bool{true, false}}, links: make([]int32, n), from: make([]int32, n),
-		list: make([]int32, n), sink: make([]int32, n)}
+	t := &trees{sink: make([]placeID, n), waiting: waiting{list: make([]listID, n), nodes: nodes{
+		waits: &waits{isSwitch: []bool{true, false}}, links: make([]linkID, n), from: make([]deviceID, n)}}}
 	t.next.off = append(t.next.off, 0)
 	degree := 1 + rng.Intn(3)
 	for i := range n {
-		t.sink[i], t.list[i] = -1, int32(i)
+		t.sink[i], t.list[i] = -1, listID(i)
 		if i < hosts {
 			t.from[i] = 1
 		}
 		for range rng.Intn(degree + 1) {
 			if hosts < n {
-				t.next.at = append(t.next.at, int32(hosts+rng.Intn(n-hosts)))
+				t.next.at = append(t.next.at, nodeID(hosts+rng.Intn(n-hosts)))
 			}
 		}
 		t.next.off = append(t.next.off, int32(len(t.next.at)))
 		if i > 0 && i < hosts && rng.Intn(2) == 0 {
 			t.list[i] = t.list[i-1]
 		}
-		if len(t.mayWaitFor(int32(i))) == 0 || rng.Intn(8) == 0 {
+		if len(t.mayWaitFor(nodeID(i))) == 0 || rng.Intn(8) == 0 {
 			t.sink[i] = 0
 		}
 	}
@@ -60,13 +60,13 @@ func drawnTrees(rng *rand.Rand) *trees {
 }
 
 // naiveRanks extends paths one step at a time.
-func naiveRanks(t *trees) []int32 {
+func naiveRanks(t *trees) []hops {
 	n := len(t.links)
-	rank := make([]int32, n)
+	rank := make([]hops, n)
 	for range maxRank {
 		was := slices.Clone(rank)
 		for i := range rank {
-			for _, j := range t.after(int32(i)) {
+			for _, j := range t.after(nodeID(i)) {
 				rank[i] = max(rank[i], min(maxRank, was[j]+1))
 			}
 		}
@@ -76,17 +76,17 @@ func naiveRanks(t *trees) []int32 {
 			rank[i] = lastRank
 		}
 	}
-	for r := int32(maxRank); r < lastRank; r++ {
+	for r := hops(maxRank); r < lastRank; r++ {
 		was := slices.Clone(rank)
 		for i := range rank {
-			if was[i] == lastRank && slices.ContainsFunc(t.after(int32(i)), func(j int32) bool { return was[j] < r }) {
+			if was[i] == lastRank && slices.ContainsFunc(t.after(nodeID(i)), func(j nodeID) bool { return was[j] < r }) {
 				rank[i] = r
 			}
 		}
 	}
 	for i := range rank { // a host comes after all that it waits for
-		for _, j := range t.after(int32(i)) {
-			if t.fromHost(int32(i)) {
+		for _, j := range t.after(nodeID(i)) {
+			if t.fromHost(nodeID(i)) {
 				rank[i] = max(rank[i], min(lastRank, rank[j]+1))
 			}
 		}

@@ -25,12 +25,12 @@ func (m *Method) emit(out *linkset.Groups) {
 // takeCauses makes regions of the causes with at least least and fewer than most links.
 func (m *Method) takeCauses(least, most int) {
 	s, p := &m.shares, &m.patches
-	for c := range s.members.off[:len(s.members.off)-1] {
-		members := s.members.of(int32(c))
+	for cause := range s.members.keys() {
+		members := s.members.of(cause)
 		if len(members) < least || len(members) >= most || !m.isCohesive(members) {
 			continue
 		}
-		r := m.rootOf(int32(c))
+		r := m.rootOf(cause)
 		if most == FewestLinks && (m.rootOfPatch(members).device == noDevice || p.areBeside(&m.trees, members)) {
 			continue
 		}

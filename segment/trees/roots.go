@@ -8,12 +8,12 @@ import (
 
 // root is where a group's back pressure begins: a switch, and the link that leaves it if known.
 type root struct {
-	device int32         // noDevice: the group has no single root
+	device deviceID      // noDevice: the group has no single root
 	link   schema.LinkID // NoLink: an unknown port, full but not stalled
 }
 
 const (
-	noDevice = int32(-1)
+	noDevice = deviceID(-1)
 	// rootWeight is the share of what waits at a cause's leaves that must wait at one of them for it to be the root.
 	rootWeight = .6
 	// rootPort is the least stall of a port to a host, relative to what waits for it, that makes it the root. Where
@@ -22,24 +22,23 @@ const (
 )
 
 // rootOf finds the root of a cause that is not an exchange: the leaf, or else the switch, at which most of it waits.
-func (m *Method) rootOf(cause int32) root {
-	n := int32(len(m.sinks.all))
-	if cause >= n { // a port beside an exchange
-		return m.hottestPort(m.sinks.all[cause-n].device, 0)
+func (m *Method) rootOf(cause causeID) root {
+	if _, isPort := m.sinks.sinkOf(cause); isPort { // beside an exchange
+		return m.hottestPort(m.sinks.deviceOf(cause), 0)
 	}
-	best, total := noDevice, 0.
+	best, total := sinkID(-1), 0.
 	for _, leaf := range [2]bool{true, false} {
-		for a := range m.sinks.all {
+		for a := range m.sinks.all.len() {
 			x := &m.sinks.all[a]
-			if x.isLeaf != leaf || x.leans || m.causes.sets.Find(int32(a)) != cause {
+			if x.isLeaf != leaf || x.leans || m.causes.causeOf(a) != cause {
 				continue
 			}
-			if m.causes.levels[m.causes.level.Find(int32(a))].isExchange() {
+			if m.causes.isOfExchange(a) {
 				return root{device: noDevice, link: schema.NoLink}
 			}
 			total += x.weightOf()
 			if best < 0 || x.weightOf() > m.sinks.all[best].weightOf() {
-				best = int32(a)
+				best = a
 			}
 		}
 		if best >= 0 {
@@ -65,8 +64,8 @@ func (m *Method) rootOf(cause int32) root {
 // onlyInto is the only link that waits at a sink, if it does not come down and no port is stalled there: nothing
 // there is full, or other traffic into that switch would wait too. Else it is -1: of the links down to a leaf, only
 // few may carry traffic to one host.
-func (m *Method) onlyInto(x *sink) int32 {
-	only := int32(-1)
+func (m *Method) onlyInto(x *sink) nodeID {
+	only := nodeID(-1)
 	if x.port > 0 {
 		return only
 	}
@@ -86,7 +85,7 @@ func (m *Method) onlyInto(x *sink) int32 {
 func (s *sink) weightOf() float64 { return float64(s.links)*s.stall + s.port }
 
 // hottestPort is the most stalled port to a host of a switch, if above least, else the switch with its port unknown.
-func (m *Method) hottestPort(device int32, least float64) root {
+func (m *Method) hottestPort(device deviceID, least float64) root {
 	r := root{device: device, link: schema.NoLink}
 	best := least
 	for _, l := range m.waits.out.of(device) {
@@ -142,7 +141,7 @@ const clearlyBusier = 1.1
 // all that comes hardly stalls its port, while the senders wait most of the time; and a port of just this switch is
 // rarely hot alone. At a higher switch a calm port to an aggregation node is not it: other traffic there goes on to
 // other switches.
-func (r *Rooter) fullPort(snap *schema.Snapshot, device int32) schema.LinkID {
+func (r *Rooter) fullPort(snap *schema.Snapshot, device deviceID) schema.LinkID {
 	m := r.method
 	for _, metric := range [2]schema.Metric{schema.BandwidthUsed, schema.Throughput} {
 		load := snap.Find(metric)
@@ -169,8 +168,8 @@ func (r *Rooter) fullPort(snap *schema.Snapshot, device int32) schema.LinkID {
 
 // quietPort is the port of a switch that is most likely full although it does not stall enough to be the root, by stall
 // alone.
-func (m *Method) quietPort(device int32) schema.LinkID {
-	if only := m.onlyPort(device, func(l int32) bool { return m.node[l] >= 0 }); only != schema.NoLink {
+func (m *Method) quietPort(device deviceID) schema.LinkID {
+	if only := m.onlyPort(device, func(l linkID) bool { return m.node[l] >= 0 }); only != schema.NoLink {
 		return only
 	}
 	if !m.waits.isLeaf(device) {
@@ -179,7 +178,7 @@ func (m *Method) quietPort(device int32) schema.LinkID {
 	if clearest := m.clearestPort(device); clearest != schema.NoLink {
 		return clearest
 	}
-	return m.onlyPort(device, func(int32) bool { return true })
+	return m.onlyPort(device, func(linkID) bool { return true })
 }
 
 // clearestFactor is the factor by which the clearest port exceeds all others of its switch, above the calm mean.
@@ -187,7 +186,7 @@ const clearestFactor = 2
 
 // clearestPort is the port to a host of a switch that reads clearly more than calm ones, even if less than a stalled link,
 // and clearly more than each other port: a receiver that takes nearly all that comes. NoLink if there is none.
-func (m *Method) clearestPort(device int32) schema.LinkID {
+func (m *Method) clearestPort(device deviceID) schema.LinkID {
 	best, most, second := schema.NoLink, 0., 0.
 	for _, l := range m.waits.out.of(device) {
 		if !m.waits.toHost(l) || m.values[l] == linkset.Missing {
@@ -207,7 +206,7 @@ func (m *Method) clearestPort(device int32) schema.LinkID {
 
 // onlyPort is the only port of a switch that satisfies holds and leads to a host that does not itself send into the
 // congestion; NoLink if there is none or several.
-func (m *Method) onlyPort(device int32, holds func(int32) bool) schema.LinkID {
+func (m *Method) onlyPort(device deviceID, holds func(linkID) bool) schema.LinkID {
 	only := schema.NoLink
 	for _, l := range m.waits.out.of(device) {
 		if !m.waits.toHost(l) || !holds(l) || m.sends(device, m.waits.to[l]) {
@@ -222,7 +221,7 @@ func (m *Method) onlyPort(device int32, holds func(int32) bool) schema.LinkID {
 }
 
 // sends reports whether a stalled link leads from a host into a switch.
-func (m *Method) sends(device, host int32) bool {
+func (m *Method) sends(device, host deviceID) bool {
 	for _, l := range m.waits.in.of(device) {
 		if m.waits.from[l] == host && m.node[l] >= 0 {
 			return true

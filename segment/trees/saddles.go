@@ -3,7 +3,7 @@ package trees
 // isAcrossSaddle reports whether a node stalls clearly more than node j, which it may wait for, while further on clearly
 // more than at j stalls again. The stall of one cause falls upstream, or rises where senders push; it does not fall and
 // then rise, so something else begins at j.
-func (t *trees) isAcrossSaddle(i, j int32) bool {
+func (t *waiting) isAcrossSaddle(i, j nodeID) bool {
 	if j < 0 || !t.isClearlyAbove(t.stall[i], t.stall[j]) {
 		return false
 	}

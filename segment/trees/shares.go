@@ -3,7 +3,6 @@ package trees
 import (
 	"math"
 	"math/bits"
-	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
 )
@@ -12,24 +11,18 @@ import (
 // link as the stall of what the link waits for times the cause's fall from hop to hop (attenuation). A link gets the
 // cause, or the two together, whose prediction is nearest.
 type shares struct {
-	of      []partList // by node
-	fall    []float64  // by cause
-	misfit  []float64  // by node: residual of its stall from its causes' prediction, in deviations
+	of      by[nodeID, partList]
+	fall    by[causeID, float64]
+	misfit  by[nodeID, float64] // residual of its stall from its causes' prediction, in deviations
 	falls   []fallOf
 	sorted  []fallOf               // see sortFalls
-	spread  []float64              // by cause: see findSpreads
-	known   []float64              // by cause: its sinks of which the spread is known
+	spread  by[causeID, float64]   // see findSpreads
+	known   by[causeID, float64]   // its sinks of which the spread is known
 	one     [maxParts]float64      // by candidate cause of a node: what it predicts
 	part    [maxParts]float64      // by candidate cause of a node: what it contributes if the node waits for it
 	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
-	atSink  []bool                 // by node
-	members linkLists              // by cause: nodes
-	joins   int                    // of causes that all parts have: see rename
-	// On a fabric of two levels, if links may be in several regions:
-	isSpread bool // traffic takes all spines: see spreadsTraffic
-	senders  senders
-	isGiven  []bool // by node: an uplink whose causes senders found
-	hosts    hostCosts
+	atSink  by[nodeID, bool]
+	members lists[causeID, nodeID] // by cause: nodes
 }
 
 const (
@@ -50,12 +43,9 @@ const (
 
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
-	h.misfit, h.isGiven = scratch.Slice(h.misfit, len(t.links)), scratch.Slice(h.isGiven, len(t.links))
-	clear(h.isGiven)
-	h.isSpread = t.isTwoLevel && t.spreadsTraffic()
+	h.misfit = scratch.Slice(h.misfit, len(t.links))
 	h.startFalls(s, c)
 	h.findSpreads(s, c)
-	h.joins = c.sets.Joins()
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
 	}
@@ -63,19 +53,13 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		rank := t.rank[t.order[first]]
 		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
 		}
-		if t.isTwoLevel && slices.ContainsFunc(t.order[first:end], t.fromHost) {
-			h.hosts.find(t, s, c, h)
-		}
 		isAny := h.gather(t, s, c, t.order[first:end])
 		h.fitFalls()
 		if isAny { // else it would change nothing
 			h.refit(t, s, c, t.order[first:end], minMean)
-			if h.isSpread {
-				h.senders.find(t, s, c, h, t.order[first:end], minMean)
-			}
 		}
 		for _, i := range t.order[first:end] {
-			if !h.atSink[i] && h.of[i].n > 0 && !h.isGiven[i] {
+			if !h.atSink[i] && h.of[i].n > 0 {
 				set := h.choose(t, s, c, i, minMean)
 				all := h.likely(h.of[i].n, t.stall[i], minMean, set)
 				h.misfit[i] = math.Abs(t.stall[i]-min(100, h.predicted(h.of[i].n, set))) / t.noise.sigma(t.stall[i])
@@ -93,9 +77,9 @@ func (h *shares) findSpreads(s *sinks, c *causes) {
 	clear(h.spread)
 	clear(h.known)
 	s.sample = s.sample[:0]
-	for a := range s.all {
+	for a := range s.all.len() {
 		if x := &s.all[a]; x.fromSwitches >= minFeeders {
-			cause := c.sets.Find(int32(a))
+			cause := c.causeOf(a)
 			h.spread[cause], h.known[cause] = h.spread[cause]+x.deviation, h.known[cause]+1
 			s.sample = append(s.sample, x.deviation)
 		}
@@ -111,9 +95,9 @@ func (h *shares) findSpreads(s *sinks, c *causes) {
 
 // gather collects the candidate causes of the nodes of a hop, and their votes; it reports whether any node has
 // several.
-func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []int32) (isAny bool) {
+func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []nodeID) (isAny bool) {
 	h.falls = h.falls[:0]
-	was := int32(-1) // the last node that inherits its causes from what it waits for
+	was := nodeID(-1) // the last node that inherits its causes from what it waits for
 	for _, i := range nodes {
 		if h.atSink[i] = h.setAtSink(t, s, c, i); h.atSink[i] {
 			continue
@@ -131,7 +115,7 @@ func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []int32) (isAny boo
 }
 
 // refit fits the falls again, to the links that one cause alone explains best.
-func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []int32, minMean float64) {
+func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []nodeID, minMean float64) {
 	h.falls = h.falls[:0]
 	for _, i := range nodes {
 		if h.atSink[i] || h.of[i].n == 0 {
@@ -147,10 +131,10 @@ func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []int32, minMean flo
 
 // setAtSink gives a node that waits at a sink the sink's cause, or the two that add up there; false if it waits at
 // none.
-func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
+func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i nodeID) bool {
 	a := s.feeding[i]
 	if t.sink[i] >= 0 {
-		a = s.at[t.sink[i]]
+		a = s.byPlace[t.sink[i]]
 	}
 	if a < 0 {
 		return false
@@ -163,21 +147,21 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 	usual := x.port
 	if x.hasManyPorts() {
 		usual = x.portMean()
-	} else if c.levels[c.level.Find(a)].isExchange() {
+	} else if c.isOfExchange(a) {
 		usual = x.stall
 	}
 	if toHost && math.Abs(t.stall[i]-usual) > oddPort*t.noise.sigma(t.stall[i]) && math.Abs(math.Log(t.stall[i]/usual)) > oddPort*x.portSpread {
-		h.of[i].set(part{cause: int32(len(s.all)) + a, stall: t.stall[i]})
+		h.of[i].set(part{cause: s.portCause(a), stall: t.stall[i]})
 		return true
 	}
-	double := c.double[a]
-	switch {
-	case double[0] == noDouble:
-		h.of[i].set(part{cause: c.sets.Find(a), stall: t.stall[i]})
-	case double[1] != a:
-		h.of[i].set(part{cause: c.sets.Find(double[0]), stall: c.levels[double[0]].stall()}, part{cause: c.sets.Find(double[1]), stall: c.levels[double[1]].stall()})
+	switch two := c.double[a]; {
+	case two.isNone():
+		h.of[i].set(part{cause: c.causeOf(a), stall: t.stall[i]})
+	case two.other != ownTree:
+		one, other := c.bothAt(a)
+		h.of[i].set(part{cause: one, stall: c.levels[two.exchange].stall()}, part{cause: other, stall: c.levels[two.other].stall()})
 	case toHost:
-		h.of[i].set(part{cause: c.sets.Find(a), stall: c.restAt(t, s, a)})
+		h.of[i].set(part{cause: c.causeOf(a), stall: c.restAt(t, s, a)})
 	default:
 		h.setBeside(t, s, c, i, a)
 	}
@@ -185,7 +169,7 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i int32) bool {
 }
 
 // predict collects the causes of what a node waits for.
-func (h *shares) predict(t *trees, i int32) {
+func (h *shares) predict(t *trees, i nodeID) {
 	for _, j := range t.after(i) {
 		if t.rank[j] >= t.rank[i] {
 			continue // a cycle
@@ -197,7 +181,7 @@ func (h *shares) predict(t *trees, i int32) {
 }
 
 // take keeps only those of a node's causes that are in a set, each with what it contributes.
-func (h *shares) take(i int32, set uint) {
+func (h *shares) take(i nodeID, set uint) {
 	from, n := &h.of[i], 0
 	for k, p := range from.list() {
 		if set>>k&1 != 0 {
@@ -209,12 +193,8 @@ func (h *shares) take(i int32, set uint) {
 	from.sort()
 }
 
-// rename updates all parts if causes were joined.
+// rename updates all parts after causes were joined.
 func (h *shares) rename(c *causes) {
-	if h.joins == c.sets.Joins() {
-		return
-	}
-	h.joins = c.sets.Joins()
 	for i := range h.of {
 		p := &h.of[i]
 		for k := range p.list() {
@@ -225,7 +205,7 @@ func (h *shares) rename(c *causes) {
 }
 
 // main is the cause of most of a node's stall, or -1.
-func (h *shares) main(i int32) int32 {
+func (h *shares) main(i nodeID) causeID {
 	if h.of[i].n == 0 {
 		return -1
 	}
@@ -238,13 +218,13 @@ func (h *shares) listMembers(overlap bool) {
 	n := len(h.fall)
 	m.off = scratch.Slice(m.off, n+2)
 	clear(m.off)
-	counted := func(i int) []part {
+	counted := func(i nodeID) []part {
 		if !overlap {
 			return h.of[i].at[:min(1, h.of[i].n)]
 		}
 		return h.of[i].list()
 	}
-	for i := range h.of {
+	for i := range h.of.len() {
 		for _, p := range counted(i) {
 			m.off[p.cause+2]++
 		}
@@ -253,9 +233,9 @@ func (h *shares) listMembers(overlap bool) {
 		m.off[a+2] += m.off[a+1]
 	}
 	m.at = scratch.Slice(m.at, int(m.off[n+1]))
-	for i := range h.of {
+	for i := range h.of.len() {
 		for _, p := range counted(i) {
-			m.at[m.off[p.cause+1]] = int32(i)
+			m.at[m.off[p.cause+1]] = i
 			m.off[p.cause+1]++
 		}
 	}

@@ -2,12 +2,12 @@ package trees
 
 // sink is a place where back pressure begins.
 type sink struct {
-	place      int32 // its index in at
-	device     int32
-	link       int32 // of a link sink, its link: a port to a host or a slow link; or -1
-	component  int32 // its representative in the union-find
-	first      int32 // first sink of its component
-	bit        uint8 // in its component's masks; sinks past lastBit share that
+	place      placeID // its index in byPlace
+	device     deviceID
+	link       linkID      // of a link sink, its link, a port to a host; or -1
+	component  componentID // its representative in the union-find
+	first      sinkID      // first sink of its component
+	bit        uint8       // in its component's masks; sinks past lastBit share that
 	isLeaf     bool
 	hasPort    bool    // a link to a host ends there
 	links      int     // that enter it and wait there: from switches, or from hosts too if these are few
@@ -32,7 +32,6 @@ type sink struct {
 	isReceiver  bool    // see showsReceiver; never of a link sink
 	waitsForFew bool    // see showsFewPorts
 	isTwin      bool    // see areTwins
-	isPeak      bool    // see findPeaks
 	leans       bool    // its links wait for another cause: see joinLeaning
 	fromHosts, fromSwitches,
 	hostSum, switchSum float64
@@ -72,3 +71,23 @@ const mostRoots = 3
 
 // portShare is the least stall of a port, relative to what waits for it, that makes it the cause.
 const portShare = .85
+
+// at is the sink at a switch, or -1.
+func (s *sinks) at(device deviceID) sinkID { return s.byPlace[placeAt(device)] }
+
+// portCause is the cause of a port at a sink if that is another than the sink's.
+func (s *sinks) portCause(a sinkID) causeID { return causeID(s.all.len() + a) }
+
+// sinkOf is the sink that names a cause, or at which the port is that is a cause of its own.
+func (s *sinks) sinkOf(cause causeID) (a sinkID, isPort bool) {
+	if n := causeID(s.all.len()); cause >= n {
+		return sinkID(cause - n), true
+	}
+	return sinkID(cause), false
+}
+
+// deviceOf is the switch at which a cause begins.
+func (s *sinks) deviceOf(cause causeID) deviceID {
+	a, _ := s.sinkOf(cause)
+	return s.all[a].device
+}

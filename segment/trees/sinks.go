@@ -11,29 +11,29 @@ import (
 // sinks are the places where back pressure begins: a port of a switch that cannot forward all that arrives. A port
 // that is full but not stalled is often not visible, so a sink is a switch, or a single link if that stands out.
 type sinks struct {
-	all        []sink
-	at         []int32 // by place (device, or, after the devices, link): its sink, or -1
-	components linkset.UnionFind
-	mask       []uint64 // by node: the sinks that it leads to, as bits within the component
-	feeding    []int32  // by node: the sink that it enters from another switch, or -1
-	lone       int      // number of stalled links that nothing waits for and that wait for nothing
+	all        by[sinkID, sink]
+	byPlace    by[placeID, sinkID] // by place (device, or, after the devices, link): its sink, or -1
+	components unionFind[componentID]
+	mask       by[nodeID, uint64] // the sinks that it leads to, as bits within the component
+	feeding    by[nodeID, sinkID] // the sink that it enters from another switch, or -1
+	lone       int                // number of stalled links that nothing waits for and that wait for nothing
 	sample     []float64
-	component  []int32 // by node: the first sink of its component, or -1
+	component  by[nodeID, sinkID] // the first sink of its component, or -1
 }
 
 const lastBit = 63
 
 func newSinks(devices, links int) sinks {
-	s := sinks{at: make([]int32, devices+links)}
-	for d := range s.at {
-		s.at[d] = -1
+	s := sinks{byPlace: make([]sinkID, devices+links)}
+	for place := range s.byPlace {
+		s.byPlace[place] = -1
 	}
 	return s
 }
 
 func (s *sinks) find(t *trees) {
 	for i := range s.all {
-		s.at[s.all[i].place] = -1
+		s.byPlace[s.all[i].place] = -1
 	}
 	s.all = s.all[:0]
 	s.unite(t)
@@ -42,14 +42,19 @@ func (s *sinks) find(t *trees) {
 	s.measure(t)
 }
 
-// unite finds the connected components of back pressure. Devices are elements too, after the nodes.
+// elementOf is a node as an element of components, elementAt the place of a switch: numbered after the nodes.
+func elementOf(i nodeID) componentID { return componentID(i) }
+func (t *nodes) elementAt(place placeID) componentID {
+	return elementOf(t.links.len()) + componentID(place)
+}
+
+// unite finds the connected components of back pressure, of nodes and switches.
 func (s *sinks) unite(t *trees) {
-	n := int32(len(t.links))
-	s.components.Reset(int(n) + len(t.seen))
-	var last []int32 // what the previous one waits for
-	for i := range n {
-		if d := t.sink[i]; d >= 0 && int(d) < len(t.seen) {
-			s.components.Union(i, n+d)
+	s.components.Reset(len(t.links) + len(t.seen))
+	var last []nodeID // what the previous one waits for
+	for i := range t.links.len() {
+		if place := t.sink[i]; place >= 0 && place < placeAt(t.seen.len()) {
+			s.components.Union(elementOf(i), t.elementAt(place))
 		}
 		after := t.after(i)
 		if isSameList(after, last) {
@@ -57,9 +62,9 @@ func (s *sinks) unite(t *trees) {
 		} else {
 			last = after
 		}
-		root := i
+		root := elementOf(i)
 		for _, j := range after {
-			root = s.components.Union(root, j)
+			root = s.components.Union(root, elementOf(j))
 		}
 	}
 }
@@ -67,17 +72,16 @@ func (s *sinks) unite(t *trees) {
 // list numbers the sinks: by component, then those with a port first, as only lastBit of them are distinguished, then the
 // heaviest first, ties by name.
 func (s *sinks) list(t *trees) {
-	n := int32(len(t.links))
-	for i := range n {
-		d := t.sink[i]
-		if d < 0 {
+	for i := range t.links.len() {
+		place := t.sink[i]
+		if place < 0 {
 			continue
 		}
-		if s.at[d] < 0 {
-			s.at[d] = int32(len(s.all))
-			s.all = append(s.all, s.sinkAt(t, d))
+		if s.byPlace[place] < 0 {
+			s.byPlace[place] = s.all.len()
+			s.all = append(s.all, s.sinkAt(t, place))
 		}
-		x := &s.all[s.at[d]]
+		x := &s.all[s.byPlace[place]]
 		x.weight += t.stall[i]
 		x.hasPort = x.hasPort || t.port[i]
 		x.isLeaf = x.isLeaf || x.link < 0 && t.waits.toHost(t.links[i]) // at a higher switch: the port of an aggregation node
@@ -85,14 +89,14 @@ func (s *sinks) list(t *trees) {
 	slices.SortFunc(s.all, func(a, b sink) int {
 		return cmp.Or(cmp.Compare(a.component, b.component), compareTrue(a.hasPort, b.hasPort), cmp.Compare(b.weight, a.weight), cmp.Compare(t.waits.byName[a.device], t.waits.byName[b.device]), t.compareEnds(a.link, b.link))
 	})
-	first := int32(0)
-	for i := range s.all {
+	first := sinkID(0)
+	for i := range s.all.len() {
 		if i > 0 && s.all[i].component != s.all[i-1].component {
-			first = int32(i)
+			first = i
 		}
 		s.all[i].first = first
-		s.all[i].bit = uint8(min(lastBit, int32(i)-first))
-		s.at[s.all[i].place] = int32(i)
+		s.all[i].bit = uint8(min(lastBit, i-first))
+		s.byPlace[s.all[i].place] = i
 	}
 }
 
@@ -108,17 +112,17 @@ func compareTrue(a, b bool) int {
 }
 
 // sinkAt creates the sink at a place.
-func (s *sinks) sinkAt(t *trees, place int32) sink {
-	x := sink{place: place, device: place, link: -1}
-	if devices := int32(len(t.seen)); place >= devices {
-		x.link = place - devices
+func (s *sinks) sinkAt(t *trees, place placeID) sink {
+	x := sink{place: place, link: -1}
+	if devices := placeAt(t.seen.len()); place >= devices {
+		x.link = linkID(place - devices)
 		x.device = t.waits.from[x.link]
-		x.component = s.components.Find(t.node[x.link])
-		x.isPeak = t.isPeak[t.node[x.link]]
-		x.isTwin = t.waits.toHost(x.link) && t.areTwins(x.device)
+		x.component = s.components.Find(elementOf(t.node[x.link]))
+		x.isTwin = t.areTwins(x.device)
 		return x
 	}
-	x.component = s.components.Find(int32(len(t.links)) + place)
+	x.device = deviceID(place)
+	x.component = s.components.Find(t.elementAt(place))
 	x.isLeaf, x.hosts = t.waits.isLeaf(x.device), int(t.waits.hosts[x.device])
 	return x
 }
@@ -126,11 +130,11 @@ func (s *sinks) sinkAt(t *trees, place int32) sink {
 // mark finds which sinks each node leads to.
 func (s *sinks) mark(t *trees) {
 	s.mask, s.component = scratch.Slice(s.mask, len(t.links)), scratch.Slice(s.component, len(t.links))
-	was := int32(-1) // the last node that waits for others
+	was := nodeID(-1) // the last node that waits for others
 	for _, i := range t.order {
 		s.mask[i], s.component[i] = 0, -1
-		if d := t.sink[i]; d >= 0 {
-			own := s.at[d]
+		if place := t.sink[i]; place >= 0 {
+			own := s.byPlace[place]
 			s.mask[i] = 1 << s.all[own].bit
 			s.component[i] = s.all[own].first
 			continue
@@ -151,7 +155,7 @@ func (s *sinks) mark(t *trees) {
 }
 
 // leads reports whether a node leads to a sink.
-func (s *sinks) leads(i, a int32) bool {
+func (s *sinks) leads(i nodeID, a sinkID) bool {
 	return s.component[i] == s.all[a].first && s.mask[i]>>s.all[a].bit&1 != 0
 }
 
@@ -163,11 +167,11 @@ func (s *sinks) measure(t *trees) {
 	for i, l := range t.links {
 		s.feeding[i] = -1
 		if t.port[i] {
-			a := &s.all[s.at[t.sink[i]]]
+			a := &s.all[s.byPlace[t.sink[i]]]
 			a.port = max(a.port, t.stall[i])
 			a.portSum += t.stall[i]
 			a.ports++
-			if at := s.at[w.from[l]]; a.link >= 0 && w.toHost(l) && at >= 0 {
+			if at := s.at(w.from[l]); a.link >= 0 && at >= 0 {
 				s.all[at].others++
 			}
 			if t.stalledInto(w.from[l]) == 0 {
@@ -175,12 +179,13 @@ func (s *sinks) measure(t *trees) {
 			}
 		}
 	}
-	for i, l := range t.links {
-		at := s.at[w.to[l]]
+	for i := range t.links.len() {
+		l := t.links[i]
+		at := s.at(w.to[l])
 		if t.port[i] || at < 0 {
 			continue
 		}
-		if t.sink[i] < 0 && !t.prefersHost(int32(i)) {
+		if t.sink[i] < 0 && !t.prefersHost(i) {
 			continue
 		}
 		a := &s.all[at]
@@ -193,7 +198,7 @@ func (s *sinks) measure(t *trees) {
 			a.switchSum += t.stall[i]
 		}
 	}
-	for a := range s.all {
+	for a := range s.all.len() {
 		s.all[a].sum()
 		if s.all[a].link >= 0 {
 			continue
@@ -239,10 +244,6 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 			s.sample = append(s.sample, t.stall[i])
 		}
 	}
-	if x.others > 0 {
-		s.measureSent(t, x)
-		return
-	}
 	if len(s.sample) < minFeeders {
 		s.measureHosts(t, x)
 		return
@@ -254,7 +255,7 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 	s.sample = s.sample[:0]
 	measured := [2]int{}
 	stalled := [2]int{}
-	for kind, links := range [2][]int32{w.in.of(x.device), w.out.of(x.device)} {
+	for kind, links := range [2][]linkID{w.in.of(x.device), w.out.of(x.device)} {
 		for _, l := range links {
 			if t.values[l] == linkset.Missing || w.toHost(l) || kind == 0 && !w.fromHost(l) {
 				continue
@@ -273,27 +274,6 @@ func (s *sinks) measureLevel(t *trees, x *sink) {
 		sum += more
 		x.level, x.levelSum, x.levels = sum/float64(n), sum, n
 	}
-}
-
-// measureSent finds the level of an exchange at a leaf where a port is also a root of its own: from the uplinks, or
-// else from the other ports.
-func (s *sinks) measureSent(t *trees, x *sink) {
-	s.sample = s.sample[:0]
-	for _, i := range t.leaving.of(x.device) {
-		if !t.toHost(i) {
-			s.sample = append(s.sample, t.stall[i])
-		}
-	}
-	x.sendsToo = x.portsSend()
-	if len(s.sample) < minFeeders {
-		x.levelSum, x.levels = x.portSum, x.ports
-		x.level = x.levelSum / float64(max(1, x.levels))
-		return
-	}
-	middle := medianOf(s.sample)
-	x.levelSum, x.levels = sumNear(s.sample, middle, levelDeviations*t.noise.sigma(middle))
-	x.level = x.levelSum / float64(x.levels)
-	x.deviation = deviationOf(s.sample, middle) / t.noise.sigma(middle)
 }
 
 // portsSend reports whether many ports of a switch stall and most of their hosts send into the congestion, too: they

@@ -16,34 +16,34 @@ func (c *causes) findTreeLeaves(t *trees, s *sinks) {
 		if !s.all[a].beginsTree() || s.all[b].beginsTree() || c.alsoIn[a] >= 0 {
 			continue
 		}
-		if p := &c.levels[c.level.Find(b)]; math.Abs(p.stall()-c.levels[a].stall()) < levelError(t, p, &c.levels[a]) {
-			c.alsoIn[a] = c.level.Find(b)
+		if p, own := &c.levels[c.levelOf(b)], &c.levels[c.levelOf(a)]; math.Abs(p.stall()-own.stall()) < levelError(t, p, own) {
+			c.alsoIn[a] = c.levelOf(b)
 			p.sinks++
 		}
 	}
 }
 
 // isLevel reports whether two sinks are at one level.
-func (c *causes) isLevel(a, b int32) bool {
-	home := func(a int32) int32 {
+func (c *causes) isLevel(a, b sinkID) bool {
+	home := func(a sinkID) levelID {
 		if c.alsoIn[a] >= 0 {
 			return c.alsoIn[a]
 		}
-		return c.level.Find(a)
+		return c.levelOf(a)
 	}
 	return home(a) == home(b)
 }
 
 // isRaised reports whether what waits at a leaf stalls, as a whole, more than an exchange in which the leaf takes part.
-func (c *causes) isRaised(t *trees, s *sinks, a int32) bool {
-	x, p := &s.all[a], &c.levels[c.double[a][0]]
+func (c *causes) isRaised(t *trees, s *sinks, a sinkID) bool {
+	x, p := &s.all[a], &c.levels[c.double[a].exchange]
 	return x.deviation < unevenDeviations && x.level-p.stall() >= levelError(t, p, &plateau{links: x.levels, sum: x.levelSum})
 }
 
 // restAt is what the tree of such a leaf adds to the exchange on the links where it shows; the stall of its port if that is
 // little: its traffic then hardly comes from other leaves.
-func (c *causes) restAt(t *trees, s *sinks, a int32) float64 {
-	x, level := &s.all[a], c.levels[c.double[a][0]].stall()
+func (c *causes) restAt(t *trees, s *sinks, a sinkID) float64 {
+	x, level := &s.all[a], c.levels[c.double[a].exchange].stall()
 	rest := x.level - level
 	if !c.isRaised(t, s, a) {
 		sum, n := 0., 0.
@@ -62,17 +62,19 @@ func (c *causes) restAt(t *trees, s *sinks, a int32) float64 {
 
 // setBeside gives a node that waits at a leaf, where a tree begins and which takes part in an exchange, its parts: the
 // exchange, and the tree if all that waits there stalls more than the exchange, or this node clearly does.
-func (h *shares) setBeside(t *trees, s *sinks, c *causes, i, a int32) {
-	x, exchange := &s.all[a], c.double[a][0]
+func (h *shares) setBeside(t *trees, s *sinks, c *causes, i nodeID, a sinkID) {
+	x, exchange := &s.all[a], c.double[a].exchange
 	level := c.levels[exchange].stall()
 	rest := x.level - level
 	if !c.isRaised(t, s, a) {
 		if rest = t.stall[i] - level; !t.isClearlyAbove(t.stall[i], level) {
 			h.misfit[i] = math.Abs(rest) / t.noise.sigma(t.stall[i])
-			h.of[i].set(part{cause: c.sets.Find(exchange), stall: t.stall[i]})
+			one, _ := c.bothAt(a)
+			h.of[i].set(part{cause: one, stall: t.stall[i]})
 			return
 		}
 		h.misfit[i] = 0
 	}
-	h.of[i].set(part{cause: c.sets.Find(exchange), stall: level}, part{cause: c.sets.Find(a), stall: rest})
+	one, other := c.bothAt(a)
+	h.of[i].set(part{cause: one, stall: level}, part{cause: other, stall: rest})
 }

@@ -14,7 +14,7 @@ const (
 // nothing, so no tree has two such ports, and in an exchange both hosts send. If the links that wait stall more than
 // the ports, or as much while one of the hosts sends, the ports may be an exchange's, or one may be hot alone. Two
 // waiting links are enough.
-func (t *trees) areTwins(d int32) bool {
+func (t *nodes) areTwins(d deviceID) bool {
 	hotter, cooler, ports := 0., math.Inf(1), 0
 	for _, i := range t.leaving.of(d) {
 		if t.toHost(i) {
@@ -34,7 +34,7 @@ func (t *trees) areTwins(d int32) bool {
 }
 
 // middleInto returns the median stall of the stalled links into a switch.
-func (t *trees) middleInto(d int32) float64 {
+func (t *nodes) middleInto(d deviceID) float64 {
 	t.sample = t.sample[:0]
 	for _, i := range t.into.of(d) {
 		t.sample = append(t.sample, t.stall[i])
@@ -44,14 +44,14 @@ func (t *trees) middleInto(d int32) float64 {
 
 // withTwins adds, to a set of a node's causes, the twin of each cause in it if that explains the node about as well:
 // stall then does not show which of the two the node waits for.
-func (h *shares) withTwins(s *sinks, i int32, set uint) uint {
+func (h *shares) withTwins(s *sinks, i nodeID, set uint) uint {
 	all, list := set, h.of[i].list()
 	for k, p := range list {
 		if set>>k&1 == 0 || !s.isTwin(p.cause) {
 			continue
 		}
 		for j, q := range list {
-			isOther := set>>j&1 == 0 && s.isTwin(q.cause) && s.all[p.cause].device == s.all[q.cause].device
+			isOther := set>>j&1 == 0 && s.isTwin(q.cause) && s.deviceOf(p.cause) == s.deviceOf(q.cause)
 			if isOther && h.costs[set&^(1<<k)|1<<j] <= h.costs[set]+twinCost {
 				all |= 1 << j
 			}
@@ -61,4 +61,7 @@ func (h *shares) withTwins(s *sinks, i int32, set uint) uint {
 }
 
 // isTwin reports whether a cause begins at a twin port.
-func (s *sinks) isTwin(cause int32) bool { return int(cause) < len(s.all) && s.all[cause].isTwin }
+func (s *sinks) isTwin(cause causeID) bool {
+	a, isPort := s.sinkOf(cause)
+	return !isPort && s.all[a].isTwin
+}

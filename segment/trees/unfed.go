@@ -16,19 +16,19 @@ const leastFed = .6
 // pressure that reaches such links also reaches the hosts that send over them, so these are part of what waits beside them:
 // an exchange of a few hosts of many leaves stalls mostly where its flows meet, in several places.
 type unfed struct {
-	isSeen  []bool  // by device, while one region is looked at
-	seen    []int32 // devices of isSeen
-	members []int32 // of all, by set
-	size    []int32 // by set of all: links
-	isWhole []bool  // by set of all: hosts wait in it, and no receiver shows
-	parts   []int32 // unfed regions, as sets of all
-	near    []int32 // by set of all: its links around one region
-	touched []int32 // sets of all that have any
+	isSeen  by[deviceID, bool] // by device, while one region is looked at
+	seen    []deviceID         // devices of isSeen
+	members []patchID          // of all, by set
+	size    by[patchID, int32] // by set of all: links
+	isWhole by[patchID, bool]  // by set of all: hosts wait in it, and no receiver shows
+	parts   []patchID          // unfed regions, as sets of all
+	near    by[patchID, int32] // by set of all: its links around one region
+	touched []patchID          // sets of all that have any
 	joins   []unfedJoin
 }
 
 // unfedJoin is an unfed region and what it is part of, as sets of all.
-type unfedJoin struct{ part, whole int32 }
+type unfedJoin struct{ part, whole patchID }
 
 // joinUnfed joins each unfed region with a larger one beside it in which hosts wait, and which shows no receiver either.
 func (p *patches) joinUnfed(m *Method) {
@@ -56,10 +56,10 @@ func (u *unfed) find(m *Method, p *patches) {
 	}
 	u.size, u.isWhole, u.near = scratch.Slice(u.size, n), scratch.Zeroed(u.isWhole, n), scratch.Zeroed(u.near, n)
 	u.parts, u.members = u.parts[:0], u.members[:0]
-	for k := range p.all {
-		u.members = append(u.members, int32(k))
+	for k := range p.all.len() {
+		u.members = append(u.members, k)
 	}
-	slices.SortStableFunc(u.members, func(a, b int32) int { return cmp.Compare(p.sets.Find(a), p.sets.Find(b)) })
+	slices.SortStableFunc(u.members, func(a, b patchID) int { return cmp.Compare(p.sets.Find(a), p.sets.Find(b)) })
 	for i := 0; i < n; {
 		set := p.sets.Find(u.members[i])
 		p.nodes = p.nodes[:0]
@@ -84,8 +84,8 @@ func (m *Method) showsRoot(r root) bool {
 }
 
 // fed counts the links of a region that are on the way of its hosts, or of hosts whose links have no value.
-func (u *unfed) fed(m *Method, nodes []int32) (n int) {
-	isUnread := func(l int32) bool { return m.waits.fromHost(l) && m.values[l] == linkset.Missing }
+func (u *unfed) fed(m *Method, nodes []nodeID) (n int) {
+	isUnread := func(l linkID) bool { return m.waits.fromHost(l) && m.values[l] == linkset.Missing }
 	last := noDevice
 	for _, i := range nodes {
 		if m.fromHost(i) {
@@ -114,7 +114,7 @@ func (u *unfed) fed(m *Method, nodes []int32) (n int) {
 	return n
 }
 
-func (u *unfed) see(d int32) {
+func (u *unfed) see(d deviceID) {
 	if !u.isSeen[d] {
 		u.isSeen[d] = true
 		u.seen = append(u.seen, d)
@@ -130,7 +130,7 @@ func (u *unfed) forget() {
 
 // wholeOf is the larger region that an unfed one is part of: that with most links at its switches and at their
 // neighbours, of several the largest; noRegion if there is none, or two are alike.
-func (u *unfed) wholeOf(m *Method, p *patches, part int32) int32 {
+func (u *unfed) wholeOf(m *Method, p *patches, part patchID) patchID {
 	u.seeAround(m, p, part)
 	for _, d := range u.seen {
 		u.countAt(p, m.leaving.of(d))
@@ -161,7 +161,7 @@ func (u *unfed) wholeOf(m *Method, p *patches, part int32) int32 {
 }
 
 // countAt counts nodes by the set of their region.
-func (u *unfed) countAt(p *patches, nodes []int32) {
+func (u *unfed) countAt(p *patches, nodes []nodeID) {
 	for _, i := range nodes {
 		if p.region[i] == noRegion {
 			continue
@@ -175,14 +175,14 @@ func (u *unfed) countAt(p *patches, nodes []int32) {
 }
 
 // seeAround sees the switches of a region's links, and their neighbours.
-func (u *unfed) seeAround(m *Method, p *patches, set int32) {
+func (u *unfed) seeAround(m *Method, p *patches, set patchID) {
 	w := m.waits
-	for k := range p.all {
-		if p.sets.Find(int32(k)) != set {
+	for k := range p.all.len() {
+		if p.sets.Find(k) != set {
 			continue
 		}
 		for _, i := range p.left[p.all[k].begin:p.all[k].end] {
-			for _, d := range [2]int32{m.from[i], m.to[i]} {
+			for _, d := range [2]deviceID{m.from[i], m.to[i]} {
 				if w.isSwitch[d] {
 					u.see(d)
 				}

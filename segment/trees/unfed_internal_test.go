@@ -3,6 +3,7 @@ package trees
 import (
 	"testing"
 
+	"github.com/giverny/giverny/internal/test/stalls"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkset"
 	"github.com/giverny/giverny/topology"
@@ -27,9 +28,9 @@ func TestUnfedRegionIsPartOfWhatIsBesideIt(t *testing.T) {
 		"no port of its root stands out":  {showsHosts: true, hasReceiver: true, want: true},
 		"no host of the exchange waits":   {},
 	} {
-		g := leafSpine(t, 8, 4, 4, 1)
+		g := stalls.Fabric(t, "fattree:leaves=8,hosts=4,spines=4")
 		values := make([]float32, g.NumLinks())
-		var exchange, beside []int32
+		var exchange, beside []linkID
 		receiver := root{device: noDevice, link: schema.NoLink}
 		for l := range values {
 			a, b := g.Ends(schema.LinkID(l))
@@ -38,15 +39,15 @@ func TestUnfedRegionIsPartOfWhatIsBesideIt(t *testing.T) {
 			isInExchange, isUp, isFromHost := leaf.Name < "leaf5", from.Level == 1 && to.Level == 2, from.Level == 0
 			switch {
 			case isInExchange && (isUp || isFromHost && c.showsHosts):
-				values[l], exchange = 40, append(exchange, int32(l))
+				values[l], exchange = 40, append(exchange, linkID(l))
 			case leaf.Name == "leaf6" && isFromHost && c.hosts > 0:
-				values[l], beside = c.hosts, append(beside, int32(l))
+				values[l], beside = c.hosts, append(beside, linkID(l))
 			case leaf.Name == "leaf6" && isFromHost:
 				values[l] = c.hosts
 			case leaf.Name == "leaf6" && to.Level > 0:
-				values[l], beside = 25, append(beside, int32(l))
+				values[l], beside = 25, append(beside, linkID(l))
 			case leaf.Name == "leaf6" && c.hasReceiver && receiver.device == noDevice:
-				values[l], receiver = c.port, root{device: int32(a), link: schema.NoLink}
+				values[l], receiver = c.port, root{device: deviceID(a), link: schema.NoLink}
 				if c.port >= 5 {
 					receiver.link = schema.LinkID(l)
 				}
@@ -67,30 +68,27 @@ func leafOf(from, to *topology.Device) *topology.Device {
 }
 
 // joinsBeside reports whether joinUnfed joins two regions, of which the second has a root.
-func joinsBeside(t *testing.T, g *topology.Graph, values []float32, exchange, beside []int32, r root) bool {
+func joinsBeside(t *testing.T, g *topology.Graph, values []float32, exchange, beside []linkID, r root) bool {
 	t.Helper()
 	m := New(g, Config{MinMeanPercent: 5, Overlap: true})
-	p := m.patchesOf(values, [][]int32{exchange, beside}, []root{{device: noDevice, link: schema.NoLink}, r})
+	p := m.patchesOf(values, [][]linkID{exchange, beside}, []root{{device: noDevice, link: schema.NoLink}, r})
 	p.joinUnfed(m)
 	return p.sets.Find(0) == p.sets.Find(1)
 }
 
 // patchesOf makes regions of links, each with a root.
-func (m *Method) patchesOf(values []float32, regions [][]int32, roots []root) *patches {
+func (m *Method) patchesOf(values []float32, regions [][]linkID, roots []root) *patches {
 	m.measure(values)
 	m.findLinks(values)
 	m.findCauses()
 	p := &m.patches
 	p.begin(len(m.links))
 	for k, links := range regions {
-		var nodes []int32
+		var nodes []nodeID
 		for _, l := range links {
 			nodes = append(nodes, m.node[l])
 		}
 		p.take(m, nodes, roots[k])
-	}
-	for k := range p.all {
-		p.all[k].measure(m, p.left)
 	}
 	p.sets.Reset(len(p.all))
 	return p

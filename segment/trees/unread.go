@@ -16,7 +16,7 @@ const (
 // measured links there are calm: the traffic must go somewhere, and readings fail one at a time. If several links
 // qualify, it takes none. It skips links between a dragonfly's switches: any two of a group are adjacent, and any two
 // groups, so what lies behind a quiet cable is near anything that waits.
-func (t *trees) connectBehindUnread(l int32) {
+func (t *waiting) connectBehindUnread(l linkID) {
 	w := t.waits
 	d := w.to[l]
 	if w.toHost(l) || t.stalledInto(d) < fewestBefore {
@@ -37,7 +37,7 @@ func (t *trees) connectBehindUnread(l int32) {
 }
 
 // middleBehind is middleInto, found once for all links into a switch that ask in succession.
-func (t *trees) middleBehind(d int32) float64 {
+func (t *waiting) middleBehind(d deviceID) float64 {
 	if t.middleOf != d {
 		t.middleOf, t.middle = d, t.middleInto(d)
 	}
@@ -45,12 +45,12 @@ func (t *trees) middleBehind(d int32) float64 {
 }
 
 // mayBeUnread reports whether a link has no value, or a zero that may be wrong.
-func (t *trees) mayBeUnread(l int32) bool {
+func (t *nodes) mayBeUnread(l linkID) bool {
 	return t.values[l] == linkset.Missing || t.values[l] == 0 && t.noise.zeros <= mostZeros
 }
 
 // appendBehind appends the nodes that a link may wait for whose stall is between least and most.
-func (t *trees) appendBehind(l int32, least, most float64) {
+func (t *waiting) appendBehind(l linkID, least, most float64) {
 	for _, j := range t.leaving.of(t.waits.to[l]) {
 		if t.waits.mayWait(l, t.links[j]) && least <= t.stall[j] && t.stall[j] <= most {
 			t.next.at = append(t.next.at, j)

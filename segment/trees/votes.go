@@ -7,7 +7,7 @@ import (
 
 // vote records that n links of one cause lie beside another's.
 type vote struct {
-	cause, beside int32
+	cause, beside causeID
 	n             int
 }
 
@@ -25,7 +25,7 @@ func (c *causes) tallyVotes() {
 }
 
 // mostVoted is the cause with most votes, or -1 if there is none or a tie.
-func (c *causes) mostVoted() int32 {
+func (c *causes) mostVoted() causeID {
 	c.tallyVotes()
 	best, isTied := vote{cause: -1}, false
 	for _, v := range c.tally {

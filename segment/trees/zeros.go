@@ -4,7 +4,7 @@ import "github.com/giverny/giverny/segment/linkset"
 
 // dropFalseZeros treats zeros that cannot be right as missing: a link down or within a dragonfly's group, the only way to its
 // switch, reads zero though links wait for it and most links into the same switch from the same level stall.
-func (t *trees) dropFalseZeros() {
+func (t *nodes) dropFalseZeros() {
 	t.trusted = t.trusted[:0]
 	for _, d := range t.entered {
 		if !t.waits.isSwitch[d] || t.feeders[d] < minFeeders {
@@ -24,7 +24,7 @@ func (t *trees) dropFalseZeros() {
 }
 
 // distrust marks a reading as missing in a copy of the readings, which dropFalseZeros uses at its end.
-func (t *trees) distrust(l int32) {
+func (t *nodes) distrust(l linkID) {
 	if len(t.trusted) == 0 {
 		t.trusted = append(t.trusted, t.values...)
 	}
@@ -33,7 +33,7 @@ func (t *trees) distrust(l int32) {
 
 // distrustCables does the same for cables between groups of a dragonfly that read zero though several links wait to enter
 // them, if most cables into the same group stall: a tree there reaches most groups, so it reaches these, too.
-func (t *trees) distrustCables() {
+func (t *nodes) distrustCables() {
 	w := t.waits
 	if t.noise.zeros > mostZeros {
 		return
@@ -60,7 +60,7 @@ func (t *trees) distrustCables() {
 }
 
 // isOddlyCalm reports whether a link is calm while most links into its switch from the same level are not.
-func (t *trees) isOddlyCalm(link int32) bool {
+func (t *nodes) isOddlyCalm(link linkID) bool {
 	w, stalled, measured := t.waits, 0, 0
 	for _, l := range w.in.of(w.to[link]) {
 		if l == link || w.fromHost(l) || t.values[l] == linkset.Missing || w.level[w.from[l]] != w.level[w.from[link]] {
@@ -76,6 +76,6 @@ func (t *trees) isOddlyCalm(link int32) bool {
 
 // isOnlyWay reports whether a link is the only way between its switches, of which a zero may be wrong: it is down or, if few
 // readings are zero, within a dragonfly's group, whose links are often idle.
-func (t *trees) isOnlyWay(link int32) bool {
+func (t *nodes) isOnlyWay(link linkID) bool {
 	return t.waits.isDown(link) || t.waits.isWithinGroup(link) && t.mayBeUnread(link)
 }
