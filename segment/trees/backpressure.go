@@ -21,6 +21,7 @@ type waits struct {
 	kinds      by[linkID, linkKind]
 	cables     []linkID // links between groups of a dragonfly, by the group that they enter
 	out, in    lists[deviceID, linkID]
+	rails      rails
 }
 
 // linkKind is a bit set of what a link joins.
@@ -49,6 +50,7 @@ func newWaits(g *topology.Graph) *waits {
 	for place, d := range order {
 		w.byName[d] = nameRank(place)
 	}
+	w.rails = newRails(g, order)
 	for l := range w.from.len() {
 		from, to := g.Ends(schema.LinkID(l))
 		w.from[l], w.to[l] = deviceID(from), deviceID(to)

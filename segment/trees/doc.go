@@ -60,6 +60,7 @@
 //	patches.go           stalled links of no region, unless chance explains them
 //	exchanging.go        regions whose leaves send as those of an exchange
 //	unfed.go             regions that show neither who receives nor who sends
+//	rails.go             regions in which the same hosts wait, each with another adapter
 //	emit.go              the groups, without
 //	deadends.go          links that lead away from a root
 //

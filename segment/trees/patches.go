@@ -14,23 +14,26 @@ import (
 // root that lead the same way and are level are joined, as are those at leaves that exchange (see exchanging). A
 // patch is a region if lone hot links are unlikely to form it by chance; next to a region it is part of that.
 type patches struct {
-	region     by[nodeID, patchID] // the last region that has it (index in all), or none
-	left       []nodeID            // nodes: those of the regions, then those in none
-	places     []deviceID          // switches that nodes leave or enter, see ends
-	votes      []patchID           // regions next to a patch, one per link of theirs there
-	batch      []nodeID            // nodes at one of places
-	sets       unionFind[patchID]
-	spots      unionFind[nodeID]   // nodes that are one patch
-	odds       by[nodeID, float64] // by set of nodes: log of its number of ways times the chance that its links are level
-	chains     []chain
-	all        by[patchID, patch]
-	byPod      []podPatch
-	exchanging []exchanging
-	isWaiting  by[nodeID, bool]
-	order      []patchID // of all, by set
-	nodes      []nodeID  // of one region
-	deadEnds   deadEnds
-	unfed      unfed
+	region      by[nodeID, patchID] // the last region that has it (index in all), or none
+	left        []nodeID            // nodes: those of the regions, then those in none
+	places      []deviceID          // switches that nodes leave or enter, see ends
+	votes       []patchID           // regions next to a patch, one per link of theirs there
+	batch       []nodeID            // nodes at one of places
+	sets        unionFind[patchID]
+	spots       unionFind[nodeID]   // nodes that are one patch
+	odds        by[nodeID, float64] // by set of nodes: log of its number of ways times the chance that its links are level
+	chains      []chain
+	all         by[patchID, patch]
+	byPod       []podPatch
+	exchanging  []exchanging
+	isWaiting   by[nodeID, bool]
+	adapters    []railAdapter
+	onRails     []railRegion
+	hasReceiver by[patchID, bool] // by set of all
+	order       []patchID         // of all, by set
+	nodes       []nodeID          // of one region
+	deadEnds    deadEnds
+	unfed       unfed
 }
 
 // chain is a node that may wait for another, and the log-odds that both are hot by chance.
@@ -140,6 +143,7 @@ func (p *patches) find(m *Method) {
 	p.joinPods(m)
 	p.joinExchanging(m)
 	p.joinUnfed(m)
+	p.joinRails(m)
 }
 
 func (x *patch) measure(m *Method, left []nodeID) {
