@@ -11,20 +11,20 @@ import (
 const endIntervals = 8
 
 // averaged returns the readings of a grid's links, averaged over the last intervals since a region's onset.
-func (rc *regionCase) averaged() *root.Pressure {
+func (rc *regionCase) averaged(p *root.Pressure) *root.Pressure {
 	n := min(endIntervals, len(rc.stall)-rc.onset)
 	if !rc.graph.Duplex() || rc.onset < 0 || n < 2 {
-		return rc.p
+		return p
 	}
-	from, q := rc.history.Clock.Now-int64(n)+1, *rc.p
+	from, q := rc.history.Clock.Now-int64(n)+1, *p
 	of := func(now *schema.Series) *schema.Series {
 		if now == nil || rc.history.LevelsOf(now.Metric) == nil {
 			return now
 		}
 		return rc.history.Average(now.Metric, from)
 	}
-	q.Stall, q.Credit, q.Inq, q.Use = of(rc.p.Stall), of(rc.p.Credit), of(rc.p.Inq), of(rc.p.Use)
-	if rc.p.Use == nil && rc.p.Rate != nil && rc.history.LevelsOf(schema.BandwidthUsed) != nil { // remembered as shares of capacity
+	q.Stall, q.Credit, q.Inq, q.Use = of(p.Stall), of(p.Credit), of(p.Inq), of(p.Use)
+	if p.Use == nil && p.Rate != nil && rc.history.LevelsOf(schema.BandwidthUsed) != nil { // remembered as shares of capacity
 		q.Use = rc.history.Average(schema.BandwidthUsed, from)
 	}
 	return &q

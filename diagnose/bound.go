@@ -18,40 +18,40 @@ type bound struct {
 }
 
 // boundOn bounds a job's load on a link. A job has no traffic of its own on a link to another's host.
-func (in *interval) boundOn(j *job, l schema.LinkID, withFiles bool) bound {
-	b := in.boundOf(j.Devices, l, withFiles)
-	b.known = b.known && in.measuresHosts(j)
+func (rc *regionCase) boundOn(j *job, l schema.LinkID, withFiles bool) bound {
+	b := rc.boundOf(j.Devices, l, withFiles)
+	b.known = b.known && rc.measuresHosts(j)
 	return b
 }
 
 // boundOf sums what hosts send from which shortest paths lead over a link, and what hosts take in to which they lead. Traffic
 // between them is at most the lesser of the two; file traffic has one of its ends elsewhere.
-func (in *interval) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFiles bool) bound {
-	paths := in.router.Paths
-	if paths == nil || in.graph.Duplex() || l == schema.NoLink {
+func (rc *regionCase) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFiles bool) bound {
+	paths := rc.router.Paths
+	if paths == nil || rc.graph.Duplex() || l == schema.NoLink {
 		return bound{}
 	}
-	if slices.ContainsFunc(hosts, in.graph.IsSwitch) {
+	if slices.ContainsFunc(hosts, rc.graph.IsSwitch) {
 		return bound{}
 	}
-	from, to := in.graph.Ends(l)
-	isOthers := func(d topology.DeviceID) bool { return !in.graph.IsSwitch(d) && !slices.Contains(hosts, d) }
+	from, to := rc.graph.Ends(l)
+	isOthers := func(d topology.DeviceID) bool { return !rc.graph.IsSwitch(d) && !slices.Contains(hosts, d) }
 	if !withFiles && (isOthers(from) || isOthers(to)) {
 		return bound{known: true} // none of the traffic between them
 	}
 	var sent, taken bound
 	for _, d := range hosts {
-		leaf := in.router.LeafOf(d)
-		sends := from == d || in.graph.IsSwitch(from) && leaf != to && to != d && paths.LeadFrom(leaf, l)
-		takes := to == d || in.graph.IsSwitch(to) && from != d && (!in.graph.IsSwitch(from) || paths.LeadTo(leaf, l))
+		leaf := rc.router.LeafOf(d)
+		sends := from == d || rc.graph.IsSwitch(from) && leaf != to && to != d && paths.LeadFrom(leaf, l)
+		takes := to == d || rc.graph.IsSwitch(to) && from != d && (!rc.graph.IsSwitch(from) || paths.LeadTo(leaf, l))
 		if !sends && !takes {
 			continue
 		}
-		for _, own := range in.graph.LinksAt(d) {
-			if a, _ := in.graph.Ends(own); a == d && sends {
-				sent.add(in.p, own, in.graph.Capacity(own))
+		for _, own := range rc.graph.LinksAt(d) {
+			if a, _ := rc.graph.Ends(own); a == d && sends {
+				sent.add(rc.p, own, rc.graph.Capacity(own))
 			} else if a != d && takes {
-				taken.add(in.p, own, in.graph.Capacity(own))
+				taken.add(rc.p, own, rc.graph.Capacity(own))
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func (in *interval) measuresHosts(j *job) bool {
 	for _, d := range j.Devices {
 		for _, l := range in.graph.LinksAt(d) {
 			all++
-			if use := in.p.UseOf(l); use >= 0 {
+			if use := in.read.UseOf(l); use >= 0 {
 				measured++
 				carried += use / 100 * in.graph.Capacity(l)
 			}

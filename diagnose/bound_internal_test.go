@@ -20,11 +20,12 @@ func TestWhatAHostSendsMayBeItsJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.p = p
+	s.read = &p.Readings
 	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host2"}}}}
 	j.Place(g)
 	l := roottest.Link(t, g, "host0>leaf0")
-	if b := s.boundOn(j, l, false); b.now != .5*g.Capacity(l) {
+	rc := &regionCase{interval: &s.interval, p: p}
+	if b := rc.boundOn(j, l, false); b.now != .5*g.Capacity(l) {
 		t.Errorf("host0 sends at %g of its link's %g bytes/s, want half", b.now, g.Capacity(l))
 	}
 }
@@ -47,7 +48,7 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.p = p
+		s.read = &p.Readings
 		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, c.root)
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Traffic: &history.Traffic{}}}
@@ -58,7 +59,7 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		j.Place(g)
 		moved := 2 * c.percent / 100 * g.Capacity(port) * 60
 		j.now = moves{known: true, all: moved, files: moved}
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}}
+		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}}
 		if got := rc.scores().tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
 		}
@@ -90,14 +91,14 @@ func TestWhoFillsAPort(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.p = p
+		s.read = &p.Readings
 		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, "leaf0>host0")
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, Traffic: &history.Traffic{}}}
 		j.Place(g)
 		unit := g.Capacity(port) / 100 * 60
 		j.now = moves{known: true, all: c.moves * unit}
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port), more: (100 - c.before) / 100 * g.Capacity(port)}}
+		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port), more: (100 - c.before) / 100 * g.Capacity(port)}}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
 		j.was = moves{known: true, slots: rc.before(), all: c.was * unit}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
@@ -132,14 +133,14 @@ func TestOthersFillAJobsPort(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.p = p
+		s.read = &p.Readings
 		s.history.Clock.Duration = 60e9
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, Traffic: &history.Traffic{}}}
 		j.Place(g)
 		unit := g.Capacity(port) / 100 * 60
 		j.now, j.maximal = moves{known: true, all: 100 * unit}, true
 		j.maxima[history.Read] = c.reads * unit
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port), more: .7 * g.Capacity(port)}}
+		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port), more: .7 * g.Capacity(port)}}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
 		j.was = moves{known: true, slots: rc.before(), all: c.was * unit}
 		if got := rc.receives(&suspect{job: j, known: true, filesKnown: true, cross: c.cross}); got != c.own {
@@ -158,10 +159,10 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.p = p
+		s.read = &p.Readings
 		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, "leaf0>host0")
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}}
+		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
 		half := g.Capacity(port) / 2 * 60
 		for i, host := range []string{"host1", "host2"} {
@@ -195,10 +196,10 @@ func TestWritersTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.p = p
+		s.read = &p.Readings
 		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, "leaf0>host0")
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
+		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
 		for i, share := range c.shares {
 			host := fmt.Sprint("host", i+1)
 			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}}
@@ -274,13 +275,13 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 			s.settle(other)
 		}
 		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host4>leaf1": 50, "host5>leaf1": 50})
-		s.p = p
+		s.read = &p.Readings
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host4", "host5"}}, Traffic: history.NewTraffic(20, 0)}}
 		j.Place(g)
 		moved := c.share * g.Capacity(port) * 60
 		j.Traffic.Set(c.files, 0, moved)
 		j.now = moves{known: true, all: moved, files: moved}
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
+		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
 		if got := rc.scores().tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
 		}
@@ -311,7 +312,7 @@ func TestHostsTakeWhatWasAdded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.p, s.hosts = p, nil
+		s.read, s.hosts = &p.Readings, nil
 		for d := range topology.DeviceID(g.NumDevices()) {
 			if !g.IsSwitch(d) {
 				s.hosts = append(s.hosts, d)
@@ -320,7 +321,7 @@ func TestHostsTakeWhatWasAdded(t *testing.T) {
 		port := roottest.Link(t, g, "spine0>leaf1")
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host4"}}, Traffic: &history.Traffic{}}, now: moves{known: true, all: 100, files: 100 * c.files}}
 		j.Place(g)
-		rc := &regionCase{interval: &s.interval, moved: c.moved, loadChange: loadChange{fullest: port, carries: .95 * g.Capacity(port), more: .6 * g.Capacity(port)}}
+		rc := &regionCase{interval: &s.interval, p: p, moved: c.moved, loadChange: loadChange{fullest: port, carries: .95 * g.Capacity(port), more: .6 * g.Capacity(port)}}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootLinkCapacity, Use: 95}
 		if got := rc.receives(&suspect{job: j, known: true}); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)

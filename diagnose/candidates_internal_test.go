@@ -129,7 +129,7 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.p = p
+	s.read = &p.Readings
 	for before, grows := range map[float64]bool{5: true, 60: false} {
 		want := 0.
 		for name, use := range uses {
@@ -138,7 +138,7 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 			}
 		}
 		p.Before = func(l schema.LinkID) float64 { return min(before, max(before-5, p.UseOf(l))) }
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, timeline: timeline{clock: s.history.Clock, onset: 3}, ends: ends{drain: root.Drain{Device: end, Fit: .6}}}
+		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: region}, timeline: timeline{clock: s.history.Clock, onset: 3}, ends: ends{drain: root.Drain{Device: end, Fit: .6}}}
 		rc.flooded = p.IsFlooded(&rc.drain, end)
 		arrives := func() float64 {
 			if !rc.flooded {
@@ -149,7 +149,7 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 		if got := arrives(); got < want-1 || !grows && got > 0 {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, want %.3g", before, got, want)
 		}
-		rc.drain, _ = s.finder.Drain(p, region, nil, s.history.UseRound())
+		rc.drain, _ = s.finder.Drain(p, region, nil)
 		rc.arrives, rc.flooded = rc.arriving(&rc.ends, p)
 		if got := arrives(); got == 0 == grows || rc.arrives > 1 != grows {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, %.2f times what did", before, got, rc.arrives)

@@ -16,9 +16,10 @@ type regionCase struct {
 	*interval
 	region *schema.Region
 	timeline
-	weight []float64 // by link of the region: its stall now, or 1e-3 if unknown
-	total  float64   // sum of weight
-	waits  []float64 // by link of the region: the share of time that it stalls, 0 if unknown
+	weight []float64      // by link of the region: its stall now, or 1e-3 if unknown
+	total  float64        // sum of weight
+	waits  []float64      // by link of the region: the share of time that it stalls, 0 if unknown
+	p      *root.Pressure // the readings, compared with those before its onset
 	back   root.BackPressure
 	loadChange
 	takenMore float64   // what hosts behind a full root down a tree take in more since the onset, at least what was added to it, bytes/s; 0 until needed

@@ -54,7 +54,7 @@ func TestClassByTheOthersPart(t *testing.T) {
 		}
 		s.history.Clock.Duration = 60e9
 		p, _ := readings(t, g, nil, nil)
-		s.p = p
+		s.read = &p.Readings
 		own, other := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: make([]topology.DeviceID, 10)}}, &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Devices: make([]topology.DeviceID, 10)}}
 		region := &schema.Region{ID: 1, Links: []schema.LinkID{0}}
 		if s.router.Grid == nil { // as many nodes of both jobs send over the link
@@ -65,7 +65,7 @@ func TestClassByTheOthersPart(t *testing.T) {
 			own.Devices, other.Devices = hostsOf(t, g, "0,0,0", "1,0,0"), hostsOf(t, g, "0,0,0", "1,0,0")
 		}
 		classOf := func(part float64, onset int, accused int) (schema.CauseClass, float64) {
-			rc := &regionCase{interval: &s.interval, region: region, waits: []float64{.5}, timeline: timeline{clock: s.history.Clock, onset: onset}, loadChange: loadChange{fullest: schema.NoLink}, ends: ends{full: schema.NoLink}}
+			rc := &regionCase{interval: &s.interval, p: p, region: region, waits: []float64{.5}, timeline: timeline{clock: s.history.Clock, onset: onset}, loadChange: loadChange{fullest: schema.NoLink}, ends: ends{full: schema.NoLink}}
 			rc.jobs = []suspect{{job: own, cross: 1, share: 1 - part, waits: 1 - part}, {job: other, cross: 1, share: part, waits: part}}
 			if s.router.Grid == nil || s.loads {
 				own.Traffic, other.Traffic = &history.Traffic{}, &history.Traffic{}
@@ -108,9 +108,9 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 	}
 	s.history.Clock.Duration = 60e9
 	p, region := readings(t, g, map[string]float64{"host1>leaf0": 50}, nil)
-	s.p = p
+	s.read = &p.Readings
 	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host1", "host2")}}
-	rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, jobs: []suspect{{job: own, cross: 1, waits: .5}}, timeline: timeline{clock: s.history.Clock, onset: -1}}
+	rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, jobs: []suspect{{job: own, cross: 1, waits: .5}}, timeline: timeline{clock: s.history.Clock, onset: -1}}
 	rc.back.Link, rc.back.Kind = roottest.Link(t, g, "leaf0>host0"), schema.RootIncast
 	if class, right := rc.decision().classOf(1); class != schema.CauseSystem || right != 1 {
 		t.Errorf("%s %.2f", class, right)
@@ -130,13 +130,14 @@ func TestUnseenLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.history.Clock.Duration = 60e9
-	s.p, _ = readings(t, g, nil, nil)
+	p, _ := readings(t, g, nil, nil)
+	s.read = &p.Readings
 	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host0", "host10"), Traffic: &history.Traffic{}}, now: moves{known: true, all: 1}}
 	other := &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Devices: hostsOf(t, g, "host1", "host11"), Traffic: &history.Traffic{}}, now: moves{known: true}}
 	const onset = 20
 	rightOf := func(measured bool) float64 {
 		other.lost = loss{cached: true, onset: s.history.Clock.Now, measured: measured}
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1, Links: []schema.LinkID{roottest.Link(t, g, "leaf0>spine0")}}, waits: []float64{.5}, loadChange: loadChange{fullest: schema.NoLink}, ends: ends{full: schema.NoLink},
+		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{ID: 1, Links: []schema.LinkID{roottest.Link(t, g, "leaf0>spine0")}}, waits: []float64{.5}, loadChange: loadChange{fullest: schema.NoLink}, ends: ends{full: schema.NoLink},
 			timeline: timeline{clock: s.history.Clock, onset: onset, stall: make([]float64, onset+1)}}
 		rc.jobs = []suspect{{job: own, cross: 1, share: 1, waits: 1}, {job: other, cross: 1}}
 		other.lost.onset = rc.began()

@@ -14,7 +14,7 @@ import (
 func incastTo(t *testing.T, end string, jobs ...[]string) *regionCase {
 	t.Helper()
 	u := newTiedUp(t)
-	rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{}, timeline: timeline{onset: -1, again: -1}}
+	rc := &regionCase{interval: &u.stage.interval, p: u.p, region: &schema.Region{}, timeline: timeline{onset: -1, again: -1}}
 	rc.loads = true
 	for i, nodes := range jobs {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: string(rune('a' + i)), Nodes: nodes}}}
@@ -30,7 +30,7 @@ func incastTo(t *testing.T, end string, jobs ...[]string) *regionCase {
 		u.Stall.Values[l] = 20
 	}
 	slices.Sort(rc.region.Links)
-	rc.ends = rc.findEnds(u.p, nil, nil)
+	rc.ends = rc.findEnds(u.p, u.p, nil, nil)
 	rc.endings.Nodes = root.Ending{Found: true, Device: u.Device(t, end), Link: schema.NoLink}
 	rc.endings.Any, rc.endings.AtNodes = rc.endings.Nodes, 1
 	rc.findConverging()
@@ -159,7 +159,7 @@ func TestAnIncastHoldsUpOthers(t *testing.T) {
 		own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: []topology.DeviceID{u.Device(t, "2,3,0"), u.Device(t, "2,3,1"), u.Device(t, "2,3,2")}, Traffic: &history.Traffic{}}, now: moves{known: true, all: 1}}
 		slices.Sort(own.Devices)
 		other := &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Traffic: &history.Traffic{}}}
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1, Links: links}, waits: []float64{.5, .5}, ends: ends{full: schema.NoLink},
+		rc := &regionCase{interval: &s.interval, p: u.p, region: &schema.Region{ID: 1, Links: links}, waits: []float64{.5, .5}, ends: ends{full: schema.NoLink},
 			timeline: timeline{clock: s.history.Clock, onset: 20, stall: make([]float64, 21)}}
 		rc.jobs = []suspect{{job: own, cross: 1, fit: c.fit}, {job: other, hops: 1}}
 		other.lost = loss{cached: true, measured: true, onset: rc.began(), share: c.lost}

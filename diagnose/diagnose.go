@@ -29,9 +29,8 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.crossing(cases)
 	s.findTogether(cases)
 	out := make([]schema.Diagnosis, len(cases))
-	p := s.finder.On(snap)
-	s.p = p
-	p.Remember(&s.floor)
+	s.read = s.finder.On(snap)
+	s.read.Remember(&s.floor)
 	s.compare()
 	s.history.FindSilent()
 	for _, within := range [2]bool{false, true} { // stall inside switches after the stalled links around it
@@ -54,11 +53,9 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 
 // examine measures what speaks for each cause of a region. Its timeline and where it stalls are known (begin).
 func (rc *regionCase) examine(snap *schema.Snapshot) {
-	rc.p.Stall = snap.Find(rc.region.Metric)
 	rc.load = rc.loadNow()
 	rc.cutToFirstStep()
-	rc.p.Flat, rc.p.Before = rc.isFlat, rc.usedBefore()
-	rc.p.Since = rc.history.UseRound()
+	rc.p = rc.read.For(snap.Find(rc.region.Metric), rc.past())
 	rc.back = rc.p.Follow(rc.region, rc.weight)
 	rc.fullest, rc.carries, rc.more = rc.rootLoad(&rc.back)
 	rc.near()
@@ -80,15 +77,15 @@ func (rc *regionCase) rootLoad(back *root.BackPressure) (fullest schema.LinkID, 
 // converge finds where the traffic of a region ends, and the failures near it. Stall inside switches lies beside the tree; the links
 // that stall for credits are the tree.
 func (rc *regionCase) converge() {
-	if stall := rc.p.Stall; rc.region.Metric == schema.InqStall && rc.p.Credit != nil {
-		rc.p.Stall = rc.p.Credit
-		defer func() { rc.p.Stall = stall }()
+	p := rc.p
+	if rc.region.Metric == schema.InqStall && rc.p.Credit != nil {
+		p = rc.read.For(rc.p.Credit, rc.p.Past)
 	}
 	senders, jobs := rc.findSenders()
-	rc.ends = rc.findEnds(rc.averaged(), senders, jobs)
+	rc.ends = rc.findEnds(p, rc.averaged(p), senders, jobs)
 	rc.findConverging()
 	rc.nearFailures()
-	rc.fitFailures(senders)
+	rc.fitFailures(p, senders)
 }
 
 // assumedUse is the load assumed of a root whose load is not measured, as a share of its capacity: it sends while traffic waits for

@@ -15,7 +15,7 @@ func TestAnExchangeCongestsItsOwnGround(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage
 	s.findRunning()
-	rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: []schema.LinkID{0, 1, 2}}}
+	rc := &regionCase{interval: &s.interval, p: u.p, region: &schema.Region{Links: []schema.LinkID{0, 1, 2}}}
 	if rc.findEmpty(); math.Abs(rc.empty) > 1e-9 {
 		t.Errorf("without jobs a region is emptier than the torus by %.2f", rc.empty)
 	}

@@ -20,13 +20,13 @@ type ends struct {
 	starved float64       // on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
 }
 
-// findEnds finds them by the mean of the readings, q. The senders are the likeliest, of jobs in this order.
-func (rc *regionCase) findEnds(q *root.Pressure, senders []root.Sender, jobs []*job) (e ends) {
+// findEnds finds them by the readings, p, and their mean, q. The senders are the likeliest, of jobs in this order.
+func (rc *regionCase) findEnds(p, q *root.Pressure, senders []root.Sender, jobs []*job) (e ends) {
 	links, isSteady, from := rc.region.Links, rc.load < root.SteadyLoad, -1
-	if e.drain, from = rc.finder.Drain(q, links, senders, rc.history.UseRound()); from >= 0 {
+	if e.drain, from = rc.finder.Drain(q, links, senders); from >= 0 {
 		e.sender = jobs[from]
 	}
-	e.neck = rc.finder.Neck(rc.p, links, senders, &e.drain, isSteady)
+	e.neck = rc.finder.Neck(p, links, senders, &e.drain, isSteady)
 	e.full = q.FullLink(links, &e.neck, &e.drain)
 	e.endings = rc.finder.Endings(q, &e.drain)
 	if e.arrives, e.flooded = rc.arriving(&e, q); isSteady && e.endsAtSlowLink() {

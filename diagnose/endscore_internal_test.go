@@ -87,11 +87,11 @@ func TestWhichLoadBoundsALink(t *testing.T) {
 	for _, load := range []struct{ sends, takes float64 }{{30, 50}, {70, 20}} {
 		p, _ := readings(t, g, nil, map[string]float64{"host0>leaf0": load.sends, "leaf0>host0": load.takes})
 		p.Before = func(schema.LinkID) float64 { return 0 }
-		s.p = p
+		s.read = &p.Readings
 		for link, want := range map[string]float64{"host0>leaf0": load.sends, "leaf0>spine0": load.sends, "spine0>leaf1": load.sends, "leaf2>host4": load.sends,
 			"leaf0>host0": load.takes, "spine0>leaf0": load.takes, "leaf1>spine0": load.takes, "host4>leaf2": load.takes} {
 			l := roottest.Link(t, g, link)
-			if got := s.boundOf([]topology.DeviceID{host}, l, true); got.now != want/100*g.Capacity(l) {
+			if got := (&regionCase{interval: &s.interval, p: p}).boundOf([]topology.DeviceID{host}, l, true); got.now != want/100*g.Capacity(l) {
 				t.Errorf("%v: %s: %g of its capacity, want %g%%", load, link, got.now/g.Capacity(l), want)
 			}
 		}
@@ -119,7 +119,7 @@ func TestASenderWithoutTraffic(t *testing.T) {
 		"no load was added":    {root.Drain{Device: end, Fit: .97}, sender, false, false},
 		"it fits badly":        {root.Drain{Device: end, Fit: .6, Grew: true}, sender, false, false},
 	} {
-		rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{}, ends: ends{drain: c.drain, sender: sender, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
+		rc := &regionCase{interval: &u.stage.interval, p: u.p, region: &schema.Region{}, ends: ends{drain: c.drain, sender: sender, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
 		if got := rc.scores().endScore(&suspect{job: c.job, known: c.known}); (got == jobConverges) != c.want {
 			t.Errorf("%s: %v", name, got)
 		}

@@ -45,20 +45,20 @@ func (s scores) loadsAll(c *suspect) float64 {
 
 // loadsExchange reports whether load was added since the onset on most of a job's exchange: a tree of its nodes to one of them
 // has a small part of that.
-func (in *interval) loadsExchange(j *job) bool {
-	if j.loads.known && j.loads.round == in.history.UseRound() {
+func (rc *regionCase) loadsExchange(j *job) bool {
+	if j.loads.known && j.loads.round == rc.p.Since {
 		return j.loads.most
 	}
-	r, loaded, grew := in.routesOf(j), 0., in.scratch.growths[:0]
+	r, loaded, grew := rc.routesOf(j), 0., rc.scratch.growths[:0]
 	for i, l := range r.Links {
-		load, added := float64(r.Load[i]), in.p.UseOf(l)-max(0, in.p.Before(l))
+		load, added := float64(r.Load[i]), rc.p.UseOf(l)-max(0, rc.p.Before(l))
 		if added >= root.LeastUse {
 			loaded += load
 		}
-		grew = append(grew, growth{added / 100 * in.graph.Capacity(l) / load, load})
+		grew = append(grew, growth{added / 100 * rc.graph.Capacity(l) / load, load})
 	}
-	in.scratch.growths = grew
-	j.loads = exchangeLoad{known: true, round: in.history.UseRound(), most: loaded >= loadedWays*r.Total}
+	rc.scratch.growths = grew
+	j.loads = exchangeLoad{known: true, round: rc.p.Since, most: loaded >= loadedWays*r.Total}
 	slices.SortFunc(grew, func(a, b growth) int { return cmp.Compare(a.by, b.by) })
 	for half, i := .5*r.Total, 0; i < len(grew) && half > 0; i++ {
 		half -= grew[i].load

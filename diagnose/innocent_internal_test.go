@@ -43,14 +43,14 @@ func TestWritersWaitWhereTheyCongest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.p = p
+		s.read = &p.Readings
 		writer := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}
 		other := &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
 		for _, j := range []*job{writer, other} {
 			j.Place(g)
 			s.settle(j)
 		}
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, waits: []float64{.6}, back: root.BackPressure{Link: schema.NoLink}}
+		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: region}, waits: []float64{.6}, back: root.BackPressure{Link: schema.NoLink}}
 		c := suspect{job: writer, known: true, file: true, filesKnown: true, feature: history.Write, root: true}
 		if got := rc.scores().spaceScore(&c); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s waits: a share of %.2f, want %.2f", waits, got, want)

@@ -119,7 +119,7 @@ func TestAroundAgreesWithPairs(t *testing.T) {
 				region.Links = append(region.Links, schema.LinkID(l))
 			}
 			n := len(region.Links)
-			cases = append(cases, regionCase{interval: &s.interval, region: region, weight: make([]float64, n), waits: make([]float64, n), total: rng.Float64()})
+			cases = append(cases, regionCase{interval: &s.interval, p: u.p, region: region, weight: make([]float64, n), waits: make([]float64, n), total: rng.Float64()})
 		}
 		s.memberships.index(cases)
 		for i := range cases {

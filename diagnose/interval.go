@@ -19,7 +19,7 @@ type interval struct {
 	reach   reach
 	history *history.History
 	given   *given
-	p       *root.Pressure // the readings; Stall, Flat and Before are those of the region under diagnosis
+	read    *root.Readings // of the interval
 
 	hosts        []topology.DeviceID
 	smallestLeaf int // the number of hosts of the smallest leaf switch

@@ -49,7 +49,7 @@ func TestAJobLoadsItsGround(t *testing.T) {
 					u.stage.tenants[d] = []*job{own, other}
 				}
 			}
-			rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Links: links}, loadChange: loadChange{load: c.load}}
+			rc := &regionCase{interval: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}, loadChange: loadChange{load: c.load}}
 			for range links {
 				rc.waits = append(rc.waits, 1)
 			}
@@ -57,7 +57,7 @@ func TestAJobLoadsItsGround(t *testing.T) {
 				t.Errorf("loads its ground by %.2f, want any: %t", got, c.want)
 			}
 			last := own.Devices[len(own.Devices)-1]
-			at := (&report{rc}).receiver(&suspect{job: own, exchanges: u.stage.loadsExchange(own)}, &schema.Root{Kind: schema.RootIncast, Device: u.stage.graph.Device(last).Name})
+			at := (&report{rc}).receiver(&suspect{job: own, exchanges: rc.loadsExchange(own)}, &schema.Root{Kind: schema.RootIncast, Device: u.stage.graph.Device(last).Name})
 			if named := at != ""; named == c.all {
 				t.Errorf("the one receiver is named: %t", named)
 			}
@@ -86,7 +86,7 @@ func TestWhatWasAddedAstray(t *testing.T) {
 		{"files", suspect{job: other, known: true, file: true}, 2, 0},
 		{"not measured", suspect{job: other}, 2, 0},
 	} {
-		rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Links: links}, loadChange: loadChange{load: c.load}}
+		rc := &regionCase{interval: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}, loadChange: loadChange{load: c.load}}
 		if got := rc.scores().elsewherePenalty(&c.c); got != c.want {
 			t.Errorf("%s: %.1f speaks against it, want %.1f", c.name, got, c.want)
 		}

@@ -100,13 +100,13 @@ func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) 
 // maxFitted bounds the failures near a region whose links are compared with it.
 const maxFitted = 8
 
-// fitFailures finds how much of the region leads to each of the failed links, and on a grid what follows for their scores.
-func (rc *regionCase) fitFailures(senders []root.Sender) {
+// fitFailures finds how much of the region, with the pressure p, leads to each of the failed links, and on a grid what follows for their scores.
+func (rc *regionCase) fitFailures(p *root.Pressure, senders []root.Sender) {
 	tried := rc.failures[:min(len(rc.failures), maxFitted)]
 	if !rc.graph.Duplex() {
 		for i := range tried {
 			f := &tried[i]
-			if f.share = rc.p.EndsAt(f.Links); rc.back.Kind == schema.RootSlowReceiver && rc.isUnrelated(f) {
+			if f.share = p.EndsAt(f.Links); rc.back.Kind == schema.RootSlowReceiver && rc.isUnrelated(f) {
 				f.score -= waitsForHost
 			}
 		}
@@ -127,7 +127,7 @@ func (rc *regionCase) fitFailures(senders []root.Sender) {
 			dead = append(dead, f.Links...)
 		}
 	}
-	for i, share := range rc.finder.Shares(rc.p, failed, dead, senders) {
+	for i, share := range rc.finder.Shares(p, failed, dead, senders) {
 		f := &tried[i]
 		f.share = share
 		if share == 0 && !rc.loads && failed[i] != schema.NoLink && f.Broke() && !f.over {

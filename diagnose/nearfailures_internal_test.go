@@ -29,15 +29,15 @@ func TestAFailedLinkBesideARegion(t *testing.T) {
 		all := append(slices.Clone(senders), to)
 		slices.Sort(all)
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "a"}, Devices: all}}
-		rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Links: links}}
+		rc := &regionCase{interval: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}}
 		from := []root.Sender{{Devices: all, Routes: rc.routesOf(j)}}
-		rc.finder.Drain(u.p, links, from, 1)
+		rc.finder.Drain(u.p, links, from)
 		for _, name := range []string{"4,4,4>4,4,5", "3,2,1>3,2,2"} {
 			l := roottest.Link(t, u.Graph, name)
 			f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Port: name}, Links: []schema.LinkID{l}}
 			rc.failures = append(rc.failures, nearFailure{PlacedFailure: f, score: 3 - float64(len(rc.failures)), over: c.over && len(rc.failures) == 0})
 		}
-		rc.fitFailures(from)
+		rc.fitFailures(u.p, from)
 		first, second := rc.failures[0], rc.failures[1]
 		if c.loads {
 			first, second = second, first
@@ -64,14 +64,14 @@ func TestAFailureBesideASlowHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.p = p
+	s.read = &p.Readings
 	region := &schema.Region{Metric: schema.CreditStall, Links: links}
-	rc := &regionCase{interval: &s.interval, region: region, back: p.Follow(region, []float64{60}), loadChange: loadChange{fullest: schema.NoLink}}
+	rc := &regionCase{interval: &s.interval, p: p, region: region, back: p.Follow(region, []float64{60}), loadChange: loadChange{fullest: schema.NoLink}}
 	rc.back.Kind = schema.RootSlowReceiver
 	for _, name := range []string{"leaf0>spine1", "leaf2>spine1"} {
 		rc.failures = append(rc.failures, nearFailure{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Port: name}, Links: []schema.LinkID{roottest.Link(t, g, name)}}, score: 3})
 	}
-	rc.fitFailures(nil)
+	rc.fitFailures(p, nil)
 	if f := rc.failures; f[0].Port != "leaf0>spine1" || f[0].score != 3 || f[1].score != 3-waitsForHost {
 		t.Errorf("%s has score %v, %s %v", f[0].Port, f[0].score, f[1].Port, f[1].score)
 	}

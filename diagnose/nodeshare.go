@@ -113,5 +113,5 @@ func (rc *regionCase) concentrates(c *suspect) bool {
 		}
 		moves = files
 	}
-	return moves*1e9/float64(rc.history.Clock.Duration) >= addedEnough*rc.averaged().ArrivesMore(end)
+	return moves*1e9/float64(rc.history.Clock.Duration) >= addedEnough*rc.averaged(rc.p).ArrivesMore(end)
 }

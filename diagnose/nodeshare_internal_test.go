@@ -28,13 +28,13 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 		uses[g.Device(from).Name+">"+g.Device(to).Name] = 8
 	}
 	p, _ := readings(t, g, nil, uses)
-	s.p = p
+	s.read = &p.Readings
 	p.Before = func(schema.LinkID) float64 { return 4 }
 	s.history.Clock.Duration = 60e9
 	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: nodes}, Traffic: history.NewTraffic(1, 0)}}
 	j.Place(g)
 	s.settle(j)
-	rc := &regionCase{interval: &s.interval, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 3}, loadChange: loadChange{fullest: schema.NoLink}, ends: ends{full: schema.NoLink, arrives: arrives}}
+	rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 3}, loadChange: loadChange{fullest: schema.NoLink}, ends: ends{full: schema.NoLink, arrives: arrives}}
 	rc.drain.Device, rc.drain.Fit = end, .9
 	j.now, j.was = moves{known: true, all: 60 * more}, moves{known: true, slots: rc.before(), ran: 1}
 	return s, rc, j, p
@@ -249,7 +249,7 @@ func TestAStartAloneIsHalfAReason(t *testing.T) {
 		{false, false, false, false, 1, 2 * jobUnseen}, {false, true, false, false, 1, 0}, {false, true, false, false, .5, jobUnplaced / 2},
 	} {
 		s, rc, j, _ := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
-		s.loads, j.loads = c.loads, exchangeLoad{known: true, round: s.history.UseRound(), most: c.most}
+		s.loads, j.loads = c.loads, exchangeLoad{known: true, round: rc.p.Since, most: c.most}
 		if rc.sender = nil; c.sends {
 			rc.sender = j
 		}

@@ -34,12 +34,12 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.p = p
+		s.read = &p.Readings
 		s.comparable = c.alike
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}
 		j.Place(g)
 		c.suspect.job = j
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}}
+		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: region}}
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}

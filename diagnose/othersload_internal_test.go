@@ -53,13 +53,13 @@ func TestOthersLoad(t *testing.T) {
 			}
 			s.history.Clock.Duration, s.comparable = 1e9, c.comparable
 			p, region := readings(t, g, c.stalls, map[string]float64{across: c.carries})
-			s.p = p
+			s.read = &p.Readings
 			p.Before = func(schema.LinkID) float64 { return c.before }
 			percent := g.Capacity(roottest.Link(t, g, across)) / 100
 			jobOf := func(id string, moved float64, hosts ...string) *job {
 				return &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: hostsOf(t, g, hosts...), Traffic: &history.Traffic{}}, now: moves{known: true, all: moved * percent}}
 			}
-			rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, jobs: []suspect{
+			rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: region}, jobs: []suspect{
 				{job: jobOf("1", c.own, "host0", "host2"), cross: 1}, {job: jobOf("2", c.other, "host1", "host3"), cross: 1}}}
 			for _, l := range region {
 				rc.waits = append(rc.waits, c.stalls[g.Device(g.Link(l).From).Name+">"+g.Device(g.Link(l).To).Name]/100)

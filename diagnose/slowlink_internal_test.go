@@ -49,7 +49,7 @@ func TestALinkThatLostRate(t *testing.T) {
 		}
 	}
 	u.p.Use.Values[slow] /= 4
-	rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Metric: schema.CreditStall, Links: links}, jobs: []suspect{{job: &job{Job: &history.Job{Devices: nodes}}, cross: 1}}}
+	rc := &regionCase{interval: &u.stage.interval, p: u.p, region: &schema.Region{Metric: schema.CreditStall, Links: links}, jobs: []suspect{{job: &job{Job: &history.Job{Devices: nodes}}, cross: 1}}}
 	rc.converge()
 	if n := rc.neck; n.Link != slow || n.Tail != tail || !n.Slower || math.Abs(n.Lost-.75) > .01 || !n.Before(&rc.drain) {
 		t.Errorf("neck %+v, want link %d from device %d; drain %+v", n, slow, tail, rc.drain)

@@ -50,11 +50,11 @@ func (s *Stage) rates(snap *schema.Snapshot) func(schema.LinkID) float64 {
 	if s.graph.Duplex() {
 		return nil
 	}
-	p := s.finder.On(snap)
-	if p.Use == nil && p.Rate == nil {
+	read := s.finder.On(snap)
+	if read.Use == nil && read.Rate == nil {
 		return nil
 	}
-	return p.RateOf
+	return read.RateOf
 }
 
 // SetGraph switches to another version of the fabric: moved[l] is the number in g of link l of the old

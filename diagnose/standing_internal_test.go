@@ -127,7 +127,7 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		"not measured, and it began":        {jobs: []suspect{{job: own, cross: 1}}, onset: 2},
 		"not measured, a slow host's tree?": {jobs: []suspect{{job: own, cross: 1}}, onset: -1, fit: .9},
 	} {
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7, Links: []schema.LinkID{0}}, jobs: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, ends: ends{drain: root.Drain{Fit: c.fit}}}
+		rc := &regionCase{interval: &s.interval, p: u.p, region: &schema.Region{ID: 7, Links: []schema.LinkID{0}}, jobs: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, ends: ends{drain: root.Drain{Fit: c.fit}}}
 		s.comparable, s.given.kept = true, nil
 		if c.kept != "" {
 			s.given.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -104,13 +105,14 @@ func (rc *regionCase) loadNow() float64 {
 	return max(1e-3, (float64(now)+idle)/(was/n+idle))
 }
 
-// usedBefore returns a function for a link's load before the onset, percent of its capacity; -1 if unknown. It is
-// valid until the next call of usedBefore.
-func (rc *regionCase) usedBefore() func(schema.LinkID) float64 {
-	if rc.onset < 0 {
-		return rc.history.MeanUse(history.Slots{})
+// past is what a region's readings are compared with: the load of links before its onset, if that is known.
+func (rc *regionCase) past() root.Past {
+	var calm history.Slots
+	if rc.onset >= 0 {
+		calm = rc.before()
 	}
-	return rc.history.MeanUse(rc.before())
+	before, number := rc.history.MeanUse(calm)
+	return root.Past{Before: before, Since: number, Flat: rc.isFlat}
 }
 
 // findAdded finds the load added to a region's links.

@@ -33,14 +33,14 @@ func (s scores) tooLittlePenalty(c *suspect) float64 {
 		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
 		switch {
 		case s.full != schema.NoLink && (c.file || s.routesOf(c.job).On(s.full) > 0): // the region does not end at the switch
-			more, _ := s.averaged().Added(s.full)
+			more, _ := s.averaged(s.p).Added(s.full)
 			return addsTooLittle(s.withOthers(c, grew)/interval, more)
 		case s.endsAtOwn(c): // what it sends there may hold up its other traffic, so its total need not grow
 			grew = all
 		case (!c.file || !c.writes() && s.drain.IsCertain()) && s.endsBeside(c.job):
 			grew = min(grew, s.brings(end, c.job, grew))
 		}
-		if more := s.averaged().ArrivesMore(end); more > 0 {
+		if more := s.averaged(s.p).ArrivesMore(end); more > 0 {
 			return addsTooLittle(s.withOthers(c, grew)/interval, more)
 		}
 	}
@@ -194,15 +194,15 @@ func (rc *regionCase) takesAdded(c *suspect) bool {
 }
 
 // takeMore sums what hosts behind a link down a tree take in more than before the onset, bytes/s.
-func (in *interval) takeMore(hosts []topology.DeviceID, l schema.LinkID) float64 {
+func (rc *regionCase) takeMore(hosts []topology.DeviceID, l schema.LinkID) float64 {
 	taken := bound{}
 	for _, d := range hosts {
-		if in.graph.IsSwitch(d) || !in.router.Paths.LeadTo(in.router.LeafOf(d), l) {
+		if rc.graph.IsSwitch(d) || !rc.router.Paths.LeadTo(rc.router.LeafOf(d), l) {
 			continue
 		}
-		for _, own := range in.graph.LinksAt(d) {
-			if _, at := in.graph.Ends(own); at == d {
-				taken.add(in.p, own, in.graph.Capacity(own))
+		for _, own := range rc.graph.LinksAt(d) {
+			if _, at := rc.graph.Ends(own); at == d {
+				taken.add(rc.p, own, rc.graph.Capacity(own))
 			}
 		}
 	}

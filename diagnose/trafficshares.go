@@ -57,22 +57,22 @@ func (in *interval) compare() {
 		explained += all * in.routesOf(j).Total
 	}
 	for l := range schema.LinkID(in.graph.NumLinks()) {
-		carried += in.p.Carries(l)
+		carried += in.read.Carries(l)
 	}
 	in.loads = carried > 0
 	in.comparable = explained >= leastCompared*carried*float64(in.history.Clock.Duration)/1e9
 }
 
 // carriedOn sums the load of links and its increase since the onset, bytes/s; 0 if unknown.
-func (in *interval) carriedOn(links []schema.LinkID) (carried, added float64) {
+func (rc *regionCase) carriedOn(links []schema.LinkID) (carried, added float64) {
 	for _, l := range links {
-		use := in.p.UseOf(l)
+		use := rc.p.UseOf(l)
 		if use <= 0 {
 			continue
 		}
-		c := in.graph.Capacity(l) / 100
+		c := rc.graph.Capacity(l) / 100
 		carried += use * c
-		if was := in.p.Before(l); was >= 0 {
+		if was := rc.p.Before(l); was >= 0 {
 			added += max(0, use-was) * c
 		}
 	}

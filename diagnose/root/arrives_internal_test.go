@@ -31,7 +31,7 @@ func TestTrafficEndsWhereMostArrives(t *testing.T) {
 		t.Errorf("the routes agree by %.3f and %.3f: the case is too easy to show anything", right, wrong)
 	}
 	named := func() string {
-		d, _ := u.f.Drain(u.p, links, []Sender{{Devices: senders}}, 0)
+		d, _ := u.f.Drain(u.p, links, []Sender{{Devices: senders}})
 		return u.Graph.Device(d.Device).Name
 	}
 	if at := named(); at != "2,7,7" {

@@ -49,7 +49,7 @@ func (f *Finder) Neck(p *Pressure, links []schema.LinkID, senders []Sender, d *D
 		return best
 	}
 	h := &f.held
-	f.ends.shown.turnTo(p.Stall, h.readings.since)
+	f.ends.shown.turnTo(p.Stall, p.Since)
 	h.listNecks(p)
 	h.resetClaims()
 	h.listStalled(p)
@@ -161,7 +161,7 @@ func (p *Pressure) neckOf(l schema.LinkID, s *shown) (n Neck, may bool) {
 // rateLeft is the share of its capacity that a link can send, bounded by its waits: while packets wait for it inside the switch
 // and it has credits it sends, so that it carries use, percent, in at least that share of the time, at its rate. It is 1 where
 // packets do not mostly wait.
-func (p *Pressure) rateLeft(l schema.LinkID, use float64) float64 {
+func (p *Readings) rateLeft(l schema.LinkID, use float64) float64 {
 	if p.Credit == nil || !p.Credit.Valid.Has(int(l)) {
 		return 1
 	}

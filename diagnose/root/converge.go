@@ -29,6 +29,7 @@ type held struct {
 	squares  [measures]float64
 	sum      float64 // traffic held back on the region, bytes/s
 	most     float64 // highest stall of its links, percent, at least 1
+	least    float64 // stall, percent, from which on a link counts as stalled
 	grew     bool    // load was added on the region
 
 	grid    *routes.Grid
@@ -84,8 +85,8 @@ func (h *held) take(links []schema.LinkID, p *Pressure) {
 		h.sum, added, carried = h.sum+at.held, added+at.added, carried+at.carries
 	}
 	h.grew = added > grewShare*carried
-	p.least = min(lineStall, mostStalled*h.most)
-	h.findLast(p)
+	h.least = min(lineStall, mostStalled*h.most)
+	h.findLast()
 }
 
 func (r *reading) all() [measures]float64 { return [measures]float64{r.held, r.added, r.waits} }
@@ -203,10 +204,10 @@ func (h *held) ends(p *Pressure) (out []topology.DeviceID, hasMost bool) {
 
 // findLast finds the last dimension in which a region's traffic travels: if it ends in a plane, or on a line of an earlier
 // dimension, no link of a later one stalls.
-func (h *held) findLast(p *Pressure) {
+func (h *held) findLast() {
 	h.last = 0
 	for _, l := range h.links {
-		if r := h.look(l); r.dim > h.last && r.stall >= p.least {
+		if r := h.look(l); r.dim > h.last && r.stall >= h.least {
 			h.last = r.dim
 		}
 	}

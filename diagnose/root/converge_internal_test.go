@@ -75,7 +75,7 @@ func TestFitsAreExact(t *testing.T) {
 			u.p.Stall.Values[l] *= .3 + .07*float32(i%9)
 		}
 		of := []Sender{{Devices: senders, Routes: u.Router.Of(senders)}}
-		d, _ := u.f.Drain(u.p, links, of, 0)
+		d, _ := u.f.Drain(u.p, links, of)
 		n := u.f.Neck(u.p, links, of, &d, true)
 		return append(bits, math.Float64bits(d.Fit), math.Float64bits(d.tree), math.Float64bits(n.Fit), uint64(d.Device))
 	}
@@ -105,9 +105,9 @@ func TestANeckFitsAlikeWhateverWasLookedUpBefore(t *testing.T) {
 		full := slices.MaxFunc(part, func(a, b schema.LinkID) int { return cmp.Compare(u.p.Use.Values[a], u.p.Use.Values[b]) })
 		u.p.Use.Values[full], u.p.Stall.Values[full] = 99, 0
 		if before {
-			u.f.Drain(&mean, links, nil, 0)
+			u.f.Drain(&mean, links, nil)
 		}
-		d, _ := u.f.Drain(&mean, part, nil, 0)
+		d, _ := u.f.Drain(&mean, part, nil)
 		return u.f.Neck(u.p, part, of, &d, true).Fit
 	}
 	if first, after := fit(false), fit(true); first != after || first == 0 {

@@ -25,7 +25,8 @@ func TestTheNodesWhoseRoutesConverge(t *testing.T) {
 		u.Stall.Values[l] = 20
 	}
 	slices.Sort(links)
-	u.f.Drain(u.p, links, nil, 1)
+	u.p.Since = 1
+	u.f.Drain(u.p, links, nil)
 	for _, c := range []struct {
 		name        string
 		senders     []topology.DeviceID
@@ -45,7 +46,8 @@ func TestTheNodesWhoseRoutesConverge(t *testing.T) {
 	for _, l := range links {
 		u.Was[l] = float64(u.Use.Values[l])
 	}
-	u.f.Drain(u.p, links, nil, 2)
+	u.p.Since = 2
+	u.f.Drain(u.p, links, nil)
 	if fit := u.f.Converging(senders, end); fit != 0 {
 		t.Errorf("nothing was added, and it fits by %.2f", fit)
 	}
@@ -63,7 +65,8 @@ func TestLinksCarryWhatIsSentOverThem(t *testing.T) {
 	links := u.Send(senders, end)
 	slices.Sort(links)
 	fits := func(since uint32) float64 {
-		u.f.Drain(u.p, links, nil, since)
+		u.p.Since = since
+		u.f.Drain(u.p, links, nil)
 		return u.f.Converging(senders, end)
 	}
 	all := fits(1)

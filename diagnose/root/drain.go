@@ -64,10 +64,9 @@ type Sender struct {
 }
 
 // Drain finds the switch on which the traffic of a region's links converges, if any, and the index in senders of the one
-// whose nodes send it; -1 if unknown. Regions with the same stalls and the same since, which identifies what pressure is
-// compared with, share cached readings.
-func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, since uint32) (best Drain, from int) {
-	f.held.readings.turnTo(p.Stall, since)
+// whose nodes send it; -1 if unknown. Regions with the same stalls and the same past share cached readings.
+func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender) (best Drain, from int) {
+	f.held.readings.turnTo(p.Stall, p.Since)
 	if f.grid == nil || !f.graph.Duplex() {
 		return best, -1
 	}

@@ -22,9 +22,9 @@ func NewFinder(g *topology.Graph, grid *routes.Grid) *Finder {
 	return &Finder{graph: g, grid: grid, ends: newEnds(g), held: newHeld(g, grid), endings: newEndings(g.NumLinks(), g.NumDevices())}
 }
 
-// On returns the Pressure of an interval. The caller sets Stall, Before and the other fields that depend on the region.
-func (f *Finder) On(snap *schema.Snapshot) *Pressure {
-	p := &Pressure{graph: f.graph, grid: f.grid, ends: &f.ends, Use: snap.Find(schema.BandwidthUsed), Rate: snap.Find(schema.Throughput), Inq: snap.Find(schema.InqStall), Credit: snap.Find(schema.CreditStall), oneWay: 1}
-	p.findCounted()
-	return p
+// On returns the readings of an interval.
+func (f *Finder) On(snap *schema.Snapshot) *Readings {
+	r := &Readings{graph: f.graph, grid: f.grid, ends: &f.ends, Use: snap.Find(schema.BandwidthUsed), Rate: snap.Find(schema.Throughput), Inq: snap.Find(schema.InqStall), Credit: snap.Find(schema.CreditStall), oneWay: 1}
+	r.findCounted()
+	return r
 }

@@ -104,7 +104,7 @@ func (h *held) arrives(m *Meeting, p *Pressure) (sum float64) {
 // isHeldUp reports whether packets wait for a link, or its traffic waits inside the switch behind it.
 func (h *held) isHeldUp(l schema.LinkID, r *reading) bool {
 	p := h.p
-	return r.stall >= p.least || p.Inq != nil && p.Inq.Valid.Has(int(l)) && float64(p.Inq.Values[l]) >= p.least
+	return r.stall >= h.least || p.Inq != nil && p.Inq.Valid.Has(int(l)) && float64(p.Inq.Values[l]) >= h.least
 }
 
 // fromSides is the part of that from links of other dimensions than the line's. If one link of a dimension stalls and the other
@@ -115,7 +115,7 @@ func (h *held) fromSides(at topology.DeviceID, p *Pressure) (sum float64) {
 		for _, l := range p.graph.LinksAt(at) {
 			switch r := h.look(l); {
 			case r.dim != dim:
-			case r.stall >= p.least:
+			case r.stall >= h.least:
 				held += r.more
 			default:
 				free += r.more
@@ -136,7 +136,7 @@ func (h *held) appears(end topology.DeviceID, p *Pressure) (sum float64) {
 	line := h.lineFrom(end)
 	for _, step := range [2]int{1, -1} {
 		came := 0.
-		for n := stalledOn(line, step, p.least); n > 0; n-- {
+		for n := stalledOn(line, step, h.least); n > 0; n-- {
 			for _, l := range p.graph.LinksAt(switchOn(line, n, step).device) {
 				if r := h.look(l); r.dim != h.last && h.isHeldUp(l, r) {
 					came += r.added
@@ -237,7 +237,7 @@ func (h *held) idles() (partly, mostly bool) {
 func (h *held) level(at topology.DeviceID, p *Pressure) (stall float64) {
 	n := 0.
 	for _, l := range p.graph.LinksAt(at) {
-		if v := h.look(l).stall; v >= p.least {
+		if v := h.look(l).stall; v >= h.least {
 			stall += v
 			n++
 		}
@@ -257,7 +257,7 @@ func (h *held) meets(end topology.DeviceID, p *Pressure) Meeting {
 	line := h.lineFrom(end)
 	var all, added, stalled float64
 	for i := range line {
-		if s := &line[i]; s.stall >= p.least {
+		if s := &line[i]; s.stall >= h.least {
 			stalled += s.stall
 			all += s.carries
 			added += s.added
@@ -277,7 +277,7 @@ func (h *held) meets(end topology.DeviceID, p *Pressure) Meeting {
 	}
 	for _, step := range [2]int{1, -1} {
 		part := 1.
-		for n := range stalledOn(line, step, p.least) {
+		for n := range stalledOn(line, step, h.least) {
 			s := linkOn(line, n, step)
 			dot += part * flow(s)
 			parts += part * part

@@ -235,7 +235,7 @@ func TestTheEndIsANodeOfTheSenders(t *testing.T) {
 			links = append(links, l)
 		}
 		slices.Sort(links)
-		drain, from := u.f.Drain(u.p, links, []Sender{{Devices: senders, Routes: u.Router.Of(senders)}}, 1)
+		drain, from := u.f.Drain(u.p, links, []Sender{{Devices: senders, Routes: u.Router.Of(senders)}})
 		if from != 0 || u.Graph.Device(drain.Device).Name != member {
 			t.Errorf("of sender %d, the tree ends at %s, want %s", from, u.Graph.Device(drain.Device).Name, member)
 		}
@@ -254,7 +254,7 @@ func TestTrafficMeetsInAPlane(t *testing.T) {
 	end := u.Device(t, "2,7,5")
 	links := u.Share(from, end, 3e9)
 	slices.Sort(links)
-	drain, _ := u.f.Drain(u.p, links, nil, 1)
+	drain, _ := u.f.Drain(u.p, links, nil)
 	if !drain.Meeting.IsKnown() || drain.Meeting.Device != end {
 		t.Errorf("traffic meets at %s by %.2f, want 2,7,5", u.Graph.Device(drain.Meeting.Device).Name, drain.Meeting.Agree)
 	}

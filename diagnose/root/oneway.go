@@ -26,7 +26,7 @@ func (f *Floor) isMean() bool {
 }
 
 // floor counts the readings of an interval on a grid.
-func (p *Pressure) floor() (f Floor) {
+func (p *Readings) floor() (f Floor) {
 	if p.Credit == nil || !p.graph.Duplex() {
 		return f
 	}
@@ -52,7 +52,7 @@ func (p *Pressure) floor() (f Floor) {
 
 // Remember adds an interval to the counts of a fabric and decides from all of them what one direction shows. That does not change
 // between intervals, while in a single one many links, or few, may lie near the floor by chance.
-func (p *Pressure) Remember(all *Floor) {
+func (p *Readings) Remember(all *Floor) {
 	now := p.floor()
 	all.Below, all.At, all.Above = floorMemory*all.Below+now.Below, floorMemory*all.At+now.At, floorMemory*all.Above+now.Above
 	if p.oneWay = 1; all.isMean() {

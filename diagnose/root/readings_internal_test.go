@@ -20,7 +20,8 @@ func TestALinkIsLookedUpOnce(t *testing.T) {
 	u.p.Before = func(l schema.LinkID) float64 { asked++; return u.Torus.Before(l) }
 	ask := func(since uint32) (looked int) {
 		asked = 0
-		d, _ := u.f.Drain(u.p, links, of, since)
+		u.p.Since = since
+		d, _ := u.f.Drain(u.p, links, of)
 		u.f.Neck(u.p, links, of, &d, false)
 		if read, shown := len(u.f.held.readings.list), len(u.f.ends.shown.list); read < len(links) || read+shown > 2*u.Graph.NumLinks() {
 			t.Fatalf("of %d links %d and %d were looked up", len(links), read, shown)

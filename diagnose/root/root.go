@@ -177,7 +177,7 @@ func (p *Pressure) rootOf(region *schema.Region, none BackPressure) BackPressure
 }
 
 // measures reports whether the load of links is measured.
-func (p *Pressure) measures() bool { return p.Use != nil || p.Rate != nil }
+func (p *Readings) measures() bool { return p.Use != nil || p.Rate != nil }
 
 // kindAt is the kind of a root at a switch whose port is not known. What arrives from other switches at one with hosts goes to these.
 func (p *Pressure) kindAt(a *atSwitch) string {

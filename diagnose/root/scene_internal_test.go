@@ -13,9 +13,8 @@ import (
 func readings(t *testing.T, g *topology.Graph, stalls, uses map[string]float64) (*Pressure, []schema.LinkID) {
 	t.Helper()
 	snap, region := roottest.Snapshot(t, g, stalls, uses)
-	p := NewFinder(g, routes.NewRouter(g).Grid).On(snap)
-	p.Stall, p.Before = snap.Find(schema.CreditStall), func(schema.LinkID) float64 { return -1 }
-	return p, region
+	unknown := Past{Before: func(schema.LinkID) float64 { return -1 }}
+	return NewFinder(g, routes.NewRouter(g).Grid).On(snap).For(snap.Find(schema.CreditStall), unknown), region
 }
 
 // weightOf returns the stall of links and its sum.
@@ -44,7 +43,6 @@ func newTiedUp(t *testing.T) *tiedUp {
 	t.Helper()
 	u := &tiedUp{Torus: roottest.NewTorus(t)}
 	u.f = NewFinder(u.Graph, u.Grid)
-	u.p = u.f.On(u.Snap)
-	u.p.Stall, u.p.Before = u.Stall, u.Torus.Before
+	u.p = u.f.On(u.Snap).For(u.Stall, Past{Before: u.Torus.Before})
 	return u
 }

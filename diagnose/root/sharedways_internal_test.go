@@ -31,12 +31,12 @@ func TestSharedWaysAreThoseFoundAlone(t *testing.T) {
 				snap.Series[2].Values[l] = 100 - snap.Series[0].Values[l]
 			}
 		}
-		p := shared.On(snap)
+		r, past := shared.On(snap), Past{}
 		for since := range uint32(24) {
 			before := draw(schema.BandwidthUsed, 100)
-			p.Stall, p.Since = &snap.Series[rng.IntN(2)], since/4
+			past.Since = since / 4
 			if since%4 == 0 {
-				p.Before = func(l schema.LinkID) float64 { return float64(before.Values[l]) - 50 }
+				past.Before = func(l schema.LinkID) float64 { return float64(before.Values[l]) - 50 }
 			}
 			var links []schema.LinkID
 			for l := range schema.LinkID(g.NumLinks()) {
@@ -44,8 +44,8 @@ func TestSharedWaysAreThoseFoundAlone(t *testing.T) {
 					links = append(links, l)
 				}
 			}
-			alone := NewFinder(g, nil).On(snap)
-			alone.Stall, alone.Since, alone.Before = p.Stall, p.Since, p.Before
+			p := r.For(&snap.Series[rng.IntN(2)], past)
+			alone := NewFinder(g, nil).On(snap).For(p.Stall, past)
 			follow(p, links)
 			follow(alone, links)
 			got, want := p.ends, alone.ends
