@@ -31,8 +31,8 @@ func (r *report) action(root *schema.Root) string {
 	case schema.CauseFailure:
 		return r.failureAction()
 	case schema.CauseSlowHost:
-		if r.back.Kind != "" {
-			_, to := r.graph.Ends(r.back.Link)
+		if r.back.HasRoot() {
+			_, to := r.graph.Ends(r.back.Root.Link)
 			return "Probe " + topology.PlainName(r.graph.Device(to).Name) + " (giverny hostping), and drain it if its NIC or PCIe cannot keep up with the incoming traffic."
 		}
 		if root != nil && root.Port == "" {
@@ -40,7 +40,7 @@ func (r *report) action(root *schema.Root) string {
 		}
 		return "Probe the hosts of the region (giverny hostping) and drain the one that cannot keep up with the incoming traffic."
 	}
-	if r.back.Kind == schema.RootDeadlock {
+	if r.back.Root.Kind == schema.RootDeadlock {
 		return "Break the cycle: take one of its links down, or let the PFC watchdog of one of its switches drop packets; then check the routing for paths that go down and then up again."
 	}
 	first := ""

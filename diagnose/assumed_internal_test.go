@@ -21,7 +21,7 @@ func TestAJobIsComparedWithTheCapacity(t *testing.T) {
 	s.history.Clock.Duration = 60e9
 	p, links := readings(t, g, map[string]float64{"host0>leaf0": 40}, nil)
 	s.read = &p.Readings
-	rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: links}, weight: make([]float64, len(links)), timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: schema.NoLink}, back: root.BackPressure{Link: schema.NoLink}}
+	rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: links}, weight: make([]float64, len(links)), timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: schema.NoLink}, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}}}
 	rc.carries = rc.assumedLoad(&rc.back)
 	for share, want := range map[float64]float64{0: (1 + nothingMoved) * jobTooLittle, assumedUse * culpritShare / 2: jobTooLittle, .3: 0} {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0"}}, Traffic: &history.Traffic{}}, now: moves{known: true, all: share * g.Capacity(links[0]) * 60}}
@@ -50,10 +50,10 @@ func TestAnIncastIsNoFailure(t *testing.T) {
 		score, _ := (&regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: links}, timeline: timeline{clock: s.history.Clock, onset: -1, again: -1}, loadChange: loadChange{fullest: schema.NoLink}, back: back}).scores().failureScore(f, 1, 1)
 		return score
 	}
-	other := score(root.BackPressure{Link: schema.NoLink, Waits: true, At: leaf, KindAt: schema.RootLinkCapacity})
+	other := score(root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf, Kind: schema.RootLinkCapacity, Share: 1}})
 	for name, back := range map[string]root.BackPressure{
-		"the port":   {Link: roottest.Link(t, g, "leaf0>host0"), Kind: schema.RootIncast},
-		"the switch": {Link: schema.NoLink, Waits: true, At: leaf, KindAt: schema.RootIncast},
+		"the port":   {Root: root.Port{Link: roottest.Link(t, g, "leaf0>host0"), Kind: schema.RootIncast}},
+		"the switch": {Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf, Kind: schema.RootIncast, Share: 1}},
 	} {
 		if got := score(back); got != other-incastLoad {
 			t.Errorf("%s is known: a failure scores %.1f, %.1f elsewhere", name, got, other)

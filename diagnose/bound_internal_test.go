@@ -99,7 +99,7 @@ func TestWhoFillsAPort(t *testing.T) {
 		unit := g.Capacity(port) / 100 * 60
 		j.now = moves{known: true, all: c.moves * unit}
 		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port), more: (100 - c.before) / 100 * g.Capacity(port)}}
-		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
+		rc.back = root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}
 		j.was = moves{known: true, slots: rc.before(), all: c.was * unit}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
 		if got := rc.scores().tooLittlePenalty(suspect); (got == 0) != c.able {
@@ -141,7 +141,7 @@ func TestOthersFillAJobsPort(t *testing.T) {
 		j.now, j.maximal = moves{known: true, all: 100 * unit}, true
 		j.maxima[history.Read] = c.reads * unit
 		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port), more: .7 * g.Capacity(port)}}
-		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
+		rc.back = root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}
 		j.was = moves{known: true, slots: rc.before(), all: c.was * unit}
 		if got := rc.receives(&suspect{job: j, known: true, filesKnown: true, cross: c.cross}); got != c.own {
 			t.Errorf("%+v: what arrives is the job's: %v", c, got)
@@ -163,7 +163,7 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, "leaf0>host0")
 		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}}
-		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
+		rc.back = root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}
 		half := g.Capacity(port) / 2 * 60
 		for i, host := range []string{"host1", "host2"} {
 			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}, now: moves{known: true, all: half, files: half}}
@@ -199,7 +199,7 @@ func TestWritersTogether(t *testing.T) {
 		s.read = &p.Readings
 		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, "leaf0>host0")
-		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
+		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}}
 		for i, share := range c.shares {
 			host := fmt.Sprint("host", i+1)
 			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}}
@@ -223,7 +223,7 @@ func TestPortToAStorageNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := roottest.Link(t, g, "leaf0>host0")
-	rc := &regionCase{interval: &s.interval, back: root.BackPressure{Link: port, Kind: schema.RootIncast}}
+	rc := &regionCase{interval: &s.interval, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast}}}
 	if !rc.endsAtNoJob() {
 		t.Error("no job runs at the root's host")
 	}
@@ -235,7 +235,7 @@ func TestPortToAStorageNode(t *testing.T) {
 	if score := rc.scores().endScore(&reader); score > -jobTooLittle {
 		t.Errorf("a job that reads elsewhere has a score of %v", score)
 	}
-	if rc.back.Link = roottest.Link(t, g, "leaf0>spine0"); rc.endsAtNoJob() {
+	if rc.back.Root.Link = roottest.Link(t, g, "leaf0>spine0"); rc.endsAtNoJob() {
 		t.Error("the root leads to a switch")
 	}
 }
@@ -281,7 +281,7 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 		moved := c.share * g.Capacity(port) * 60
 		j.Traffic.Set(c.files, 0, moved)
 		j.now = moves{known: true, all: moved, files: moved}
-		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
+		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}}
 		if got := rc.scores().tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
 		}
@@ -322,7 +322,7 @@ func TestHostsTakeWhatWasAdded(t *testing.T) {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host4"}}, Traffic: &history.Traffic{}}, now: moves{known: true, all: 100, files: 100 * c.files}}
 		j.Place(g)
 		rc := &regionCase{interval: &s.interval, p: p, moved: c.moved, loadChange: loadChange{fullest: port, carries: .95 * g.Capacity(port), more: .6 * g.Capacity(port)}}
-		rc.back = root.BackPressure{Link: port, Kind: schema.RootLinkCapacity, Use: 95}
+		rc.back = root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootLinkCapacity, Use: 95}}
 		if got := rc.receives(&suspect{job: j, known: true}); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}

@@ -88,14 +88,14 @@ func (rc *regionCase) near() {
 	crossing := len(rc.jobs)
 	for i := range rc.jobs {
 		c := &rc.jobs[i]
-		c.root = rc.back.Kind != "" && rc.isAt(c.job, rc.back.Link)
+		c.root = rc.back.HasRoot() && rc.isAt(c.job, rc.back.Root.Link)
 		if c.job.round == rc.scratch.round {
 			c.hops = int(c.job.hops)
 			c.job.round = 0
 		}
 	}
 	for _, j := range rc.nearest() {
-		rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.Kind != "" && rc.isAt(j, rc.back.Link)})
+		rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.HasRoot() && rc.isAt(j, rc.back.Root.Link)})
 	}
 	for _, j := range rc.readers {
 		if !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == j }) { // beyond the hops, or the nearest

@@ -111,11 +111,11 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 	s.read = &p.Readings
 	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host1", "host2")}}
 	rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, jobs: []suspect{{job: own, cross: 1, waits: .5}}, timeline: timeline{clock: s.history.Clock, onset: -1}}
-	rc.back.Link, rc.back.Kind = roottest.Link(t, g, "leaf0>host0"), schema.RootIncast
+	rc.back.Root.Link, rc.back.Root.Kind = roottest.Link(t, g, "leaf0>host0"), schema.RootIncast
 	if class, right := rc.decision().classOf(1); class != schema.CauseSystem || right != 1 {
 		t.Errorf("%s %.2f", class, right)
 	}
-	_, host := g.Ends(rc.back.Link)
+	_, host := g.Ends(rc.back.Root.Link)
 	s.tenants[host] = []*job{own}
 	if class, _ := rc.decision().classOf(1); class != schema.CauseIntraApplication {
 		t.Errorf("at its own host: %s", class)

@@ -95,8 +95,8 @@ const assumedUse = .5
 // assumedLoad is what the root of a region carries if no load is measured, bytes/s. Where its port is not known, it has the capacity
 // of the link that stalls most.
 func (rc *regionCase) assumedLoad(back *root.BackPressure) float64 {
-	l := back.Link
-	if back.Kind == "" {
+	l := back.Root.Link
+	if !back.HasRoot() {
 		l = rc.region.Links[slices.Index(rc.weight, slices.Max(rc.weight))]
 	}
 	return assumedUse * rc.graph.Capacity(l)

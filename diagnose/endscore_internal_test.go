@@ -37,7 +37,7 @@ func TestWhereATrafficDoesNotEnd(t *testing.T) {
 		"its own traffic goes there":   {"leaf0>host0", schema.RootIncast, suspect{root: true, filesKnown: true}, 0},
 		"a deadlock has no such place": {"leaf0>spine0", schema.RootDeadlock, suspect{filesKnown: true}, 0},
 	} {
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{}, back: root.BackPressure{Kind: c.kind, Link: roottest.Link(t, g, c.link)}}
+		rc := &regionCase{interval: &s.interval, region: &schema.Region{}, back: root.BackPressure{Root: root.Port{Kind: c.kind, Link: roottest.Link(t, g, c.link)}}}
 		c.suspect.job, c.suspect.known = &job{Job: &history.Job{}}, true
 		if got := rc.scores().endScore(&c.suspect); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -64,7 +64,7 @@ func TestTheOnlyReceiver(t *testing.T) {
 		}
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: c.nodes}}}
 		j.Place(g)
-		rc := &regionCase{interval: &s.interval, jobs: []suspect{{job: j}}, verdict: verdict{accused: 1}, back: root.BackPressure{Waits: true, At: leaf}}
+		rc := &regionCase{interval: &s.interval, jobs: []suspect{{job: j}}, verdict: verdict{accused: 1}, back: root.BackPressure{Switch: root.Switch{Device: leaf, Share: 1}}}
 		got := schema.NoLink
 		if port := (&report{rc}).onlyReceiver(); port != nil {
 			got = port.Link

@@ -50,7 +50,7 @@ func TestWritersWaitWhereTheyCongest(t *testing.T) {
 			j.Place(g)
 			s.settle(j)
 		}
-		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: region}, waits: []float64{.6}, back: root.BackPressure{Link: schema.NoLink}}
+		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: region}, waits: []float64{.6}, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}}}
 		c := suspect{job: writer, known: true, file: true, filesKnown: true, feature: history.Write, root: true}
 		if got := rc.scores().spaceScore(&c); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s waits: a share of %.2f, want %.2f", waits, got, want)
@@ -85,7 +85,7 @@ func TestTrafficEndsAtHosts(t *testing.T) {
 		"files not measured": {suspect{job: away}, schema.RootIncast, false},
 		"before a link":      {suspect{job: away, filesKnown: true}, schema.RootLinkCapacity, false},
 	} {
-		rc := &regionCase{interval: &s.interval, back: root.BackPressure{Link: schema.NoLink, Waits: true, At: leaf1, KindAt: c.kind}}
+		rc := &regionCase{interval: &s.interval, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf1, Kind: c.kind, Share: 1}}}
 		if got := rc.cannotEndAt(&c.suspect); got != c.cannot {
 			t.Errorf("%s: it cannot end there: %v", name, got)
 		}

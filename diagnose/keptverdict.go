@@ -52,7 +52,7 @@ func (s steady) hold(because string, d *schema.Diagnosis) string {
 		return because
 	}
 	h.seen = s.history.Clock.Now
-	if !isUnknown && !agrees && !knowsLess || h.cause.Class == schema.CauseUnknown || s.back.Kind == schema.RootDeadlock {
+	if !isUnknown && !agrees && !knowsLess || h.cause.Class == schema.CauseUnknown || s.back.Root.Kind == schema.RootDeadlock {
 		return because
 	}
 	if !s.stands(h) {
@@ -213,7 +213,7 @@ func (s steady) settledSince(was schema.NearFailure) bool {
 
 // partSlower reports whether the link that a region waits for carries less than before its onset, and is or was a failed part.
 func (s steady) partSlower() bool {
-	return (s.back.Slower || s.neck.Slower) && slices.ContainsFunc(s.failures, func(f nearFailure) bool { return slices.Contains(f.Links, s.slowLink()) })
+	return (s.back.Root.Slower || s.neck.Slower) && slices.ContainsFunc(s.failures, func(f nearFailure) bool { return slices.Contains(f.Links, s.slowLink()) })
 }
 
 // cameBack reports whether a part that a verdict blames came back. A verdict given after that, on a link that carries less since,

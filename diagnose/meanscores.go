@@ -59,8 +59,8 @@ func (s steady) smooth(host, link float64) (meanHost, meanLink float64) {
 	m.smoothFailures(s.regionCase)
 	switch {
 	case link < leastScore:
-	case s.back.Slower:
-		m.neck = root.Neck{Link: s.back.Link, Slower: true}
+	case s.back.Root.Slower:
+		m.neck = root.Neck{Link: s.back.Root.Link, Slower: true}
 	case s.neck.Slower:
 		m.neck = s.neck
 	}

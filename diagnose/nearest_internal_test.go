@@ -93,7 +93,7 @@ func TestAWriterDoesNotReceive(t *testing.T) {
 		j.Traffic.Set(history.Write, 0, 8)
 		at, _ := g.Ends(roottest.Link(t, g, "leaf0>host0"))
 		rc := &regionCase{interval: &s.interval, jobs: []suspect{{job: j, known: true, file: writes, filesKnown: true}}, verdict: verdict{accused: 1}}
-		rc.onset, rc.back = -1, root.BackPressure{Waits: true, At: at}
+		rc.onset, rc.back = -1, root.BackPressure{Switch: root.Switch{Device: at, Share: 1}}
 		if port := (&report{rc}).onlyReceiver(); (port == nil) != writes {
 			t.Errorf("writes %v: receives at %+v", writes, port)
 		}

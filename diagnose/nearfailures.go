@@ -106,7 +106,7 @@ func (rc *regionCase) fitFailures(p *root.Pressure, senders []root.Sender) {
 	if !rc.graph.Duplex() {
 		for i := range tried {
 			f := &tried[i]
-			if f.share = p.EndsAt(f.Links); rc.back.Kind == schema.RootSlowReceiver && rc.isUnrelated(f) {
+			if f.share = p.EndsAt(f.Links); rc.back.Root.Kind == schema.RootSlowReceiver && rc.isUnrelated(f) {
 				f.score -= waitsForHost
 			}
 		}

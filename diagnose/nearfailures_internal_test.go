@@ -67,7 +67,7 @@ func TestAFailureBesideASlowHost(t *testing.T) {
 	s.read = &p.Readings
 	region := &schema.Region{Metric: schema.CreditStall, Links: links}
 	rc := &regionCase{interval: &s.interval, p: p, region: region, back: p.Follow(region, []float64{60}), loadChange: loadChange{fullest: schema.NoLink}}
-	rc.back.Kind = schema.RootSlowReceiver
+	rc.back.Root.Kind = schema.RootSlowReceiver
 	for _, name := range []string{"leaf0>spine1", "leaf2>spine1"} {
 		rc.failures = append(rc.failures, nearFailure{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Port: name}, Links: []schema.LinkID{roottest.Link(t, g, name)}}, score: 3})
 	}
@@ -75,7 +75,7 @@ func TestAFailureBesideASlowHost(t *testing.T) {
 	if f := rc.failures; f[0].Port != "leaf0>spine1" || f[0].score != 3 || f[1].score != 3-waitsForHost {
 		t.Errorf("%s has score %v, %s %v", f[0].Port, f[0].score, f[1].Port, f[1].score)
 	}
-	rc.back.Slower = true
+	rc.back.Root.Slower = true
 	if rc.decision().passesBy() {
 		t.Error("stall ends at the first failure")
 	}

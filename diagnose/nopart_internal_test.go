@@ -92,7 +92,7 @@ func TestWhoWaitsToSend(t *testing.T) {
 	} {
 		rc, mine := regionOfTwo(t, g, c.stalls)
 		c.suspect.job = mine
-		rc.jobs, rc.back.Kind = []suspect{c.suspect}, c.kind
+		rc.jobs, rc.back.Root.Kind = []suspect{c.suspect}, c.kind
 		rc.findWaits()
 		if got := rc.scores().sendScore(&rc.jobs[0]); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -121,7 +121,7 @@ func TestAWriterWaits(t *testing.T) {
 	} {
 		rc, mine := regionOfTwo(t, g, c.stalls)
 		if c.root != "" {
-			rc.back.Kind, rc.back.Link = schema.RootIncast, roottest.Link(t, g, c.root)
+			rc.back.Root.Kind, rc.back.Root.Link = schema.RootIncast, roottest.Link(t, g, c.root)
 		}
 		writer := suspect{job: mine, file: true, filesKnown: true, feature: c.feature, way: 1}
 		if got := rc.scores().spaceScore(&writer); math.Abs(got-c.want) > 1e-6 {
@@ -138,7 +138,7 @@ func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	rc := &regionCase{interval: &s.interval, region: &schema.Region{}}
-	rc.back.Kind, rc.back.Link = schema.RootIncast, roottest.Link(t, g, "leaf1>host3")
+	rc.back.Root.Kind, rc.back.Root.Link = schema.RootIncast, roottest.Link(t, g, "leaf1>host3")
 	for name, c := range map[string]struct {
 		suspect suspect
 		want    float64

@@ -26,7 +26,7 @@ func (d decision) othersLoad(c *suspect) float64 {
 		return 1
 	}
 	part /= waits
-	if root := d.back.Link; d.back.Kind == schema.RootLinkCapacity && d.back.IsFull() && d.inTree(root) && d.routesOf(c.job).On(root) > 0 {
+	if root := d.back.Root.Link; d.back.Root.Kind == schema.RootLinkCapacity && d.back.Root.IsFull() && d.inTree(root) && d.routesOf(c.job).On(root) > 0 {
 		own, theirs = d.expectedLoads(c, []schema.LinkID{root})
 		part = max(part, d.othersOn(c, root, own[0], theirs[0]))
 	}

@@ -35,36 +35,39 @@ func (r *report) rootPort() *schema.Root {
 		}
 		return &schema.Root{Device: f.Device, Port: f.Port, Kind: schema.RootLinkDown, Link: schema.NoLink}
 	}
-	if r.back.Kind == "" && r.back.Waits {
+	if !r.back.HasRoot() && r.back.Switch.HasMost() {
 		if port := r.onlyReceiver(); port != nil {
 			return port
 		}
 	}
-	if r.back.Kind == "" && r.back.As != "" {
-		return r.portOf(r.back.Leading, "", r.back.As)
+	switch r.back.Known() {
+	case root.CycleOfPorts:
+		return r.portOf(r.cycleFromFirst()[0], "", schema.RootDeadlock)
+	case root.RootPort:
+		return r.portOf(r.back.Root.Link, "", r.kindOfRoot())
+	case root.LeadingPort:
+		return r.portOf(r.back.Leading.Link, "", r.back.Leading.Kind)
+	case root.OnlySwitch:
+		return &schema.Root{Device: r.graph.Device(r.back.Switch.Device).Name, Kind: r.back.Switch.Kind, Link: schema.NoLink}
 	}
-	if r.back.Kind == "" && r.back.KindAt != "" {
-		return &schema.Root{Device: r.graph.Device(r.back.At).Name, Kind: r.back.KindAt, Link: schema.NoLink}
-	}
-	if r.back.Kind == "" {
-		return r.centreRoot()
-	}
-	kind := r.back.Kind
-	if kind == schema.RootSlowReceiver && r.back.Use < 0 && r.verdict.accused > 0 {
+	return r.centreRoot()
+}
+
+// kindOfRoot is the kind of a root with a known port, given the verdict.
+func (r *report) kindOfRoot() string {
+	kind := r.back.Root.Kind
+	if kind == schema.RootSlowReceiver && r.back.Root.Use < 0 && r.verdict.accused > 0 {
 		kind = schema.RootIncast // its load is unknown, but a job is known to load it
 	}
 	if kind == schema.RootIncast && r.verdict.class == schema.CauseSlowHost {
 		kind = schema.RootSlowReceiver // the counters inside the host show that it does not take what arrives
 	}
-	if kind == schema.RootDeadlock {
-		return r.portOf(r.cycleFromFirst()[0], "", kind)
-	}
-	return r.portOf(r.back.Link, "", kind)
+	return kind
 }
 
 // cycleOf is the ports of a deadlock, unless a failure is the cause.
 func (r *report) cycleOf() []schema.PortName {
-	if r.back.Kind != schema.RootDeadlock || r.verdict.class == schema.CauseFailure {
+	if r.back.Root.Kind != schema.RootDeadlock || r.verdict.class == schema.CauseFailure {
 		return nil
 	}
 	var ports []schema.PortName
@@ -95,7 +98,7 @@ func (r *report) onlyReceiver() *schema.Root {
 	only := schema.NoLink
 	for _, d := range r.jobs[0].job.Devices {
 		for _, l := range r.graph.LinksAt(d) {
-			if from, to := r.graph.Ends(l); to != d || from != r.back.At {
+			if from, to := r.graph.Ends(l); to != d || from != r.back.Switch.Device {
 				continue
 			}
 			if only != schema.NoLink {

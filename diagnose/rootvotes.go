@@ -32,7 +32,7 @@ const voteDecay, clearlyMore = 1 - 1./meanIntervals, 1.3
 // Failures and deadlocks become roots at once.
 func (s steady) steadyRoot(now *schema.Root) *schema.Root {
 	id := s.region.ID
-	if s.verdict.blamed > 0 || s.back.Kind == schema.RootDeadlock {
+	if s.verdict.blamed > 0 || s.back.Root.Kind == schema.RootDeadlock {
 		delete(s.given.roots, id)
 		return now
 	}

@@ -161,7 +161,7 @@ func (c *suspect) timeScore(succeeds bool) float64 {
 
 // endScore is the evidence by where back pressure begins, or where the traffic of a region of a grid ends.
 func (s scores) endScore(c *suspect) (score float64) {
-	if s.back.Kind != "" && s.back.Kind != schema.RootDeadlock && !c.root && (!c.file || s.endsAtJob()) {
+	if s.back.Known() == root.RootPort && !c.root && (!c.file || s.endsAtJob()) {
 		switch {
 		case c.filesKnown && (s.endsAtNoJob() || s.endsAtJob()): // its exchange does not lead there, nor does its traffic with files, if any
 			score = -jobTooLittle * (1 + nothingMoved)
@@ -201,7 +201,7 @@ const grownShare = .2
 // fuller reports whether the root of directed links carries more than before the onset: load was added there, and the links
 // that lead to it may carry less, as back pressure holds them up.
 func (s scores) fuller() bool {
-	return s.back.Kind == schema.RootIncast && s.more > grownShare*s.carries
+	return s.back.Root.Kind == schema.RootIncast && s.more > grownShare*s.carries
 }
 
 // endsAtOwn reports whether the load added to a region of a grid is a tree of a job's nodes that ends at one of them. Such
@@ -321,7 +321,7 @@ func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (
 	if score += failureMoved*moved - (1-moved)*s.rose(); !s.endsAtFailed(f) {
 		score -= endsElsewhere(1 - s.atNodes())
 	}
-	if s.back.IsIncast() && !slices.Contains(f.Links, s.back.Link) {
+	if s.back.IsIncast() && !slices.Contains(f.Links, s.back.Root.Link) {
 		score -= incastLoad
 	}
 	return score, moved
@@ -347,10 +347,10 @@ func (s scores) rose() float64 {
 // cable.
 func (s scores) slowLinkScore() float64 {
 	switch {
-	case len(s.failures) > 0 && s.failures[0].fell() && s.failures[0].score > 0 && (s.failures[0].share > 0 || !s.back.Cannot):
-	case s.back.Kind == schema.RootLinkCapacity && s.back.Cannot:
+	case len(s.failures) > 0 && s.failures[0].fell() && s.failures[0].score > 0 && (s.failures[0].share > 0 || !s.back.Root.Cannot):
+	case s.back.Root.Kind == schema.RootLinkCapacity && s.back.Root.Cannot:
 		return slowLinkMeasured
-	case s.back.Kind == schema.RootLinkCapacity && s.back.Slower && s.onset >= 0:
+	case s.back.Root.Kind == schema.RootLinkCapacity && s.back.Root.Slower && s.onset >= 0:
 		return slowLinkFell
 	case s.neck.Slower && s.neck.Cannot && s.neck.Before(&s.drain):
 		return slowLinkMeasured - s.rose() - endsElsewhere(1-s.atNodes())

@@ -31,19 +31,19 @@ func (s scores) slowHostScore() float64 {
 	}
 	score := math.Inf(-1)
 	switch {
-	case s.back.Kind == schema.RootSlowReceiver && s.back.Use >= 0 && s.waitsForUplink():
+	case s.back.Root.Kind == schema.RootSlowReceiver && s.back.Root.Use >= 0 && s.waitsForUplink():
 		return slowHostMaybe
-	case s.back.Kind == schema.RootSlowReceiver && s.back.Slower: // it does not pause the port: the link to it may be slow
-		if score = slowLinkFell; s.back.Cannot {
+	case s.back.Root.Kind == schema.RootSlowReceiver && s.back.Root.Slower: // it does not pause the port: the link to it may be slow
+		if score = slowLinkFell; s.back.Root.Cannot {
 			score = slowLinkMeasured
 		}
 		if len(s.failures) > 0 && s.failures[0].score > 0 {
 			score -= slowHostFailure
 		}
 		return score
-	case s.back.Kind == schema.RootSlowReceiver && s.back.Use >= 0:
+	case s.back.Root.Kind == schema.RootSlowReceiver && s.back.Root.Use >= 0:
 		return s.paused()
-	case s.back.Kind == schema.RootSlowReceiver:
+	case s.back.Root.Kind == schema.RootSlowReceiver:
 		score = slowHostMaybe
 	case s.together != nil:
 		return leastScore
@@ -66,7 +66,7 @@ func (s scores) waitsForUplink() bool {
 	if f.score <= 0 || f.share == 0 || f.Port == "" || !f.Broke() || f.restored || s.history.PassesNothing(f.PlacedFailure) {
 		return false
 	}
-	at, _ := s.graph.Ends(s.back.Link)
+	at, _ := s.graph.Ends(s.back.Root.Link)
 	return slices.Contains(f.Devices, at) && !slices.ContainsFunc(s.region.Links, func(l schema.LinkID) bool {
 		from, _ := s.graph.Ends(l)
 		return s.graph.IsSwitch(from)
@@ -133,6 +133,6 @@ const pausedPercent, slowPercent, busyPercent = 10, 30, 30
 // paused rates a port to a host that stalls below its capacity: the less it carries, the less it matters who
 // sends to it.
 func (s scores) paused() float64 {
-	little := max(0, min(1, (slowPercent-s.back.Use)/(slowPercent-pausedPercent), (s.back.Use+s.back.Stall)/busyPercent))
+	little := max(0, min(1, (slowPercent-s.back.Root.Use)/(slowPercent-pausedPercent), (s.back.Root.Use+s.back.Root.Stall)/busyPercent))
 	return slowHostFull + (slowHostPaused-slowHostFull)*little - (1-little)*s.rose()
 }

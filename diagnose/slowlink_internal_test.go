@@ -73,9 +73,9 @@ func TestALinkThatLostRate(t *testing.T) {
 // failure near it weakens either.
 func TestScoreOfASlowPort(t *testing.T) {
 	s := &Stage{interval: interval{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history: remembersAt(roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history.Clock{})}}
-	rc := &regionCase{interval: &s.interval, region: &schema.Region{Metric: schema.CreditStall}, back: root.BackPressure{Kind: schema.RootSlowReceiver, Slower: true}}
+	rc := &regionCase{interval: &s.interval, region: &schema.Region{Metric: schema.CreditStall}, back: root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver, Slower: true}}}
 	for cannot, want := range map[bool]float64{true: slowLinkMeasured, false: slowLinkFell} {
-		rc.back.Cannot = cannot
+		rc.back.Root.Cannot = cannot
 		if rc.failures = nil; rc.scores().slowHostScore() != want {
 			t.Errorf("score %g, want %g", rc.scores().slowHostScore(), want)
 		}
@@ -94,7 +94,7 @@ func TestLessThanBeforeIsSinceAnOnset(t *testing.T) {
 		cannot bool
 		want   float64
 	}{{3, false, slowLinkFell}, {-1, false, math.Inf(-1)}, {-1, true, slowLinkMeasured}} {
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: c.onset}, back: root.BackPressure{Kind: schema.RootLinkCapacity, Slower: true, Cannot: c.cannot}}
+		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: c.onset}, back: root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Slower: true, Cannot: c.cannot}}}
 		if got := rc.scores().slowLinkScore(); got != c.want {
 			t.Errorf("onset %d, it cannot carry more %v: %g, want %g", c.onset, c.cannot, got, c.want)
 		}

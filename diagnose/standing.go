@@ -23,7 +23,7 @@ func (s scores) explains(c *suspect) float64 {
 	if s.isPhaseOf(c) {
 		return jobExplains
 	}
-	isHeldUp := s.back.Cannot || s.back.Kind == schema.RootSlowReceiver || s.drain.IsCertain() && !s.overloads(c)
+	isHeldUp := s.back.Root.Cannot || s.back.Root.Kind == schema.RootSlowReceiver || s.drain.IsCertain() && !s.overloads(c)
 	if !s.loads || isHeldUp {
 		return 0
 	}
@@ -74,8 +74,8 @@ const halfFull = 50
 // most of its load before the onset, and no failure explains it: it is full because of the jobs that ran before, by however little they
 // grew. A link of a torus shows one load for both directions, so it cannot tell this.
 func (s scores) asBefore() bool {
-	inBursts := s.back.Kind == schema.RootLinkCapacity && !s.back.Slower && s.back.Use >= halfFull
-	return !s.graph.Duplex() && !s.hasFailed() && (s.back.IsFull() || inBursts) && s.load >= fallen && s.more <= standingMore*s.carries
+	inBursts := s.back.Root.Kind == schema.RootLinkCapacity && !s.back.Root.Slower && s.back.Root.Use >= halfFull
+	return !s.graph.Duplex() && !s.hasFailed() && (s.back.Root.IsFull() || inBursts) && s.load >= fallen && s.more <= standingMore*s.carries
 }
 
 // hasFailed reports whether a failure may explain a region of directed links: one that scores, unless nothing waits for the failed part and

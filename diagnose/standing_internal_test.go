@@ -24,13 +24,13 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 		want  float64 // of the first job
 	}{
 		"its traffic is all there is":         {one, -1, root.BackPressure{}, "", jobExplains},
-		"at a port that is not full":          {one, -1, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 40}, "", jobExplains},
+		"at a port that is not full":          {one, -1, root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Use: 40}}, "", jobExplains},
 		"it shares the port":                  {suspects{measured(.6, 1), measured(.3, .2)}, -1, root.BackPressure{}, "", jobExplains},
 		"it has a small part":                 {suspects{measured(.1, 1), measured(.8, 1)}, -1, root.BackPressure{}, "", 0},
 		"half of what is carried is no job's": {suspects{measured(.5, 1)}, -1, root.BackPressure{}, "", 0},
 		"half of the stall is elsewhere":      {suspects{measured(1, .5)}, -1, root.BackPressure{}, "", 0},
-		"a slow cable":                        {one, -1, root.BackPressure{Kind: schema.RootLinkCapacity, Cannot: true}, "", 0},
-		"a slow host":                         {one, -1, root.BackPressure{Kind: schema.RootSlowReceiver}, "", 0},
+		"a slow cable":                        {one, -1, root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Cannot: true}}, "", 0},
+		"a slow host":                         {one, -1, root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver}}, "", 0},
 		"it began":                            {one, 4, root.BackPressure{}, "", 0},
 		"its beginning is remembered":         {one, -1, root.BackPressure{}, schema.CauseFailure, 0},
 		"its beginning said nothing":          {one, -1, root.BackPressure{}, schema.CauseUnknown, jobExplains},
@@ -56,7 +56,7 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 // TestARegionThatCarriesWhatItCarried: with an onset, a region at a full port that carried most of its load before is attributed like
 // one without an onset, unless a failure explains it.
 func TestARegionThatCarriesWhatItCarried(t *testing.T) {
-	full := root.BackPressure{Kind: schema.RootLinkCapacity, Use: 97}
+	full := root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Use: 97}}
 	failed := func(score float64) []nearFailure {
 		return []nearFailure{{PlacedFailure: &history.PlacedFailure{}, score: score}}
 	}
@@ -72,14 +72,14 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 		"load was added":              {1.3, 40, full, nil, 0},
 		"it carries less":             {.8, 0, full, nil, 0},
 		"load unknown":                {0, 0, full, nil, 0},
-		"no full port":                {1, 0, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 40}, nil, 0},
-		"a link full in bursts":       {1, 0, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 60}, nil, jobExplains},
-		"a link that lost rate":       {1, 0, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 60, Slower: true}, nil, 0},
+		"no full port":                {1, 0, root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Use: 40}}, nil, 0},
+		"a link full in bursts":       {1, 0, root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Use: 60}}, nil, jobExplains},
+		"a link that lost rate":       {1, 0, root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Use: 60, Slower: true}}, nil, 0},
 		"a failure explains it":       {1, 20, full, failed(2), 0},
 		"a failure elsewhere":         {1, 5, full, failed(2), jobExplains},
 		"a failure that does not":     {1, 0, full, failed(-1), jobExplains},
-		"a full port that lost rate":  {1, 0, root.BackPressure{Kind: schema.RootLinkCapacity, Use: 97, Cannot: true}, nil, 0},
-		"a receiver that is too slow": {1, 0, root.BackPressure{Kind: schema.RootSlowReceiver, Use: 97}, nil, 0},
+		"a full port that lost rate":  {1, 0, root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Use: 97, Cannot: true}}, nil, 0},
+		"a receiver that is too slow": {1, 0, root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver, Use: 97}}, nil, 0},
 	} {
 		s, err := New(roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1"), DefaultConfig())
 		if err != nil {
@@ -166,7 +166,7 @@ func TestWhoFillsAStorageNode(t *testing.T) {
 		j.Traffic.Set(history.Read, 0, 0)
 		j.Traffic.Set(history.Write, 0, c.writes*g.Capacity(port)*60)
 		rc := &regionCase{interval: &s.interval, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 6), onset: c.onset},
-			back: root.BackPressure{Link: roottest.Link(t, g, c.root), Kind: schema.RootIncast, Use: c.use}, loadChange: loadChange{carries: c.use / 100 * g.Capacity(port)},
+			back: root.BackPressure{Root: root.Port{Link: roottest.Link(t, g, c.root), Kind: schema.RootIncast, Use: c.use}}, loadChange: loadChange{carries: c.use / 100 * g.Capacity(port)},
 			jobs: []suspect{{job: j, cross: 1}}}
 		rc.measure()
 		if got := rc.jobs[0].file; got != c.want {

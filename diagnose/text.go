@@ -237,7 +237,7 @@ func bytesText(v float64) string {
 // whyUnknown says why no cause was found.
 func (r *report) whyUnknown() string {
 	switch {
-	case r.back.Kind == schema.RootDeadlock:
+	case r.back.Root.Kind == schema.RootDeadlock:
 		return "The cause is unknown."
 	case len(r.jobs) == 0 && len(r.failures) == 0:
 		return "No job and no failure is known near the region."
@@ -290,8 +290,8 @@ func (r *report) rootText(d *schema.Diagnosis) string {
 		return fmt.Sprintf(" Back pressure begins at %s: more traffic arrives for it than it accepts.", topology.PlainName(root.Device))
 	}
 	at, use := topology.PortName(root.Device, root.Port)+" to "+topology.PlainName(root.Peer), ""
-	if r.back.Kind != "" && r.back.Use >= 0 {
-		use = fmt.Sprintf(", which carries %.0f%% of its capacity", r.back.Use)
+	if r.back.HasRoot() && r.back.Root.Use >= 0 {
+		use = fmt.Sprintf(", which carries %.0f%% of its capacity", r.back.Root.Use)
 	}
 	switch root.Kind {
 	case schema.RootIncast:
@@ -308,7 +308,7 @@ func (r *report) rootText(d *schema.Diagnosis) string {
 	switch {
 	case d.Cause.Class == schema.CauseFailure:
 		why = "the link has lost part of its rate"
-	case r.back.IsFull():
+	case r.back.Root.IsFull():
 		why = "the link is full because of load, not because of a fault"
 	}
 	return fmt.Sprintf(" Back pressure begins at %s%s: %s.", at, use, why)

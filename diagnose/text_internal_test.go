@@ -43,7 +43,7 @@ func TestTextBegins(t *testing.T) {
 
 // TestTextNamesTheSlowHost: once, and not that a receiver does not drain twice.
 func TestTextNamesTheSlowHost(t *testing.T) {
-	r := &report{&regionCase{verdict: verdict{class: schema.CauseSlowHost}, back: root.BackPressure{Kind: schema.RootSlowReceiver, Use: 20}}}
+	r := &report{&regionCase{verdict: verdict{class: schema.CauseSlowHost}, back: root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver, Use: 20}}}}
 	d := schema.Diagnosis{Cause: schema.Cause{Class: schema.CauseSlowHost}, Root: &schema.Root{Device: "leaf2", Port: "2", Peer: "host17", Kind: schema.RootSlowReceiver}}
 	if got := r.because(d.Root) + r.rootText(&d); got != "host17 does not drain its incoming traffic. Back pressure begins at leaf2 port 2 to host17, which carries 20% of its capacity." {
 		t.Error(got)

@@ -147,10 +147,10 @@ func (s scores) withWriters(c *suspect, now, was, enough float64) (all, before f
 // receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that load is the
 // job's, even if neither its total nor the port's load grew, as its other traffic is held up and the port was full before.
 func (rc *regionCase) receives(c *suspect) bool {
-	if !c.known || rc.back.Kind != schema.RootIncast {
+	if !c.known || rc.back.Root.Kind != schema.RootIncast {
 		return c.known && (rc.takesAdded(c) || rc.concentrates(c))
 	}
-	_, host := rc.graph.Ends(rc.back.Link)
+	_, host := rc.graph.Ends(rc.back.Root.Link)
 	if !c.job.Has(host) || rc.hasOthers(host, c.job) || c.cross < clearWay && !rc.feeds(c) {
 		return false
 	}
@@ -168,7 +168,7 @@ func (rc *regionCase) feeds(c *suspect) bool {
 	now, _ := rc.lately(c.job)
 	was, _ := rc.earlier(c.job)
 	reads, _ := rc.maximum(c.job, history.Read)
-	may := max(now-was, reads)*1e9/float64(rc.history.Clock.Duration) + rc.boundOn(c.job, rc.back.Link, false).more
+	may := max(now-was, reads)*1e9/float64(rc.history.Clock.Duration) + rc.boundOn(c.job, rc.back.Root.Link, false).more
 	return may >= culpritShare*rc.more
 }
 
@@ -179,8 +179,8 @@ const takesShare = .75
 // the onset, and no failed link explains that: a table counts reads when they are asked for, ports when they arrive.
 func (rc *regionCase) takesAdded(c *suspect) bool {
 	all, files := rc.lately(c.job)
-	l := rc.back.Link
-	if files < enoughShare*all || rc.back.Kind != schema.RootLinkCapacity || rc.back.Slower || !rc.back.IsFull() || rc.more <= grownShare*rc.carries || rc.moved > 1-takesShare || rc.router.Paths == nil {
+	l := rc.back.Root.Link
+	if files < enoughShare*all || rc.back.Root.Kind != schema.RootLinkCapacity || rc.back.Root.Slower || !rc.back.Root.IsFull() || rc.more <= grownShare*rc.carries || rc.moved > 1-takesShare || rc.router.Paths == nil {
 		return false
 	}
 	from, to := rc.graph.Ends(l)
@@ -223,20 +223,20 @@ func (s scores) displaced(culprit *job) (bytes float64) {
 
 // endsAtNoJob reports whether the root is the full port to a host without a job: what arrives there is file traffic, of any job.
 func (rc *regionCase) endsAtNoJob() bool {
-	if rc.back.Kind != schema.RootIncast {
+	if rc.back.Root.Kind != schema.RootIncast {
 		return false
 	}
-	_, host := rc.graph.Ends(rc.back.Link)
+	_, host := rc.graph.Ends(rc.back.Root.Link)
 	return !rc.graph.IsSwitch(host) && len(rc.tenants[host]) == 0
 }
 
 // endsAtJob reports whether the root of directed links is the full port to a host with a job: files that others read or write do not
 // go there.
 func (rc *regionCase) endsAtJob() bool {
-	if rc.back.Kind != schema.RootIncast || rc.graph.Duplex() {
+	if rc.back.Root.Kind != schema.RootIncast || rc.graph.Duplex() {
 		return false
 	}
-	_, host := rc.graph.Ends(rc.back.Link)
+	_, host := rc.graph.Ends(rc.back.Root.Link)
 	return len(rc.tenants[host]) > 0
 }
 
@@ -246,7 +246,7 @@ func (rc *regionCase) cannotEndAt(c *suspect) bool {
 	if !rc.back.HasSwitch() || !rc.back.IsIncast() {
 		return false
 	}
-	for _, l := range rc.graph.LinksAt(rc.back.At) {
+	for _, l := range rc.graph.LinksAt(rc.back.Switch.Device) {
 		_, host := rc.graph.Ends(l)
 		if !rc.graph.IsSwitch(host) && (c.job.Has(host) || len(rc.tenants[host]) == 0 && (c.writes() || !c.filesKnown)) {
 			return false

@@ -48,7 +48,7 @@ func (rc *regionCase) unaccounted(j *job) float64 {
 // unaccountedAt is the same of a suspect at one of whose hosts more arrives than its port delivers, else 0: elsewhere what is added on its hosts
 // may not lead over the root.
 func (s scores) unaccountedAt(c *suspect) float64 {
-	if s.back.Kind != schema.RootIncast || !c.root {
+	if s.back.Root.Kind != schema.RootIncast || !c.root {
 		return 0
 	}
 	return s.unaccounted(c.job)

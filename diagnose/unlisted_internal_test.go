@@ -98,7 +98,7 @@ func TestWritersWait(t *testing.T) {
 		p, region := readings(t, g, c.stalls, map[string]float64{"leaf1>host4": 80})
 		p.Before = func(schema.LinkID) float64 { return 0 }
 		s, j := oneWriter(t, g, p, g.Capacity(port))
-		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: region}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 80},
+		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: region}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 80}},
 			jobs: []suspect{{job: j, known: true, file: true, filesKnown: true}}, loadChange: loadChange{fullest: port, more: .8 * g.Capacity(port)}}
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)

@@ -122,12 +122,12 @@ func (d decision) blamed() int {
 // passesBy reports whether the likeliest failure is neither where a region of directed links ends nor one whose load moved there: traffic
 // waits for a link that carries less, not for that failure.
 func (d decision) passesBy() bool {
-	return !d.graph.Duplex() && d.back.Slower && len(d.failures) > 0 && d.isUnrelated(&d.failures[0])
+	return !d.graph.Duplex() && d.back.Root.Slower && len(d.failures) > 0 && d.isUnrelated(&d.failures[0])
 }
 
 // isUnrelated reports whether no stall of a region of directed links ends at a failed part, and no load of that moved to the root.
 func (rc *regionCase) isUnrelated(f *nearFailure) bool {
-	return f.share == 0 && !slices.Contains(f.Links, rc.back.Link) && rc.scores().movedFrom(f.PlacedFailure) == 0
+	return f.share == 0 && !slices.Contains(f.Links, rc.back.Root.Link) && rc.scores().movedFrom(f.PlacedFailure) == 0
 }
 
 // sameEvent is the largest difference of score to the first failure within one event.
@@ -150,8 +150,8 @@ func (d decision) accused() int {
 
 // slowLink is the link that lost rate, if the region is blamed on one.
 func (rc *regionCase) slowLink() schema.LinkID {
-	if rc.back.Slower {
-		return rc.back.Link
+	if rc.back.Root.Slower {
+		return rc.back.Root.Link
 	}
 	return rc.neck.Link
 }

@@ -23,8 +23,8 @@ func TestRootAmongFullPorts(t *testing.T) {
 		return 10
 	}
 	back := follow(p, links)
-	if want := roottest.Link(t, g, "leaf0>spine0"); back.Link != want && back.Leading != want {
-		t.Errorf("root %d, leading %d, want %d", back.Link, back.Leading, want)
+	if want := roottest.Link(t, g, "leaf0>spine0"); back.Root.Link != want && back.Leading.Link != want {
+		t.Errorf("root %d, leading %d, want %d", back.Root.Link, back.Leading.Link, want)
 	}
 }
 
@@ -36,7 +36,7 @@ func TestRootThatNothingWaitsFor(t *testing.T) {
 	p.Before = func(schema.LinkID) float64 { return 10 }
 	weight, _ := weightOf(p, links)
 	seen := &schema.Root{Link: roottest.Link(t, g, "leaf3>host15")}
-	if back := p.Follow(&schema.Region{Metric: schema.CreditStall, Links: links, Root: seen}, weight); back.Link == seen.Link || back.Kind != "" {
-		t.Errorf("root %q at link %d", back.Kind, back.Link)
+	if back := p.Follow(&schema.Region{Metric: schema.CreditStall, Links: links, Root: seen}, weight); back.Root.Link == seen.Link || back.HasRoot() {
+		t.Errorf("root %q at link %d", back.Root.Kind, back.Root.Link)
 	}
 }

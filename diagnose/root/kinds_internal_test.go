@@ -28,11 +28,11 @@ func TestKindOfAPort(t *testing.T) {
 	} {
 		p, _ := readings(t, g, map[string]float64{"leaf0>host0": c.stall, "spine0>leaf0": c.waits}, map[string]float64{"leaf0>host0": c.use, "spine0>leaf0": c.use})
 		p.Before = func(schema.LinkID) float64 { return c.before }
-		if got := p.classify(BackPressure{Link: port}); got.Kind != c.want {
+		if got := p.classify(Port{Link: port}); got.Kind != c.want {
 			t.Errorf("%s: %q, want %q", name, got.Kind, c.want)
 		}
 		if p.Use = nil; c.stall > 0 {
-			if got := p.classify(BackPressure{Link: port}); got.Kind != schema.RootSlowReceiver {
+			if got := p.classify(Port{Link: port}); got.Kind != schema.RootSlowReceiver {
 				t.Errorf("%s, and no load is measured: %q", name, got.Kind)
 			}
 		}
@@ -45,11 +45,11 @@ func TestIncastAtASwitch(t *testing.T) {
 		back BackPressure
 		want bool
 	}{
-		"port":                    {BackPressure{Kind: schema.RootIncast}, true},
-		"switch":                  {BackPressure{Waits: true, KindAt: schema.RootIncast}, true},
-		"a switch of another":     {BackPressure{Waits: true, KindAt: schema.RootSlowReceiver}, false},
-		"not most of it":          {BackPressure{KindAt: schema.RootIncast}, false},
-		"a slow port of a switch": {BackPressure{Kind: schema.RootSlowReceiver, Waits: true, KindAt: schema.RootIncast}, false},
+		"port":                    {BackPressure{Root: Port{Kind: schema.RootIncast}}, true},
+		"switch":                  {BackPressure{Switch: Switch{Kind: schema.RootIncast, Share: .5}}, true},
+		"a switch of another":     {BackPressure{Switch: Switch{Kind: schema.RootSlowReceiver, Share: .5}}, false},
+		"not most of it":          {BackPressure{Switch: Switch{Kind: schema.RootIncast, Share: .4}}, false},
+		"a slow port of a switch": {BackPressure{Root: Port{Kind: schema.RootSlowReceiver}, Switch: Switch{Kind: schema.RootIncast, Share: .5}}, false},
 	} {
 		if got := c.back.IsIncast(); got != c.want {
 			t.Errorf("%s: %t", name, got)

@@ -8,35 +8,6 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// BackPressure is the result of following a region's stall to its origin.
-type BackPressure struct {
-	Link    schema.LinkID     // the link that leaves the root port; schema.NoLink: not known
-	Kind    string            // as schema.Root.Kind; empty: no root
-	Use     float64           // percent of the root's capacity; -1: not measured
-	Stall   float64           // percent of time that the root itself stalls; 0 also if not measured
-	Slower  bool              // the root carries clearly less than before the onset
-	Cannot  bool              // the root sends less than its capacity although traffic waits for it
-	Waits   bool              // most of the stall ends at a switch, but the port is not known
-	At      topology.DeviceID // the switch, if Waits or KindAt
-	Cycle   []schema.LinkID   // of a deadlock: the links that wait for each other, in order
-	Leading schema.LinkID     // without a root: the port where the largest part begins; NoLink: not known
-	As      string            // the kind that Leading would have as a root
-	KindAt  string            // without either: the kind of a root at the switch At, where the largest part ends; empty: not known
-
-	share float64 // share of the region's stall that leads to the root
-}
-
-// IsFull reports whether the root carries nearly its capacity.
-func (b *BackPressure) IsFull() bool { return b.Use >= fullPercent }
-
-// HasSwitch reports whether most of the stall ends at a switch, but it is not known for which of its ports it waits.
-func (b *BackPressure) HasSwitch() bool { return b.Kind == "" && b.Waits && b.KindAt != "" }
-
-// IsIncast reports whether more arrives for a host than its port can deliver, also if it is not known for which host of a switch.
-func (b *BackPressure) IsIncast() bool {
-	return b.Kind == schema.RootIncast || b.HasSwitch() && b.KindAt == schema.RootIncast
-}
-
 const (
 	// stalledPercent is the stall from which on a link can propagate back pressure.
 	stalledPercent = schema.LowPercent
@@ -60,15 +31,15 @@ const (
 // Follow finds where the back pressure of a region begins, on a graph of directed links. Each link of the region counts by its
 // weight.
 func (p *Pressure) Follow(region *schema.Region, weight []float64) BackPressure {
-	none := BackPressure{Link: schema.NoLink, Use: -1}
 	if p.graph.Duplex() {
-		return none
+		return BackPressure{Root: noPort, Leading: noPort}
 	}
 	if cycle := p.cycle(region.Links); cycle != nil {
-		return BackPressure{Link: cycle[0], Kind: schema.RootDeadlock, Use: p.UseOf(cycle[0]), Stall: p.StallOf(cycle[0]), share: 1, Cycle: cycle}
+		first := Port{Link: cycle[0], Kind: schema.RootDeadlock, Use: p.UseOf(cycle[0]), Stall: p.StallOf(cycle[0]), Share: 1}
+		return BackPressure{Root: first, Cycle: cycle, Leading: noPort}
 	}
 	p.spread(region.Links, weight)
-	return p.rootOf(region, none)
+	return p.rootOf(region)
 }
 
 // atSwitch is the part of a region's stall that ends at a switch.
@@ -128,52 +99,61 @@ func (p *Pressure) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkI
 	return port
 }
 
-// rootOf chooses the port where most of the stall begins.
-func (p *Pressure) rootOf(region *schema.Region, none BackPressure) BackPressure {
+// rootOf chooses the port where most of the stall begins or, if that is not known, the port or switch with the largest part.
+func (p *Pressure) rootOf(region *schema.Region) BackPressure {
+	b := BackPressure{Root: noPort, Leading: noPort}
 	ends, total := p.switches()
-	out := none
-	var first *atSwitch
-	if len(ends) > 0 {
-		first = &ends[0]
-		if first.stall >= rootShare*total {
-			out.Link, out.share = p.portOfSwitch(first, region.Links), first.stall/total
-		}
+	if root := p.portWithMost(ends, total, region); root.Link != schema.NoLink {
+		b.Root = p.classify(root)
 	}
-	if cable, share := p.heldAtBothEnds(ends, total); cable != schema.NoLink && share >= out.share {
-		out.Link, out.share = cable, share
+	if b.HasRoot() || len(ends) == 0 {
+		return b
 	}
-	if root := region.Root; out.Link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < p.graph.NumLinks() && p.ends.ports[root.Link] >= leadingShare*total {
-		out.Link, out.share = root.Link, rootShare
-	}
-	if out.Link != schema.NoLink {
-		if out.share >= oneReceiver {
-			out.Link = p.lastAsFull(out.Link)
-		}
-		out = p.classify(out)
-	}
-	if out.Kind == "" && first != nil && first.lost >= rootShare*total {
-		out.Waits, out.At = true, first.device
-	}
-	if out.Leading = schema.NoLink; out.Kind != "" {
-		ends = nil
-	}
+	b.Switch = Switch{Device: ends[0].device, Share: ends[0].lost / total}
 	for i := range ends {
-		if out.As != "" || ends[i].stall < leadingShare*total {
+		if ends[i].stall < leadingShare*total {
 			break
 		}
-		lead := none
-		if lead.Link = p.portOfSwitch(&ends[i], region.Links); lead.Link == schema.NoLink {
-			lead.Link = p.busiest(ends[i].device, region.Links)
+		if b.Leading = p.portAt(&ends[i], region.Links); b.Leading.Kind != "" {
+			b.Leading.Share = ends[i].stall / total
+			break
 		}
-		if lead.Link != schema.NoLink {
-			lead = p.classify(lead)
-			out.Leading, out.As = lead.Link, lead.Kind
-		}
-		if i == 0 && out.As == "" && !p.measures() {
-			out.At, out.KindAt = ends[i].device, p.kindAt(&ends[i])
+		if i == 0 && !p.measures() {
+			b.Switch.Kind = p.kindAt(&ends[i])
 		}
 	}
-	return out
+	return b
+}
+
+// portWithMost is the port for which most of the stall that ends at the given switches waits, with its share but not yet its kind:
+// at the switch where most ends, at a slow cable with that at both of its ends, or the root that the region was found with.
+func (p *Pressure) portWithMost(ends []atSwitch, total float64, region *schema.Region) Port {
+	port := noPort
+	if len(ends) > 0 && ends[0].stall >= rootShare*total {
+		port.Link, port.Share = p.portOfSwitch(&ends[0], region.Links), ends[0].stall/total
+	}
+	if cable, share := p.heldAtBothEnds(ends, total); cable != schema.NoLink && share >= port.Share {
+		port.Link, port.Share = cable, share
+	}
+	if root := region.Root; port.Link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < p.graph.NumLinks() && p.ends.ports[root.Link] >= leadingShare*total {
+		port.Link, port.Share = root.Link, rootShare
+	}
+	if port.Link != schema.NoLink && port.Share >= oneReceiver {
+		port.Link = p.lastAsFull(port.Link)
+	}
+	return port
+}
+
+// portAt is the port of a switch where stall ends, as a root: the one for which most waits, or else the busiest.
+func (p *Pressure) portAt(a *atSwitch, links []schema.LinkID) Port {
+	port := noPort
+	if port.Link = p.portOfSwitch(a, links); port.Link == schema.NoLink {
+		port.Link = p.busiest(a.device, links)
+	}
+	if port.Link == schema.NoLink {
+		return noPort
+	}
+	return p.classify(port)
 }
 
 // measures reports whether the load of links is measured.
@@ -253,44 +233,44 @@ func (p *Pressure) entered(at topology.DeviceID, out schema.LinkID, links []sche
 }
 
 // classify derives the kind of a root from the use and stall of its port.
-func (p *Pressure) classify(b BackPressure) BackPressure {
-	b.Use, b.Stall = p.UseOf(b.Link), p.StallOf(b.Link)
-	from, to := p.graph.Ends(b.Link)
-	b.Cannot = b.Stall < stalledPercent && b.Use < fullPercent && (p.canSend(b.Link) < ClearlyLess || p.isCableSlow(b.Link))
+func (p *Pressure) classify(port Port) Port {
+	port.Use, port.Stall = p.UseOf(port.Link), p.StallOf(port.Link)
+	from, to := p.graph.Ends(port.Link)
+	port.Cannot = port.Stall < stalledPercent && port.Use < fullPercent && (p.canSend(port.Link) < ClearlyLess || p.isCableSlow(port.Link))
 	switch {
-	case b.Use >= LeastUse && b.Stall < stalledPercent && !p.graph.IsSwitch(to) && (b.Cannot || p.left(b.Link) < ClearlyLess):
-		b.Kind, b.Slower = schema.RootSlowReceiver, true // traffic waits for it
-	case b.Use >= 0 && b.Use < idlePercent && b.Stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to) && !p.bursts(b.Link):
-		return BackPressure{Link: schema.NoLink, Use: -1} // neither stalled nor busy: nothing begins here
+	case port.Use >= LeastUse && port.Stall < stalledPercent && !p.graph.IsSwitch(to) && (port.Cannot || p.left(port.Link) < ClearlyLess):
+		port.Kind, port.Slower = schema.RootSlowReceiver, true // traffic waits for it
+	case port.Use >= 0 && port.Use < idlePercent && port.Stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to) && !p.bursts(port.Link):
+		return noPort // neither stalled nor busy: nothing begins here
 	case p.graph.IsSwitch(to):
-		b.Kind, b.Slower = schema.RootLinkCapacity, b.Cannot || b.Use < fullPercent && p.left(b.Link) < ClearlyLess
-		if !p.graph.Link(b.Link).Up {
-			b.Kind = schema.RootLinkDown
+		port.Kind, port.Slower = schema.RootLinkCapacity, port.Cannot || port.Use < fullPercent && p.left(port.Link) < ClearlyLess
+		if !p.graph.Link(port.Link).Up {
+			port.Kind = schema.RootLinkDown
 		}
-	case b.Use >= fullPercent:
-		b.Kind = schema.RootIncast
-	case b.Stall < stalledPercent:
-		b.Kind = schema.RootIncast // the port is not paused: it is busy, measured or not
-	case b.Use >= 0 && b.Use <= idlePercent, b.Use < 0:
-		b.Kind = schema.RootSlowReceiver
+	case port.Use >= fullPercent:
+		port.Kind = schema.RootIncast
+	case port.Stall < stalledPercent:
+		port.Kind = schema.RootIncast // the port is not paused: it is busy, measured or not
+	case port.Use >= 0 && port.Use <= idlePercent, port.Use < 0:
+		port.Kind = schema.RootSlowReceiver
 	default:
-		b.Kind = schema.RootIncast
-		if b.Stall > 100-b.Use {
-			b.Kind = schema.RootSlowReceiver
+		port.Kind = schema.RootIncast
+		if port.Stall > 100-port.Use {
+			port.Kind = schema.RootSlowReceiver
 		}
 	}
-	return b
+	return port
 }
 
 // LoadAt returns the root's load and how much that exceeds the load before the onset, bytes/s; without a root, those of the
 // port where the largest part begins, or of the link with the highest load.
 func (p *Pressure) LoadAt(b *BackPressure, links []schema.LinkID) (fullest schema.LinkID, now, more float64) {
 	fullest = schema.NoLink
-	switch {
-	case b.Kind != "":
-		links = []schema.LinkID{b.Link}
-	case b.As != "":
-		links = []schema.LinkID{b.Leading}
+	switch b.Known() {
+	case CycleOfPorts, RootPort:
+		links = []schema.LinkID{b.Root.Link}
+	case LeadingPort:
+		links = []schema.LinkID{b.Leading.Link}
 	}
 	for _, l := range links {
 		if v := p.UseOf(l) / 100 * p.graph.Capacity(l); v > now {

@@ -31,8 +31,8 @@ func TestBusiestPort(t *testing.T) {
 		map[string]float64{"spine0>leaf0": 40, "spine1>leaf0": 40},
 		map[string]float64{"spine0>leaf0": 60, "spine1>leaf0": 60, "leaf0>host0": 66, "leaf0>host1": 71, "leaf0>host2": 68, "leaf0>spine0": 90})
 	back := follow(p, links)
-	if back.Kind != "" || back.Leading != roottest.Link(t, g, "leaf0>host1") {
-		t.Errorf("root %q, reported link %d, want no root and leaf0>host1", back.Kind, back.Leading)
+	if back.Root.Kind != "" || back.Leading.Link != roottest.Link(t, g, "leaf0>host1") {
+		t.Errorf("root %q, reported link %d, want no root and leaf0>host1", back.Root.Kind, back.Leading.Link)
 	}
 }
 
@@ -50,8 +50,8 @@ func TestRootIsTheReceiversPort(t *testing.T) {
 		{"two full receivers", map[string]float64{"spine0>leaf3": 100, "leaf3>host12": 100, "leaf3>host13": 98}, "spine0>leaf3"},
 	} {
 		p, links := readings(t, g, map[string]float64{"leaf0>spine0": 70, "leaf1>spine0": 70, "leaf2>spine0": 70}, c.uses)
-		if back := follow(p, links); back.Link != roottest.Link(t, g, c.want) {
-			t.Errorf("%s: root is link %d, want %s", c.name, back.Link, c.want)
+		if back := follow(p, links); back.Root.Link != roottest.Link(t, g, c.want) {
+			t.Errorf("%s: root is link %d, want %s", c.name, back.Root.Link, c.want)
 		}
 	}
 }
@@ -96,8 +96,8 @@ func TestRootBehindTwoGlobalLinks(t *testing.T) {
 		map[string]float64{"router2-0>router3-3": 80, "router3-3>router1-0": 70, "router1-0>router1-3": 65},
 		map[string]float64{"router2-0>router3-3": 20, "router3-3>router1-0": 30, "router1-0>router1-3": 35, "router1-3>host14": 100})
 	p.Before = func(schema.LinkID) float64 { return -1 }
-	if back := follow(p, links); back.Link != roottest.Link(t, g, "router1-3>host14") || back.share < .99 {
-		t.Errorf("%.2f of the stall leads to link %d, want all to router1-3>host14", back.share, back.Link)
+	if back := follow(p, links); back.Root.Link != roottest.Link(t, g, "router1-3>host14") || back.Root.Share < .99 {
+		t.Errorf("%.2f of the stall leads to link %d, want all to router1-3>host14", back.Root.Share, back.Root.Link)
 	}
 }
 
@@ -109,11 +109,11 @@ func TestSlowPortToAHost(t *testing.T) {
 		map[string]float64{"spine0>leaf0": 20, "spine1>leaf0": 20, "leaf0>host0": 12, "leaf0>host1": 48, "leaf0>host2": 0})
 	p.Before = func(schema.LinkID) float64 { return 50 }
 	back := follow(p, links)
-	if back.Link != roottest.Link(t, g, "leaf0>host0") || back.Kind != schema.RootSlowReceiver || !back.Slower {
-		from, to := g.Ends(back.Link)
-		t.Errorf("root %s %s>%s, want a slow receiver at leaf0>host0", back.Kind, g.Device(from).Name, g.Device(to).Name)
+	if back.Root.Link != roottest.Link(t, g, "leaf0>host0") || back.Root.Kind != schema.RootSlowReceiver || !back.Root.Slower {
+		from, to := g.Ends(back.Root.Link)
+		t.Errorf("root %s %s>%s, want a slow receiver at leaf0>host0", back.Root.Kind, g.Device(from).Name, g.Device(to).Name)
 	}
-	if !back.Cannot {
+	if !back.Root.Cannot {
 		t.Error("it sends all that it can, of 12%, while an input stalls for 80% of the time")
 	}
 }

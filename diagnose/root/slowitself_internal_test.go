@@ -35,8 +35,8 @@ func TestLinkThatIsSlowItself(t *testing.T) {
 			if got := p.slowItself(link); got != c.want {
 				t.Errorf("slow itself %v, want %v", got, c.want)
 			}
-			if back := follow(p, links); c.want && (back.Link != link || back.Kind != schema.RootLinkCapacity || !back.Slower) {
-				t.Errorf("root %s at link %d, want the link that lost rate", back.Kind, back.Link)
+			if back := follow(p, links); c.want && (back.Root.Link != link || back.Root.Kind != schema.RootLinkCapacity || !back.Root.Slower) {
+				t.Errorf("root %s at link %d, want the link that lost rate", back.Root.Kind, back.Root.Link)
 			}
 		})
 	}

@@ -56,8 +56,8 @@ func TestPortThatIsFullInBursts(t *testing.T) {
 		if got := p.bursts(port); got != c.bursts {
 			t.Errorf("%s: full in bursts %v", name, got)
 		}
-		if b := follow(p, links); c.bursts && (b.Link != port || b.Kind != schema.RootIncast) {
-			t.Errorf("%s: the root is %v, %q", name, b.Link, b.Kind)
+		if b := follow(p, links); c.bursts && (b.Root.Link != port || b.Root.Kind != schema.RootIncast) {
+			t.Errorf("%s: the root is %v, %q", name, b.Root.Link, b.Root.Kind)
 		}
 	}
 }
@@ -70,8 +70,8 @@ func TestConstantLoadIsARate(t *testing.T) {
 	p.Before = func(schema.LinkID) float64 { return 40 }
 	slow := roottest.Link(t, g, "spine0>leaf0")
 	p.Flat = func(l schema.LinkID) bool { return l == slow }
-	if b := follow(p, links); b.Link != slow || !b.Slower {
-		t.Errorf("the root is %v, slower %v", b.Link, b.Slower)
+	if b := follow(p, links); b.Root.Link != slow || !b.Root.Slower {
+		t.Errorf("the root is %v, slower %v", b.Root.Link, b.Root.Slower)
 	}
 }
 
@@ -91,8 +91,8 @@ func TestCableWithConstantLoadInBothDirections(t *testing.T) {
 		p, links := readings(t, g, stall, map[string]float64{"leaf0>spine0": 4, "spine0>leaf0": c.back, "leaf0>host0": 55, "leaf0>host1": 52, "leaf0>spine1": 40})
 		p.Before = func(l schema.LinkID) float64 { return 15 }
 		p.Flat = func(l schema.LinkID) bool { return l == up || l == down }
-		if b := follow(p, links); (b.Link == up && b.Slower && b.Cannot) != c.isSlow {
-			t.Errorf("%s: the root is %v (the cable %v), slower %v", name, b.Link, up, b.Slower)
+		if b := follow(p, links); (b.Root.Link == up && b.Root.Slower && b.Root.Cannot) != c.isSlow {
+			t.Errorf("%s: the root is %v (the cable %v), slower %v", name, b.Root.Link, up, b.Root.Slower)
 		}
 	}
 }
@@ -120,8 +120,8 @@ func TestCableThatHoldsUpBothItsEnds(t *testing.T) {
 			return !g.IsSwitch(from)
 		})
 		b := follow(p, links)
-		if got := b.Link == cable && b.Slower && b.Cannot; got != c.isSlow {
-			t.Errorf("%s: root %v, slower %v, cannot %v; the cable is %v, slow %v", name, b.Link, b.Slower, b.Cannot, cable, c.isSlow)
+		if got := b.Root.Link == cable && b.Root.Slower && b.Root.Cannot; got != c.isSlow {
+			t.Errorf("%s: root %v, slower %v, cannot %v; the cable is %v, slow %v", name, b.Root.Link, b.Root.Slower, b.Root.Cannot, cable, c.isSlow)
 		}
 	}
 }
@@ -132,8 +132,8 @@ func TestStallAtBothEndsIsOfOneCable(t *testing.T) {
 	p, links := readings(t, g,
 		map[string]float64{"leaf1>spine0": 40, "leaf2>spine0": 40, "host0>leaf0": 40, "host1>leaf0": 40, "spine1>leaf3": 90},
 		map[string]float64{"leaf1>spine0": 12, "leaf2>spine0": 12, "spine0>leaf0": 10, "leaf0>spine0": 10, "spine1>leaf3": 9, "leaf3>host12": 99})
-	if b := follow(p, links); b.Link != roottest.Link(t, g, "spine0>leaf0") && b.Link != roottest.Link(t, g, "leaf0>spine0") || !b.Cannot {
-		t.Errorf("root %v %s, cannot %v, want the cable from spine0 to leaf0", b.Link, b.Kind, b.Cannot)
+	if b := follow(p, links); b.Root.Link != roottest.Link(t, g, "spine0>leaf0") && b.Root.Link != roottest.Link(t, g, "leaf0>spine0") || !b.Root.Cannot {
+		t.Errorf("root %v %s, cannot %v, want the cable from spine0 to leaf0", b.Root.Link, b.Root.Kind, b.Root.Cannot)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestStalledLinkBeforeASlowCable(t *testing.T) {
 		}
 		return 25
 	}
-	if b := follow(p, links); b.Link != roottest.Link(t, g, "spine0>leaf0") && b.Link != roottest.Link(t, g, "leaf0>spine0") || b.share < .99 {
-		t.Errorf("%.2f of the stall leads to %v, want all to the cable from spine0 to leaf0", b.share, b.Link)
+	if b := follow(p, links); b.Root.Link != roottest.Link(t, g, "spine0>leaf0") && b.Root.Link != roottest.Link(t, g, "leaf0>spine0") || b.Root.Share < .99 {
+		t.Errorf("%.2f of the stall leads to %v, want all to the cable from spine0 to leaf0", b.Root.Share, b.Root.Link)
 	}
 }
