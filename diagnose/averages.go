@@ -12,20 +12,20 @@ const endIntervals = 8
 
 // averaged returns the readings of a grid's links, averaged over the last intervals since a region's onset.
 func (rc *regionCase) averaged() *root.Pressure {
-	n := min(endIntervals, len(rc.stall)-rc.onset)
-	if !rc.graph.Duplex() || rc.onset < 0 || n < 2 {
-		return rc.p
+	n := min(endIntervals, len(rc.timeline.stall)-rc.timeline.onset)
+	if !rc.in.graph.Duplex() || rc.timeline.onset < 0 || n < 2 {
+		return rc.in.p
 	}
-	from, q := rc.history.Clock.Now-int64(n)+1, *rc.p
+	from, q := rc.in.history.Clock.Now-int64(n)+1, *rc.in.p
 	of := func(now *schema.Series) *schema.Series {
-		if now == nil || rc.history.LevelsOf(now.Metric) == nil {
+		if now == nil || rc.in.history.LevelsOf(now.Metric) == nil {
 			return now
 		}
-		return rc.history.Average(now.Metric, from)
+		return rc.in.history.Average(now.Metric, from)
 	}
-	q.Stall, q.Credit, q.Inq, q.Use = of(rc.p.Stall), of(rc.p.Credit), of(rc.p.Inq), of(rc.p.Use)
-	if rc.p.Use == nil && rc.p.Rate != nil && rc.history.LevelsOf(schema.BandwidthUsed) != nil { // remembered as shares of capacity
-		q.Use = rc.history.Average(schema.BandwidthUsed, from)
+	q.Stall, q.Credit, q.Inq, q.Use = of(rc.in.p.Stall), of(rc.in.p.Credit), of(rc.in.p.Inq), of(rc.in.p.Use)
+	if rc.in.p.Use == nil && rc.in.p.Rate != nil && rc.in.history.LevelsOf(schema.BandwidthUsed) != nil { // remembered as shares of capacity
+		q.Use = rc.in.history.Average(schema.BandwidthUsed, from)
 	}
 	return &q
 }
@@ -34,9 +34,9 @@ func (rc *regionCase) averaged() *root.Pressure {
 // loads are as remembered, with the same rounding.
 func (rc *regionCase) arrivesNow(end topology.DeviceID, p *root.Pressure) float64 {
 	q := *p
-	if rc.history.LevelsOf(schema.BandwidthUsed) != nil {
-		n := max(1, min(endIntervals, len(rc.stall)-rc.onset))
-		q.Use = rc.history.Average(schema.BandwidthUsed, rc.history.Clock.Now-int64(n)+1)
+	if rc.in.history.LevelsOf(schema.BandwidthUsed) != nil {
+		n := max(1, min(endIntervals, len(rc.timeline.stall)-rc.timeline.onset))
+		q.Use = rc.in.history.Average(schema.BandwidthUsed, rc.in.history.Clock.Now-int64(n)+1)
 	}
 	return q.Arrives(end)
 }

@@ -87,8 +87,8 @@ func (b *bound) add(p *root.Pressure, l schema.LinkID, capacity float64) {
 // measuresHosts reports whether most links of a job's hosts have load readings, which account for what the job is
 // reported to have moved: each byte is sent or received by one of them. It is computed once per interval.
 func (in *interval) measuresHosts(j *job) bool {
-	if j.measured.known {
-		return j.measured.hosts
+	if j.hostsMeasured.known {
+		return j.hostsMeasured.hosts
 	}
 	measured, all, carried := 0, 0, 0.
 	for _, d := range j.Devices {
@@ -101,8 +101,8 @@ func (in *interval) measuresHosts(j *job) bool {
 		}
 	}
 	moved, _ := in.lately(j)
-	j.measured = measuredHosts{true, all > 0 && float64(measured) >= mostLinks*float64(all) && carried*float64(in.history.Clock.Duration)/1e9 >= leastSeen*moved}
-	return j.measured.hosts
+	j.hostsMeasured = measuredHosts{true, all > 0 && float64(measured) >= mostLinks*float64(all) && carried*float64(in.history.Clock.Duration)/1e9 >= leastSeen*moved}
+	return j.hostsMeasured.hosts
 }
 
 // measuredHosts caches whether a job's hosts are measured in the interval.

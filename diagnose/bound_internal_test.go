@@ -58,7 +58,7 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		j.Place(g)
 		moved := 2 * c.percent / 100 * g.Capacity(port) * 60
 		j.now = moves{known: true, all: moved, files: moved}
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}}
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}}
 		if got := rc.scores().tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
 		}
@@ -97,9 +97,9 @@ func TestWhoFillsAPort(t *testing.T) {
 		j.Place(g)
 		unit := g.Capacity(port) / 100 * 60
 		j.now = moves{known: true, all: c.moves * unit}
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port), more: (100 - c.before) / 100 * g.Capacity(port)}}
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, root: rootLoad{link: port, carries: g.Capacity(port), added: (100 - c.before) / 100 * g.Capacity(port)}}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
-		j.was = moves{known: true, slots: rc.before(), all: c.was * unit}
+		j.was = moves{known: true, slots: rc.timeline.before(), all: c.was * unit}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
 		if got := rc.scores().tooLittlePenalty(suspect); (got == 0) != c.able {
 			t.Errorf("%g%% before: %.1f against a job that moves %g%% and moved %g%%", c.before, got, c.moves, c.was)
@@ -139,9 +139,9 @@ func TestOthersFillAJobsPort(t *testing.T) {
 		unit := g.Capacity(port) / 100 * 60
 		j.now, j.maximal = moves{known: true, all: 100 * unit}, true
 		j.maxima[history.Read] = c.reads * unit
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port), more: .7 * g.Capacity(port)}}
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, root: rootLoad{link: port, carries: g.Capacity(port), added: .7 * g.Capacity(port)}}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
-		j.was = moves{known: true, slots: rc.before(), all: c.was * unit}
+		j.was = moves{known: true, slots: rc.timeline.before(), all: c.was * unit}
 		if got := rc.receives(&suspect{job: j, known: true, filesKnown: true, cross: c.cross}); got != c.own {
 			t.Errorf("%+v: what arrives is the job's: %v", c, got)
 		}
@@ -161,17 +161,17 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 		s.p = p
 		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, "leaf0>host0")
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}}
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, root: rootLoad{link: port, carries: g.Capacity(port)}}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}
 		half := g.Capacity(port) / 2 * 60
 		for i, host := range []string{"host1", "host2"} {
 			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}, now: moves{known: true, all: half, files: half}}
 			j.Traffic.Set(history.Write, 0, half)
 			j.Place(g)
-			j.lost = loss{cached: true, onset: rc.began(), share: lost * float64(i)}
-			rc.jobs = append(rc.jobs, suspect{job: j, known: true, file: true, filesKnown: true})
+			j.lost = loss{cached: true, onset: rc.timeline.began(), share: lost * float64(i)}
+			rc.suspects = append(rc.suspects, suspect{job: j, known: true, file: true, filesKnown: true})
 		}
-		if got := rc.scores().tooLittlePenalty(&rc.jobs[0]); (got == 0) != (lost > 0) {
+		if got := rc.scores().tooLittlePenalty(&rc.suspects[0]); (got == 0) != (lost > 0) {
 			t.Errorf("%.1f against a job while the other lost %g", got, lost)
 		}
 	}
@@ -198,16 +198,16 @@ func TestWritersTogether(t *testing.T) {
 		s.p = p
 		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, "leaf0>host0")
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
 		for i, share := range c.shares {
 			host := fmt.Sprint("host", i+1)
 			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}}
 			j.Place(g)
 			j.Traffic.Set(history.Write, 0, share*g.Capacity(port)*60)
-			rc.jobs = append(rc.jobs, suspect{job: j, known: true, file: true, filesKnown: true, evidence: evidence{rise: 1}})
+			rc.suspects = append(rc.suspects, suspect{job: j, known: true, file: true, filesKnown: true, evidence: evidence{rise: 1}})
 		}
-		for i := range rc.jobs {
-			if got := rc.scores().tooLittlePenalty(&rc.jobs[i]); (got < .5) != c.able[i] {
+		for i := range rc.suspects {
+			if got := rc.scores().tooLittlePenalty(&rc.suspects[i]); (got < .5) != c.able[i] {
 				t.Errorf("%v: %.1f against job %d", c.shares, got, i)
 			}
 		}
@@ -222,7 +222,7 @@ func TestPortToAStorageNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := roottest.Link(t, g, "leaf0>host0")
-	rc := &regionCase{interval: &s.interval, back: root.BackPressure{Link: port, Kind: schema.RootIncast}}
+	rc := &regionCase{in: &s.interval, back: root.BackPressure{Link: port, Kind: schema.RootIncast}}
 	if !rc.endsAtNoJob() {
 		t.Error("no job runs at the root's host")
 	}
@@ -280,7 +280,7 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 		moved := c.share * g.Capacity(port) * 60
 		j.Traffic.Set(c.files, 0, moved)
 		j.now = moves{known: true, all: moved, files: moved}
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}, back: root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}}
 		if got := rc.scores().tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
 		}
@@ -320,7 +320,7 @@ func TestHostsTakeWhatWasAdded(t *testing.T) {
 		port := roottest.Link(t, g, "spine0>leaf1")
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host4"}}, Traffic: &history.Traffic{}}, now: moves{known: true, all: 100, files: 100 * c.files}}
 		j.Place(g)
-		rc := &regionCase{interval: &s.interval, moved: c.moved, loadChange: loadChange{fullest: port, carries: .95 * g.Capacity(port), more: .6 * g.Capacity(port)}}
+		rc := &regionCase{in: &s.interval, rerouted: c.moved, root: rootLoad{link: port, carries: .95 * g.Capacity(port), added: .6 * g.Capacity(port)}}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootLinkCapacity, Use: 95}
 		if got := rc.receives(&suspect{job: j, known: true}); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)

@@ -54,13 +54,13 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 
 // examine measures what speaks for each cause of a region. Its timeline and where it stalls are known (begin).
 func (rc *regionCase) examine(snap *schema.Snapshot) {
-	rc.p.Stall = snap.Find(rc.region.Metric)
-	rc.load = rc.loadNow()
+	rc.in.p.Stall = snap.Find(rc.region.Metric)
+	rc.root.load = rc.loadNow()
 	rc.cutToFirstStep()
-	rc.p.Flat, rc.p.Before = rc.isFlat, rc.usedBefore()
-	rc.p.Since = rc.history.UseRound()
-	rc.back = rc.p.Follow(rc.region, rc.weight)
-	rc.fullest, rc.carries, rc.more = rc.rootLoad(&rc.back)
+	rc.in.p.Flat, rc.in.p.Before = rc.isFlat, rc.usedBefore()
+	rc.in.p.Since = rc.in.history.UseRound()
+	rc.back = rc.in.p.Follow(rc.region, rc.weight)
+	rc.root.link, rc.root.carries, rc.root.added = rc.rootLoad(&rc.back)
 	rc.near()
 	rc.measure()
 	rc.converge()
@@ -70,8 +70,8 @@ func (rc *regionCase) examine(snap *schema.Snapshot) {
 // rootLoad returns the root of a region or, if it has none, its fullest link, what that carries, bytes/s, and by how much more than
 // before the onset.
 func (rc *regionCase) rootLoad(back *root.BackPressure) (fullest schema.LinkID, carries, more float64) {
-	fullest, carries, more = rc.p.LoadAt(back, rc.region.Links)
-	if !rc.loads {
+	fullest, carries, more = rc.in.p.LoadAt(back, rc.region.Links)
+	if !rc.in.measuresLoad {
 		carries = rc.assumedLoad(back)
 	}
 	return fullest, carries, more
@@ -80,9 +80,9 @@ func (rc *regionCase) rootLoad(back *root.BackPressure) (fullest schema.LinkID, 
 // converge finds where the traffic of a region ends, and the failures near it. Stall inside switches lies beside the tree; the links
 // that stall for credits are the tree.
 func (rc *regionCase) converge() {
-	if stall := rc.p.Stall; rc.region.Metric == schema.InqStall && rc.p.Credit != nil {
-		rc.p.Stall = rc.p.Credit
-		defer func() { rc.p.Stall = stall }()
+	if stall := rc.in.p.Stall; rc.region.Metric == schema.InqStall && rc.in.p.Credit != nil {
+		rc.in.p.Stall = rc.in.p.Credit
+		defer func() { rc.in.p.Stall = stall }()
 	}
 	senders, jobs := rc.findSenders()
 	rc.ends = rc.findEnds(rc.averaged(), senders, jobs)
@@ -102,5 +102,5 @@ func (rc *regionCase) assumedLoad(back *root.BackPressure) float64 {
 	if back.Kind == "" {
 		l = rc.region.Links[slices.Index(rc.weight, slices.Max(rc.weight))]
 	}
-	return assumedUse * rc.graph.Capacity(l)
+	return assumedUse * rc.in.graph.Capacity(l)
 }

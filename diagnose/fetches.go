@@ -9,7 +9,7 @@ const negligible = .05
 // hasNegligibleFiles reports whether the traffic of a job that grew since the onset of a region, or if that is unknown its traffic, is
 // all but that with files.
 func (rc *regionCase) hasNegligibleFiles(j *job) bool {
-	all, files := rc.lately(j)
+	all, files := rc.in.lately(j)
 	was, filesWas := rc.earlier(j)
 	return all > was && files-filesWas < negligible*(all-was)
 }
@@ -20,12 +20,12 @@ const fetchCross = .25
 
 // mayFetch reports whether a suspect on a grid may fetch.
 func (rc *regionCase) mayFetch(c *suspect) bool {
-	return rc.graph.Duplex() && rc.onset >= 0 && !c.started && max(c.cross, c.gate) <= fetchCross && rc.doubled(c.job)
+	return rc.in.graph.Duplex() && rc.timeline.onset >= 0 && !c.evidence.started && max(c.cross, c.gate) <= fetchCross && rc.doubled(c.job)
 }
 
 // doubled reports whether a job moves more than twice what it did before the onset of a region.
 func (rc *regionCase) doubled(j *job) bool {
-	all, _ := rc.lately(j)
+	all, _ := rc.in.lately(j)
 	was, _ := rc.earlier(j)
 	return all > 2*was
 }
@@ -33,5 +33,5 @@ func (rc *regionCase) doubled(j *job) bool {
 // fetches reports whether the RDMA reads of a suspect that may fetch are what stands out, and follow the stall: the table has them not
 // as traffic with files, but they are with others than its nodes.
 func (rc *regionCase) fetches(c *suspect) bool {
-	return c.feature == history.RDMARead && c.Correlation >= readsCorrelation && c.P <= readsP && rc.mayFetch(c)
+	return c.feature == history.RDMARead && c.evidence.Correlation >= readsCorrelation && c.evidence.P <= readsP && rc.mayFetch(c)
 }

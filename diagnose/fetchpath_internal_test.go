@@ -42,8 +42,8 @@ func TestFetchesAreSeenOnTheirWay(t *testing.T) {
 		j.Place(g)
 		j.now = moves{known: true, all: own * 60}
 		j.was = moves{known: true}
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, timeline: timeline{clock: s.history.Clock, onset: 0, stall: []float64{30}}, ends: ends{drain: root.Drain{Device: end, Fit: .9}}}
-		j.was.slots = rc.before()
+		rc := &regionCase{in: &s.interval, region: &schema.Region{Links: region}, timeline: timeline{clock: s.history.Clock, onset: 0, stall: []float64{30}}, ends: ends{drain: root.Drain{Device: end, Fit: .9}}}
+		j.was.slots = rc.timeline.before()
 		if seen, known := rc.scores().seenOnWay(&suspect{job: j, known: true, file: true, fetches: true, feature: history.RDMARead}); !known || seen > .5 != c.seen {
 			t.Errorf("%s: %.2f of what the job fetches is seen (known: %v)", c.name, seen, known)
 		}

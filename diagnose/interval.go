@@ -28,10 +28,10 @@ type interval struct {
 	tenants         [][]*job            // by device: the jobs with nodes there or, for a switch, at its hosts
 	withoutJob      []topology.DeviceID // hosts without a listed job, if withoutJobKnown
 	withoutJobKnown bool
-	taken           int                              // switches with tenants
+	occupied        int                              // switches with tenants
 	readers         []*job                           // whose file traffic is an outlier, the most first
 	comparable      bool                             // traffic of jobs and of links is measured alike
-	loads           bool                             // the load of links is measured
+	measuresLoad    bool                             // the load of links is measured
 	usualOf         [history.NumMeasured]usualSpread // over all running jobs
 
 	memberships memberships

@@ -39,12 +39,12 @@ func (rc *regionCase) lostBy(j *job) float64 {
 // communicate in phases move in some intervals what they do not in others, so the mean over the intervals since the onset is
 // compared with the least mean over as many consecutive intervals before.
 func (rc *regionCase) lossBy(j *job) (share float64, measured bool) {
-	if rc.onset < 0 || j.Traffic == nil {
+	if rc.timeline.onset < 0 || j.Traffic == nil {
 		return 0, false
 	}
-	onset := rc.began()
+	onset := rc.timeline.began()
 	if m := &j.lost; !m.cached || m.onset != onset {
-		*m = rc.lossSince(j, onset)
+		*m = rc.in.lossSince(j, onset)
 	}
 	return j.lost.share, j.lost.measured
 }
@@ -92,12 +92,12 @@ func (rc *regionCase) remembered(h *kept, j *job) (share float64, known bool) {
 	if !known {
 		return 0, false
 	}
-	now, onset := rc.history.Clock.Now, h.began
-	if rc.onset >= 0 {
-		onset = max(onset, rc.began())
+	now, onset := rc.in.history.Clock.Now, h.began
+	if rc.timeline.onset >= 0 {
+		onset = max(onset, rc.timeline.began())
 	}
-	last := j.Traffic.MovedIn(rc.scratch.after[:0], u.main, min(now, max(onset+1, now-lastIntervals+1)), now)
-	rc.scratch.after = last
+	last := j.Traffic.MovedIn(rc.in.scratch.after[:0], u.main, min(now, max(onset+1, now-lastIntervals+1)), now)
+	rc.in.scratch.after = last
 	if len(last) == 0 {
 		return 0, false
 	}
@@ -107,12 +107,12 @@ func (rc *regionCase) remembered(h *kept, j *job) (share float64, known bool) {
 // firstLost is the share of what is usual that a job lost in the first intervals since the onset of a region or, if that left the
 // window, of its kept verdict.
 func (rc *regionCase) firstLost(u usual, j *job) float64 {
-	if rc.onset < 0 {
+	if rc.timeline.onset < 0 {
 		return u.first
 	}
-	now, onset := rc.history.Clock.Now, rc.began()
-	first := j.Traffic.MovedIn(rc.scratch.before[:0], u.main, min(now, onset+1), min(now, onset+firstIntervals))
-	rc.scratch.before = first
+	now, onset := rc.in.history.Clock.Now, rc.timeline.began()
+	first := j.Traffic.MovedIn(rc.in.scratch.before[:0], u.main, min(now, onset+1), min(now, onset+firstIntervals))
+	rc.in.scratch.before = first
 	if len(first) == 0 {
 		return u.first
 	}
@@ -122,14 +122,14 @@ func (rc *regionCase) firstLost(u usual, j *job) float64 {
 // usualBefore is what a job moved before an earlier verdict, if it is still usual: the same run of the job, which between that
 // congestion and this one, if there was a pause, moved no less.
 func (rc *regionCase) usualBefore(h *kept, j *job) (u usual, known bool) {
-	if h == nil || j.Traffic == nil || rc.history.Clock.SlotOf(int64(j.Start)) >= h.began {
+	if h == nil || j.Traffic == nil || rc.in.history.Clock.SlotOf(int64(j.Start)) >= h.began {
 		return u, false
 	}
-	if u, known = h.usual[j.ID]; !known || rc.onset < 0 || rc.began() <= h.seen {
+	if u, known = h.usual[j.ID]; !known || rc.timeline.onset < 0 || rc.timeline.began() <= h.seen {
 		return u, known
 	}
-	between := j.Traffic.MovedIn(rc.scratch.before[:0], u.main, h.seen+1, rc.began()-settle)
-	rc.scratch.before = between
+	between := j.Traffic.MovedIn(rc.in.scratch.before[:0], u.main, h.seen+1, rc.timeline.began()-settle)
+	rc.in.scratch.before = between
 	return u, len(between) == 0 || below(u.least, between) < smallLoss
 }
 
@@ -137,8 +137,8 @@ func (rc *regionCase) usualBefore(h *kept, j *job) (u usual, known bool) {
 // is less where the same root held the job up not long before.
 func (rc *regionCase) usualOf(h *kept) map[string]usual {
 	all := map[string]usual{}
-	for i := range rc.jobs {
-		j := rc.jobs[i].job
+	for i := range rc.suspects {
+		j := rc.suspects[i].job
 		if u, known := rc.usualBefore(h, j); known {
 			u.first = rc.firstLost(u, j)
 			all[j.ID] = u
@@ -170,8 +170,8 @@ const smallLoss = .2
 // such jobs is known.
 func (rc *regionCase) mostLost(own *job) (most float64, known bool) {
 	known = true
-	for i := range rc.jobs {
-		if c := &rc.jobs[i]; c.job.ID != own.ID && rc.canHoldUp(c) {
+	for i := range rc.suspects {
+		if c := &rc.suspects[i]; c.job.ID != own.ID && rc.in.canHoldUp(c) {
 			lost, measured := rc.lossBy(c.job)
 			most, known = max(most, lost), known && measured
 		}
@@ -186,5 +186,5 @@ func (in *interval) canHoldUp(c *suspect) bool {
 	if in.graph.Duplex() {
 		return c.cross > 0 || c.hops >= 0
 	}
-	return c.cross > 0 || c.root
+	return c.cross > 0 || c.atRoot
 }

@@ -67,13 +67,13 @@ func timeWeight(space float64) float64 { return .3 + .7*min(1, 2*space) }
 // and evidence by time is not computed.
 func (c *suspect) mostScore() float64 {
 	space, time := max(c.cross, .9*min(1, c.gate), c.way), jobFit+jobRise+jobOutlying
-	if c.started {
+	if c.evidence.started {
 		time += jobStarted
 	}
 	switch {
 	case c.file && c.filesKnown: // all of it may show on its way, or end at a storage node
 		space = 1
-	case c.root:
+	case c.atRoot:
 		space = max(space, .9)
 	}
 	return jobBias + jobSpace*space + time*timeWeight(space) + (jobShare+jobRose)*c.share + jobGrowth*c.growth
@@ -82,20 +82,20 @@ func (c *suspect) mostScore() float64 {
 // rate scores a suspect. Its traffic counts as far as it has a path to the region.
 func (s scores) rate(c *suspect) {
 	succeeds := s.succeeds(c.job)
-	if !succeeds && s.foundStalled(c.job.Start) {
+	if !succeeds && s.timeline.foundStalled(c.job.Start) {
 		c.score = math.Inf(-1)
 		return
 	}
 	space := s.spaceScore(c)
 	c.score = jobBias + jobSpace*space + c.timeScore(succeeds)*timeWeight(space)
 	c.score += jobShare * c.share
-	if !s.graph.Duplex() || !s.loads || c.file { // what an exchange adds, the links of a grid show
-		c.score += jobGrowth * c.growth * (1 - s.moved)
+	if !s.in.graph.Duplex() || !s.in.measuresLoad || c.file { // what an exchange adds, the links of a grid show
+		c.score += jobGrowth * c.growth * (1 - s.rerouted)
 	}
 	switch explains := s.explains(c); {
 	case explains > 0:
 		c.score += explains
-	case s.load > 0 && s.load < fallen && !s.flooded && !s.fuller() && !s.receives(c):
+	case s.root.load > 0 && s.root.load < fallen && !s.ends.flooded && !s.fuller() && !s.receives(c):
 		c.score -= loadFell * (1 - c.converges)
 	}
 	switch {
@@ -105,13 +105,13 @@ func (s scores) rate(c *suspect) {
 		c.score += jobReads
 	}
 	c.score += s.endScore(c)
-	if s.graph.Duplex() {
+	if s.in.graph.Duplex() {
 		c.score -= s.notSeenPenalty(c, space) + (1-c.converges)*(s.addsNone(c)+s.emptyGroundPenalty(c))
 	}
 	c.score -= (1-c.converges)*(s.tooLittlePenalty(c)+s.elsewherePenalty(c)) + s.noPartPenalty(c)
 	c.sends = s.sendScore(c)
 	c.score += c.sends
-	c.score += jobRose * min(1, s.rose()) * c.share * (1 - s.moved)
+	c.score += jobRose * min(1, s.rose()) * c.share * (1 - s.rerouted)
 }
 
 // spaceScore is the share of a region's stall, 0 to 1, where a suspect's traffic can be.
@@ -128,12 +128,12 @@ func (s scores) spaceScore(c *suspect) float64 {
 		way = seen
 	}
 	files := 1.
-	if !s.graph.Duplex() && c.file && c.feature == history.Write {
+	if !s.in.graph.Duplex() && c.file && c.feature == history.Write {
 		files = min(1, s.sendPart(c.job)/filePart) // what it writes waits at its hosts
 	}
 	space := max(c.cross, .9*min(1, c.gate), min(way, files), c.converges)
 	switch {
-	case c.root:
+	case c.atRoot:
 		space = max(space, .9*files)
 	case c.file && c.filesKnown && s.endsAtNoJob():
 		space = max(space, .9*files)
@@ -143,14 +143,14 @@ func (s scores) spaceScore(c *suspect) float64 {
 
 // timeScore is the evidence by time for a suspect, which may succeed a job that started with the region.
 func (c *suspect) timeScore(succeeds bool) float64 {
-	time := jobFit*c.Fit() + jobRise*c.rise
+	time := jobFit*c.evidence.Fit() + jobRise*c.evidence.rise
 	if c.file {
-		time += jobOutlying * outlying(c.devs) * (.3 + .7*min(1, c.strength()))
+		time += jobOutlying * outlying(c.devs) * (.3 + .7*min(1, c.evidence.strength()))
 	}
 	if succeeds {
 		time += jobStarted + jobRise*c.growth
 	}
-	if c.started {
+	if c.evidence.started {
 		time += jobStarted
 		if !c.known {
 			time += jobUnmeasured
@@ -161,7 +161,7 @@ func (c *suspect) timeScore(succeeds bool) float64 {
 
 // endScore is the evidence by where back pressure begins, or where the traffic of a region of a grid ends.
 func (s scores) endScore(c *suspect) (score float64) {
-	if s.back.Kind != "" && s.back.Kind != schema.RootDeadlock && !c.root && (!c.file || s.endsAtJob()) {
+	if s.back.Kind != "" && s.back.Kind != schema.RootDeadlock && !c.atRoot && (!c.file || s.endsAtJob()) {
 		switch {
 		case c.filesKnown && (s.endsAtNoJob() || s.endsAtJob()): // its exchange does not lead there, nor does its traffic with files, if any
 			score = -jobTooLittle * (1 + nothingMoved)
@@ -172,7 +172,7 @@ func (s scores) endScore(c *suspect) (score float64) {
 	switch {
 	case s.excludes(c), s.cannotEndAt(c):
 		score -= jobElsewhere
-	case c.job == s.sender && s.drain.Grew && s.drain.IsCertain() && !c.known:
+	case c.job == s.ends.sender && s.ends.drain.Grew && s.ends.drain.IsCertain() && !c.known:
 		score += jobConverges
 	case !c.known && s.loadsAll(c) > 0:
 		score += jobConverges * s.loadsAll(c)
@@ -192,7 +192,7 @@ func (s scores) endScore(c *suspect) (score float64) {
 const readsDeviations, readsCorrelation, readsP = 4, .8, .02
 
 func (c *suspect) surelyReads() bool {
-	return c.file && c.devs >= readsDeviations && c.Correlation >= readsCorrelation && c.P <= readsP
+	return c.file && c.devs >= readsDeviations && c.evidence.Correlation >= readsCorrelation && c.evidence.P <= readsP
 }
 
 // grownShare of a root's load must have been added since the onset for its growth to be evidence.
@@ -201,22 +201,22 @@ const grownShare = .2
 // fuller reports whether the root of directed links carries more than before the onset: load was added there, and the links
 // that lead to it may carry less, as back pressure holds them up.
 func (s scores) fuller() bool {
-	return s.back.Kind == schema.RootIncast && s.more > grownShare*s.carries
+	return s.back.Kind == schema.RootIncast && s.root.added > grownShare*s.root.carries
 }
 
 // endsAtOwn reports whether the load added to a region of a grid is a tree of a job's nodes that ends at one of them. Such
 // a job holds itself up: its total traffic may have fallen at the onset, as a victim's does, while the load that arrives
 // at that node has grown.
 func (s scores) endsAtOwn(c *suspect) bool {
-	d := &s.drain
-	sends, onOwn := c.job == s.sender && d.IsRoot(), !c.file && c.cross >= explainedStall
-	if !s.flooded || !sends && !onOwn {
+	d := &s.ends.drain
+	sends, onOwn := c.job == s.ends.sender && d.IsRoot(), !c.file && c.cross >= explainedStall
+	if !s.ends.flooded || !sends && !onOwn {
 		return false
 	}
-	if s.endsAtNodes() {
-		return c.job.Has(s.endings.Any.Device)
+	if s.ends.endsAtNodes() {
+		return c.job.Has(s.ends.endings.Any.Device)
 	}
-	return sends && (c.job.Has(d.Device) || d.Fit >= exactFit && s.hasBeside(c.job, d.Device)) ||
+	return sends && (c.job.Has(d.Device) || d.Fit >= exactFit && s.in.hasBeside(c.job, d.Device)) ||
 		onOwn && d.Meeting.IsKnown() && d.Meeting.Grew && c.job.Has(d.Meeting.Device)
 }
 
@@ -232,15 +232,15 @@ const unmoved, moving = .4, .5
 // holdsItselfUp is the score of that for a job, scaled by how surely more arrives there, unless the load was rerouted from a
 // failed link: the nodes of a large job are everywhere, so another job's tree looks like its own.
 func (s scores) holdsItselfUp(c *suspect) float64 {
-	sure := max(0, min(1, (doublings(s.arrives)-surelyNot)/(surelyMore-surelyNot))) * (1 - s.moved) * (1 - s.starved)
+	sure := max(0, min(1, (doublings(s.ends.arrives)-surelyNot)/(surelyMore-surelyNot))) * (1 - s.rerouted) * (1 - s.ends.starved)
 	if !c.known { // only the tree speaks
 		return jobConverges * sure
 	}
 	moves := 1.
-	if s.drain.Idle {
-		moves = min(1, c.strength()/moving)
+	if s.ends.drain.Idle {
+		moves = min(1, c.evidence.strength()/moving)
 	}
-	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.rise)*moves) * sure
+	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.evidence.rise)*moves) * sure
 }
 
 // notSeenPenalty is the penalty of a suspect on a grid whose load does not show. Without load readings only its place and time speak against
@@ -249,10 +249,10 @@ func (s scores) holdsItselfUp(c *suspect) float64 {
 // tree of its nodes, or on most of its exchange.
 func (s scores) notSeenPenalty(c *suspect, space float64) (against float64) {
 	unseen := jobUnseen
-	if !s.loads {
+	if !s.in.measuresLoad {
 		against, unseen = jobUnplaced*(1-space), 2*jobUnseen
 	}
-	if c.started && !c.known && c.job != s.sender && !s.loadsExchange(c.job) {
+	if c.evidence.started && !c.known && c.job != s.ends.sender && !s.in.loadsExchange(c.job) {
 		against += unseen * timeWeight(space)
 	}
 	return against
@@ -265,21 +265,21 @@ const ownAdded, elsewhereAdded = .9, .7
 // elsewherePenalty is the penalty of a job if load was added to a region of a grid on links outside its exchange: back pressure
 // reaches such links too, but then they carry less, not more. File traffic goes elsewhere.
 func (s scores) elsewherePenalty(c *suspect) float64 {
-	if !s.graph.Duplex() || c.file || !c.known || s.load <= risen {
+	if !s.in.graph.Duplex() || c.file || !c.known || s.root.load <= risen {
 		return 0
 	}
-	if len(s.added) == 0 {
+	if len(s.addedByLink) == 0 {
 		s.findAdded()
 	}
-	routes, own, all := s.routesOf(c.job).Links, 0., 0.
+	routes, own, all := s.in.routesOf(c.job).Links, 0., 0.
 	for i, l := range s.region.Links {
-		all += s.added[i]
-		if c.cross == 0 || s.added[i] == 0 {
+		all += s.addedByLink[i]
+		if c.cross == 0 || s.addedByLink[i] == 0 {
 			continue
 		}
 		at, on := slices.BinarySearch(routes, l)
 		if routes = routes[at:]; on {
-			own += s.added[i]
+			own += s.addedByLink[i]
 		}
 	}
 	if all == 0 {
@@ -291,14 +291,14 @@ func (s scores) elsewherePenalty(c *suspect) float64 {
 // failureScore rates a failure by the time from it to the region's onset, and its distance. It also returns the share of the added
 // load that moved from it, as far as the failure is sure. A failure at a time when the region stalled as it does now did not cause it.
 func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (score, moved float64) {
-	if s.foundStalled(f.Time) {
+	if s.timeline.foundStalled(f.Time) {
 		return leastScore, 0
 	}
 	coincidence := .5 // the onset is unknown
 	switch {
-	case s.again >= 0:
-		onset := s.beganAgain()
-		switch after := onset - s.history.Clock.SlotOf(int64(f.Time)); {
+	case s.timeline.again >= 0:
+		onset := s.timeline.beganAgain()
+		switch after := onset - s.in.history.Clock.SlotOf(int64(f.Time)); {
 		case after < -1:
 			coincidence = -.5 // the region was there before
 		case after <= 2:
@@ -306,20 +306,20 @@ func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (
 		default:
 			coincidence = max(.1, 1-.12*float64(after-2))
 		}
-	case s.old:
+	case s.timeline.old:
 		coincidence = -.5
 	}
 	if !f.Broke() && coincidence > 0 {
 		coincidence *= restoredShare
 	}
-	if coincidence > 0 && (s.history.PassesNothing(f) || s.history.WasIdle(f)) {
+	if coincidence > 0 && (s.in.history.PassesNothing(f) || s.in.history.WasIdle(f)) {
 		coincidence *= hostShare
 	}
 	moved = sure * s.movedFrom(f)
 	coincidence = max(coincidence, moved)
 	score = failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
 	if score += failureMoved*moved - (1-moved)*s.rose(); !s.endsAtFailed(f) {
-		score -= endsElsewhere(1 - s.atNodes())
+		score -= endsElsewhere(1 - s.ends.atNodes())
 	}
 	if s.back.IsIncast() && !slices.Contains(f.Links, s.back.Link) {
 		score -= incastLoad
@@ -330,12 +330,12 @@ func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (
 // endsAtFailed reports whether the traffic of a region of a grid seems to end at a switch of a failed part, or beside it: what waits for a dead
 // link does.
 func (s scores) endsAtFailed(f *history.PlacedFailure) bool {
-	return s.endings.Nodes.Found && s.anyBeside(f.Devices, s.endings.Nodes.Device) || s.drain.Fit > 0 && s.anyBeside(f.Devices, s.drain.Device)
+	return s.ends.endings.Nodes.Found && s.in.anyBeside(f.Devices, s.ends.endings.Nodes.Device) || s.ends.drain.Fit > 0 && s.in.anyBeside(f.Devices, s.ends.drain.Device)
 }
 
 // rose is the evidence of risen load, of a region or where its traffic ends on a grid, against failures and slow parts, and for jobs.
 func (s scores) rose() float64 {
-	load := max(s.load, s.arrives)
+	load := max(s.root.load, s.ends.arrives)
 	if load <= risen {
 		return 0
 	}
@@ -350,12 +350,12 @@ func (s scores) slowLinkScore() float64 {
 	case len(s.failures) > 0 && s.failures[0].fell() && s.failures[0].score > 0 && (s.failures[0].share > 0 || !s.back.Cannot):
 	case s.back.Kind == schema.RootLinkCapacity && s.back.Cannot:
 		return slowLinkMeasured
-	case s.back.Kind == schema.RootLinkCapacity && s.back.Slower && s.onset >= 0:
+	case s.back.Kind == schema.RootLinkCapacity && s.back.Slower && s.timeline.onset >= 0:
 		return slowLinkFell
-	case s.neck.Slower && s.neck.Cannot && s.neck.Before(&s.drain):
-		return slowLinkMeasured - s.rose() - endsElsewhere(1-s.atNodes())
-	case s.neck.Slower && s.neck.Before(&s.drain):
-		return slowLinkFell + slowLinkLost*(s.neck.Lost-(1-root.ClearlyLess)) - s.rose() - endsElsewhere(1-s.atNodes())
+	case s.ends.neck.Slower && s.ends.neck.Cannot && s.ends.neck.Before(&s.ends.drain):
+		return slowLinkMeasured - s.rose() - endsElsewhere(1-s.ends.atNodes())
+	case s.ends.neck.Slower && s.ends.neck.Before(&s.ends.drain):
+		return slowLinkFell + slowLinkLost*(s.ends.neck.Lost-(1-root.ClearlyLess)) - s.rose() - endsElsewhere(1-s.ends.atNodes())
 	}
 	return math.Inf(-1)
 }

@@ -16,9 +16,9 @@ const leastStep, stepDeviations = .2, 4.
 // stepUp is the index into a region's stall of the first failure beside it since when it stalls clearly more; -1: there is none. The
 // same traffic has less room since then, and goes over the region's links instead.
 func (rc *regionCase) stepUp() int {
-	for i := range rc.history.Failures {
-		f := &rc.history.Failures[i]
-		if at := rc.indexIn(f.Time); f.Broke() && rc.stepsAt(rc.stall, at) && rc.isBeside(f) && !rc.history.WasIdle(f) {
+	for i := range rc.in.history.Failures {
+		f := &rc.in.history.Failures[i]
+		if at := rc.timeline.indexIn(f.Time); f.Broke() && rc.in.stepsAt(rc.timeline.stall, at) && rc.isBeside(f) && !rc.in.history.WasIdle(f) {
 			return at
 		}
 	}
@@ -45,9 +45,9 @@ func (in *interval) stepsAt(stall []float64, at int) bool {
 
 // isBeside reports whether a link between switches failed at a switch of a region's links.
 func (rc *regionCase) isBeside(f *history.PlacedFailure) bool {
-	rc.reach.from(rc.region.Links, 0)
+	rc.in.reach.from(rc.region.Links, 0)
 	return slices.ContainsFunc(f.Links, func(l schema.LinkID) bool {
-		from, to := rc.graph.Ends(l)
-		return rc.history.BetweenSwitches(l) && (rc.reach.hopsTo(from) == 0 || rc.reach.hopsTo(to) == 0)
+		from, to := rc.in.graph.Ends(l)
+		return rc.in.history.BetweenSwitches(l) && (rc.in.reach.hopsTo(from) == 0 || rc.in.reach.hopsTo(to) == 0)
 	})
 }

@@ -86,17 +86,17 @@ func (t *timeline) calmBefore(onset int) (calm history.Slots) {
 
 // loadNow is the load of a region's links now relative to before its onset; 0 if either is unknown.
 func (rc *regionCase) loadNow() float64 {
-	use := rc.history.LevelsOf(schema.BandwidthUsed)
-	if use == nil || rc.onset < 0 {
+	use := rc.in.history.LevelsOf(schema.BandwidthUsed)
+	if use == nil || rc.timeline.onset < 0 {
 		return 0
 	}
-	was, n, calm := 0., 0., rc.before()
+	was, n, calm := 0., 0., rc.timeline.before()
 	for _, slot := range calm.At[:calm.N] {
 		if v := use.Mean(slot, rc.region.Links); !history.IsMissing(v) {
 			was, n = was+float64(v), n+1
 		}
 	}
-	now := use.Mean(rc.history.Clock.Now, rc.region.Links)
+	now := use.Mean(rc.in.history.Clock.Now, rc.region.Links)
 	if n == 0 || history.IsMissing(now) {
 		return 0
 	}
@@ -107,20 +107,20 @@ func (rc *regionCase) loadNow() float64 {
 // usedBefore returns a function for a link's load before the onset, percent of its capacity; -1 if unknown. It is
 // valid until the next call of usedBefore.
 func (rc *regionCase) usedBefore() func(schema.LinkID) float64 {
-	if rc.onset < 0 {
-		return rc.history.MeanUse(history.Slots{})
+	if rc.timeline.onset < 0 {
+		return rc.in.history.MeanUse(history.Slots{})
 	}
-	return rc.history.MeanUse(rc.before())
+	return rc.in.history.MeanUse(rc.timeline.before())
 }
 
 // findAdded finds the load added to a region's links.
 func (rc *regionCase) findAdded() {
 	for _, l := range rc.region.Links {
 		added := 0.
-		if was := rc.p.Before(l); was >= 0 {
-			added = max(0, rc.p.UseOf(l)-was) * rc.graph.Capacity(l)
+		if was := rc.in.p.Before(l); was >= 0 {
+			added = max(0, rc.in.p.UseOf(l)-was) * rc.in.graph.Capacity(l)
 		}
-		rc.added = append(rc.added, added)
+		rc.addedByLink = append(rc.addedByLink, added)
 	}
 }
 
@@ -130,10 +130,10 @@ const flatIntervals, flatShare, flatSteps = 4, .02, .2
 
 // isFlat reports whether a link's load was constant in the last intervals since the onset of a region.
 func (rc *regionCase) isFlat(l schema.LinkID) bool {
-	use := rc.history.LevelsOf(schema.BandwidthUsed)
-	if use == nil || rc.again < 0 {
+	use := rc.in.history.LevelsOf(schema.BandwidthUsed)
+	if use == nil || rc.timeline.again < 0 {
 		return false
 	}
-	n, mean, deviation := use.Moments(rc.history.Clock.Now-int64(min(endIntervals, len(rc.stall)-rc.again-1))+1, rc.history.Clock.Now, l)
+	n, mean, deviation := use.Moments(rc.in.history.Clock.Now-int64(min(endIntervals, len(rc.timeline.stall)-rc.timeline.again-1))+1, rc.in.history.Clock.Now, l)
 	return n >= flatIntervals && deviation <= max(flatShare*mean, flatSteps)
 }

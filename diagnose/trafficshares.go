@@ -10,29 +10,29 @@ import (
 // no known job explains belongs to none.
 func (rc *regionCase) shareTraffic() {
 	sum, grown, before := 0., 0., 0.
-	for i := range rc.jobs {
-		c := &rc.jobs[i]
-		now, files := rc.lately(c.job)
+	for i := range rc.suspects {
+		c := &rc.suspects[i]
+		now, files := rc.in.lately(c.job)
 		was, filesWas := rc.earlier(c.job)
-		weigh := func(all, files float64) float64 { return (c.load+.5*c.gate)*all + .5*c.way*files }
+		weigh := func(all, files float64) float64 { return (c.linksPerByte+.5*c.gate)*all + .5*c.way*files }
 		c.share = weigh(now, files)
 		past := weigh(was, filesWas)
 		c.growth = max(0, c.share-past)
 		sum, grown, before = sum+c.share, grown+c.growth, before+past
 	}
-	carried, added := rc.carriedOn(rc.region.Links)
-	if !rc.comparable {
+	carried, added := rc.in.carriedOn(rc.region.Links)
+	if !rc.in.comparable {
 		carried, added = 0, 0
 	}
-	interval := float64(rc.history.Clock.Duration) / 1e9
+	interval := float64(rc.in.history.Clock.Duration) / 1e9
 	sum, grown = max(sum, leastExplained*carried*interval), max(grown, leastExplained*added*interval)
-	for i := range rc.jobs {
-		c := &rc.jobs[i]
+	for i := range rc.suspects {
+		c := &rc.suspects[i]
 		if c.share > 0 {
 			c.share /= sum
 		}
 		switch {
-		case rc.onset < 0 || grown <= leastGrowth*before:
+		case rc.timeline.onset < 0 || grown <= leastGrowth*before:
 			c.growth = 0
 		case c.growth > 0:
 			c.growth /= grown
@@ -59,7 +59,7 @@ func (in *interval) compare() {
 	for l := range schema.LinkID(in.graph.NumLinks()) {
 		carried += in.p.Carries(l)
 	}
-	in.loads = carried > 0
+	in.measuresLoad = carried > 0
 	in.comparable = explained >= leastCompared*carried*float64(in.history.Clock.Duration)/1e9
 }
 
@@ -85,13 +85,13 @@ const leastGrowth = .15
 // earlier is a job's mean traffic over the slots before the onset, bytes: the largest measured feature of
 // each slot, and its file traffic.
 func (rc *regionCase) earlier(j *job) (all, files float64) {
-	if j.Traffic == nil || rc.onset < 0 {
+	if j.Traffic == nil || rc.timeline.onset < 0 {
 		return 0, 0
 	}
-	calm := rc.before()
+	calm := rc.timeline.before()
 	if m := &j.was; !m.known || m.slots != calm {
 		*m = moves{known: true, slots: calm}
-		m.all, m.files, m.ran = rc.movedBefore(j, calm.At[:calm.N])
+		m.all, m.files, m.ran = rc.in.movedBefore(j, calm.At[:calm.N])
 	}
 	return j.was.all, j.was.files
 }
@@ -138,15 +138,15 @@ func (in *interval) lately(j *job) (all, files float64) {
 // written is what a job writes to files, bytes: the maximum of the last intervals, as lately, and the mean of those before the onset. What
 // it reads leaves the storage nodes.
 func (rc *regionCase) written(j *job) (now, was float64) {
-	for slot := rc.history.Clock.Now - settle; slot <= rc.history.Clock.Now; slot++ {
+	for slot := rc.in.history.Clock.Now - settle; slot <= rc.in.history.Clock.Now; slot++ {
 		if v := j.Traffic.At(history.Write, slot); !history.IsMissing(v) {
 			now = max(now, float64(v))
 		}
 	}
-	if rc.onset < 0 {
+	if rc.timeline.onset < 0 {
 		return now, 0
 	}
-	n, calm := 0., rc.before()
+	n, calm := 0., rc.timeline.before()
 	for _, slot := range calm.At[:calm.N] {
 		if v := j.Traffic.At(history.Write, slot); !history.IsMissing(v) {
 			n, was = n+1, was+float64(v)
@@ -160,7 +160,7 @@ func (rc *regionCase) mostlyWrites(c *suspect) bool {
 	if !c.file || !c.filesKnown {
 		return false
 	}
-	all, _ := rc.lately(c.job)
+	all, _ := rc.in.lately(c.job)
 	writes, _ := rc.written(c.job)
 	return writes >= all/2
 }
@@ -171,12 +171,12 @@ const newJobs = .25
 // newJobsLoad reports whether jobs that began with a region of a grid carry much of its load. Total load does not show that: a link
 // that was already full carries no more than before, whatever they displace.
 func (rc *regionCase) newJobsLoad() bool {
-	if !rc.graph.Duplex() || !rc.comparable {
+	if !rc.in.graph.Duplex() || !rc.in.comparable {
 		return false
 	}
 	share := 0.
-	for i := range rc.jobs {
-		if c := &rc.jobs[i]; c.started && c.known {
+	for i := range rc.suspects {
+		if c := &rc.suspects[i]; c.evidence.started && c.known {
 			share += c.share
 		}
 	}
