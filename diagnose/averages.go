@@ -13,7 +13,7 @@ const endIntervals = 8
 // averaged returns the readings of a grid's links, averaged over the last intervals since a region's onset.
 func (rc *regionCase) averaged() *root.Pressure {
 	n := min(endIntervals, len(rc.timeline.stall)-rc.timeline.onset)
-	if !rc.in.graph.Duplex() || rc.timeline.onset < 0 || n < 2 {
+	if !rc.in.graph.Duplex() || !rc.timeline.hasOnset() || n < 2 {
 		return rc.in.p
 	}
 	from, q := rc.in.history.Clock.Now-int64(n)+1, *rc.in.p
@@ -30,13 +30,14 @@ func (rc *regionCase) averaged() *root.Pressure {
 	return &q
 }
 
-// arrivesNow is the load of the links of the switch where a region's traffic ends, relative to before its onset; 0 if unknown. Both
+// arrivesNow is the load of the links of the switch where a region's traffic ends, relative to the baseline. Both
 // loads are as remembered, with the same rounding.
-func (rc *regionCase) arrivesNow(end topology.DeviceID, p *root.Pressure) float64 {
+func (rc *regionCase) arrivesNow(end topology.DeviceID, p *root.Pressure) ratio {
 	q := *p
 	if rc.in.history.LevelsOf(schema.BandwidthUsed) != nil {
 		n := max(1, min(endIntervals, len(rc.timeline.stall)-rc.timeline.onset))
 		q.Use = rc.in.history.Average(schema.BandwidthUsed, rc.in.history.Clock.Now-int64(n)+1)
 	}
-	return q.Arrives(end)
+	times := q.Arrives(end)
+	return ratio{times, times > 0}
 }

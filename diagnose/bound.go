@@ -4,17 +4,16 @@ import (
 	"math"
 	"slices"
 
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
 // bound is the upper bound of a job's load on a link, bytes/s, from the load of its own hosts' links.
 type bound struct {
-	now, before float64
-	more        float64 // what was added to those of the hosts' links that carry more than before
-	known       bool    // the hosts' links are measured
-	links, read int     // how many of the hosts' links count, and how many of them have readings
+	recent, baseline float64
+	added            float64 // what was added to those of the hosts' links that carry more than before
+	known            bool    // the hosts' links are measured
+	links, read      int     // how many of the hosts' links count, and how many of them have readings
 }
 
 // boundOn bounds a job's load on a link. A job has no traffic of its own on a link to another's host.
@@ -49,38 +48,37 @@ func (in *interval) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFile
 		}
 		for _, own := range in.graph.LinksAt(d) {
 			if a, _ := in.graph.Ends(own); a == d && sends {
-				sent.add(in.p, own, in.graph.Capacity(own))
+				sent.add(in.use(own), in.baselineUse(own), in.graph.Capacity(own))
 			} else if a != d && takes {
-				taken.add(in.p, own, in.graph.Capacity(own))
+				taken.add(in.use(own), in.baselineUse(own), in.graph.Capacity(own))
 			}
 		}
 	}
 	sent.open()
 	taken.open()
 	if withFiles {
-		return bound{now: max(sent.now, taken.now), before: max(sent.before, taken.before), more: max(sent.more, taken.more), known: true}
+		return bound{recent: max(sent.recent, taken.recent), baseline: max(sent.baseline, taken.baseline), added: max(sent.added, taken.added), known: true}
 	}
-	return bound{now: min(sent.now, taken.now), before: min(sent.before, taken.before), more: min(sent.more, taken.more), known: true}
+	return bound{recent: min(sent.recent, taken.recent), baseline: min(sent.baseline, taken.baseline), added: min(sent.added, taken.added), known: true}
 }
 
 // open removes a bound of which no link has readings: where only switches report, what hosts send is not counted.
 func (b *bound) open() {
 	if b.links > 0 && b.read == 0 {
-		b.now, b.before, b.more = math.Inf(1), math.Inf(1), math.Inf(1)
+		b.recent, b.baseline, b.added = math.Inf(1), math.Inf(1), math.Inf(1)
 	}
 }
 
-// add adds the load of a host's link.
-func (b *bound) add(p *root.Pressure, l schema.LinkID, capacity float64) {
-	c, use, was := capacity/100, p.UseOf(l), p.Before(l)
-	if b.links++; use >= 0 {
+// add adds the load of a host's link, in the interval and before the onset.
+func (b *bound) add(use, baseline percent, capacity float64) {
+	c := capacity / 100
+	if b.links++; use.known {
 		b.read++
 	}
-	use = max(0, use)
-	b.now += use * c
-	b.before += max(0, was) * c
-	if was >= 0 {
-		b.more += max(0, use-was) * c
+	b.recent += use.orZero() * c
+	b.baseline += baseline.orZero() * c
+	if baseline.known {
+		b.added += max(0, use.orZero()-baseline.of) * c
 	}
 }
 
@@ -94,13 +92,13 @@ func (in *interval) measuresHosts(j *job) bool {
 	for _, d := range j.Devices {
 		for _, l := range in.graph.LinksAt(d) {
 			all++
-			if use := in.p.UseOf(l); use >= 0 {
+			if use := in.use(l); use.known {
 				measured++
-				carried += use / 100 * in.graph.Capacity(l)
+				carried += use.of / 100 * in.graph.Capacity(l)
 			}
 		}
 	}
-	moved, _ := in.lately(j)
+	moved, _ := in.recentOf(j)
 	j.hostsMeasured = measuredHosts{true, all > 0 && float64(measured) >= mostLinks*float64(all) && carried*float64(in.history.Clock.Duration)/1e9 >= leastSeen*moved}
 	return j.hostsMeasured.hosts
 }

@@ -13,7 +13,7 @@ import (
 // suspect is a job near a region or with traffic across it: a row of the A table.
 type suspect struct {
 	job          *job
-	hops         int     // of its nearest node; -1: beyond the searched radius
+	hops         int     // of its nearest node, or beyondHops
 	cross        float64 // share of the region's stall on links that its own exchange uses
 	gate         float64 // the same, on links at its border
 	way          float64 // the same, on links between it and other nodes; a link that fits many jobs counts less
@@ -67,7 +67,7 @@ func (in *interval) crossing(cases []regionCase) {
 		}
 		for _, c := range w.touched {
 			t, rc := &w.sums[c], &cases[c]
-			rc.suspects = append(rc.suspects, suspect{job: j, hops: -1, cross: t.cross / rc.totalWeight, gate: t.gate / rc.totalWeight, linksPerByte: t.load, waitPerByte: t.waits, worstStall: t.worst})
+			rc.suspects = append(rc.suspects, suspect{job: j, hops: beyondHops, cross: t.cross / rc.totalWeight, gate: t.gate / rc.totalWeight, linksPerByte: t.load, waitPerByte: t.waits, worstStall: t.worst})
 		}
 	}
 }
@@ -99,7 +99,7 @@ func (rc *regionCase) near() {
 	}
 	for _, j := range rc.in.readers {
 		if !slices.ContainsFunc(rc.suspects, func(c suspect) bool { return c.job == j }) { // beyond the hops, or the nearest
-			rc.suspects = append(rc.suspects, suspect{job: j, hops: -1})
+			rc.suspects = append(rc.suspects, suspect{job: j, hops: beyondHops})
 		}
 	}
 	slices.SortFunc(rc.suspects[crossing:], func(a, b suspect) int {
@@ -116,7 +116,7 @@ const maxReaders = 3
 func (in *interval) findReaders() {
 	in.readers, in.scratch.values = in.readers[:0], in.scratch.values[:0]
 	for _, j := range in.running {
-		_, files := in.lately(j)
+		_, files := in.recentOf(j)
 		in.scratch.values = append(in.scratch.values, files)
 		j.files = files
 	}
@@ -281,8 +281,8 @@ func (rc *regionCase) findStrongestFeature(c *suspect, usual *[history.NumMeasur
 		c.known = true
 		x := rc.in.laggedOf(c.job, f)
 		e := evidence{Result: rc.in.scratch.correlator.Correlate(&x.Series), started: c.evidence.started}
-		onset := -1
-		if rc.timeline.onset >= 0 {
+		onset := noOnset
+		if rc.timeline.hasOnset() {
 			onset = len(x.Raw) - len(rc.timeline.stall) + rc.timeline.onset
 		}
 		e.rise = rc.in.riseAt(x, onset, .02*usual[f].median)
@@ -369,7 +369,7 @@ func (in *interval) laggedOf(j *job, f history.Feature) *lagged {
 		}
 	}
 	x.Prepare()
-	x.last.onset = -1
+	x.last.onset = noOnset
 	return x
 }
 

@@ -98,7 +98,7 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ arrives, want float64 }{{0, 0}, {1, 0}, {2, jobConverges + jobRise}} {
-		full.ends.arrives = c.arrives
+		full.ends.arrives = times(c.arrives)
 		if got := full.scores().holdsItselfUp(&suspect{known: true}); got != c.want {
 			t.Errorf("where %g times as much arrives as before, %v speaks for it, want %v", c.arrives, got, c.want)
 		}
@@ -151,8 +151,8 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 		}
 		rc.ends.drain, _ = s.finder.Drain(p, region, nil, s.history.UseRound())
 		rc.ends.arrives, rc.ends.flooded = rc.arriving(&rc.ends, p)
-		if got := arrives(); got == 0 == grows || rc.ends.arrives > 1 != grows {
-			t.Errorf("%g%% before: %.3g bytes/s arrive more, %.2f times what did", before, got, rc.ends.arrives)
+		if got := arrives(); got == 0 == grows || rc.ends.arrives.isAbove(1) != grows {
+			t.Errorf("%g%% before: %.3g bytes/s arrive more, %.2f times what did", before, got, rc.ends.arrives.times)
 		}
 	}
 }

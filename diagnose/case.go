@@ -20,6 +20,7 @@ type regionCase struct {
 	totalWeight float64   // sum of weight
 	waits       []float64 // by link of the region: the share of time that it stalls, 0 if unknown
 	back        root.BackPressure
+	load        ratio // of its links, relative to the baseline
 	root        rootLoad
 	addedBelow  float64   // what hosts behind a full root down a tree take in more since the onset, at least what was added to it, bytes/s; 0 until needed
 	addedByLink []float64 // by link of the region: load added since the onset; empty until needed
@@ -35,17 +36,16 @@ type regionCase struct {
 	nodes       *topology.Device // on a grid, the switch at whose nodes back pressure ends, given the verdict; nil: it does not, or unknown
 }
 
-// loadChange is how the load of a region's links, and of its root, changed since its onset.
+// rootLoad is what the root of a region carries, and how that changed since its onset.
 type rootLoad struct {
-	load    float64       // of its links relative to before the onset; 0: unknown
 	link    schema.LinkID // the root, or the fullest link without a root; NoLink: unknown
-	carries float64       // load of fullest, bytes/s; 0: unknown
-	added   float64       // increase of carries since the onset; 0: none or unknown
+	carries float64       // its load, bytes/s; 0 also if unknown
+	added   float64       // part of that since the onset; 0 also if unknown
 }
 
 // begin sets up the case of a region, in memory reused from the previous interval.
 func (in *interval) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Region) {
-	*rc = regionCase{in: in, region: region, timeline: timeline{clock: in.history.Clock, stall: rc.timeline.stall[:0], onset: -1, again: -1}, weight: rc.weight[:0], waits: rc.waits[:0], addedByLink: rc.addedByLink[:0], suspects: rc.suspects[:0], failures: rc.failures[:0]}
+	*rc = regionCase{in: in, region: region, timeline: timeline{clock: in.history.Clock, stall: rc.timeline.stall[:0], onset: noOnset, burst: noOnset}, weight: rc.weight[:0], waits: rc.waits[:0], addedByLink: rc.addedByLink[:0], suspects: rc.suspects[:0], failures: rc.failures[:0]}
 	levels := in.history.LevelsOf(region.Metric)
 	seen := min(int64(in.cfg.Window), in.history.Clock.Now-in.history.Clock.First+1)
 	for slot := in.history.Clock.Now - seen + 1; slot <= in.history.Clock.Now; slot++ {
@@ -66,20 +66,20 @@ func (in *interval) begin(rc *regionCase, snap *schema.Snapshot, region *schema.
 		rc.weight, rc.waits = append(rc.weight, v), append(rc.waits, waits)
 		rc.totalWeight += v
 	}
-	rc.timeline.again = onsetOf(rc.timeline.stall, shortPause)
-	rc.timeline.onset = rc.timeline.again
+	rc.timeline.burst = onsetOf(rc.timeline.stall, shortPause)
+	rc.timeline.onset = rc.timeline.burst
 	if !in.graph.Duplex() {
-		if first := onsetOf(rc.timeline.stall, longPause); first >= 0 {
+		if first := onsetOf(rc.timeline.stall, longPause); first != noOnset {
 			rc.timeline.onset = first
 		}
-		if rc.timeline.onset >= 0 && rc.timeline.before().N == 0 {
-			rc.timeline.onset = -1 // nothing is remembered to compare it with
+		if rc.timeline.hasOnset() && rc.timeline.baseline().N == 0 {
+			rc.timeline.onset = noOnset // nothing is remembered to compare it with
 		}
-		if rc.timeline.onset < 0 {
-			if at := rc.stepUp(); at >= 0 { // its beginning moves to the failure
-				rc.timeline.onset, rc.timeline.again = at, at
+		if !rc.timeline.hasOnset() {
+			if at := rc.stepUp(); at != noOnset { // its beginning moves to the failure
+				rc.timeline.onset, rc.timeline.burst = at, at
 			}
 		}
 	}
-	rc.timeline.old = rc.timeline.onset < 0 && seen >= correlation.LeastPairs
+	rc.timeline.old = !rc.timeline.hasOnset() && seen >= correlation.LeastPairs
 }

@@ -115,7 +115,7 @@ func (in *interval) movedOr(j *job, usual float64) float64 {
 	if j.Traffic == nil || in.measuresFilesOnly(j) {
 		return usual * j.Size()
 	}
-	moved, _ := in.lately(j)
+	moved, _ := in.recentOf(j)
 	return moved
 }
 
@@ -124,7 +124,7 @@ func (rc *regionCase) movedByNode() float64 {
 	moved, nodes := 0., 0.
 	for i := range rc.suspects {
 		if j := rc.suspects[i].job; j.Traffic != nil && !rc.in.measuresFilesOnly(j) {
-			all, _ := rc.in.lately(j)
+			all, _ := rc.in.recentOf(j)
 			moved, nodes = moved+all, nodes+j.Size()
 		}
 	}

@@ -14,7 +14,7 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 	suspectOf := func(id string, nodes int, waits float64, moved float64) suspect {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: make([]topology.DeviceID, nodes)}}
 		if moved > 0 {
-			j.Traffic, j.now = &history.Traffic{}, moves{known: true, all: moved}
+			j.Traffic, j.recent = &history.Traffic{}, moves{known: true, all: moved}
 		}
 		return suspect{job: j, waitPerByte: waits}
 	}
@@ -69,7 +69,7 @@ func TestClassByTheOthersPart(t *testing.T) {
 			rc.suspects = []suspect{{job: own, cross: 1, share: 1 - part, waitPerByte: 1 - part}, {job: other, cross: 1, share: part, waitPerByte: part}}
 			if s.router.Grid == nil || s.measuresLoad {
 				own.Traffic, other.Traffic = &history.Traffic{}, &history.Traffic{}
-				own.now, other.now = moves{known: true, all: 1 - part}, moves{known: true, all: part}
+				own.recent, other.recent = moves{known: true, all: 1 - part}, moves{known: true, all: part}
 			}
 			return rc.decision().classOf(accused)
 		}
@@ -131,8 +131,8 @@ func TestUnseenLoss(t *testing.T) {
 	}
 	s.history.Clock.Duration = 60e9
 	s.p, _ = readings(t, g, nil, nil)
-	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host0", "host10"), Traffic: &history.Traffic{}}, now: moves{known: true, all: 1}}
-	other := &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Devices: hostsOf(t, g, "host1", "host11"), Traffic: &history.Traffic{}}, now: moves{known: true}}
+	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host0", "host10"), Traffic: &history.Traffic{}}, recent: moves{known: true, all: 1}}
+	other := &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Devices: hostsOf(t, g, "host1", "host11"), Traffic: &history.Traffic{}}, recent: moves{known: true}}
 	const onset = 20
 	rightOf := func(measured bool) float64 {
 		other.lost = loss{cached: true, onset: s.history.Clock.Now, measured: measured}

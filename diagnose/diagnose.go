@@ -55,9 +55,9 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 // examine measures what speaks for each cause of a region. Its timeline and where it stalls are known (begin).
 func (rc *regionCase) examine(snap *schema.Snapshot) {
 	rc.in.p.Stall = snap.Find(rc.region.Metric)
-	rc.root.load = rc.loadNow()
+	rc.load = rc.loadRatio()
 	rc.cutToFirstStep()
-	rc.in.p.Flat, rc.in.p.Before = rc.isFlat, rc.usedBefore()
+	rc.in.p.Flat, rc.in.p.Before = rc.isFlat, rc.rememberedUse()
 	rc.in.p.Since = rc.in.history.UseRound()
 	rc.back = rc.in.p.Follow(rc.region, rc.weight)
 	rc.root.link, rc.root.carries, rc.root.added = rc.rootLoad(&rc.back)

@@ -91,8 +91,8 @@ func TestWhichLoadBoundsALink(t *testing.T) {
 		for link, want := range map[string]float64{"host0>leaf0": load.sends, "leaf0>spine0": load.sends, "spine0>leaf1": load.sends, "leaf2>host4": load.sends,
 			"leaf0>host0": load.takes, "spine0>leaf0": load.takes, "leaf1>spine0": load.takes, "host4>leaf2": load.takes} {
 			l := roottest.Link(t, g, link)
-			if got := s.boundOf([]topology.DeviceID{host}, l, true); got.now != want/100*g.Capacity(l) {
-				t.Errorf("%v: %s: %g of its capacity, want %g%%", load, link, got.now/g.Capacity(l), want)
+			if got := s.boundOf([]topology.DeviceID{host}, l, true); got.recent != want/100*g.Capacity(l) {
+				t.Errorf("%v: %s: %g of its capacity, want %g%%", load, link, got.recent/g.Capacity(l), want)
 			}
 		}
 	}

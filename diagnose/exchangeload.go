@@ -26,7 +26,7 @@ type growth struct{ by, load float64 }
 
 // loadsAll is how surely a job's exchange is the load added since the onset to a region of a grid, 0 to 1.
 func (s scores) loadsAll(c *suspect) float64 {
-	if !s.in.graph.Duplex() || c.cross == 0 || s.root.load <= risen || !s.in.loadsExchange(c.job) {
+	if !s.in.graph.Duplex() || c.cross == 0 || !s.load.isAbove(risen) || !s.in.loadsExchange(c.job) {
 		return 0
 	}
 	if len(s.addedByLink) == 0 {
@@ -51,7 +51,7 @@ func (in *interval) loadsExchange(j *job) bool {
 	}
 	r, loaded, grew := in.routesOf(j), 0., in.scratch.growths[:0]
 	for i, l := range r.Links {
-		load, added := float64(r.Load[i]), in.p.UseOf(l)-max(0, in.p.Before(l))
+		load, added := float64(r.Load[i]), in.use(l).orZero()-in.baselineUse(l).orZero()
 		if added >= root.LeastUse {
 			loaded += load
 		}

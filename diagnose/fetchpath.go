@@ -38,15 +38,15 @@ func (s scores) seenOnWay(c *suspect) (share float64, known bool) {
 
 // fetchGrew is the growth of the traffic of a suspect that fetches since the onset, bytes/s; 0 if it does not, or within noise.
 func (s scores) fetchGrew(c *suspect) float64 {
-	if !c.fetches || s.timeline.onset < 0 {
+	if !c.fetches || !s.timeline.hasOnset() {
 		return 0
 	}
-	all, _ := s.in.lately(c.job)
-	was, _ := s.earlier(c.job)
-	if all-was <= leastGrowth*was {
+	all, _ := s.in.recentOf(c.job)
+	baseline, _ := s.baselineOf(c.job)
+	if all-baseline <= leastGrowth*baseline {
 		return 0
 	}
-	return (all - was) * 1e9 / float64(s.in.history.Clock.Duration)
+	return s.in.perSecond(all - baseline)
 }
 
 // onWay counts routes by link. It reuses its memory for the next job.

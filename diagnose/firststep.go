@@ -4,19 +4,19 @@ package diagnose
 // links carry as much as before, no job whose exchange crosses it began or doubled its traffic, and nothing broke. Severe congestion
 // may come long after the load that causes it.
 func (rc *regionCase) cutToFirstStep() {
-	if !rc.in.graph.Duplex() || rc.timeline.onset <= 0 || rc.root.load < fallen || rc.root.load > moreLoad {
+	if !rc.in.graph.Duplex() || !rc.timeline.hasOnset() || !rc.load.atLeast(fallen) || rc.load.isAbove(moreLoad) {
 		return
 	}
 	first := onsetOf(rc.timeline.stall[:rc.timeline.onset], shortPause)
-	if first < 0 || rc.explainsOnset() {
+	if first == noOnset || rc.explainsOnset() {
 		return
 	}
 	level := meanOf(rc.timeline.stall[first:rc.timeline.onset])
 	for i, v := range rc.timeline.stall {
 		rc.timeline.stall[i] = min(v, level)
 	}
-	rc.timeline.onset, rc.timeline.again, rc.timeline.cut = first, first, true
-	rc.root.load = rc.loadNow()
+	rc.timeline.onset, rc.timeline.burst, rc.timeline.cut = first, first, true
+	rc.load = rc.loadRatio()
 }
 
 // moreLoad is the load of a region's links relative to before its onset from which on they carry more.

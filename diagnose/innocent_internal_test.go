@@ -26,7 +26,7 @@ func TestFilesCongestByWhatTheyAdd(t *testing.T) {
 		"no load is measured": {file, 0, 0, 0},
 		"an exchange":         {suspect{known: true}, .8, .6, 0},
 	} {
-		rc := regionCase{root: rootLoad{load: c.load}, ends: ends{arrives: c.arrives}}
+		rc := regionCase{load: times(c.load), ends: ends{arrives: times(c.arrives)}}
 		if got := rc.scores().addsNone(&c.suspect); math.Abs(got-c.against) > 1e-9 {
 			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.against)
 		}

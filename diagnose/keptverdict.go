@@ -12,27 +12,27 @@ import (
 
 // kept is the last verdict on a region that was given while its onset, and enough before it, were remembered.
 type kept struct {
-	time     schema.Instant // of the interval in which it was given
-	cause    schema.Cause
-	jobs     []schema.AccusedJob
-	failures []schema.NearFailure
-	root     *schema.Root
-	action   string
-	because  string           // the sentences of its text that give the reason
-	seen     int64            // last slot of the region
-	began    int64            // slot of the onset
-	slower   bool             // a failed part that is up carries less than before
-	usual    map[string]usual // by job near the region
+	time      schema.Instant // of the interval in which it was given
+	cause     schema.Cause
+	jobs      []schema.AccusedJob
+	failures  []schema.NearFailure
+	root      *schema.Root
+	action    string
+	because   string                 // the sentences of its text that give the reason
+	seen      int64                  // last slot of the region
+	began     int64                  // slot of the onset
+	slower    bool                   // a failed part that is up carries less than before
+	baselines map[string]jobBaseline // by job near the region
 }
 
 // leastBefore is how many calm intervals before an onset must be remembered to say what is usual, and to keep a new verdict.
-const leastBefore = 3
+const leastBaseline = 3
 
 // hold replaces the verdict on a region by the kept one if the onset or the failures left the window, the region resumes or stalls more
 // again for no visible reason, or its root gives no more readings, as long as what the kept one blames is there and nothing new
 // speaks against it. It returns the reason.
 func (s steady) hold(because string, d *schema.Diagnosis) string {
-	seesOnset := s.timeline.before().N >= leastBefore
+	seesOnset := s.timeline.baseline().N >= leastBaseline
 	h := s.in.keptFor(d)
 	if h == nil {
 		if seesOnset {
@@ -72,7 +72,7 @@ func (s steady) keep(because string, d *schema.Diagnosis, began int64) {
 		s.in.given.kept = map[uint64]*kept{}
 	}
 	s.in.given.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because,
-		seen: s.in.history.Clock.Now, began: began, slower: s.partSlower(), usual: s.usualOf(s.in.earlierVerdict(d))}
+		seen: s.in.history.Clock.Now, began: began, slower: s.partSlower(), baselines: s.jobBaselines(s.in.earlierVerdict(d))}
 }
 
 // restore replaces a verdict by a kept one: the jobs that it accuses are no victims.
@@ -86,12 +86,12 @@ func (in *interval) restore(d *schema.Diagnosis, h *kept) {
 
 // rises reports whether a region has an onset after that of its kept verdict.
 func (s steady) rises(h *kept) bool {
-	return s.timeline.onset >= 0 && s.timeline.began() > h.began+settle
+	return s.timeline.hasOnset() && s.timeline.began() > h.began+settle
 }
 
 // stallsMore reports whether a region stalls more than when its kept verdict was given.
 func (s steady) stallsMore(h *kept) bool {
-	return s.timeline.onset >= 0 && (s.timeline.cut || s.rises(h) || s.hasSecondStep(h))
+	return s.timeline.hasOnset() && (s.timeline.cut || s.rises(h) || s.hasSecondStep(h))
 }
 
 // outlasts reports whether a kept cause is still the best known: what shows it left the window, and the region never stalled more.
@@ -158,7 +158,7 @@ func (in *interval) forgot(h *kept) bool {
 		last := slices.MaxFunc(h.failures, func(a, b schema.NearFailure) int { return cmp.Compare(a.Time, b.Time) })
 		shown = min(shown, in.history.Clock.SlotOf(int64(last.Time)))
 	}
-	return shown-leastBefore < in.history.Clock.Now-int64(in.cfg.Window)
+	return shown-leastBaseline < in.history.Clock.Now-int64(in.cfg.Window)
 }
 
 // peaks reports whether a region stalls more since its onset than at any time remembered before.
@@ -205,7 +205,7 @@ func (s steady) stands(h *kept) bool {
 // it: what waited for the failed part has other routes. A part that flaps fails again.
 func (s steady) settledSince(was schema.NearFailure) bool {
 	at := s.timeline.indexIn(was.Time)
-	return s.timeline.onset < 0 && s.timeline.old && at >= leastBefore && at < len(s.timeline.stall)-1 && meanOf(s.timeline.stall[:at]) >= alreadyStalled*s.timeline.stall[len(s.timeline.stall)-1] &&
+	return !s.timeline.hasOnset() && s.timeline.old && at >= leastBaseline && at < len(s.timeline.stall)-1 && meanOf(s.timeline.stall[:at]) >= alreadyStalled*s.timeline.stall[len(s.timeline.stall)-1] &&
 		!slices.ContainsFunc(s.in.history.Failures, func(f history.PlacedFailure) bool {
 			return f.Device == was.Device && f.Port == was.Port && f.Times > 1
 		})

@@ -49,7 +49,7 @@ func TestAJobLoadsItsGround(t *testing.T) {
 					u.stage.tenants[d] = []*job{own, other}
 				}
 			}
-			rc := &regionCase{in: &u.stage.interval, region: &schema.Region{Links: links}, root: rootLoad{load: c.load}}
+			rc := &regionCase{in: &u.stage.interval, region: &schema.Region{Links: links}, load: times(c.load)}
 			for range links {
 				rc.waits = append(rc.waits, 1)
 			}
@@ -86,7 +86,7 @@ func TestWhatWasAddedAstray(t *testing.T) {
 		{"files", suspect{job: other, known: true, file: true}, 2, 0},
 		{"not measured", suspect{job: other}, 2, 0},
 	} {
-		rc := &regionCase{in: &u.stage.interval, region: &schema.Region{Links: links}, root: rootLoad{load: c.load}}
+		rc := &regionCase{in: &u.stage.interval, region: &schema.Region{Links: links}, load: times(c.load)}
 		if got := rc.scores().elsewherePenalty(&c.c); got != c.want {
 			t.Errorf("%s: %.1f speaks against it, want %.1f", c.name, got, c.want)
 		}

@@ -46,7 +46,7 @@ func (m *meanScores) with(mean, now float64) float64 {
 // smooth replaces the scores of a region's causes by their means, and returns those of a slow host and of a link
 // that lost rate. Without an onset, scores are too uncertain to count.
 func (s steady) smooth(host, link float64) (meanHost, meanLink float64) {
-	if s.timeline.onset < 0 {
+	if !s.timeline.hasOnset() {
 		return host, link
 	}
 	m := s.in.given.means[s.region.ID]
@@ -72,7 +72,7 @@ func (s steady) smooth(host, link float64) (meanHost, meanLink float64) {
 // meanPart returns the mean part of jobs other than an accused one in a region, updated with an interval's.
 func (s steady) meanPart(accused *job, part float64) float64 {
 	m := s.in.given.means[s.region.ID]
-	if m == nil || s.timeline.onset < 0 {
+	if m == nil || !s.timeline.hasOnset() {
 		return part
 	}
 	if m.accused != accused.ID {

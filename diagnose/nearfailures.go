@@ -68,13 +68,13 @@ func (rc *regionCase) sortFailures() {
 // addNear adds a failure to those near a region, if it is near. If only counters show it, c is the silent cable to
 // list: f itself, or the one that fed f.
 func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) {
-	hops := -1
+	hops := beyondHops
 	for _, d := range f.Devices {
-		if h := rc.in.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
+		if h := rc.in.reach.hopsTo(d); h != beyondHops && (hops == beyondHops || h < hops) {
 			hops = h
 		}
 	}
-	if hops < 0 {
+	if hops == beyondHops {
 		return
 	}
 	sure := 1.
@@ -150,7 +150,7 @@ const leadsElsewhere = (1 - hostShare) * failureOnset
 func (rc *regionCase) stallAround(f *history.PlacedFailure) float64 {
 	sum := 0.
 	for _, l := range f.Links {
-		sum += .2 * max(0, rc.in.p.Before(l))
+		sum += .2 * rc.in.baselineUse(l).orZero()
 	}
 	for i, l := range rc.region.Links {
 		from, to := rc.in.graph.Ends(l)

@@ -22,7 +22,7 @@ func TestJobsThatBeganAreLoad(t *testing.T) {
 		"of one that ran":    {[]suspect{{known: true, share: 1}}, false},
 		"it is not measured": {[]suspect{{evidence: evidence{started: true}, share: .5}}, false},
 	} {
-		rc := &regionCase{in: &s.interval, region: &schema.Region{Metric: schema.CreditStall}, suspects: c.jobs, root: rootLoad{load: .95}, ends: ends{arrives: .6, fullLink: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{Metric: schema.CreditStall}, suspects: c.jobs, load: times(.95), ends: ends{arrives: times(.6), fullLink: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
 		if got := rc.newJobsLoad(); got != c.load {
 			t.Errorf("%s: %v, want %v", name, got, c.load)
 		}

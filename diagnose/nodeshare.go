@@ -48,18 +48,18 @@ func (rc *regionCase) shortfall(e *ends, q *root.Pressure) (most float64) {
 	if !known || e.drain.Fit < starvedFit || e.fullLink != schema.NoLink {
 		return 0
 	}
-	if rc.root.load == 0 && e.arrives == 0 {
+	if !rc.load.known && !e.arrives.known {
 		return rc.denied(e, end, q)
 	}
 	more := q.ArrivesMore(end)
 	if more <= 0 {
 		return 0
 	}
-	little := max(0, min(1, (grownMuch-doublings(e.arrives))/(grownMuch-grownLittle)))
+	little := max(0, min(1, (grownMuch-e.arrives.doublings())/(grownMuch-grownLittle)))
 	for _, j := range rc.in.tenants[end] {
-		all, _ := rc.in.lately(j)
-		was, _ := rc.earlier(j)
-		share := rc.in.brings(end, j, (all-was*j.was.ran)*1e9/float64(rc.in.history.Clock.Duration))
+		all, _ := rc.in.recentOf(j)
+		baseline, _ := rc.baselineOf(j)
+		share := rc.in.brings(end, j, rc.in.perSecond(all-baseline*j.baseline.ran))
 		most = max(most, little*min(1, (share/more-leastStarved)/(surelyStarved-leastStarved)))
 	}
 	return most
@@ -73,8 +73,8 @@ func (rc *regionCase) denied(e *ends, end topology.DeviceID, q *root.Pressure) (
 		return 0
 	}
 	for _, j := range rc.in.tenants[end] {
-		all, _ := rc.in.lately(j)
-		share := rc.in.brings(end, j, all*1e9/float64(rc.in.history.Clock.Duration))
+		all, _ := rc.in.recentOf(j)
+		share := rc.in.brings(end, j, rc.in.perSecond(all))
 		most = max(most, ramp(share/arrives, leastDenied, surelyDenied))
 	}
 	return most
@@ -87,8 +87,8 @@ func (s scores) overloads(c *suspect) bool {
 	if !known || !c.known || !c.job.Has(end) {
 		return false
 	}
-	all, _ := s.in.lately(c.job)
-	share := s.in.brings(end, c.job, all*1e9/float64(s.in.history.Clock.Duration))
+	all, _ := s.in.recentOf(c.job)
+	share := s.in.brings(end, c.job, s.in.perSecond(all))
 	return share <= leastStarved*s.in.p.ArrivesInAll(end)
 }
 
@@ -103,15 +103,15 @@ func (rc *regionCase) concentrates(c *suspect) bool {
 	if !known || !rc.in.graph.Duplex() || rc.in.router.Grid == nil || rc.ends.fullLink != schema.NoLink || !c.job.Has(end) || rc.in.hasOthers(end, c.job) {
 		return false
 	}
-	if rc.scores().ends.atNodes() < surelyEnds || doublings(rc.ends.arrives) < surelyMore || !rc.scores().overloads(c) {
+	if rc.scores().ends.atNodes() < surelyEnds || rc.ends.arrives.doublings() < surelyMore || !rc.scores().overloads(c) {
 		return false
 	}
-	moves, files := rc.in.lately(c.job)
+	moves, files := rc.in.recentOf(c.job)
 	if c.file && c.filesKnown {
 		if written, _ := rc.written(c.job); written >= files {
 			return false
 		}
 		moves = files
 	}
-	return moves*1e9/float64(rc.in.history.Clock.Duration) >= addedEnough*rc.averaged().ArrivesMore(end)
+	return rc.in.perSecond(moves) >= addedEnough*rc.averaged().ArrivesMore(end)
 }

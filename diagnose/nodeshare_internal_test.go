@@ -34,9 +34,9 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: nodes}, Traffic: history.NewTraffic(1, 0)}}
 	j.Place(g)
 	s.settle(j)
-	rc := &regionCase{in: &s.interval, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 3}, root: rootLoad{link: schema.NoLink}, ends: ends{fullLink: schema.NoLink, arrives: arrives}}
+	rc := &regionCase{in: &s.interval, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 3}, root: rootLoad{link: schema.NoLink}, ends: ends{fullLink: schema.NoLink, arrives: times(arrives)}}
 	rc.ends.drain.Device, rc.ends.drain.Fit = end, .9
-	j.now, j.was = moves{known: true, all: 60 * more}, moves{known: true, slots: rc.timeline.before(), ran: 1}
+	j.recent, j.baseline = moves{known: true, all: 60 * more}, moves{known: true, slots: rc.timeline.baseline(), ran: 1}
 	return s, rc, j, p
 }
 
@@ -91,13 +91,13 @@ func TestANodeIsDeniedItsShare(t *testing.T) {
 	} {
 		_, rc, j, p := endScene(t, 0, 0, c.nodes...)
 		p.Before = func(schema.LinkID) float64 { return -1 }
-		rc.timeline.onset, rc.root.load, rc.ends.drain.Fit = -1, c.load, c.fit
-		j.now.all = 60 * c.shares * arrives / share
+		rc.timeline.onset, rc.load, rc.ends.drain.Fit = noOnset, times(c.load), c.fit
+		j.recent.all = 60 * c.shares * arrives / share
 		rc.ends.endings.Any.Found, rc.ends.endings.AtNodes = true, c.ended
 		if rc.ends.starved = rc.shortfall(&rc.ends, p); rc.ends.starved != c.want {
 			t.Errorf("%s: %.2f, want %.2f", c.name, rc.ends.starved, c.want)
 		}
-		if rc.root.load = 0; rc.scores().slowHostScore() > 0 != c.slow {
+		if rc.load = times(0); rc.scores().slowHostScore() > 0 != c.slow {
 			t.Errorf("%s: score %.2f of a slow host", c.name, rc.scores().slowHostScore())
 		}
 	}
@@ -149,7 +149,7 @@ func TestAJobConcentratesOnItsOwnNode(t *testing.T) {
 		{"a node of two jobs", .5, 2, .95, nodes, true, false},
 	} {
 		s, rc, j, _ := endScene(t, c.grew, 0, c.nodes...)
-		j.now.all = 60 * c.shares * arrives / share
+		j.recent.all = 60 * c.shares * arrives / share
 		rc.ends.endings.Any.Found, rc.ends.endings.AtNodes = true, c.atNodes
 		if c.others {
 			other := &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: c.nodes}}}
@@ -161,7 +161,7 @@ func TestAJobConcentratesOnItsOwnNode(t *testing.T) {
 		}
 	}
 	_, rc, j, _ = endScene(t, 2, 0, nodes...)
-	j.now.all, rc.ends.endings.Any.Found, rc.ends.endings.AtNodes = 60*.5*arrives/share, true, .95
+	j.recent.all, rc.ends.endings.Any.Found, rc.ends.endings.AtNodes = 60*.5*arrives/share, true, .95
 	if rc.scores().receives(&suspect{job: j, known: true, file: true, filesKnown: true}) {
 		t.Error("a job that hardly reads is blamed for its files")
 	}
@@ -202,7 +202,7 @@ func TestWhoFillsALinkGrewByWhatWasAddedToIt(t *testing.T) {
 		s, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
 		on := roottest.Link(t, s.graph, "1,1,0>1,1,1")
 		added, _ := p.Added(on)
-		if j.now.all = 60 * c.grew * added; c.full != "" {
+		if j.recent.all = 60 * c.grew * added; c.full != "" {
 			rc.ends.fullLink = roottest.Link(t, s.graph, c.full)
 		}
 		rc.root.carries = 1
@@ -227,7 +227,7 @@ func TestJobsFillAStorageNodeTogether(t *testing.T) {
 		_, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
 		more := 60 * p.ArrivesMore(rc.ends.drain.Device)
 		writer := func(j *job, part, rise float64) suspect {
-			j.now.all, j.now.files = part*more, part*more
+			j.recent.all, j.recent.files = part*more, part*more
 			return suspect{job: j, known: true, file: true, filesKnown: true, evidence: evidence{rise: rise}}
 		}
 		other := *j

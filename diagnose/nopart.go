@@ -117,7 +117,7 @@ func (rc *regionCase) findWaits() {
 		}
 		own, _, _ := rc.hostWaits(c.job)
 		c.share = own / all
-		if rc.timeline.onset >= 0 {
+		if rc.timeline.hasOnset() {
 			c.growth = c.share
 		}
 	}

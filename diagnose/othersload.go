@@ -46,11 +46,11 @@ func (d decision) othersOn(c *suspect, l schema.LinkID, own, theirs float64) flo
 		return 1
 	}
 	carries := d.in.p.Carries(l)
-	switch was := d.in.p.Before(l); {
+	switch baseline := d.in.baselineUse(l); {
 	case carries == 0 || !d.in.comparable:
 		carries = own + theirs
-	case was >= 0:
-		theirs = min(theirs, was/100*d.in.graph.Capacity(l))
+	case baseline.known:
+		theirs = min(theirs, baseline.of/100*d.in.graph.Capacity(l))
 	}
 	if theirs <= 0 {
 		return 0
@@ -83,7 +83,7 @@ func (d decision) expectedLoads(c *suspect, links []schema.LinkID) (own, theirs 
 // addExpected adds what a job's exchange puts on each of some links, in ascending order, bytes/s. Of a job whose traffic is not known
 // it is as much by node as is usual.
 func (in *interval) addExpected(load []float64, links []schema.LinkID, j *job, usual float64) {
-	rate, set, from := in.movedOr(j, usual)*1e9/float64(in.history.Clock.Duration), in.routesOf(j), 0
+	rate, set, from := in.perSecond(in.movedOr(j, usual)), in.routesOf(j), 0
 	for k, l := range links {
 		at, on := slices.BinarySearch(set.Links[from:], l)
 		if from += at; on {

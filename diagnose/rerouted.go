@@ -23,16 +23,16 @@ func (s scores) movedFrom(f *history.PlacedFailure) float64 {
 		return s.movedRound(f)
 	}
 	more := s.root.added
-	if was := s.in.history.LastUse(f, s.root.link); was >= 0 {
-		more = max(more, s.root.carries-was/100*s.in.graph.Capacity(s.root.link))
+	if last := s.in.lastUse(f, s.root.link); last.known {
+		more = max(more, s.root.carries-last.of/100*s.in.graph.Capacity(s.root.link))
 	}
 	if more < leastMoved*s.root.carries {
 		return 0
 	}
 	carried := 0.
 	for _, l := range f.Links {
-		if l != s.root.link && s.takesOver(l) && s.in.p.UseOf(l) < root.LeastUse {
-			carried += max(0, s.in.p.Before(l), s.in.history.LastUse(f, l)) / 100 * s.in.graph.Capacity(l)
+		if l != s.root.link && s.takesOver(l) && s.in.use(l).orZero() < root.LeastUse {
+			carried += max(s.in.baselineUse(l).orZero(), s.in.lastUse(f, l).orZero()) / 100 * s.in.graph.Capacity(l)
 		}
 	}
 	return min(1, carried/more)
@@ -50,7 +50,7 @@ func (s scores) movedRound(f *history.PlacedFailure) (share float64) {
 			continue
 		}
 		if most, instead := s.addedAround(failed); instead > 0 {
-			lost := max(s.in.p.Before(failed), s.in.history.LastUse(f, failed)) - max(0, s.in.p.UseOf(failed))
+			lost := max(s.in.baselineUse(failed).orZero(), s.in.lastUse(f, failed).orZero()) - s.in.use(failed).orZero()
 			share = max(share, min(instead, max(0, lost)/100*s.in.graph.Capacity(failed))/most)
 		}
 	}
@@ -61,8 +61,9 @@ func (s scores) movedRound(f *history.PlacedFailure) (share float64) {
 func (s scores) addedAround(failed schema.LinkID) (most, instead float64) {
 	add := func(at topology.DeviceID) {
 		for _, l := range s.in.graph.LinksAt(at) {
-			added := s.in.p.Carries(l) - s.in.p.Before(l)/100*s.in.graph.Capacity(l)
-			if l == failed || s.in.p.Before(l) < 0 || added < leastMoved*s.in.p.Carries(l) {
+			baseline := s.in.baselineUse(l)
+			added := s.in.p.Carries(l) - baseline.of/100*s.in.graph.Capacity(l)
+			if l == failed || !baseline.known || added < leastMoved*s.in.p.Carries(l) {
 				continue
 			}
 			if most = max(most, added); s.in.router.Grid.TakesOver(l, failed) {

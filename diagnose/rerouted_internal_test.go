@@ -72,7 +72,7 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	for slot := range int64(5) {
 		use.Row(slot)[full], use.Row(slot)[lost] = 40*history.LevelsPerPercent, 30*history.LevelsPerPercent
 	}
-	rc := &regionCase{in: &s.interval, region: &schema.Region{Links: []schema.LinkID{full}}, timeline: timeline{clock: s.history.Clock, onset: -1, again: -1, old: true}, root: rootLoad{link: full, carries: g.Capacity(full)}}
+	rc := &regionCase{in: &s.interval, region: &schema.Region{Links: []schema.LinkID{full}}, timeline: timeline{clock: s.history.Clock, onset: -1, burst: -1, old: true}, root: rootLoad{link: full, carries: g.Capacity(full)}}
 	f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Time: 5 * 60e9}, Links: []schema.LinkID{lost}}
 	if got := rc.scores().movedFrom(f); math.Abs(got-.5) > 1e-9 {
 		t.Errorf("%.2f of the load moved, want half", got)

@@ -10,17 +10,17 @@ import (
 // job is a running job, with what is measured of it in this interval. Each value is computed when it is first needed.
 type job struct {
 	*history.Job
-	order         int    // index among running jobs, by id and start
-	round         uint32 // scratch: of the region from which hops is measured
-	hops          int8
-	maxima        [history.NumFeatures]float64 // of the window; -1 not measured
-	maximal       bool                         // maxima are computed
-	files         float64                      // recent file system traffic, bytes
-	lagged        [history.NumMeasured]*lagged
-	was, now      moves
-	lost          loss
-	exchange      exchangeLoad
-	hostsMeasured measuredHosts
+	order            int    // index among running jobs, by id and start
+	round            uint32 // scratch: of the region from which hops is measured
+	hops             int8
+	maxima           [history.NumFeatures]float64 // of the window; -1 not measured
+	maximal          bool                         // maxima are computed
+	files            float64                      // recent file system traffic, bytes
+	lagged           [history.NumMeasured]*lagged
+	baseline, recent moves
+	lost             loss
+	exchange         exchangeLoad
+	hostsMeasured    measuredHosts
 }
 
 // findRunning lists the jobs that run in the interval.

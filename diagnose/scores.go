@@ -95,7 +95,7 @@ func (s scores) rate(c *suspect) {
 	switch explains := s.explains(c); {
 	case explains > 0:
 		c.score += explains
-	case s.root.load > 0 && s.root.load < fallen && !s.ends.flooded && !s.fuller() && !s.receives(c):
+	case s.load.isBelow(fallen) && !s.ends.flooded && !s.fuller() && !s.receives(c):
 		c.score -= loadFell * (1 - c.converges)
 	}
 	switch {
@@ -232,7 +232,7 @@ const unmoved, moving = .4, .5
 // holdsItselfUp is the score of that for a job, scaled by how surely more arrives there, unless the load was rerouted from a
 // failed link: the nodes of a large job are everywhere, so another job's tree looks like its own.
 func (s scores) holdsItselfUp(c *suspect) float64 {
-	sure := max(0, min(1, (doublings(s.ends.arrives)-surelyNot)/(surelyMore-surelyNot))) * (1 - s.rerouted) * (1 - s.ends.starved)
+	sure := max(0, min(1, (s.ends.arrives.doublings()-surelyNot)/(surelyMore-surelyNot))) * (1 - s.rerouted) * (1 - s.ends.starved)
 	if !c.known { // only the tree speaks
 		return jobConverges * sure
 	}
@@ -265,7 +265,7 @@ const ownAdded, elsewhereAdded = .9, .7
 // elsewherePenalty is the penalty of a job if load was added to a region of a grid on links outside its exchange: back pressure
 // reaches such links too, but then they carry less, not more. File traffic goes elsewhere.
 func (s scores) elsewherePenalty(c *suspect) float64 {
-	if !s.in.graph.Duplex() || c.file || !c.known || s.root.load <= risen {
+	if !s.in.graph.Duplex() || c.file || !c.known || !s.load.isAbove(risen) {
 		return 0
 	}
 	if len(s.addedByLink) == 0 {
@@ -296,8 +296,8 @@ func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (
 	}
 	coincidence := .5 // the onset is unknown
 	switch {
-	case s.timeline.again >= 0:
-		onset := s.timeline.beganAgain()
+	case s.timeline.burst != noOnset:
+		onset := s.timeline.burstBegan()
 		switch after := onset - s.in.history.Clock.SlotOf(int64(f.Time)); {
 		case after < -1:
 			coincidence = -.5 // the region was there before
@@ -335,11 +335,11 @@ func (s scores) endsAtFailed(f *history.PlacedFailure) bool {
 
 // rose is the evidence of risen load, of a region or where its traffic ends on a grid, against failures and slow parts, and for jobs.
 func (s scores) rose() float64 {
-	load := max(s.root.load, s.ends.arrives)
-	if load <= risen {
+	load := s.load.orMore(s.ends.arrives)
+	if !load.isAbove(risen) {
 		return 0
 	}
-	return min(mostRose, loadRose*math.Log2(load/risen))
+	return min(mostRose, loadRose*math.Log2(load.times/risen))
 }
 
 // slowLinkScore rates the cause that a link without a logged failure carries less than before. If a cable died at the same
@@ -350,7 +350,7 @@ func (s scores) slowLinkScore() float64 {
 	case len(s.failures) > 0 && s.failures[0].fell() && s.failures[0].score > 0 && (s.failures[0].share > 0 || !s.back.Cannot):
 	case s.back.Kind == schema.RootLinkCapacity && s.back.Cannot:
 		return slowLinkMeasured
-	case s.back.Kind == schema.RootLinkCapacity && s.back.Slower && s.timeline.onset >= 0:
+	case s.back.Kind == schema.RootLinkCapacity && s.back.Slower && s.timeline.hasOnset():
 		return slowLinkFell
 	case s.ends.neck.Slower && s.ends.neck.Cannot && s.ends.neck.Before(&s.ends.drain):
 		return slowLinkMeasured - s.rose() - endsElsewhere(1-s.ends.atNodes())

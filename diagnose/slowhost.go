@@ -47,7 +47,7 @@ func (s scores) slowHostScore() float64 {
 		score = slowHostMaybe
 	case s.together != nil:
 		return leastScore
-	case s.in.graph.Duplex() && (s.root.load > 0 || s.ends.starved > 0) && (s.ends.neck.Sole || s.ends.neck.Slower || !s.ends.neck.Before(&s.ends.drain)):
+	case s.in.graph.Duplex() && (s.load.known || s.ends.starved > 0) && (s.ends.neck.Sole || s.ends.neck.Slower || !s.ends.neck.Before(&s.ends.drain)):
 		if score = s.takesLess(); s.newJobsLoad() {
 			score -= slowHostNewJobs
 		}
@@ -76,7 +76,7 @@ func (s scores) waitsForUplink() bool {
 // takesLess rates the same on a grid, by whether less arrives where the region's traffic ends than before its onset, or more was
 // sent there.
 func (s scores) takesLess() float64 {
-	score := slowHostGrid - slowHostArrives*doublings(s.ends.arrives) - slowHostLoad*doublings(s.root.load)
+	score := slowHostGrid - slowHostArrives*s.ends.arrives.doublings() - slowHostLoad*s.load.doublings()
 	score -= endsElsewhere(s.ends.atNodes())
 	if s.ends.drain.Meeting.Grew {
 		score -= slowHostGrew
@@ -113,17 +113,6 @@ func endsElsewhere(probability float64) float64 {
 
 // leastEnding is the minimum of that probability, however surely back pressure seems to end elsewhere.
 const leastEnding = .02
-
-// mostDoublings bounds the evidence of a ratio of loads: ratios of small loads are mostly noise.
-const mostDoublings = 2
-
-// doublings is the binary logarithm of a load relative to what it was, bounded; 0 if it is unknown.
-func doublings(ratio float64) float64 {
-	if ratio <= 0 {
-		return 0
-	}
-	return max(-mostDoublings, min(mostDoublings, math.Log2(ratio)))
-}
 
 // In a lossless fabric only the host itself can hold back a port to it. At pausedPercent of its capacity it takes
 // next to nothing; at slowPercent it may be a storage node slower than its link. If traffic always waits for the

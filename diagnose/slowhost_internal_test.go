@@ -29,7 +29,7 @@ func TestAHostThatTakesLess(t *testing.T) {
 		{"it ends at a link", .5, .9, func(rc *regionCase) { rc.ends.endings.Any.Found = true }, false},
 		{"something failed", .7, 1, func(rc *regionCase) { rc.failures = []nearFailure{{score: 1}} }, false},
 	} {
-		rc := &regionCase{root: rootLoad{load: c.load}, ends: ends{arrives: c.arrives, fullLink: schema.NoLink, drain: root.Drain{Fit: .8}}}
+		rc := &regionCase{load: times(c.load), ends: ends{arrives: times(c.arrives), fullLink: schema.NoLink, drain: root.Drain{Fit: .8}}}
 		c.change(rc)
 		if got := rc.scores().takesLess(); got > 0 != c.slow {
 			t.Errorf("%s: score %.2f", c.name, got)

@@ -63,7 +63,7 @@ func TestALinkThatLostRate(t *testing.T) {
 	}
 	rc.ends.neck.Cannot = true
 	for load, want := range map[float64]float64{0: slowLinkMeasured, .5: slowLinkMeasured, 8: slowLinkMeasured - mostRose} { // a broken part does not add load
-		if rc.root.load = load; rc.scores().slowLinkScore() != want {
+		if rc.load = times(load); rc.scores().slowLinkScore() != want {
 			t.Errorf("of a region that carries %g times what it did, a link that shows that it is slow has the score %v, want %v", load, rc.scores().slowLinkScore(), want)
 		}
 	}

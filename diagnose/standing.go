@@ -27,7 +27,7 @@ func (s scores) explains(c *suspect) float64 {
 	if !s.in.measuresLoad || isHeldUp {
 		return 0
 	}
-	if h := s.in.given.kept[s.region.ID]; s.timeline.onset >= 0 && !s.asBefore() || s.timeline.onset < 0 && h != nil && h.cause.Class != schema.CauseUnknown && s.steady().stands(h) {
+	if h := s.in.given.kept[s.region.ID]; s.timeline.hasOnset() && !s.asBefore() || !s.timeline.hasOnset() && h != nil && h.cause.Class != schema.CauseUnknown && s.steady().stands(h) {
 		return 0
 	}
 	share, cross, unmeasured := 0., 0., 0
@@ -61,7 +61,7 @@ func (rc *regionCase) fillsByFiles(c *suspect) bool {
 		return false
 	}
 	writes, _ := rc.written(c.job)
-	return writes*1e9/float64(rc.in.history.Clock.Duration) >= culpritShare*rc.root.carries
+	return rc.in.perSecond(writes) >= culpritShare*rc.root.carries
 }
 
 // standingMore is the largest share of a full port's load that was added since the onset of a region of jobs that ran before.
@@ -75,7 +75,7 @@ const halfFull = 50
 // grew. A link of a torus shows one load for both directions, so it cannot tell this.
 func (s scores) asBefore() bool {
 	inBursts := s.back.Kind == schema.RootLinkCapacity && !s.back.Slower && s.back.Use >= halfFull
-	return !s.in.graph.Duplex() && !s.hasFailed() && (s.back.IsFull() || inBursts) && s.root.load >= fallen && s.root.added <= standingMore*s.root.carries
+	return !s.in.graph.Duplex() && !s.hasFailed() && (s.back.IsFull() || inBursts) && s.load.atLeast(fallen) && s.root.added <= standingMore*s.root.carries
 }
 
 // hasFailed reports whether a failure may explain a region of directed links: one that scores, unless nothing waits for the failed part and

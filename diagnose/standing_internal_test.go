@@ -86,7 +86,7 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.measuresLoad, s.comparable = true, true
-		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 7}, failures: c.failures, suspects: []suspect{{share: .9, cross: 1, known: true}}, timeline: timeline{clock: s.history.Clock, onset: 4}, root: rootLoad{load: c.load, link: schema.NoLink, carries: 100, added: c.more}, back: c.back}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 7}, failures: c.failures, suspects: []suspect{{share: .9, cross: 1, known: true}}, timeline: timeline{clock: s.history.Clock, onset: 4}, load: times(c.load), root: rootLoad{link: schema.NoLink, carries: 100, added: c.more}, back: c.back}
 		if got := rc.scores().explains(&rc.suspects[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}

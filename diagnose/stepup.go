@@ -13,7 +13,7 @@ import (
 // stepDeviations of how much its stall varied then.
 const leastStep, stepDeviations = .2, 4.
 
-// stepUp is the index into a region's stall of the first failure beside it since when it stalls clearly more; -1: there is none. The
+// stepUp is the index into a region's stall of the first failure beside it since when it stalls clearly more; noOnset: there is none. The
 // same traffic has less room since then, and goes over the region's links instead.
 func (rc *regionCase) stepUp() int {
 	for i := range rc.in.history.Failures {
@@ -22,25 +22,25 @@ func (rc *regionCase) stepUp() int {
 			return at
 		}
 	}
-	return -1
+	return noOnset
 }
 
 // stepsAt reports whether a stall is clearly higher in the last intervals, of those after an index, than in those before it.
 func (in *interval) stepsAt(stall []float64, at int) bool {
 	n := len(stall)
-	if at < leastBefore || at >= n {
+	if at < leastBaseline || at >= n {
 		return false
 	}
-	before := in.scratch.before[:0]
-	for _, v := range stall[max(0, at-baseline):at] {
+	baseline := in.scratch.baseline[:0]
+	for _, v := range stall[max(0, at-baselineSlots):at] {
 		if !math.IsNaN(v) {
-			before = append(before, v)
+			baseline = append(baseline, v)
 		}
 	}
-	in.scratch.before = before
-	usual := spreadOf(before, leastChange)
+	in.scratch.baseline = baseline
+	usual := spreadOf(baseline, leastChange)
 	now := meanOf(stall[min(n-1, max(at+1, n-correlation.Average)):]) // what failed within an interval shows in full from the next on
-	return usual.count >= leastBefore && now-usual.median >= max(leastOnset, leastStep*now, stepDeviations*usual.scale)
+	return usual.count >= leastBaseline && now-usual.median >= max(leastOnset, leastStep*now, stepDeviations*usual.scale)
 }
 
 // isBeside reports whether a link between switches failed at a switch of a region's links.

@@ -27,7 +27,7 @@ func TestSuccessor(t *testing.T) {
 	} {
 		g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
 		s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(g, history.Clock{Duration: minute, Now: 29})}}
-		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, onset: 10, again: 10}}
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, onset: 10, burst: 10}}
 		for i := range 30 {
 			stall := 0.
 			if i >= rc.timeline.onset {

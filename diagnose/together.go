@@ -26,7 +26,7 @@ func (in *interval) findTogether(cases []regionCase) {
 	}
 	sets := map[onsetOn]begunTogether{}
 	for i := range cases {
-		if rc := &cases[i]; rc.timeline.onset >= 0 && rc.region.Metric == schema.CreditStall {
+		if rc := &cases[i]; rc.timeline.hasOnset() && rc.region.Metric == schema.CreditStall {
 			if rc.together = rc.soleJob(); rc.together != nil {
 				on := onsetOn{rc.together, rc.timeline.began()}
 				set, n := sets[on], len(rc.region.Links)

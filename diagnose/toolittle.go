@@ -21,16 +21,16 @@ func (s scores) tooLittlePenalty(c *suspect) float64 {
 	if !c.known || s.root.carries <= 0 || s.receives(c) || s.isPhaseOf(c) {
 		return 0
 	}
-	all, files := s.in.lately(c.job)
-	was, filesWas := s.earlier(c.job)
+	all, files := s.in.recentOf(c.job)
+	baseline, baselineFiles := s.baselineOf(c.job)
 	if c.file && c.filesKnown {
-		if all, was = files, filesWas; s.endsAtNoJob() {
-			all, was = s.written(c.job)
+		if all, baseline = files, baselineFiles; s.endsAtNoJob() {
+			all, baseline = s.written(c.job)
 		}
 	}
 	interval := float64(s.in.history.Clock.Duration) / 1e9
 	if end, known := s.ends.end(); known && s.in.graph.Duplex() {
-		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
+		grew := all - baseline*c.job.baseline.ran // links were compared with the mean of all slots
 		switch {
 		case s.ends.fullLink != schema.NoLink && (c.file || s.in.routesOf(c.job).On(s.ends.fullLink) > 0): // the region does not end at the switch
 			more, _ := s.averaged().Added(s.ends.fullLink)
@@ -47,11 +47,11 @@ func (s scores) tooLittlePenalty(c *suspect) float64 {
 	least, enough, carries := culpritShare, enoughShare, s.root.carries
 	if most := s.in.boundOn(c.job, s.root.link, c.file || !c.filesKnown); most.known {
 		enough = enoughBound
-		all, was = min(all, most.now*interval), min(was, most.before*interval)
+		all, baseline = min(all, most.recent*interval), min(baseline, most.baseline*interval)
 	}
 	if c.file && s.endsAtNoJob() {
 		least, enough, carries = addedShare, addedEnough, max(1, carries-s.displaced(c.job)/interval)
-		all, was = s.withWriters(c, all, was, addedEnough*carries*interval)
+		all, baseline = s.withWriters(c, all, baseline, addedEnough*carries*interval)
 	}
 	short := func(bytes, of float64) float64 {
 		share := bytes / interval / of
@@ -59,7 +59,7 @@ func (s scores) tooLittlePenalty(c *suspect) float64 {
 	}
 	against := jobTooLittle * short(all, carries)
 	if s.root.added > grownShare*s.root.carries && s.explains(c) == 0 {
-		against = max(against, jobGrewTooLittle*short(all-was, s.root.added))
+		against = max(against, jobGrewTooLittle*short(all-baseline, s.root.added))
 	}
 	return against
 }
@@ -71,10 +71,10 @@ const filesAddNone, filesMayAdd = .95, 1.05
 // addsNone is the penalty of a suspect for its file traffic if neither the links of a region of a grid nor those of the switch where its
 // traffic ends carry more than before the onset: reads and writes congest by what they add, and a host that takes little lets less arrive.
 func (s scores) addsNone(c *suspect) float64 {
-	if !c.file || !c.known || s.root.load <= 0 {
+	if !c.file || !c.known || !s.load.known {
 		return 0
 	}
-	return jobTooLittle * max(0, min(1, (filesMayAdd-max(s.root.load, s.ends.arrives))/(filesMayAdd-filesAddNone)))
+	return jobTooLittle * max(0, min(1, (filesMayAdd-s.load.orMore(s.ends.arrives).times)/(filesMayAdd-filesAddNone)))
 }
 
 // writes reports whether a suspect's file traffic leads from its nodes to others: what it reads arrives at its own.
@@ -106,9 +106,9 @@ func (s scores) withOthers(c *suspect, grew float64) float64 {
 	all := grew
 	for i := range s.suspects {
 		if o := &s.suspects[i]; o.job != c.job && o.joins() {
-			_, files := s.in.lately(o.job)
-			_, was := s.earlier(o.job)
-			all += max(0, files-was*o.job.was.ran)
+			_, files := s.in.recentOf(o.job)
+			_, baseline := s.baselineOf(o.job)
+			all += max(0, files-baseline*o.job.baseline.ran)
 		}
 	}
 	if grew < togetherShare*all {
@@ -122,26 +122,26 @@ func (c *suspect) joins() bool { return c.file && c.filesKnown && c.evidence.ris
 
 // withWriters is what a suspect writes to a full port of a host of no job, and did before the onset, bytes, with other writers that
 // rose with it, unless one of them writes enough alone.
-func (s scores) withWriters(c *suspect, now, was, enough float64) (all, before float64) {
-	all, before = now, was
-	if !c.joins() || now >= enough {
-		return all, before
+func (s scores) withWriters(c *suspect, recent, baseline, enough float64) (all, baselineOfAll float64) {
+	all, baselineOfAll = recent, baseline
+	if !c.joins() || recent >= enough {
+		return all, baselineOfAll
 	}
 	for i := range s.suspects {
 		o := &s.suspects[i]
 		if o.job == c.job || !o.joins() {
 			continue
 		}
-		theirs, earlier := s.written(o.job)
+		theirs, theirBaseline := s.written(o.job)
 		if theirs >= enough {
-			return now, was
+			return recent, baseline
 		}
-		all, before = all+theirs, before+earlier
+		all, baselineOfAll = all+theirs, baselineOfAll+theirBaseline
 	}
-	if now < togetherShare*all {
-		return now, was
+	if recent < togetherShare*all {
+		return recent, baseline
 	}
-	return all, before
+	return all, baselineOfAll
 }
 
 // receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that load is the
@@ -154,21 +154,21 @@ func (rc *regionCase) receives(c *suspect) bool {
 	if !c.job.Has(host) || rc.in.hasOthers(host, c.job) || c.cross < clearWay && !rc.feeds(c) {
 		return false
 	}
-	all, _ := rc.in.lately(c.job)
-	return all*1e9/float64(rc.in.history.Clock.Duration) >= enoughShare*rc.root.carries
+	all, _ := rc.in.recentOf(c.job)
+	return rc.in.perSecond(all) >= enoughShare*rc.root.carries
 }
 
 // feeds reports whether a job, on whose exchange little of the stall lies, may have sent culpritShare of what was added to the full port to
 // one of its hosts: as far as its hosts send more, it moves more, or it read files, which may arrive long after it asked for them. Otherwise
 // hosts of another job, which may be in no table, send to that host.
 func (rc *regionCase) feeds(c *suspect) bool {
-	if rc.in.graph.Duplex() || rc.in.router.Paths == nil || rc.timeline.onset < 0 || rc.root.added <= grownShare*rc.root.carries || !rc.in.measuresHosts(c.job) {
+	if rc.in.graph.Duplex() || rc.in.router.Paths == nil || !rc.timeline.hasOnset() || rc.root.added <= grownShare*rc.root.carries || !rc.in.measuresHosts(c.job) {
 		return true
 	}
-	now, _ := rc.in.lately(c.job)
-	was, _ := rc.earlier(c.job)
+	recent, _ := rc.in.recentOf(c.job)
+	baseline, _ := rc.baselineOf(c.job)
 	reads, _ := rc.in.maximum(c.job, history.Read)
-	may := max(now-was, reads)*1e9/float64(rc.in.history.Clock.Duration) + rc.in.boundOn(c.job, rc.back.Link, false).more
+	may := rc.in.perSecond(max(recent-baseline, reads)) + rc.in.boundOn(c.job, rc.back.Link, false).added
 	return may >= culpritShare*rc.root.added
 }
 
@@ -178,7 +178,7 @@ const takesShare = .75
 // takesAdded reports whether the hosts of a job that mostly reads or writes files take in what was added to a full link down a tree since
 // the onset, and no failed link explains that: a table counts reads when they are asked for, ports when they arrive.
 func (rc *regionCase) takesAdded(c *suspect) bool {
-	all, files := rc.in.lately(c.job)
+	all, files := rc.in.recentOf(c.job)
 	l := rc.back.Link
 	if files < enoughShare*all || rc.back.Kind != schema.RootLinkCapacity || rc.back.Slower || !rc.back.IsFull() || rc.root.added <= grownShare*rc.root.carries || rc.rerouted > 1-takesShare || rc.in.router.Paths == nil {
 		return false
@@ -202,11 +202,11 @@ func (in *interval) takeMore(hosts []topology.DeviceID, l schema.LinkID) float64
 		}
 		for _, own := range in.graph.LinksAt(d) {
 			if _, at := in.graph.Ends(own); at == d {
-				taken.add(in.p, own, in.graph.Capacity(own))
+				taken.add(in.use(own), in.baselineUse(own), in.graph.Capacity(own))
 			}
 		}
 	}
-	return taken.more
+	return taken.added
 }
 
 // displaced is the traffic with files, bytes, of the jobs that lost traffic at the onset of a region: a culprit leaves them the rest
@@ -214,7 +214,7 @@ func (in *interval) takeMore(hosts []topology.DeviceID, l schema.LinkID) float64
 func (s scores) displaced(culprit *job) (bytes float64) {
 	for i := range s.suspects {
 		if j := s.suspects[i].job; j != culprit && s.lostBy(j) >= smallLoss {
-			_, files := s.in.lately(j)
+			_, files := s.in.recentOf(j)
 			bytes += files
 		}
 	}

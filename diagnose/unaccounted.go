@@ -16,7 +16,7 @@ const leastAccounted, accountedIntervals = 4, 8
 // job, or another listed job is on its hosts.
 func (rc *regionCase) unaccounted(j *job) float64 {
 	t := j.Traffic
-	if rc.in.graph.Duplex() || rc.timeline.onset < 0 || t == nil || !t.Listed[history.RDMARead] && !t.Listed[history.RDMAWrite] {
+	if rc.in.graph.Duplex() || !rc.timeline.hasOnset() || t == nil || !t.Listed[history.RDMARead] && !t.Listed[history.RDMAWrite] {
 		return 0
 	}
 	for _, d := range j.Devices {
@@ -24,25 +24,25 @@ func (rc *regionCase) unaccounted(j *job) float64 {
 			return 0
 		}
 	}
-	calm, now := rc.timeline.before(), rc.in.history.Clock.Now
+	calm, now := rc.timeline.baseline(), rc.in.history.Clock.Now
 	var since history.Slots
 	for slot := min(now, max(rc.timeline.began()+1, now-accountedIntervals+1)); slot <= now; slot++ {
 		since.At[since.N] = slot
 		since.N++
 	}
-	was := ratiosOf(rc.compareTaken(j, calm.At[:calm.N]))
+	baseline := ratiosOf(rc.compareTaken(j, calm.At[:calm.N]))
 	is := rc.compareTaken(j, since.At[:since.N])
-	if len(was) < leastAccounted || len(is) == 0 {
+	if len(baseline) < leastAccounted || len(is) == 0 {
 		return 0
 	}
-	usual, moved := spreadOf(was, 0), 0.
-	beyond := rc.in.scratch.after[:0]
+	usual, moved := spreadOf(baseline, 0), 0.
+	beyond := rc.in.scratch.since[:0]
 	for _, t := range is {
 		beyond, moved = append(beyond, t.taken-usual.median*t.moved), moved+t.moved/float64(len(is))
 	}
-	rc.in.scratch.after = beyond
-	noise := usual.scale * moved * math.Sqrt(1/float64(len(was))+1/float64(len(is)))
-	return max(0, medianOf(beyond)-noise) * 1e9 / float64(rc.in.history.Clock.Duration) // one incomplete row does not count
+	rc.in.scratch.since = beyond
+	noise := usual.scale * moved * math.Sqrt(1/float64(len(baseline))+1/float64(len(is)))
+	return rc.in.perSecond(max(0, medianOf(beyond)-noise)) // one incomplete row does not count
 }
 
 // unaccountedAt is the same of a suspect at one of whose hosts more arrives than its port delivers, else 0: elsewhere what is added on its hosts

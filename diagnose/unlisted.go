@@ -31,10 +31,10 @@ func (s scores) unlistedPart(accused int) float64 {
 			return waits
 		}
 	}
-	if s.root.link == schema.NoLink || s.timeline.onset < 0 {
+	if s.root.link == schema.NoLink || !s.timeline.hasOnset() {
 		return 0
 	}
-	theirs, own := s.in.boundOf(s.in.hostsWithoutJob(), s.root.link, false).more, 0.
+	theirs, own := s.in.boundOf(s.in.hostsWithoutJob(), s.root.link, false).added, 0.
 	for i := range accused {
 		more := s.mayHaveAdded(&s.suspects[i])
 		if others := s.unaccountedAt(&s.suspects[i]); others > 0 { // the rest is the job's, whatever its hosts send in total
@@ -54,13 +54,13 @@ func (s scores) unlistedPart(accused int) float64 {
 // mayHaveAdded bounds what a suspect added to the region's root since its onset, bytes/s, by the links of its hosts and by its file
 // traffic.
 func (s scores) mayHaveAdded(c *suspect) float64 {
-	more := s.in.boundOn(c.job, s.root.link, c.file || !c.filesKnown).more
+	more := s.in.boundOn(c.job, s.root.link, c.file || !c.filesKnown).added
 	if !c.file || !c.filesKnown {
 		return more
 	}
-	_, files := s.in.lately(c.job)
-	_, was := s.earlier(c.job)
-	return min(more, max(0, files-was)*1e9/float64(s.in.history.Clock.Duration))
+	_, files := s.in.recentOf(c.job)
+	_, baseline := s.baselineOf(c.job)
+	return min(more, s.in.perSecond(max(0, files-baseline)))
 }
 
 // unlistedWaits is the time for which hosts of no listed job wait to send into a region, times a weight, relative to that of the accused, or

@@ -31,7 +31,7 @@ func TestALinkThatFailedAndLostRate(t *testing.T) {
 		}
 		s.p = p
 		s.history.Clock = history.Clock{Duration: 60e9, Now: 9}
-		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, weight: []float64{40}, totalWeight: 40, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.SwitchFailed, Device: "spine0"}}, score: c.failed}}, timeline: timeline{clock: s.history.Clock, onset: 5, again: 5}, back: root.BackPressure{Kind: schema.RootLinkCapacity, Link: link, Slower: c.slower}}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, weight: []float64{40}, totalWeight: 40, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.SwitchFailed, Device: "spine0"}}, score: c.failed}}, timeline: timeline{clock: s.history.Clock, onset: 5, burst: 5}, back: root.BackPressure{Kind: schema.RootLinkCapacity, Link: link, Slower: c.slower}}
 		want := schema.CauseFailure
 		if c.least == 0 {
 			want = schema.CauseUnknown
