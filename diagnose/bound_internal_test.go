@@ -322,7 +322,9 @@ func TestHostsTakeWhatWasAdded(t *testing.T) {
 		j.Place(g)
 		rc := &regionCase{in: &s.interval, rerouted: c.moved, root: rootLoad{link: port, carries: .95 * g.Capacity(port), added: .6 * g.Capacity(port)}}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootLinkCapacity, Use: 95}
-		if got := rc.receives(&suspect{job: j, known: true}); got != c.want {
+		rc.suspects = []suspect{{job: j, known: true}}
+		rc.findAddedBelow()
+		if got := rc.receives(&rc.suspects[0]); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -22,8 +22,8 @@ type regionCase struct {
 	back        root.BackPressure
 	load        ratio // of its links, relative to the baseline
 	root        rootLoad
-	addedBelow  float64   // what hosts behind a full root down a tree take in more since the onset, at least what was added to it, bytes/s; 0 until needed
-	addedByLink []float64 // by link of the region: load added since the onset; empty until needed
+	addedBelow  float64   // what hosts behind a full root down a tree take in more since the onset, at least what was added to it, bytes/s; 0: no such root, or no job that mostly reads or writes
+	addedByLink []float64 // by link of the region: load added since the onset; empty if they do not carry clearly more
 	suspects    []suspect
 	waiting     bool // no load is measured, and hosts are seen to wait to send into it
 	ends        ends

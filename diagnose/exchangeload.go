@@ -29,9 +29,6 @@ func (s scores) loadsAll(c *suspect) float64 {
 	if !s.in.graph.Duplex() || c.cross == 0 || !s.load.isAbove(risen) || !s.in.loadsExchange(c.job) {
 		return 0
 	}
-	if len(s.addedByLink) == 0 {
-		s.findAdded()
-	}
 	set, all, fits := s.in.routesOf(c.job), 0., 0.
 	for k, l := range s.region.Links {
 		all += s.waits[k] * s.addedByLink[k]

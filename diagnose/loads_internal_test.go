@@ -53,6 +53,7 @@ func TestAJobLoadsItsGround(t *testing.T) {
 			for range links {
 				rc.waits = append(rc.waits, 1)
 			}
+			rc.findAdded()
 			if got := rc.scores().loadsAll(&suspect{job: own, cross: 1}); (got > 0) != c.want {
 				t.Errorf("loads its ground by %.2f, want any: %t", got, c.want)
 			}
@@ -87,6 +88,7 @@ func TestWhatWasAddedAstray(t *testing.T) {
 		{"not measured", suspect{job: other}, 2, 0},
 	} {
 		rc := &regionCase{in: &u.stage.interval, region: &schema.Region{Links: links}, load: times(c.load)}
+		rc.findAdded()
 		if got := rc.scores().elsewherePenalty(&c.c); got != c.want {
 			t.Errorf("%s: %.1f speaks against it, want %.1f", c.name, got, c.want)
 		}

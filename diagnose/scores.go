@@ -9,8 +9,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// scores rates the causes of a region by what is measured of it. A score is a function of the case: it changes nothing there but what
-// it returns, the score of a suspect, and what is computed when it is first needed.
+// scores rates the causes of a region by what is measured of it. A score is a function of the case, which it does not change.
 type scores struct{ *regionCase }
 
 func (rc *regionCase) scores() scores { return scores{rc} }
@@ -79,39 +78,39 @@ func (c *suspect) mostScore() float64 {
 	return jobBias + jobSpace*space + time*timeWeight(space) + (jobShare+jobRose)*c.share + jobGrowth*c.growth
 }
 
-// rate scores a suspect. Its traffic counts as far as it has a path to the region.
-func (s scores) rate(c *suspect) {
+// rate scores a suspect, of which sends is the part by whose hosts wait to send. Its traffic counts as far as it has a path to the region.
+func (s scores) rate(c *suspect) (score, sends float64) {
 	succeeds := s.succeeds(c.job)
 	if !succeeds && s.timeline.foundStalled(c.job.Start) {
-		c.score = math.Inf(-1)
-		return
+		return math.Inf(-1), 0
 	}
 	space := s.spaceScore(c)
-	c.score = jobBias + jobSpace*space + c.timeScore(succeeds)*timeWeight(space)
-	c.score += jobShare * c.share
+	score = jobBias + jobSpace*space + c.timeScore(succeeds)*timeWeight(space)
+	score += jobShare * c.share
 	if !s.in.graph.Duplex() || !s.in.measuresLoad || c.file { // what an exchange adds, the links of a grid show
-		c.score += jobGrowth * c.growth * (1 - s.rerouted)
+		score += jobGrowth * c.growth * (1 - s.rerouted)
 	}
 	switch explains := s.explains(c); {
 	case explains > 0:
-		c.score += explains
+		score += explains
 	case s.load.isBelow(fallen) && !s.ends.flooded && !s.fuller() && !s.receives(c):
-		c.score -= loadFell * (1 - c.converges)
+		score -= loadFell * (1 - c.converges)
 	}
 	switch {
 	case c.fetches:
-		c.score += jobReads * min(1, 2*space)
+		score += jobReads * min(1, 2*space)
 	case c.surelyReads():
-		c.score += jobReads
+		score += jobReads
 	}
-	c.score += s.endScore(c)
+	score += s.endScore(c)
 	if s.in.graph.Duplex() {
-		c.score -= s.notSeenPenalty(c, space) + (1-c.converges)*(s.addsNone(c)+s.emptyGroundPenalty(c))
+		score -= s.notSeenPenalty(c, space) + (1-c.converges)*(s.addsNone(c)+s.emptyGroundPenalty(c))
 	}
-	c.score -= (1-c.converges)*(s.tooLittlePenalty(c)+s.elsewherePenalty(c)) + s.noPartPenalty(c)
-	c.sends = s.sendScore(c)
-	c.score += c.sends
-	c.score += jobRose * min(1, s.rose()) * c.share * (1 - s.rerouted)
+	score -= (1-c.converges)*(s.tooLittlePenalty(c)+s.elsewherePenalty(c)) + s.noPartPenalty(c)
+	sends = s.sendScore(c)
+	score += sends
+	score += jobRose * min(1, s.rose()) * c.share * (1 - s.rerouted)
+	return score, sends
 }
 
 // spaceScore is the share of a region's stall, 0 to 1, where a suspect's traffic can be.
@@ -267,9 +266,6 @@ const ownAdded, elsewhereAdded = .9, .7
 func (s scores) elsewherePenalty(c *suspect) float64 {
 	if !s.in.graph.Duplex() || c.file || !c.known || !s.load.isAbove(risen) {
 		return 0
-	}
-	if len(s.addedByLink) == 0 {
-		s.findAdded()
 	}
 	routes, own, all := s.in.routesOf(c.job).Links, 0., 0.
 	for i, l := range s.region.Links {

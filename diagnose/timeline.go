@@ -119,8 +119,11 @@ func (rc *regionCase) rememberedUse() func(schema.LinkID) float64 {
 	return rc.in.history.MeanUse(rc.timeline.baseline())
 }
 
-// findAdded finds the load added to a region's links.
+// findAdded finds the load added to a region's links, if they carry clearly more than before.
 func (rc *regionCase) findAdded() {
+	if !rc.load.isAbove(risen) {
+		return
+	}
 	for _, l := range rc.region.Links {
 		added := 0.
 		if baseline := rc.in.baselineUse(l); baseline.known {

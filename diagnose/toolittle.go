@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -178,19 +180,31 @@ const takesShare = .75
 // takesAdded reports whether the hosts of a job that mostly reads or writes files take in what was added to a full link down a tree since
 // the onset, and no failed link explains that: a table counts reads when they are asked for, ports when they arrive.
 func (rc *regionCase) takesAdded(c *suspect) bool {
-	all, files := rc.in.recentOf(c.job)
-	l := rc.back.Link
-	if files < enoughShare*all || rc.back.Kind != schema.RootLinkCapacity || rc.back.Slower || !rc.back.IsFull() || rc.root.added <= grownShare*rc.root.carries || rc.rerouted > 1-takesShare || rc.in.router.Paths == nil {
+	return rc.addedBelow > 0 && rc.in.mostlyFiles(c.job) && rc.in.takeMore(c.job.Devices, rc.back.Link) >= takesShare*rc.addedBelow
+}
+
+// mostlyFiles reports whether a job mostly reads or writes files.
+func (in *interval) mostlyFiles(j *job) bool {
+	all, files := in.recentOf(j)
+	return files >= enoughShare*all
+}
+
+// findAddedBelow finds what hosts behind a root that is full down a tree take in more since the onset, if a job that mostly reads or writes
+// files is a suspect.
+func (rc *regionCase) findAddedBelow() {
+	if rc.isFullDownTree() && slices.ContainsFunc(rc.suspects, func(c suspect) bool { return rc.in.mostlyFiles(c.job) }) {
+		rc.addedBelow = max(rc.root.added, rc.in.takeMore(rc.in.hosts, rc.back.Link))
+	}
+}
+
+// isFullDownTree reports whether the root is a link down a tree that is full since the onset, and no failed link explains that.
+func (rc *regionCase) isFullDownTree() bool {
+	if rc.back.Kind != schema.RootLinkCapacity || rc.back.Slower || !rc.back.IsFull() || rc.root.added <= grownShare*rc.root.carries || rc.rerouted > 1-takesShare || rc.in.router.Paths == nil {
 		return false
 	}
-	from, to := rc.in.graph.Ends(l)
-	if below := rc.in.graph.Device(to).Level; below < 0 || rc.in.graph.Device(from).Level <= below {
-		return false
-	}
-	if rc.addedBelow == 0 {
-		rc.addedBelow = max(rc.root.added, rc.in.takeMore(rc.in.hosts, l))
-	}
-	return rc.in.takeMore(c.job.Devices, l) >= takesShare*rc.addedBelow
+	from, to := rc.in.graph.Ends(rc.back.Link)
+	below := rc.in.graph.Device(to).Level
+	return below >= 0 && rc.in.graph.Device(from).Level > below
 }
 
 // takeMore sums what hosts behind a link down a tree take in more than before the onset, bytes/s.

@@ -24,7 +24,8 @@ func (rc *regionCase) decision() decision { return decision{rc} }
 // decide weighs the causes against each other, and against none of them being right.
 func (d decision) decide() verdict {
 	for i := range d.suspects {
-		d.scores().rate(&d.suspects[i])
+		c := &d.suspects[i]
+		c.score, c.sends = d.scores().rate(c)
 	}
 	slow, lost := d.steady().smooth(d.scores().slowHostScore(), d.scores().slowLinkScore())
 	slices.SortFunc(d.suspects, func(a, b suspect) int {
