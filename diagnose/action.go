@@ -18,11 +18,11 @@ func (c *suspect) loadsFiles() bool {
 func (r *report) action(root *schema.Root) string {
 	switch r.verdict.class {
 	case schema.CauseIntraApplication:
-		name := jobName(r.jobs[0].job)
-		if at := r.receiver(&r.jobs[0], root); at != "" {
+		name := jobName(r.suspects[0].job)
+		if at := r.receiver(&r.suspects[0], root); at != "" {
 			return "Ask the owner of " + name + " to spread the traffic to " + at + " over several receivers (a tree of aggregators), or to let the senders take turns; another placement does not help."
 		}
-		if r.spreadOut(r.jobs[0].job) {
+		if r.spreadOut(r.suspects[0].job) {
 			return "Place " + name + " in a compact block at its next start, or remap its ranks (TopoMapping) now; if it happens often, change its communication pattern."
 		}
 		return "Remap the ranks of " + name + " so that ranks that communicate are neighbours in the network (TopoMapping); if it happens often, change its communication pattern."
@@ -32,8 +32,8 @@ func (r *report) action(root *schema.Root) string {
 		return r.failureAction()
 	case schema.CauseSlowHost:
 		if r.back.HasRoot() {
-			_, to := r.graph.Ends(r.back.Root.Link)
-			return "Probe " + topology.PlainName(r.graph.Device(to).Name) + " (giverny hostping), and drain it if its NIC or PCIe cannot keep up with the incoming traffic."
+			_, to := r.in.graph.Ends(r.back.Root.Link)
+			return "Probe " + topology.PlainName(r.in.graph.Device(to).Name) + " (giverny hostping), and drain it if its NIC or PCIe cannot keep up with the incoming traffic."
 		}
 		if root != nil && root.Port == "" {
 			return "Probe the host at " + topology.PlainName(root.Device) + " (giverny hostping), then its neighbours on the same line of the grid; drain the one whose NIC or PCIe cannot keep up with the incoming traffic."
@@ -44,7 +44,7 @@ func (r *report) action(root *schema.Root) string {
 		return "Break the cycle: take one of its links down, or let the PFC watchdog of one of its switches drop packets; then check the routing for paths that go down and then up again."
 	}
 	first := ""
-	if at := r.region.Root; at != nil && r.history.FellSilent(at.Device) {
+	if at := r.region.Root; at != nil && r.in.history.FellSilent(at.Device) {
 		first = "First check the agent or collector that reads " + topology.PlainName(at.Device) + ", whose counters are missing. "
 	}
 	if root != nil && root.Kind != schema.RootLinkCapacity && root.Kind != schema.RootLinkDown {
@@ -62,7 +62,7 @@ func (r *report) systemAction(root *schema.Root) string {
 	if r.verdict.accused > 1 {
 		return "Place " + r.jobNames() + " apart from each other at their next start; hold back new jobs near the region until it has dissolved."
 	}
-	c := &r.jobs[0]
+	c := &r.suspects[0]
 	if c.loadsFiles() {
 		return "Ask the owner of " + jobName(c.job) + " to spread or limit its file traffic (more stripes, fewer nodes at once); place jobs away from its routes to the storage nodes until then."
 	}
@@ -75,8 +75,8 @@ func (r *report) systemAction(root *schema.Root) string {
 // failureAction is action for failed hardware.
 func (r *report) failureAction() string {
 	if r.verdict.blamed == 0 {
-		l := r.graph.Link(r.slowLink())
-		return "Check the cable at " + r.cableAt(r.graph.Device(l.From).Name, l.FromPort) + " (width, speed, symbol errors), and replace it; place no communication-intensive job near it until then."
+		l := r.in.graph.Link(r.slowLink())
+		return "Check the cable at " + r.cableAt(r.in.graph.Device(l.From).Name, l.FromPort) + " (width, speed, symbol errors), and replace it; place no communication-intensive job near it until then."
 	}
 	switch f := &r.failures[0]; {
 	case f.silent != nil && f.Port != "":
@@ -104,7 +104,7 @@ func (r *report) receiver(c *suspect, root *schema.Root) string {
 	if root.Port != "" {
 		name = root.Peer
 	}
-	d, known := r.graph.FindDevice(name)
+	d, known := r.in.graph.FindDevice(name)
 	if !known || !c.job.Has(d) {
 		return ""
 	}
@@ -113,15 +113,15 @@ func (r *report) receiver(c *suspect, root *schema.Root) string {
 
 // spreadOut reports whether a job's nodes are not one block.
 func (r *report) spreadOut(j *job) bool {
-	if r.graph.Grid() == nil || r.router.Grid == nil {
+	if r.in.graph.Grid() == nil || r.in.router.Grid == nil {
 		return r.fitsFewerLeaves(j)
 	}
 	volume := 1
-	for dim, size := range r.graph.Grid().Dims {
+	for dim, size := range r.in.graph.Grid().Dims {
 		seen := make([]bool, size)
 		n := 0
 		for _, d := range j.Devices {
-			if x := r.graph.Device(d).Coord[dim]; !seen[x] {
+			if x := r.in.graph.Device(d).Coord[dim]; !seen[x] {
 				seen[x] = true
 				n++
 			}
@@ -136,7 +136,7 @@ func (r *report) spreadOut(j *job) bool {
 func (r *report) fitsFewerLeaves(j *job) bool {
 	own := map[topology.DeviceID]bool{}
 	for _, d := range j.Devices {
-		own[r.router.LeafOf(d)] = true
+		own[r.in.router.LeafOf(d)] = true
 	}
-	return len(own) > 1 && (r.smallestLeaf == 0 || len(j.Devices) <= len(r.hosts)-r.smallestLeaf)
+	return len(own) > 1 && (r.in.smallestLeaf == 0 || len(j.Devices) <= len(r.in.hosts)-r.in.smallestLeaf)
 }

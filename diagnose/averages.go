@@ -12,31 +12,32 @@ const endIntervals = 8
 
 // averaged returns the readings of a grid's links, averaged over the last intervals since a region's onset.
 func (rc *regionCase) averaged(p *root.Pressure) *root.Pressure {
-	n := min(endIntervals, len(rc.stall)-rc.onset)
-	if !rc.graph.Duplex() || rc.onset < 0 || n < 2 {
+	n := min(endIntervals, len(rc.timeline.stall)-rc.timeline.onset)
+	if !rc.in.graph.Duplex() || !rc.timeline.hasOnset() || n < 2 {
 		return p
 	}
-	from, q := rc.history.Clock.Now-int64(n)+1, *p
+	from, q := rc.in.history.Clock.Now-int64(n)+1, *p
 	of := func(now *schema.Series) *schema.Series {
-		if now == nil || rc.history.LevelsOf(now.Metric) == nil {
+		if now == nil || rc.in.history.LevelsOf(now.Metric) == nil {
 			return now
 		}
-		return rc.history.Average(now.Metric, from)
+		return rc.in.history.Average(now.Metric, from)
 	}
 	q.Stall, q.Credit, q.Inq, q.Use = of(p.Stall), of(p.Credit), of(p.Inq), of(p.Use)
-	if p.Use == nil && p.Rate != nil && rc.history.LevelsOf(schema.BandwidthUsed) != nil { // remembered as shares of capacity
-		q.Use = rc.history.Average(schema.BandwidthUsed, from)
+	if p.Use == nil && p.Rate != nil && rc.in.history.LevelsOf(schema.BandwidthUsed) != nil { // remembered as shares of capacity
+		q.Use = rc.in.history.Average(schema.BandwidthUsed, from)
 	}
 	return &q
 }
 
-// arrivesNow is the load of the links of the switch where a region's traffic ends, relative to before its onset; 0 if unknown. Both
+// arrivesNow is the load of the links of the switch where a region's traffic ends, relative to the baseline. Both
 // loads are as remembered, with the same rounding.
-func (rc *regionCase) arrivesNow(end topology.DeviceID, p *root.Pressure) float64 {
+func (rc *regionCase) arrivesNow(end topology.DeviceID, p *root.Pressure) ratio {
 	q := *p
-	if rc.history.LevelsOf(schema.BandwidthUsed) != nil {
-		n := max(1, min(endIntervals, len(rc.stall)-rc.onset))
-		q.Use = rc.history.Average(schema.BandwidthUsed, rc.history.Clock.Now-int64(n)+1)
+	if rc.in.history.LevelsOf(schema.BandwidthUsed) != nil {
+		n := max(1, min(endIntervals, len(rc.timeline.stall)-rc.timeline.onset))
+		q.Use = rc.in.history.Average(schema.BandwidthUsed, rc.in.history.Clock.Now-int64(n)+1)
 	}
-	return q.Arrives(end)
+	times := q.Arrives(end)
+	return ratio{times, times > 0}
 }

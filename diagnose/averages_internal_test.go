@@ -18,7 +18,7 @@ func TestAveragesSinceTheOnset(t *testing.T) {
 		stall.Row(slot)[17] = 10 * min(v, 20)
 	}
 	for onset, want := range map[int]float64{-1: 0, 9: 0, 8: 16, 7: 14, 6: 12, 0: 12} {
-		rc := &regionCase{interval: &s.interval, p: u.p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 10), onset: onset}}
+		rc := &regionCase{in: &s.interval, p: u.p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 10), onset: onset}}
 		p := rc.averaged(u.p)
 		if got := p.UseOf(17); got != want {
 			t.Errorf("onset %d: %v, want %v", onset, got, want)

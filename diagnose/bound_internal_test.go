@@ -24,9 +24,9 @@ func TestWhatAHostSendsMayBeItsJobs(t *testing.T) {
 	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host2"}}}}
 	j.Place(g)
 	l := roottest.Link(t, g, "host0>leaf0")
-	rc := &regionCase{interval: &s.interval, p: p}
-	if b := rc.boundOn(j, l, false); b.now != .5*g.Capacity(l) {
-		t.Errorf("host0 sends at %g of its link's %g bytes/s, want half", b.now, g.Capacity(l))
+	rc := &regionCase{in: &s.interval, p: p}
+	if b := rc.boundOn(j, l, false); b.recent != .5*g.Capacity(l) {
+		t.Errorf("host0 sends at %g of its link's %g bytes/s, want half", b.recent, g.Capacity(l))
 	}
 }
 
@@ -58,8 +58,8 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		}
 		j.Place(g)
 		moved := 2 * c.percent / 100 * g.Capacity(port) * 60
-		j.now = moves{known: true, all: moved, files: moved}
-		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}}
+		j.recent = moves{known: true, all: moved, files: moved}
+		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}}
 		if got := rc.scores().tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
 		}
@@ -97,10 +97,10 @@ func TestWhoFillsAPort(t *testing.T) {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, Traffic: &history.Traffic{}}}
 		j.Place(g)
 		unit := g.Capacity(port) / 100 * 60
-		j.now = moves{known: true, all: c.moves * unit}
-		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port), more: (100 - c.before) / 100 * g.Capacity(port)}}
+		j.recent = moves{known: true, all: c.moves * unit}
+		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, root: rootLoad{link: port, carries: g.Capacity(port), added: (100 - c.before) / 100 * g.Capacity(port)}}
 		rc.back = root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}
-		j.was = moves{known: true, slots: rc.before(), all: c.was * unit}
+		j.baseline = moves{known: true, slots: rc.timeline.baseline(), all: c.was * unit}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
 		if got := rc.scores().tooLittlePenalty(suspect); (got == 0) != c.able {
 			t.Errorf("%g%% before: %.1f against a job that moves %g%% and moved %g%%", c.before, got, c.moves, c.was)
@@ -138,11 +138,11 @@ func TestOthersFillAJobsPort(t *testing.T) {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, Traffic: &history.Traffic{}}}
 		j.Place(g)
 		unit := g.Capacity(port) / 100 * 60
-		j.now, j.maximal = moves{known: true, all: 100 * unit}, true
+		j.recent, j.maximal = moves{known: true, all: 100 * unit}, true
 		j.maxima[history.Read] = c.reads * unit
-		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port), more: .7 * g.Capacity(port)}}
+		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, root: rootLoad{link: port, carries: g.Capacity(port), added: .7 * g.Capacity(port)}}
 		rc.back = root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}
-		j.was = moves{known: true, slots: rc.before(), all: c.was * unit}
+		j.baseline = moves{known: true, slots: rc.timeline.baseline(), all: c.was * unit}
 		if got := rc.receives(&suspect{job: j, known: true, filesKnown: true, cross: c.cross}); got != c.own {
 			t.Errorf("%+v: what arrives is the job's: %v", c, got)
 		}
@@ -162,17 +162,17 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 		s.read = &p.Readings
 		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, "leaf0>host0")
-		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}}
+		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, root: rootLoad{link: port, carries: g.Capacity(port)}}
 		rc.back = root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}
 		half := g.Capacity(port) / 2 * 60
 		for i, host := range []string{"host1", "host2"} {
-			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}, now: moves{known: true, all: half, files: half}}
+			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}, recent: moves{known: true, all: half, files: half}}
 			j.Traffic.Set(history.Write, 0, half)
 			j.Place(g)
-			j.lost = loss{cached: true, onset: rc.began(), share: lost * float64(i)}
-			rc.jobs = append(rc.jobs, suspect{job: j, known: true, file: true, filesKnown: true})
+			j.lost = loss{cached: true, onset: rc.timeline.began(), share: lost * float64(i)}
+			rc.suspects = append(rc.suspects, suspect{job: j, known: true, file: true, filesKnown: true})
 		}
-		if got := rc.scores().tooLittlePenalty(&rc.jobs[0]); (got == 0) != (lost > 0) {
+		if got := rc.scores().tooLittlePenalty(&rc.suspects[0]); (got == 0) != (lost > 0) {
 			t.Errorf("%.1f against a job while the other lost %g", got, lost)
 		}
 	}
@@ -199,16 +199,16 @@ func TestWritersTogether(t *testing.T) {
 		s.read = &p.Readings
 		s.history.Clock.Duration = 60e9
 		port := roottest.Link(t, g, "leaf0>host0")
-		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}}
+		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}}
 		for i, share := range c.shares {
 			host := fmt.Sprint("host", i+1)
 			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}}
 			j.Place(g)
 			j.Traffic.Set(history.Write, 0, share*g.Capacity(port)*60)
-			rc.jobs = append(rc.jobs, suspect{job: j, known: true, file: true, filesKnown: true, evidence: evidence{rise: 1}})
+			rc.suspects = append(rc.suspects, suspect{job: j, known: true, file: true, filesKnown: true, evidence: evidence{rise: 1}})
 		}
-		for i := range rc.jobs {
-			if got := rc.scores().tooLittlePenalty(&rc.jobs[i]); (got < .5) != c.able[i] {
+		for i := range rc.suspects {
+			if got := rc.scores().tooLittlePenalty(&rc.suspects[i]); (got < .5) != c.able[i] {
 				t.Errorf("%v: %.1f against job %d", c.shares, got, i)
 			}
 		}
@@ -223,7 +223,7 @@ func TestPortToAStorageNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := roottest.Link(t, g, "leaf0>host0")
-	rc := &regionCase{interval: &s.interval, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast}}}
+	rc := &regionCase{in: &s.interval, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast}}}
 	if !rc.endsAtNoJob() {
 		t.Error("no job runs at the root's host")
 	}
@@ -248,7 +248,7 @@ func TestBeforeAJobBegan(t *testing.T) {
 	for slot := int64(5); slot < 9; slot++ {
 		j.Traffic.Set(history.RDMAWrite, slot, 8)
 	}
-	if all, files, ran := s.movedBefore(j, []int64{8, 7, 6, 5, 4, 3, 2, 1}); all != 8 || files != 0 || ran != .5 {
+	if all, files, ran := s.movedIn(j, []int64{8, 7, 6, 5, 4, 3, 2, 1}); all != 8 || files != 0 || ran != .5 {
 		t.Errorf("moved %v, files %v, ran in %v of the slots", all, files, ran)
 	}
 }
@@ -280,8 +280,8 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 		j.Place(g)
 		moved := c.share * g.Capacity(port) * 60
 		j.Traffic.Set(c.files, 0, moved)
-		j.now = moves{known: true, all: moved, files: moved}
-		rc := &regionCase{interval: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: port, carries: g.Capacity(port)}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}}
+		j.recent = moves{known: true, all: moved, files: moved}
+		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}}
 		if got := rc.scores().tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
 		}
@@ -319,11 +319,13 @@ func TestHostsTakeWhatWasAdded(t *testing.T) {
 			}
 		}
 		port := roottest.Link(t, g, "spine0>leaf1")
-		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host4"}}, Traffic: &history.Traffic{}}, now: moves{known: true, all: 100, files: 100 * c.files}}
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host4"}}, Traffic: &history.Traffic{}}, recent: moves{known: true, all: 100, files: 100 * c.files}}
 		j.Place(g)
-		rc := &regionCase{interval: &s.interval, p: p, moved: c.moved, loadChange: loadChange{fullest: port, carries: .95 * g.Capacity(port), more: .6 * g.Capacity(port)}}
+		rc := &regionCase{in: &s.interval, p: p, rerouted: c.moved, root: rootLoad{link: port, carries: .95 * g.Capacity(port), added: .6 * g.Capacity(port)}}
 		rc.back = root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootLinkCapacity, Use: 95}}
-		if got := rc.receives(&suspect{job: j, known: true}); got != c.want {
+		rc.suspects = []suspect{{job: j, known: true}}
+		rc.findAddedBelow()
+		if got := rc.receives(&rc.suspects[0]); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

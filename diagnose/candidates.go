@@ -12,30 +12,30 @@ import (
 
 // suspect is a job near a region or with traffic across it: a row of the A table.
 type suspect struct {
-	job        *job
-	hops       int     // of its nearest node; -1: beyond the searched radius
-	cross      float64 // share of the region's stall on links that its own exchange uses
-	gate       float64 // the same, on links at its border
-	way        float64 // the same, on links between it and other nodes; a link that fits many jobs counts less
-	load       float64 // of its exchange on the region's links, as a multiple of what it sends
-	waits      float64 // load weighted by the share of time that each link stalls
-	worst      float64 // the highest share of time that one of these links stalls
-	feature    history.Feature
-	value      float64 // maximum of the feature over the window, bytes
-	devs       float64 // of the value above the jobs' median
-	share      float64 // this job's share of the region's traffic, as far as known
-	growth     float64 // the same, of the load added since the onset
-	root       bool    // its traffic uses the link where back pressure begins
-	known      bool    // its traffic was measured
-	file       bool    // its outlier is file system traffic
-	filesKnown bool    // file system traffic was measured
-	fetches    bool    // on a torus, that is RDMA reads from others than its nodes, of which the table does not know
-	sends      float64 // score of its part of the time for which hosts wait to send
-	exchanges  bool    // on a torus, if accused: load was added all over its exchange
-	converges  float64 // on a torus, how surely the added load is what its nodes send to one switch, 0 to 1
-	fit        float64 // of its tree, if it converges
-	away       bool    // that switch is none of its own
-	evidence
+	job          *job
+	hops         int     // of its nearest node, or beyondHops
+	cross        float64 // share of the region's stall on links that its own exchange uses
+	gate         float64 // the same, on links at its border
+	way          float64 // the same, on links between it and other nodes; a link that fits many jobs counts less
+	linksPerByte float64 // of its exchange on the region's links, as a multiple of what it sends
+	waitPerByte  float64 // load weighted by the share of time that each link stalls
+	worstStall   float64 // the highest share of time that one of these links stalls
+	feature      history.Feature
+	value        float64 // maximum of the feature over the window, bytes
+	devs         float64 // of the value above the jobs' median
+	share        float64 // this job's share of the region's traffic, as far as known
+	growth       float64 // the same, of the load added since the onset
+	atRoot       bool    // its traffic uses the link where back pressure begins
+	known        bool    // its traffic was measured
+	file         bool    // its outlier is file system traffic
+	filesKnown   bool    // file system traffic was measured
+	fetches      bool    // on a torus, that is RDMA reads from others than its nodes, of which the table does not know
+	sends        float64 // score of its part of the time for which hosts wait to send
+	exchanges    bool    // on a torus, if accused: load was added all over its exchange
+	converges    float64 // on a torus, how surely the added load is what its nodes send to one switch, 0 to 1
+	fit          float64 // of its tree, if it converges
+	away         bool    // that switch is none of its own
+	evidence     evidence
 	score, blame float64
 }
 
@@ -67,45 +67,45 @@ func (in *interval) crossing(cases []regionCase) {
 		}
 		for _, c := range w.touched {
 			t, rc := &w.sums[c], &cases[c]
-			rc.jobs = append(rc.jobs, suspect{job: j, hops: -1, cross: t.cross / rc.total, gate: t.gate / rc.total, load: t.load, waits: t.waits, worst: t.worst})
+			rc.suspects = append(rc.suspects, suspect{job: j, hops: beyondHops, cross: t.cross / rc.totalWeight, gate: t.gate / rc.totalWeight, linksPerByte: t.load, waitPerByte: t.waits, worstStall: t.worst})
 		}
 	}
 }
 
 // near adds the jobs within cfg.Hops that do not cross the region, and the distance of those that do.
 func (rc *regionCase) near() {
-	rc.reach.from(rc.region.Links, rc.cfg.Hops)
-	rc.scratch.round++
-	rc.scratch.around = rc.scratch.around[:0]
-	for _, d := range rc.reach.queue { // nearest first
-		for _, j := range rc.tenants[d] {
-			if j.round != rc.scratch.round {
-				j.round, j.hops = rc.scratch.round, rc.reach.at[d].hops
-				rc.scratch.around = append(rc.scratch.around, j)
+	rc.in.reach.from(rc.region.Links, rc.in.cfg.Hops)
+	rc.in.scratch.round++
+	rc.in.scratch.around = rc.in.scratch.around[:0]
+	for _, d := range rc.in.reach.queue { // nearest first
+		for _, j := range rc.in.tenants[d] {
+			if j.round != rc.in.scratch.round {
+				j.round, j.hops = rc.in.scratch.round, rc.in.reach.at[d].hops
+				rc.in.scratch.around = append(rc.in.scratch.around, j)
 			}
 		}
 	}
-	crossing := len(rc.jobs)
-	for i := range rc.jobs {
-		c := &rc.jobs[i]
-		c.root = rc.back.HasRoot() && rc.isAt(c.job, rc.back.Root.Link)
-		if c.job.round == rc.scratch.round {
+	crossing := len(rc.suspects)
+	for i := range rc.suspects {
+		c := &rc.suspects[i]
+		c.atRoot = rc.back.HasRoot() && rc.in.isAt(c.job, rc.back.Root.Link)
+		if c.job.round == rc.in.scratch.round {
 			c.hops = int(c.job.hops)
 			c.job.round = 0
 		}
 	}
-	for _, j := range rc.nearest() {
-		rc.jobs = append(rc.jobs, suspect{job: j, hops: int(j.hops), root: rc.back.HasRoot() && rc.isAt(j, rc.back.Root.Link)})
+	for _, j := range rc.in.nearest() {
+		rc.suspects = append(rc.suspects, suspect{job: j, hops: int(j.hops), atRoot: rc.back.HasRoot() && rc.in.isAt(j, rc.back.Root.Link)})
 	}
-	for _, j := range rc.readers {
-		if !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == j }) { // beyond the hops, or the nearest
-			rc.jobs = append(rc.jobs, suspect{job: j, hops: -1})
+	for _, j := range rc.in.readers {
+		if !slices.ContainsFunc(rc.suspects, func(c suspect) bool { return c.job == j }) { // beyond the hops, or the nearest
+			rc.suspects = append(rc.suspects, suspect{job: j, hops: beyondHops})
 		}
 	}
-	slices.SortFunc(rc.jobs[crossing:], func(a, b suspect) int {
+	slices.SortFunc(rc.suspects[crossing:], func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.job.order, b.job.order))
 	})
-	rc.dropFarthest(rc)
+	rc.in.dropFarthest(rc)
 }
 
 // maxReaders bounds the jobs that are candidates wherever they run, because of their file traffic.
@@ -116,7 +116,7 @@ const maxReaders = 3
 func (in *interval) findReaders() {
 	in.readers, in.scratch.values = in.readers[:0], in.scratch.values[:0]
 	for _, j := range in.running {
-		_, files := in.lately(j)
+		_, files := in.recentOf(j)
 		in.scratch.values = append(in.scratch.values, files)
 		j.files = files
 	}
@@ -161,7 +161,7 @@ func (in *interval) nearest() []*job {
 }
 
 func (in *interval) dropFarthest(rc *regionCase) {
-	if len(rc.jobs) <= maxSuspects {
+	if len(rc.suspects) <= maxSuspects {
 		return
 	}
 	traffic := func(c *suspect) float64 {
@@ -170,44 +170,44 @@ func (in *interval) dropFarthest(rc *regionCase) {
 		}
 		return c.cross + c.gate
 	}
-	slices.SortStableFunc(rc.jobs, func(a, b suspect) int {
+	slices.SortStableFunc(rc.suspects, func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(traffic(&b), traffic(&a)), cmp.Compare(a.hops, b.hops))
 	})
-	rc.jobs = rc.jobs[:maxSuspects]
+	rc.suspects = rc.suspects[:maxSuspects]
 }
 
 // measure fills in the A table's numbers: maxima, outliers and evidence.
 func (rc *regionCase) measure() {
-	rc.scratch.correlator.SetLags(rc.cfg.MaxLag)
-	rc.scratch.correlator.SetStall(rc.stall)
+	rc.in.scratch.correlator.SetLags(rc.in.cfg.MaxLag)
+	rc.in.scratch.correlator.SetStall(rc.timeline.stall)
 	var usual [history.NumMeasured]spread
 	for f := range history.NumMeasured {
 		usual[f] = rc.usual(f)
 	}
-	for i := range rc.jobs {
-		if c := &rc.jobs[i]; max(c.cross, c.gate) < clearWay {
+	for i := range rc.suspects {
+		if c := &rc.suspects[i]; max(c.cross, c.gate) < clearWay {
 			c.way = rc.onTheWay(c.job)
 		}
 	}
 	rc.shareTraffic()
 	rc.findWaits()
-	for i := range rc.jobs {
-		rc.findStrongestFeature(&rc.jobs[i], &usual)
+	for i := range rc.suspects {
+		rc.findStrongestFeature(&rc.suspects[i], &usual)
 	}
 }
 
 // usual returns the spread of a feature's maxima over the jobs of the A table or, if these are few, over all
 // running jobs.
 func (rc *regionCase) usual(f history.Feature) spread {
-	values := rc.scratch.values[:0]
-	for i := range rc.jobs {
-		if v, known := rc.maximum(rc.jobs[i].job, f); known {
+	values := rc.in.scratch.values[:0]
+	for i := range rc.suspects {
+		if v, known := rc.in.maximum(rc.suspects[i].job, f); known {
 			values = append(values, v)
 		}
 	}
-	rc.scratch.values = values
+	rc.in.scratch.values = values
 	if len(values) < fewJobs {
-		return rc.usualOfAll(f)
+		return rc.in.usualOfAll(f)
 	}
 	return spreadOf(values, leastScale)
 }
@@ -261,11 +261,11 @@ const preferred = .05
 
 // findStrongestFeature finds the feature of a suspect with the strongest evidence.
 func (rc *regionCase) findStrongestFeature(c *suspect, usual *[history.NumMeasured]spread) {
-	c.P = 1
-	c.started = rc.startedAt(c.job.Start)
+	c.evidence.P = 1
+	c.evidence.started = rc.timeline.startedAt(c.job.Start)
 	if most := c.mostScore(); most < -jobReads || most < 0 && !rc.mayFetch(c) {
-		_, c.known = rc.maximum(c.job, history.RDMARead)
-		c.known = c.known && !rc.measuresFilesOnly(c.job)
+		_, c.known = rc.in.maximum(c.job, history.RDMARead)
+		c.known = c.known && !rc.in.measuresFilesOnly(c.job)
 		return
 	}
 	best, first := math.Inf(-1), history.Read
@@ -274,18 +274,18 @@ func (rc *regionCase) findStrongestFeature(c *suspect, usual *[history.NumMeasur
 	}
 	var strengths [history.NumFeatures]float64
 	for f := first; f <= history.RDMAWrite; f++ { // later features are estimates, and congestion itself changes them
-		value, known := rc.maximum(c.job, f)
+		value, known := rc.in.maximum(c.job, f)
 		if !known {
 			continue
 		}
 		c.known = true
-		x := rc.laggedOf(c.job, f)
-		e := evidence{Result: rc.scratch.correlator.Correlate(&x.Series), started: c.started}
-		onset := -1
-		if rc.onset >= 0 {
-			onset = len(x.Raw) - len(rc.stall) + rc.onset
+		x := rc.in.laggedOf(c.job, f)
+		e := evidence{Result: rc.in.scratch.correlator.Correlate(&x.Series), started: c.evidence.started}
+		onset := noOnset
+		if rc.timeline.hasOnset() {
+			onset = len(x.Raw) - len(rc.timeline.stall) + rc.timeline.onset
 		}
-		e.rise = rc.riseAt(x, onset, .02*usual[f].median)
+		e.rise = rc.in.riseAt(x, onset, .02*usual[f].median)
 		devs := usual[f].deviations(value)
 		strength := e.strength() + outlying(devs)
 		if f >= history.RDMARead {
@@ -297,13 +297,13 @@ func (rc *regionCase) findStrongestFeature(c *suspect, usual *[history.NumMeasur
 		}
 	}
 	if best > 0 {
-		rc.scratch.correlator.Assess(&rc.laggedOf(c.job, c.feature).Series, &c.Result)
+		rc.in.scratch.correlator.Assess(&rc.in.laggedOf(c.job, c.feature).Series, &c.evidence.Result)
 	}
-	_, reads := rc.maximum(c.job, history.Read)
-	_, writes := rc.maximum(c.job, history.Write)
+	_, reads := rc.in.maximum(c.job, history.Read)
+	_, writes := rc.in.maximum(c.job, history.Write)
 	c.filesKnown = reads && writes
 	for f := first; f <= history.Write && c.known; f++ {
-		value, _ := rc.maximum(c.job, f)
+		value, _ := rc.in.maximum(c.job, f)
 		c.file = c.file || strengths[f] >= max(fileShare*strengths[c.feature], fileLeast) && value >= fileBytes*c.value
 	}
 	switch {
@@ -311,17 +311,17 @@ func (rc *regionCase) findStrongestFeature(c *suspect, usual *[history.NumMeasur
 		c.fetches, c.file, c.filesKnown = true, true, false
 	case !c.file && rc.fillsByFiles(c):
 		c.file, c.feature = true, history.Write
-		c.value, _ = rc.maximum(c.job, history.Write)
+		c.value, _ = rc.in.maximum(c.job, history.Write)
 	}
-	if !c.file && rc.measuresFilesOnly(c.job) { // files that cause nothing say nothing about its exchange
-		c.known, c.value, c.devs, c.evidence = false, 0, 0, evidence{Result: correlation.Result{P: 1}, started: c.started}
+	if !c.file && rc.in.measuresFilesOnly(c.job) { // files that cause nothing say nothing about its exchange
+		c.known, c.value, c.devs, c.evidence = false, 0, 0, evidence{Result: correlation.Result{P: 1}, started: c.evidence.started}
 	}
 }
 
 // measuresFilesOnly reports whether a job has file traffic in the traffic table, and no other, and no link shows the traffic of its nodes,
 // as on a grid or where no load is read: what they exchange is unknown.
 func (in *interval) measuresFilesOnly(j *job) bool {
-	if j.Traffic == nil || in.loads && !in.graph.Duplex() {
+	if j.Traffic == nil || in.measuresLoad && !in.graph.Duplex() {
 		return false
 	}
 	listed := &j.Traffic.Listed
@@ -369,11 +369,11 @@ func (in *interval) laggedOf(j *job, f history.Feature) *lagged {
 		}
 	}
 	x.Prepare()
-	x.last.onset = -1
+	x.last.onset = noOnset
 	return x
 }
 
 // onTheWay is the share of a region's stall on links that file system traffic of a job can take.
 func (rc *regionCase) onTheWay(j *job) float64 {
-	return rc.router.OnTheWay(rc.routesOf(j), rc.region.Links, rc.weight) / rc.total
+	return rc.in.router.OnTheWay(rc.in.routesOf(j), rc.region.Links, rc.weight) / rc.totalWeight
 }

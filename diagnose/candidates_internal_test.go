@@ -15,18 +15,18 @@ import (
 // stalls far more since, or the clocks may be off. A region older than what is remembered was there before either.
 func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: 100})}}
-	rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 30), onset: 19}} // began in slot 90
+	rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 30), onset: 19}} // began in slot 90
 	level := func(from int, stall float64) {
-		for i := from; i < len(rc.stall); i++ {
-			rc.stall[i] = stall
+		for i := from; i < len(rc.timeline.stall); i++ {
+			rc.timeline.stall[i] = stall
 		}
 	}
 	level(19, 40)
-	rc.stall[21] = math.NaN()
+	rc.timeline.stall[21] = math.NaN()
 	started := func(want map[int64]bool) {
 		t.Helper()
 		for start, want := range want {
-			if got := rc.foundStalled(schema.Instant(start * 60e9)); got != want {
+			if got := rc.timeline.foundStalled(schema.Instant(start * 60e9)); got != want {
 				t.Errorf("began in slot %d: found it stalled %v, want %v", start, got, want)
 			}
 		}
@@ -38,9 +38,9 @@ func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 	level(22, 90)
 	started(map[int64]bool{93: false, 96: true})
 	level(0, 90)
-	rc.onset = -1
+	rc.timeline.onset = -1
 	started(map[int64]bool{80: false, 96: false})
-	rc.old = true
+	rc.timeline.old = true
 	started(map[int64]bool{70: false, 80: true, 96: true})
 }
 
@@ -55,37 +55,37 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 	own, other := &job{Job: &history.Job{Devices: []topology.DeviceID{3, 5, 9}}}, &job{Job: &history.Job{Devices: []topology.DeviceID{4, 6}}}
 	endsAt := func(d topology.DeviceID, l schema.LinkID) func(*regionCase, *suspect) {
 		return func(rc *regionCase, c *suspect) {
-			rc.sender, rc.endings = other, root.Endings{OfMeans: true, Any: root.Ending{Found: true, Device: d, Link: l}}
+			rc.ends.sender, rc.ends.endings = other, root.Endings{OfMeans: true, Any: root.Ending{Found: true, Device: d, Link: l}}
 		}
 	}
 	meetsAt := func(d topology.DeviceID, agree float64) func(*regionCase, *suspect) {
 		return func(rc *regionCase, _ *suspect) {
-			rc.drain, rc.sender = root.Drain{Device: 4, Fit: .4, Grew: true, Meeting: root.Meeting{Device: d, Agree: agree, Grew: true}}, other
+			rc.ends.drain, rc.ends.sender = root.Drain{Device: 4, Fit: .4, Grew: true, Meeting: root.Meeting{Device: d, Agree: agree, Grew: true}}, other
 		}
 	}
-	full := regionCase{interval: &s.interval, ends: ends{flooded: true, drain: root.Drain{Device: 5, Fit: .7, Grew: true}, sender: own}}
+	full := regionCase{in: &s.interval, ends: ends{flooded: true, drain: root.Drain{Device: 5, Fit: .7, Grew: true}, sender: own}}
 	for _, c := range []struct {
 		name   string
 		change func(rc *regionCase, c *suspect)
 		want   bool
 	}{
 		{"ends at its own node", func(*regionCase, *suspect) {}, true},
-		{"ends beside it on the line", func(rc *regionCase, _ *suspect) { rc.drain.Device = 5 + line }, false},
-		{"the same of a tree that fits all but exactly", func(rc *regionCase, _ *suspect) { rc.drain.Device, rc.drain.Fit = 5+line, .98 }, true},
-		{"which ends two steps from it", func(rc *regionCase, _ *suspect) { rc.drain.Device, rc.drain.Fit = 5+2*line, .98 }, false},
+		{"ends beside it on the line", func(rc *regionCase, _ *suspect) { rc.ends.drain.Device = 5 + line }, false},
+		{"the same of a tree that fits all but exactly", func(rc *regionCase, _ *suspect) { rc.ends.drain.Device, rc.ends.drain.Fit = 5+line, .98 }, true},
+		{"which ends two steps from it", func(rc *regionCase, _ *suspect) { rc.ends.drain.Device, rc.ends.drain.Fit = 5+2*line, .98 }, false},
 		{"such a tree, whatever other places say", func(rc *regionCase, c *suspect) {
 			endsAt(4, schema.NoLink)(rc, c)
-			rc.sender, rc.drain.Fit = c.job, .98
+			rc.ends.sender, rc.ends.drain.Fit = c.job, .98
 		}, true},
 		{"of all places, at its own node", endsAt(9, schema.NoLink), true},
 		{"of all places, at another", endsAt(4, schema.NoLink), false},
 		{"of all places, at a link", endsAt(9, 1), false},
-		{"of all places, where readings are no means", func(rc *regionCase, c *suspect) { endsAt(9, schema.NoLink)(rc, c); rc.endings.OfMeans = false }, false},
-		{"ends elsewhere", func(rc *regionCase, _ *suspect) { rc.drain.Device = 4 }, false},
-		{"a tree of another job's", func(rc *regionCase, _ *suspect) { rc.sender = other }, false},
-		{"nothing was added", func(rc *regionCase, _ *suspect) { rc.drain.Grew = false }, false},
-		{"less arrives there", func(rc *regionCase, _ *suspect) { rc.flooded = false }, false},
-		{"hardly a tree", func(rc *regionCase, _ *suspect) { rc.drain.Fit = .4 }, false},
+		{"of all places, where readings are no means", func(rc *regionCase, c *suspect) { endsAt(9, schema.NoLink)(rc, c); rc.ends.endings.OfMeans = false }, false},
+		{"ends elsewhere", func(rc *regionCase, _ *suspect) { rc.ends.drain.Device = 4 }, false},
+		{"a tree of another job's", func(rc *regionCase, _ *suspect) { rc.ends.sender = other }, false},
+		{"nothing was added", func(rc *regionCase, _ *suspect) { rc.ends.drain.Grew = false }, false},
+		{"less arrives there", func(rc *regionCase, _ *suspect) { rc.ends.flooded = false }, false},
+		{"hardly a tree", func(rc *regionCase, _ *suspect) { rc.ends.drain.Fit = .4 }, false},
 		{"meets at its own node", meetsAt(9, .8), true},
 		{"meets elsewhere", meetsAt(4, .8), false},
 		{"hardly meets", meetsAt(9, .1), false},
@@ -98,12 +98,12 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ arrives, want float64 }{{0, 0}, {1, 0}, {2, jobConverges + jobRise}} {
-		full.arrives = c.arrives
+		full.ends.arrives = times(c.arrives)
 		if got := full.scores().holdsItselfUp(&suspect{known: true}); got != c.want {
 			t.Errorf("where %g times as much arrives as before, %v speaks for it, want %v", c.arrives, got, c.want)
 		}
 	}
-	full.drain.Idle = true // buffers are not full, so its traffic would have changed
+	full.ends.drain.Idle = true // buffers are not full, so its traffic would have changed
 	for _, c := range []struct{ rise, want float64 }{{0, unmoved * jobConverges}, {1, jobConverges}} {
 		if got := full.scores().holdsItselfUp(&suspect{known: true, evidence: evidence{rise: c.rise}}); got != c.want {
 			t.Errorf("where links idle and its traffic rises by %g, %v speaks for it, want %v", c.rise, got, c.want)
@@ -112,7 +112,7 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 	if got := full.scores().holdsItselfUp(&suspect{}); got != jobConverges {
 		t.Errorf("where links idle and its traffic is unknown, %v speaks for it, want all that the tree does", got)
 	}
-	full.moved = 1
+	full.rerouted = 1
 	if got := full.scores().holdsItselfUp(&suspect{}); got != 0 {
 		t.Errorf("a link that failed added the load, and %v speaks for the job", got)
 	}
@@ -138,10 +138,10 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 			}
 		}
 		p.Before = func(l schema.LinkID) float64 { return min(before, max(before-5, p.UseOf(l))) }
-		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: region}, timeline: timeline{clock: s.history.Clock, onset: 3}, ends: ends{drain: root.Drain{Device: end, Fit: .6}}}
-		rc.flooded = p.IsFlooded(&rc.drain, end)
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, timeline: timeline{clock: s.history.Clock, onset: 3}, ends: ends{drain: root.Drain{Device: end, Fit: .6}}}
+		rc.ends.flooded = p.IsFlooded(&rc.ends.drain, end)
 		arrives := func() float64 {
-			if !rc.flooded {
+			if !rc.ends.flooded {
 				return 0
 			}
 			return p.ArrivesMore(end)
@@ -149,10 +149,10 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 		if got := arrives(); got < want-1 || !grows && got > 0 {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, want %.3g", before, got, want)
 		}
-		rc.drain, _ = s.finder.Drain(p, region, nil)
-		rc.arrives, rc.flooded = rc.arriving(&rc.ends, p)
-		if got := arrives(); got == 0 == grows || rc.arrives > 1 != grows {
-			t.Errorf("%g%% before: %.3g bytes/s arrive more, %.2f times what did", before, got, rc.arrives)
+		rc.ends.drain, _ = s.finder.Drain(p, region, nil)
+		rc.ends.arrives, rc.ends.flooded = rc.arriving(&rc.ends, p)
+		if got := arrives(); got == 0 == grows || rc.ends.arrives.isAbove(1) != grows {
+			t.Errorf("%g%% before: %.3g bytes/s arrive more, %.2f times what did", before, got, rc.ends.arrives.times)
 		}
 	}
 }

@@ -13,40 +13,40 @@ import (
 // regionCase is a region under diagnosis: what is measured of it in the interval, and the verdict. Its steps fill it in the order of
 // its fields (examine).
 type regionCase struct {
-	*interval
-	region *schema.Region
-	timeline
-	weight []float64      // by link of the region: its stall now, or 1e-3 if unknown
-	total  float64        // sum of weight
-	waits  []float64      // by link of the region: the share of time that it stalls, 0 if unknown
-	p      *root.Pressure // the readings, compared with those before its onset
-	back   root.BackPressure
-	loadChange
-	takenMore float64   // what hosts behind a full root down a tree take in more since the onset, at least what was added to it, bytes/s; 0 until needed
-	added     []float64 // by link of the region: load added since the onset; empty until needed
-	jobs      []suspect
-	waiting   bool // no load is measured, and hosts are seen to wait to send into it
-	ends
-	together *job             // on a grid, the only job on whose ground the region and others began together; nil: none
-	failures []nearFailure    // most likely first
-	moved    float64          // share of more that failed links beside it carried before
-	empty    float64          // on a grid, its share of switches without a listed job, beyond that of the grid
-	unlisted float64          // blame of hosts of no listed job, in odds against an unknown cause
-	verdict  verdict          // set once decided
-	nodes    *topology.Device // on a grid, the switch at whose nodes back pressure ends, given the verdict; nil: it does not, or unknown
+	in          *interval
+	region      *schema.Region
+	timeline    timeline
+	weight      []float64      // by link of the region: its stall now, or 1e-3 if unknown
+	totalWeight float64        // sum of weight
+	waits       []float64      // by link of the region: the share of time that it stalls, 0 if unknown
+	p           *root.Pressure // the readings, compared with those before its onset
+	back        root.BackPressure
+	load        ratio // of its links, relative to the baseline
+	root        rootLoad
+	addedBelow  float64   // what hosts behind a full root down a tree take in more since the onset, at least what was added to it, bytes/s; 0: no such root, or no job that mostly reads or writes
+	addedByLink []float64 // by link of the region: load added since the onset; empty if they do not carry clearly more
+	suspects    []suspect
+	waiting     bool // no load is measured, and hosts are seen to wait to send into it
+	ends        ends
+	together    *job             // on a grid, the only job on whose ground the region and others began together; nil: none
+	failures    []nearFailure    // most likely first
+	rerouted    float64          // share of more that failed links beside it carried before
+	emptyExcess float64          // on a grid, its share of switches without a listed job, beyond that of the grid
+	unlisted    float64          // blame of hosts of no listed job, in odds against an unknown cause
+	verdict     verdict          // set once decided
+	nodes       *topology.Device // on a grid, the switch at whose nodes back pressure ends, given the verdict; nil: it does not, or unknown
 }
 
-// loadChange is how the load of a region's links, and of its root, changed since its onset.
-type loadChange struct {
-	load    float64       // of its links relative to before the onset; 0: unknown
-	fullest schema.LinkID // the root, or the fullest link without a root; NoLink: unknown
-	carries float64       // load of fullest, bytes/s; 0: unknown
-	more    float64       // increase of carries since the onset; 0: none or unknown
+// rootLoad is what the root of a region carries, and how that changed since its onset.
+type rootLoad struct {
+	link    schema.LinkID // the root, or the fullest link without a root; NoLink: unknown
+	carries float64       // its load, bytes/s; 0 also if unknown
+	added   float64       // part of that since the onset; 0 also if unknown
 }
 
 // begin sets up the case of a region, in memory reused from the previous interval.
 func (in *interval) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Region) {
-	*rc = regionCase{interval: in, region: region, timeline: timeline{clock: in.history.Clock, stall: rc.stall[:0], onset: -1, again: -1}, weight: rc.weight[:0], waits: rc.waits[:0], added: rc.added[:0], jobs: rc.jobs[:0], failures: rc.failures[:0]}
+	*rc = regionCase{in: in, region: region, timeline: timeline{clock: in.history.Clock, stall: rc.timeline.stall[:0], onset: noOnset, burst: noOnset}, weight: rc.weight[:0], waits: rc.waits[:0], addedByLink: rc.addedByLink[:0], suspects: rc.suspects[:0], failures: rc.failures[:0]}
 	levels := in.history.LevelsOf(region.Metric)
 	seen := min(int64(in.cfg.Window), in.history.Clock.Now-in.history.Clock.First+1)
 	for slot := in.history.Clock.Now - seen + 1; slot <= in.history.Clock.Now; slot++ {
@@ -56,7 +56,7 @@ func (in *interval) begin(rc *regionCase, snap *schema.Snapshot, region *schema.
 				v = float64(m)
 			}
 		}
-		rc.stall = append(rc.stall, v)
+		rc.timeline.stall = append(rc.timeline.stall, v)
 	}
 	series := snap.Find(region.Metric)
 	for _, l := range region.Links {
@@ -65,22 +65,22 @@ func (in *interval) begin(rc *regionCase, snap *schema.Snapshot, region *schema.
 			v, waits = max(v, float64(series.Values[l])), min(root.MaxStall, max(0, float64(series.Values[l])/100))
 		}
 		rc.weight, rc.waits = append(rc.weight, v), append(rc.waits, waits)
-		rc.total += v
+		rc.totalWeight += v
 	}
-	rc.again = onsetOf(rc.stall, shortPause)
-	rc.onset = rc.again
+	rc.timeline.burst = onsetOf(rc.timeline.stall, shortPause)
+	rc.timeline.onset = rc.timeline.burst
 	if !in.graph.Duplex() {
-		if first := onsetOf(rc.stall, longPause); first >= 0 {
-			rc.onset = first
+		if first := onsetOf(rc.timeline.stall, longPause); first != noOnset {
+			rc.timeline.onset = first
 		}
-		if rc.onset >= 0 && rc.before().N == 0 {
-			rc.onset = -1 // nothing is remembered to compare it with
+		if rc.timeline.hasOnset() && rc.timeline.baseline().N == 0 {
+			rc.timeline.onset = noOnset // nothing is remembered to compare it with
 		}
-		if rc.onset < 0 {
-			if at := rc.stepUp(); at >= 0 { // its beginning moves to the failure
-				rc.onset, rc.again = at, at
+		if !rc.timeline.hasOnset() {
+			if at := rc.stepUp(); at != noOnset { // its beginning moves to the failure
+				rc.timeline.onset, rc.timeline.burst = at, at
 			}
 		}
 	}
-	rc.old = rc.onset < 0 && seen >= correlation.LeastPairs
+	rc.timeline.old = !rc.timeline.hasOnset() && seen >= correlation.LeastPairs
 }

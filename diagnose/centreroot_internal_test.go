@@ -44,8 +44,8 @@ func TestRootOnATorus(t *testing.T) {
 		{"stall before a link", schema.CauseSystem, root.Drain{}, false, 7, .95, false, "", ""},
 	} {
 		end := root.Ending{Found: true, Device: placeEnd, Link: c.link}
-		s.loads = c.loads
-		rc := &regionCase{interval: &s.interval, nodes: g.Device(placeEnd), ends: ends{drain: c.drain, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}, endings: root.Endings{Any: end, Nodes: end, Slow: slowEnd, OfMeans: c.ofMeans, AtNodes: c.atNodes}}}
+		s.measuresLoad = c.loads
+		rc := &regionCase{in: &s.interval, nodes: g.Device(placeEnd), ends: ends{drain: c.drain, fullLink: schema.NoLink, neck: root.Neck{Link: schema.NoLink}, endings: root.Endings{Any: end, Nodes: end, Slow: slowEnd, OfMeans: c.ofMeans, AtNodes: c.atNodes}}}
 		got, kind := "", ""
 		rc.verdict.class = c.class
 		if r := (&report{rc}).centreRoot(); r != nil {

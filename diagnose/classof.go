@@ -12,8 +12,8 @@ import (
 func (rc *regionCase) ground(own *job) float64 {
 	mine := 0
 	for _, l := range rc.region.Links {
-		from, to := rc.graph.Ends(l)
-		if !rc.hasOthers(from, own) && !rc.hasOthers(to, own) {
+		from, to := rc.in.graph.Ends(l)
+		if !rc.in.hasOthers(from, own) && !rc.in.hasOthers(to, own) {
 			mine++
 		}
 	}
@@ -29,27 +29,27 @@ func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
 // others have little part, and none loses much. It also returns the probability that the class is right if the accused are. In
 // the middle either class is right, so the two probabilities may sum to more than 1.
 func (d decision) classOf(accused int) (class schema.CauseClass, right float64) {
-	c := &d.jobs[0]
+	c := &d.suspects[0]
 	if accused > 1 || c.file || d.endsAtNoJob() || c.away {
 		return schema.CauseSystem, 1
 	}
 	shape := othersOnTrees
 	switch {
-	case d.router.Grid != nil && d.loads:
+	case d.in.router.Grid != nil && d.in.measuresLoad:
 		shape = othersOnLoadedGrids
-	case d.router.Grid != nil:
+	case d.in.router.Grid != nil:
 		shape = othersOnGrids
 	}
 	part := d.steady().meanPart(c.job, d.othersPart(c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
 	lost, known := d.mostLost(c.job)
-	if d.router.Grid != nil && d.loads { // all of a tree's load is the job's, and jobs that cross it are held up
+	if d.in.router.Grid != nil && d.in.measuresLoad { // all of a tree's load is the job's, and jobs that cross it are held up
 		shape.lost *= ramp(c.fit, mayConverge, surelyConverges)
 	}
 	odds += shape.lost * max(0, min(1, (lost-shape.mayHurt)/surelyHurts))
 	if odds < 0 {
 		right = logistic(shape.either - odds)
-		if !known && !d.graph.Duplex() {
+		if !known && !d.in.graph.Duplex() {
 			right *= unseenLoss
 		}
 		return schema.CauseIntraApplication, right
@@ -90,16 +90,16 @@ func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 // exchange that waits times the geometric mean of its nodes and its traffic, as nodes that send little wait with little, but are no
 // less held up.
 func (d decision) othersPart(c *suspect) float64 {
-	if d.router.Grid == nil || d.loads {
+	if d.in.router.Grid == nil || d.in.measuresLoad {
 		return d.othersLoad(c)
 	}
 	others, all, usual := 0., 0., d.movedByNode()
-	for i := range d.jobs {
-		o := &d.jobs[i]
-		if o.waits == 0 {
+	for i := range d.suspects {
+		o := &d.suspects[i]
+		if o.waitPerByte == 0 {
 			continue
 		}
-		wait := o.waits * math.Sqrt(o.job.Size()*d.movedOr(o.job, usual))
+		wait := o.waitPerByte * math.Sqrt(o.job.Size()*d.in.movedOr(o.job, usual))
 		if all += wait; o.job.ID != c.job.ID {
 			others += wait
 		}
@@ -115,16 +115,16 @@ func (in *interval) movedOr(j *job, usual float64) float64 {
 	if j.Traffic == nil || in.measuresFilesOnly(j) {
 		return usual * j.Size()
 	}
-	moved, _ := in.lately(j)
+	moved, _ := in.recentOf(j)
 	return moved
 }
 
 // movedByNode is the mean traffic per node of the suspects with known traffic, bytes; 1 if there are none.
 func (rc *regionCase) movedByNode() float64 {
 	moved, nodes := 0., 0.
-	for i := range rc.jobs {
-		if j := rc.jobs[i].job; j.Traffic != nil && !rc.measuresFilesOnly(j) {
-			all, _ := rc.lately(j)
+	for i := range rc.suspects {
+		if j := rc.suspects[i].job; j.Traffic != nil && !rc.in.measuresFilesOnly(j) {
+			all, _ := rc.in.recentOf(j)
 			moved, nodes = moved+all, nodes+j.Size()
 		}
 	}

@@ -14,9 +14,9 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 	suspectOf := func(id string, nodes int, waits float64, moved float64) suspect {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: make([]topology.DeviceID, nodes)}}
 		if moved > 0 {
-			j.Traffic, j.now = &history.Traffic{}, moves{known: true, all: moved}
+			j.Traffic, j.recent = &history.Traffic{}, moves{known: true, all: moved}
 		}
-		return suspect{job: j, waits: waits}
+		return suspect{job: j, waitPerByte: waits}
 	}
 	for _, c := range []struct {
 		name string
@@ -36,8 +36,8 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rc := &regionCase{interval: &s.interval, jobs: c.jobs}
-		if got := rc.decision().othersPart(&rc.jobs[0]); math.Abs(got-c.want) > 1e-9 {
+		rc := &regionCase{in: &s.interval, suspects: c.jobs}
+		if got := rc.decision().othersPart(&rc.suspects[0]); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.3f, want %.3f", c.name, got, c.want)
 		}
 	}
@@ -61,15 +61,15 @@ func TestClassByTheOthersPart(t *testing.T) {
 			region.Links[0] = roottest.Link(t, g, "leaf0>spine0")
 			own.Devices, other.Devices = hostsOf(t, g, "host0", "host10"), hostsOf(t, g, "host1", "host11")
 		}
-		if s.loads = fabric == "torus:4x4x2"; s.loads { // both exchange over the link
+		if s.measuresLoad = fabric == "torus:4x4x2"; s.measuresLoad { // both exchange over the link
 			own.Devices, other.Devices = hostsOf(t, g, "0,0,0", "1,0,0"), hostsOf(t, g, "0,0,0", "1,0,0")
 		}
 		classOf := func(part float64, onset int, accused int) (schema.CauseClass, float64) {
-			rc := &regionCase{interval: &s.interval, p: p, region: region, waits: []float64{.5}, timeline: timeline{clock: s.history.Clock, onset: onset}, loadChange: loadChange{fullest: schema.NoLink}, ends: ends{full: schema.NoLink}}
-			rc.jobs = []suspect{{job: own, cross: 1, share: 1 - part, waits: 1 - part}, {job: other, cross: 1, share: part, waits: part}}
-			if s.router.Grid == nil || s.loads {
+			rc := &regionCase{in: &s.interval, p: p, region: region, waits: []float64{.5}, timeline: timeline{clock: s.history.Clock, onset: onset}, root: rootLoad{link: schema.NoLink}, ends: ends{fullLink: schema.NoLink}}
+			rc.suspects = []suspect{{job: own, cross: 1, share: 1 - part, waitPerByte: 1 - part}, {job: other, cross: 1, share: part, waitPerByte: part}}
+			if s.router.Grid == nil || s.measuresLoad {
 				own.Traffic, other.Traffic = &history.Traffic{}, &history.Traffic{}
-				own.now, other.now = moves{known: true, all: 1 - part}, moves{known: true, all: part}
+				own.recent, other.recent = moves{known: true, all: 1 - part}, moves{known: true, all: part}
 			}
 			return rc.decision().classOf(accused)
 		}
@@ -110,7 +110,7 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 	p, region := readings(t, g, map[string]float64{"host1>leaf0": 50}, nil)
 	s.read = &p.Readings
 	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host1", "host2")}}
-	rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, jobs: []suspect{{job: own, cross: 1, waits: .5}}, timeline: timeline{clock: s.history.Clock, onset: -1}}
+	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, suspects: []suspect{{job: own, cross: 1, waitPerByte: .5}}, timeline: timeline{clock: s.history.Clock, onset: -1}}
 	rc.back.Root.Link, rc.back.Root.Kind = roottest.Link(t, g, "leaf0>host0"), schema.RootIncast
 	if class, right := rc.decision().classOf(1); class != schema.CauseSystem || right != 1 {
 		t.Errorf("%s %.2f", class, right)
@@ -132,15 +132,15 @@ func TestUnseenLoss(t *testing.T) {
 	s.history.Clock.Duration = 60e9
 	p, _ := readings(t, g, nil, nil)
 	s.read = &p.Readings
-	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host0", "host10"), Traffic: &history.Traffic{}}, now: moves{known: true, all: 1}}
-	other := &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Devices: hostsOf(t, g, "host1", "host11"), Traffic: &history.Traffic{}}, now: moves{known: true}}
+	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host0", "host10"), Traffic: &history.Traffic{}}, recent: moves{known: true, all: 1}}
+	other := &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Devices: hostsOf(t, g, "host1", "host11"), Traffic: &history.Traffic{}}, recent: moves{known: true}}
 	const onset = 20
 	rightOf := func(measured bool) float64 {
 		other.lost = loss{cached: true, onset: s.history.Clock.Now, measured: measured}
-		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{ID: 1, Links: []schema.LinkID{roottest.Link(t, g, "leaf0>spine0")}}, waits: []float64{.5}, loadChange: loadChange{fullest: schema.NoLink}, ends: ends{full: schema.NoLink},
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{ID: 1, Links: []schema.LinkID{roottest.Link(t, g, "leaf0>spine0")}}, waits: []float64{.5}, root: rootLoad{link: schema.NoLink}, ends: ends{fullLink: schema.NoLink},
 			timeline: timeline{clock: s.history.Clock, onset: onset, stall: make([]float64, onset+1)}}
-		rc.jobs = []suspect{{job: own, cross: 1, share: 1, waits: 1}, {job: other, cross: 1}}
-		other.lost.onset = rc.began()
+		rc.suspects = []suspect{{job: own, cross: 1, share: 1, waitPerByte: 1}, {job: other, cross: 1}}
+		other.lost.onset = rc.timeline.began()
 		class, right := rc.decision().classOf(1)
 		if class != schema.CauseIntraApplication {
 			t.Errorf("loss known %t: %s", measured, class)

@@ -28,20 +28,20 @@ const (
 // findConverging finds how surely the load added to a region of a grid is what a suspect's nodes send to one switch: if back pressure
 // probably ends at nodes, the switch where that is, or one beside it on the line, as neighbours show nearly the same.
 func (rc *regionCase) findConverging() {
-	end := rc.endings.Nodes
-	if rc.router.Grid == nil || !rc.graph.Duplex() || !rc.loads || !end.Found || rc.atNodes() < mayEnd {
+	end := rc.ends.endings.Nodes
+	if rc.in.router.Grid == nil || !rc.in.graph.Duplex() || !rc.in.measuresLoad || !end.Found || rc.ends.atNodes() < mayEnd {
 		return
 	}
-	trees := rc.scratch.trees[:0]
-	for i := range rc.jobs {
-		if c := &rc.jobs[i]; len(c.job.Devices) > 1 && c.reaches() >= mostExchange {
+	trees := rc.in.scratch.trees[:0]
+	for i := range rc.suspects {
+		if c := &rc.suspects[i]; len(c.job.Devices) > 1 && c.reaches() >= mostExchange {
 			trees = append(trees, tree{of: c})
 		}
 	}
 	slices.SortStableFunc(trees, func(a, b tree) int { return cmp.Compare(b.of.reaches(), a.of.reaches()) })
 	trees = trees[:min(len(trees), mostTrees)]
-	rc.scratch.trees = trees
-	line := rc.router.Grid.Line(end.Device, len(rc.router.Grid.Dims())-1)
+	rc.in.scratch.trees = trees
+	line := rc.in.router.Grid.Line(end.Device, len(rc.in.router.Grid.Dims())-1)
 	for i := range trees {
 		rc.fit(&trees[i], line.Device(0))
 	}
@@ -76,7 +76,7 @@ func byFit(a, b tree) int { return cmp.Compare(b.fit, a.fit) }
 
 // fit compares the added load with a tree to another switch.
 func (rc *regionCase) fit(t *tree, end topology.DeviceID) {
-	fit := rc.finder.Converging(t.of.job.Devices, end)
+	fit := rc.in.finder.Converging(t.of.job.Devices, end)
 	t.fit = max(t.fit, fit)
 	if t.of.job.Has(end) {
 		t.own = max(t.own, fit)
@@ -93,7 +93,7 @@ func ramp(v, from, to float64) float64 { return max(0, min(1, (v-from)/(to-from)
 // a traffic table, an unlisted one on the same nodes cannot be distinguished.
 func (c *suspect) sendsBy(fit float64) float64 {
 	switch {
-	case c.started || c.rise >= timelyRise:
+	case c.evidence.started || c.evidence.rise >= timelyRise:
 		return ramp(fit, timelyMay, timelySurely)
 	case c.known:
 		return ramp(fit, mayConverge, surelyConverges)
@@ -104,5 +104,5 @@ func (c *suspect) sendsBy(fit float64) float64 {
 // endFit is how well the added load fits what a suspect that converges sends to a switch, relative to the best one,
 // 0 to 1.
 func (rc *regionCase) endFit(c *suspect, at topology.DeviceID) float64 {
-	return ramp(rc.finder.Converging(c.job.Devices, at), c.fit-worseEnd, c.fit)
+	return ramp(rc.in.finder.Converging(c.job.Devices, at), c.fit-worseEnd, c.fit)
 }

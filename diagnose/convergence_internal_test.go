@@ -14,25 +14,25 @@ import (
 func incastTo(t *testing.T, end string, jobs ...[]string) *regionCase {
 	t.Helper()
 	u := newTiedUp(t)
-	rc := &regionCase{interval: &u.stage.interval, p: u.p, region: &schema.Region{}, timeline: timeline{onset: -1, again: -1}}
-	rc.loads = true
+	rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{}, timeline: timeline{onset: -1, burst: -1}}
+	rc.in.measuresLoad = true
 	for i, nodes := range jobs {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: string(rune('a' + i)), Nodes: nodes}}}
 		for _, name := range nodes {
 			j.Devices = append(j.Devices, u.Device(t, name))
 		}
 		slices.Sort(j.Devices)
-		rc.jobs = append(rc.jobs, suspect{job: j, known: true, cross: .9})
+		rc.suspects = append(rc.suspects, suspect{job: j, known: true, cross: .9})
 		u.stage.settle(j)
 	}
-	rc.region.Links = u.Send(rc.jobs[0].job.Devices, u.Device(t, end))
+	rc.region.Links = u.Send(rc.suspects[0].job.Devices, u.Device(t, end))
 	for _, l := range rc.region.Links {
 		u.Stall.Values[l] = 20
 	}
 	slices.Sort(rc.region.Links)
 	rc.ends = rc.findEnds(u.p, u.p, nil, nil)
-	rc.endings.Nodes = root.Ending{Found: true, Device: u.Device(t, end), Link: schema.NoLink}
-	rc.endings.Any, rc.endings.AtNodes = rc.endings.Nodes, 1
+	rc.ends.endings.Nodes = root.Ending{Found: true, Device: u.Device(t, end), Link: schema.NoLink}
+	rc.ends.endings.Any, rc.ends.endings.AtNodes = rc.ends.endings.Nodes, 1
 	rc.findConverging()
 	return rc
 }
@@ -58,13 +58,13 @@ func TestWhoSendsToOneSwitch(t *testing.T) {
 		{"on the same nodes", "2,3,4", [][]string{sendingNodes, sendingNodes}, []float64{0, 0}, false},
 	} {
 		rc := incastTo(t, c.end, c.jobs...)
-		for i := range rc.jobs {
-			if got := rc.jobs[i].converges; got != c.sends[i] {
-				t.Errorf("%s: job %s sends it by %.2f, want %.2f", c.name, rc.jobs[i].job.ID, got, c.sends[i])
+		for i := range rc.suspects {
+			if got := rc.suspects[i].converges; got != c.sends[i] {
+				t.Errorf("%s: job %s sends it by %.2f, want %.2f", c.name, rc.suspects[i].job.ID, got, c.sends[i])
 			}
 		}
-		if rc.jobs[0].away != c.away {
-			t.Errorf("%s: away %v", c.name, rc.jobs[0].away)
+		if rc.suspects[0].away != c.away {
+			t.Errorf("%s: away %v", c.name, rc.suspects[0].away)
 		}
 	}
 }
@@ -73,26 +73,26 @@ func TestWhoSendsToOneSwitch(t *testing.T) {
 // load was added outside of its exchange, or that its total did not grow. The class is system, and the root that switch.
 func TestASenderElsewhereIsAccused(t *testing.T) {
 	rc := incastTo(t, "2,3,4", sendingNodes, otherNodes)
-	c := &rc.jobs[0]
-	rc.scores().rate(c)
+	c := &rc.suspects[0]
+	c.score, c.sends = rc.scores().rate(c)
 	accused := c.score
 	c.converges = 0
-	if rc.scores().rate(c); c.score > 0 || accused <= 0 {
+	if c.score, c.sends = rc.scores().rate(c); c.score > 0 || accused <= 0 {
 		t.Errorf("score %.2f, and %.2f if its routes were not compared: want only the first above 0", accused, c.score)
 	}
 	c.converges = 1
 	if class, right := rc.decision().classOf(1); class != schema.CauseSystem || right != 1 {
 		t.Errorf("class %v (%.2f)", class, right)
 	}
-	grid := rc.router.Grid
-	end := grid.Line(rc.endings.Nodes.Device, len(grid.Dims())-1)
+	grid := rc.in.router.Grid
+	end := grid.Line(rc.ends.endings.Nodes.Device, len(grid.Dims())-1)
 	for device, want := range map[topology.DeviceID][2]float64{end.Device(0): {.99, 1}, end.Device(1): {0, .5}, c.job.Devices[0]: {0, 0}} {
 		if got := rc.receivesAt(c, device); got < want[0] || got > want[1] {
-			t.Errorf("what it sends arrives at %s by %.2f, want %v", rc.graph.Device(device).Name, got, want)
+			t.Errorf("what it sends arrives at %s by %.2f, want %v", rc.in.graph.Device(device).Name, got, want)
 		}
 	}
 	c.file, c.job.Traffic = true, history.NewTraffic(20, 9)
-	rc.history = remembersAt(rc.graph, history.Clock{Duration: 60e9, Now: 9})
+	rc.in.history = remembersAt(rc.in.graph, history.Clock{Duration: 60e9, Now: 9})
 	c.job.Traffic.Set(history.Write, 9, 1)
 	if got := rc.receivesAt(c, end.Device(1)); got != 1 {
 		t.Errorf("what it writes may arrive at a switch of no job by %.2f, want 1", got)
@@ -103,17 +103,17 @@ func TestASenderElsewhereIsAccused(t *testing.T) {
 // at the region.
 func TestTreesEndAtNodes(t *testing.T) {
 	rc := incastTo(t, "2,3,4", sendingNodes)
-	c := &rc.jobs[0]
+	c := &rc.suspects[0]
 	for name, change := range map[string]func(){
-		"back pressure ends at a link": func() { rc.drain.Fit, rc.endings.AtNodes = 0, mayEnd-.1 },
-		"it is elsewhere":              func() { rc.endings.AtNodes, c.cross = 1, mostExchange-.1 },
+		"back pressure ends at a link": func() { rc.ends.drain.Fit, rc.ends.endings.AtNodes = 0, mayEnd-.1 },
+		"it is elsewhere":              func() { rc.ends.endings.AtNodes, c.cross = 1, mostExchange-.1 },
 	} {
 		c.converges = 0
 		change()
 		if rc.findConverging(); c.converges != 0 {
 			t.Errorf("%s: it sends by %.2f", name, c.converges)
 		}
-		rc.endings.AtNodes, c.cross = 1, .9
+		rc.ends.endings.AtNodes, c.cross = 1, .9
 	}
 }
 
@@ -153,16 +153,16 @@ func TestAnIncastHoldsUpOthers(t *testing.T) {
 	} {
 		u := newTiedUp(t)
 		s := u.stage
-		s.history.Clock.Duration, s.loads, s.comparable = 60e9, true, true
+		s.history.Clock.Duration, s.measuresLoad, s.comparable = 60e9, true, true
 		links := u.Send([]topology.DeviceID{u.Device(t, "2,3,0"), u.Device(t, "2,3,1")}, u.Device(t, "2,3,2"))
 		slices.Sort(links)
-		own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: []topology.DeviceID{u.Device(t, "2,3,0"), u.Device(t, "2,3,1"), u.Device(t, "2,3,2")}, Traffic: &history.Traffic{}}, now: moves{known: true, all: 1}}
+		own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: []topology.DeviceID{u.Device(t, "2,3,0"), u.Device(t, "2,3,1"), u.Device(t, "2,3,2")}, Traffic: &history.Traffic{}}, recent: moves{known: true, all: 1}}
 		slices.Sort(own.Devices)
 		other := &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Traffic: &history.Traffic{}}}
-		rc := &regionCase{interval: &s.interval, p: u.p, region: &schema.Region{ID: 1, Links: links}, waits: []float64{.5, .5}, ends: ends{full: schema.NoLink},
+		rc := &regionCase{in: &s.interval, p: u.p, region: &schema.Region{ID: 1, Links: links}, waits: []float64{.5, .5}, ends: ends{fullLink: schema.NoLink},
 			timeline: timeline{clock: s.history.Clock, onset: 20, stall: make([]float64, 21)}}
-		rc.jobs = []suspect{{job: own, cross: 1, fit: c.fit}, {job: other, hops: 1}}
-		other.lost = loss{cached: true, measured: true, onset: rc.began(), share: c.lost}
+		rc.suspects = []suspect{{job: own, cross: 1, fit: c.fit}, {job: other, hops: 1}}
+		other.lost = loss{cached: true, measured: true, onset: rc.timeline.began(), share: c.lost}
 		if class, _ := rc.decision().classOf(1); class != c.want {
 			t.Errorf("%s: %s, want %s", c.name, class, c.want)
 		}

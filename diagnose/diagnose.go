@@ -53,22 +53,24 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 
 // examine measures what speaks for each cause of a region. Its timeline and where it stalls are known (begin).
 func (rc *regionCase) examine(snap *schema.Snapshot) {
-	rc.load = rc.loadNow()
+	rc.load = rc.loadRatio()
 	rc.cutToFirstStep()
-	rc.p = rc.read.For(snap.Find(rc.region.Metric), rc.past())
+	rc.p = rc.in.read.For(snap.Find(rc.region.Metric), rc.past())
 	rc.back = rc.p.Follow(rc.region, rc.weight)
-	rc.fullest, rc.carries, rc.more = rc.rootLoad(&rc.back)
+	rc.root.link, rc.root.carries, rc.root.added = rc.rootLoad(&rc.back)
 	rc.near()
 	rc.measure()
 	rc.converge()
 	rc.findEmpty()
+	rc.findAdded()
+	rc.findAddedBelow()
 }
 
 // rootLoad returns the root of a region or, if it has none, its fullest link, what that carries, bytes/s, and by how much more than
 // before the onset.
 func (rc *regionCase) rootLoad(back *root.BackPressure) (fullest schema.LinkID, carries, more float64) {
 	fullest, carries, more = rc.p.LoadAt(back, rc.region.Links)
-	if !rc.loads {
+	if !rc.in.measuresLoad {
 		carries = rc.assumedLoad(back)
 	}
 	return fullest, carries, more
@@ -78,8 +80,8 @@ func (rc *regionCase) rootLoad(back *root.BackPressure) (fullest schema.LinkID, 
 // that stall for credits are the tree.
 func (rc *regionCase) converge() {
 	p := rc.p
-	if rc.region.Metric == schema.InqStall && rc.p.Credit != nil {
-		p = rc.read.For(rc.p.Credit, rc.p.Past)
+	if rc.region.Metric == schema.InqStall && p.Credit != nil {
+		p = rc.in.read.For(p.Credit, p.Past)
 	}
 	senders, jobs := rc.findSenders()
 	rc.ends = rc.findEnds(p, rc.averaged(p), senders, jobs)
@@ -99,5 +101,5 @@ func (rc *regionCase) assumedLoad(back *root.BackPressure) float64 {
 	if !back.HasRoot() {
 		l = rc.region.Links[slices.Index(rc.weight, slices.Max(rc.weight))]
 	}
-	return assumedUse * rc.graph.Capacity(l)
+	return assumedUse * rc.in.graph.Capacity(l)
 }

@@ -12,22 +12,22 @@ const (
 
 // findEmpty sets by how much a region of a grid lies more on switches without a listed job than the grid has such switches.
 func (rc *regionCase) findEmpty() {
-	if rc.empty = 0; rc.router.Grid == nil || !rc.graph.Duplex() {
+	if rc.emptyExcess = 0; rc.in.router.Grid == nil || !rc.in.graph.Duplex() {
 		return
 	}
 	empty, all := 0, 1
 	for _, l := range rc.region.Links {
-		from, to := rc.graph.Ends(l)
+		from, to := rc.in.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
-			if len(rc.tenants[d]) == 0 {
+			if len(rc.in.tenants[d]) == 0 {
 				empty++
 			}
 		}
 	}
-	for _, n := range rc.router.Grid.Dims() {
+	for _, n := range rc.in.router.Grid.Dims() {
 		all *= n
 	}
-	rc.empty = float64(empty)/float64(2*len(rc.region.Links)) - 1 + float64(rc.taken)/float64(all)
+	rc.emptyExcess = float64(empty)/float64(2*len(rc.region.Links)) - 1 + float64(rc.in.occupied)/float64(all)
 }
 
 // emptyGroundPenalty is the penalty of a suspect's exchange for a region that lies where no listed job is. Files lie there as well.
@@ -35,5 +35,5 @@ func (s scores) emptyGroundPenalty(c *suspect) float64 {
 	if c.file || !c.known {
 		return 0
 	}
-	return jobEmpty * max(0, s.empty-usualEmpty)
+	return jobEmpty * max(0, s.emptyExcess-usualEmpty)
 }

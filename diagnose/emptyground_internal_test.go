@@ -15,18 +15,18 @@ func TestAnExchangeCongestsItsOwnGround(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage
 	s.findRunning()
-	rc := &regionCase{interval: &s.interval, p: u.p, region: &schema.Region{Links: []schema.LinkID{0, 1, 2}}}
-	if rc.findEmpty(); math.Abs(rc.empty) > 1e-9 {
-		t.Errorf("without jobs a region is emptier than the torus by %.2f", rc.empty)
+	rc := &regionCase{in: &s.interval, p: u.p, region: &schema.Region{Links: []schema.LinkID{0, 1, 2}}}
+	if rc.findEmpty(); math.Abs(rc.emptyExcess) > 1e-9 {
+		t.Errorf("without jobs a region is emptier than the torus by %.2f", rc.emptyExcess)
 	}
 	for _, l := range rc.region.Links { // a job at both ends of all links
 		from, to := s.graph.Ends(l)
 		s.settle(&job{Job: &history.Job{Devices: []topology.DeviceID{from, to}}})
 	}
-	if rc.findEmpty(); rc.empty >= 0 {
-		t.Errorf("a region among jobs is emptier than the torus by %.2f", rc.empty)
+	if rc.findEmpty(); rc.emptyExcess >= 0 {
+		t.Errorf("a region among jobs is emptier than the torus by %.2f", rc.emptyExcess)
 	}
-	rc.empty = .2
+	rc.emptyExcess = .2
 	for name, c := range map[string]struct {
 		suspect suspect
 		against float64

@@ -10,25 +10,25 @@ import (
 
 // ends are where the traffic of a region of a grid converges, and where it ends.
 type ends struct {
-	drain   root.Drain
-	sender  *job // its nodes send what converges on the drain; nil: unknown
-	neck    root.Neck
-	full    schema.LinkID // on a grid, the full link that most traffic waits for; NoLink: unknown
-	endings root.Endings  // on a grid
-	arrives float64       // load of the links where its traffic ends, relative to before the onset; 0: unknown
-	flooded bool          // on a grid, load was added where the region's traffic ends, even if the mean load fell
-	starved float64       // on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
+	drain    root.Drain
+	sender   *job // its nodes send what converges on the drain; nil: unknown
+	neck     root.Neck
+	fullLink schema.LinkID // on a grid, the full link that most traffic waits for; NoLink: unknown
+	endings  root.Endings  // on a grid
+	arrives  ratio         // load of the links where its traffic ends, relative to the baseline
+	flooded  bool          // on a grid, load was added where the region's traffic ends, even if the mean load fell
+	starved  float64       // on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
 }
 
 // findEnds finds them by the readings, p, and their mean, q. The senders are the likeliest, of jobs in this order.
 func (rc *regionCase) findEnds(p, q *root.Pressure, senders []root.Sender, jobs []*job) (e ends) {
-	links, isSteady, from := rc.region.Links, rc.load < root.SteadyLoad, -1
-	if e.drain, from = rc.finder.Drain(q, links, senders); from >= 0 {
+	links, isSteady, from := rc.region.Links, !rc.load.atLeast(root.SteadyLoad), -1
+	if e.drain, from = rc.in.finder.Drain(q, links, senders); from >= 0 {
 		e.sender = jobs[from]
 	}
-	e.neck = rc.finder.Neck(p, links, senders, &e.drain, isSteady)
-	e.full = q.FullLink(links, &e.neck, &e.drain)
-	e.endings = rc.finder.Endings(q, &e.drain)
+	e.neck = rc.in.finder.Neck(p, links, senders, &e.drain, isSteady)
+	e.fullLink = q.FullLink(links, &e.neck, &e.drain)
+	e.endings = rc.in.finder.Endings(q, &e.drain)
 	if e.arrives, e.flooded = rc.arriving(&e, q); isSteady && e.endsAtSlowLink() {
 		e.neck = e.endings.Neck()
 	}
@@ -36,10 +36,10 @@ func (rc *regionCase) findEnds(p, q *root.Pressure, senders []root.Sender, jobs 
 	return e
 }
 
-// arriving is the load of the links of the switch where a region's traffic ends, relative to before its onset, 0 if unknown, and
-// whether load was added there.
-func (rc *regionCase) arriving(e *ends, q *root.Pressure) (arrives float64, flooded bool) {
-	if end, known := e.end(); known && rc.graph.Duplex() && rc.onset >= 0 {
+// arriving is the load of the links of the switch where a region's traffic ends, relative to the baseline, and whether load was added
+// there.
+func (rc *regionCase) arriving(e *ends, q *root.Pressure) (arrives ratio, flooded bool) {
+	if end, known := e.end(); known && rc.in.graph.Duplex() && rc.timeline.hasOnset() {
 		arrives, flooded = rc.arrivesNow(end, q), q.IsFlooded(&e.drain, end)
 	}
 	return arrives, flooded || rc.newJobsLoad()

@@ -34,10 +34,10 @@ func TestWhereATrafficDoesNotEnd(t *testing.T) {
 		"a job's host, files unknown":  {"leaf0>host0", schema.RootIncast, suspect{}, -jobElsewhere},
 		"a job's host, and it reads":   {"leaf0>host0", schema.RootIncast, suspect{file: true, filesKnown: true}, nothing},
 		"a host of no job, unknown":    {"leaf1>host3", schema.RootIncast, suspect{}, 0},
-		"its own traffic goes there":   {"leaf0>host0", schema.RootIncast, suspect{root: true, filesKnown: true}, 0},
+		"its own traffic goes there":   {"leaf0>host0", schema.RootIncast, suspect{atRoot: true, filesKnown: true}, 0},
 		"a deadlock has no such place": {"leaf0>spine0", schema.RootDeadlock, suspect{filesKnown: true}, 0},
 	} {
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{}, back: root.BackPressure{Root: root.Port{Kind: c.kind, Link: roottest.Link(t, g, c.link)}}}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{}, back: root.BackPressure{Root: root.Port{Kind: c.kind, Link: roottest.Link(t, g, c.link)}}}
 		c.suspect.job, c.suspect.known = &job{Job: &history.Job{}}, true
 		if got := rc.scores().endScore(&c.suspect); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -64,7 +64,7 @@ func TestTheOnlyReceiver(t *testing.T) {
 		}
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: c.nodes}}}
 		j.Place(g)
-		rc := &regionCase{interval: &s.interval, jobs: []suspect{{job: j}}, verdict: verdict{accused: 1}, back: root.BackPressure{Switch: root.Switch{Device: leaf, Share: 1}}}
+		rc := &regionCase{in: &s.interval, suspects: []suspect{{job: j}}, verdict: verdict{accused: 1}, back: root.BackPressure{Switch: root.Switch{Device: leaf, Share: 1}}}
 		got := schema.NoLink
 		if port := (&report{rc}).onlyReceiver(); port != nil {
 			got = port.Link
@@ -91,8 +91,8 @@ func TestWhichLoadBoundsALink(t *testing.T) {
 		for link, want := range map[string]float64{"host0>leaf0": load.sends, "leaf0>spine0": load.sends, "spine0>leaf1": load.sends, "leaf2>host4": load.sends,
 			"leaf0>host0": load.takes, "spine0>leaf0": load.takes, "leaf1>spine0": load.takes, "host4>leaf2": load.takes} {
 			l := roottest.Link(t, g, link)
-			if got := (&regionCase{interval: &s.interval, p: p}).boundOf([]topology.DeviceID{host}, l, true); got.now != want/100*g.Capacity(l) {
-				t.Errorf("%v: %s: %g of its capacity, want %g%%", load, link, got.now/g.Capacity(l), want)
+			if got := (&regionCase{in: &s.interval, p: p}).boundOf([]topology.DeviceID{host}, l, true); got.recent != want/100*g.Capacity(l) {
+				t.Errorf("%v: %s: %g of its capacity, want %g%%", load, link, got.recent/g.Capacity(l), want)
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func TestASenderWithoutTraffic(t *testing.T) {
 		"no load was added":    {root.Drain{Device: end, Fit: .97}, sender, false, false},
 		"it fits badly":        {root.Drain{Device: end, Fit: .6, Grew: true}, sender, false, false},
 	} {
-		rc := &regionCase{interval: &u.stage.interval, p: u.p, region: &schema.Region{}, ends: ends{drain: c.drain, sender: sender, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
+		rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{}, ends: ends{drain: c.drain, sender: sender, fullLink: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
 		if got := rc.scores().endScore(&suspect{job: c.job, known: c.known}); (got == jobConverges) != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
@@ -133,7 +133,7 @@ func TestTextOfASilentRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &report{&regionCase{interval: &s.interval, region: &schema.Region{Root: &schema.Root{Device: "leaf0"}}, verdict: verdict{class: schema.CauseUnknown}}}
+	r := &report{&regionCase{in: &s.interval, region: &schema.Region{Root: &schema.Root{Device: "leaf0"}}, verdict: verdict{class: schema.CauseUnknown}}}
 	if got := r.because(r.region.Root); strings.Contains(got, "reports no counters") {
 		t.Errorf("a root that is read: %s", got)
 	}

@@ -26,16 +26,13 @@ type growth struct{ by, load float64 }
 
 // loadsAll is how surely a job's exchange is the load added since the onset to a region of a grid, 0 to 1.
 func (s scores) loadsAll(c *suspect) float64 {
-	if !s.graph.Duplex() || c.cross == 0 || s.load <= risen || !s.loadsExchange(c.job) {
+	if !s.in.graph.Duplex() || c.cross == 0 || !s.load.isAbove(risen) || !s.loadsExchange(c.job) {
 		return 0
 	}
-	if len(s.added) == 0 {
-		s.findAdded()
-	}
-	set, all, fits := s.routesOf(c.job), 0., 0.
+	set, all, fits := s.in.routesOf(c.job), 0., 0.
 	for k, l := range s.region.Links {
-		all += s.waits[k] * s.added[k]
-		fits += s.waits[k] * min(s.added[k], 100*c.job.loads.grew*set.On(l))
+		all += s.waits[k] * s.addedByLink[k]
+		fits += s.waits[k] * min(s.addedByLink[k], 100*c.job.exchange.grew*set.On(l))
 	}
 	if all == 0 {
 		return 0
@@ -46,23 +43,23 @@ func (s scores) loadsAll(c *suspect) float64 {
 // loadsExchange reports whether load was added since the onset on most of a job's exchange: a tree of its nodes to one of them
 // has a small part of that.
 func (rc *regionCase) loadsExchange(j *job) bool {
-	if j.loads.known && j.loads.round == rc.p.Since {
-		return j.loads.most
+	if j.exchange.known && j.exchange.round == rc.p.Since {
+		return j.exchange.most
 	}
-	r, loaded, grew := rc.routesOf(j), 0., rc.scratch.growths[:0]
+	r, loaded, grew := rc.in.routesOf(j), 0., rc.in.scratch.growths[:0]
 	for i, l := range r.Links {
-		load, added := float64(r.Load[i]), rc.p.UseOf(l)-max(0, rc.p.Before(l))
+		load, added := float64(r.Load[i]), rc.in.use(l).orZero()-rc.baselineUse(l).orZero()
 		if added >= root.LeastUse {
 			loaded += load
 		}
-		grew = append(grew, growth{added / 100 * rc.graph.Capacity(l) / load, load})
+		grew = append(grew, growth{added / 100 * rc.in.graph.Capacity(l) / load, load})
 	}
-	rc.scratch.growths = grew
-	j.loads = exchangeLoad{known: true, round: rc.p.Since, most: loaded >= loadedWays*r.Total}
+	rc.in.scratch.growths = grew
+	j.exchange = exchangeLoad{known: true, round: rc.p.Since, most: loaded >= loadedWays*r.Total}
 	slices.SortFunc(grew, func(a, b growth) int { return cmp.Compare(a.by, b.by) })
 	for half, i := .5*r.Total, 0; i < len(grew) && half > 0; i++ {
 		half -= grew[i].load
-		j.loads.grew = max(0, grew[i].by)
+		j.exchange.grew = max(0, grew[i].by)
 	}
-	return j.loads.most
+	return j.exchange.most
 }

@@ -9,9 +9,9 @@ const negligible = .05
 // hasNegligibleFiles reports whether the traffic of a job that grew since the onset of a region, or if that is unknown its traffic, is
 // all but that with files.
 func (rc *regionCase) hasNegligibleFiles(j *job) bool {
-	all, files := rc.lately(j)
-	was, filesWas := rc.earlier(j)
-	return all > was && files-filesWas < negligible*(all-was)
+	all, files := rc.in.recentOf(j)
+	baseline, baselineFiles := rc.baselineOf(j)
+	return all > baseline && files-baselineFiles < negligible*(all-baseline)
 }
 
 // A job may fetch what it reads by RDMA from elsewhere, such as storage nodes, if at most fetchCross of the region's stall is on links
@@ -20,18 +20,18 @@ const fetchCross = .25
 
 // mayFetch reports whether a suspect on a grid may fetch.
 func (rc *regionCase) mayFetch(c *suspect) bool {
-	return rc.graph.Duplex() && rc.onset >= 0 && !c.started && max(c.cross, c.gate) <= fetchCross && rc.doubled(c.job)
+	return rc.in.graph.Duplex() && rc.timeline.hasOnset() && !c.evidence.started && max(c.cross, c.gate) <= fetchCross && rc.doubled(c.job)
 }
 
 // doubled reports whether a job moves more than twice what it did before the onset of a region.
 func (rc *regionCase) doubled(j *job) bool {
-	all, _ := rc.lately(j)
-	was, _ := rc.earlier(j)
-	return all > 2*was
+	all, _ := rc.in.recentOf(j)
+	baseline, _ := rc.baselineOf(j)
+	return all > 2*baseline
 }
 
 // fetches reports whether the RDMA reads of a suspect that may fetch are what stands out, and follow the stall: the table has them not
 // as traffic with files, but they are with others than its nodes.
 func (rc *regionCase) fetches(c *suspect) bool {
-	return c.feature == history.RDMARead && c.Correlation >= readsCorrelation && c.P <= readsP && rc.mayFetch(c)
+	return c.feature == history.RDMARead && c.evidence.Correlation >= readsCorrelation && c.evidence.P <= readsP && rc.mayFetch(c)
 }

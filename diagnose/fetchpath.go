@@ -12,14 +12,14 @@ const seenPart = 1. / 3
 // nodes of a suspect that fetches. It is known if its traffic grew and the region is one tree to that switch.
 func (s scores) seenOnWay(c *suspect) (share float64, known bool) {
 	grew := s.fetchGrew(c)
-	if !s.graph.Duplex() || s.drain.Fit == 0 || grew <= 0 {
+	if !s.in.graph.Duplex() || s.ends.drain.Fit == 0 || grew <= 0 {
 		return 0, false
 	}
-	end := s.drain.Device
-	w := &s.scratch.onWay
-	w.reset(s.graph.NumLinks())
+	end := s.ends.drain.Device
+	w := &s.in.scratch.onWay
+	w.reset(s.in.graph.NumLinks())
 	for _, d := range c.job.Devices {
-		s.router.Grid.EachOnRoute(end, d, w.add)
+		s.in.router.Grid.EachOnRoute(end, d, w.add)
 	}
 	mean := s.averaged(s.p)
 	unit, seen, all := seenPart*grew/float64(len(c.job.Devices)), 0., 0.
@@ -38,15 +38,15 @@ func (s scores) seenOnWay(c *suspect) (share float64, known bool) {
 
 // fetchGrew is the growth of the traffic of a suspect that fetches since the onset, bytes/s; 0 if it does not, or within noise.
 func (s scores) fetchGrew(c *suspect) float64 {
-	if !c.fetches || s.onset < 0 {
+	if !c.fetches || !s.timeline.hasOnset() {
 		return 0
 	}
-	all, _ := s.lately(c.job)
-	was, _ := s.earlier(c.job)
-	if all-was <= leastGrowth*was {
+	all, _ := s.in.recentOf(c.job)
+	baseline, _ := s.baselineOf(c.job)
+	if all-baseline <= leastGrowth*baseline {
 		return 0
 	}
-	return (all - was) * 1e9 / float64(s.history.Clock.Duration)
+	return s.in.perSecond(all - baseline)
 }
 
 // onWay counts routes by link. It reuses its memory for the next job.

@@ -35,27 +35,27 @@ func TestFilesOnlySayNothingOnAnExchange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.history.Clock, s.loads = history.Clock{Duration: 60e9, Now: now}, c.loads
+		s.history.Clock, s.measuresLoad = history.Clock{Duration: 60e9, Now: now}, c.loads
 		j := &job{Job: &history.Job{Devices: []topology.DeviceID{1, 2, 3}}}
 		j.Traffic = history.NewTraffic(s.history.TrafficLength(), now)
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, now+1), onset: onset}}
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, now+1), onset: onset}}
 		for slot := range int64(now + 1) {
 			if slot >= onset {
-				rc.stall[slot] = 40
+				rc.timeline.stall[slot] = 40
 			}
 			for f, bytes := range c.traffic {
 				j.Traffic.Set(f, slot, bytes(slot))
 				j.Traffic.Listed[f] = true
 			}
 		}
-		rc.scratch.correlator.SetLags(rc.cfg.MaxLag)
-		rc.scratch.correlator.SetStall(rc.stall)
+		rc.in.scratch.correlator.SetLags(rc.in.cfg.MaxLag)
+		rc.in.scratch.correlator.SetStall(rc.timeline.stall)
 		suspected, usual := suspect{job: j, cross: 1, way: 1}, [history.NumMeasured]spread{}
 		rc.findStrongestFeature(&suspected, &usual)
 		if suspected.known != c.known || suspected.file != c.file || !suspected.filesKnown {
 			t.Errorf("%s: its traffic is known %v, it is files %v, files are known %v, want %v, %v, true", c.name, suspected.known, suspected.file, suspected.filesKnown, c.known, c.file)
 		}
-		if got := rc.movedOr(j, 7) != 7*j.Size(); got != c.others {
+		if got := rc.in.movedOr(j, 7) != 7*j.Size(); got != c.others {
 			t.Errorf("%s: what it moves is measured %v, want %v", c.name, got, c.others)
 		}
 	}
@@ -67,11 +67,11 @@ func TestFilesOnlyLeaveWhoWaits(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for feature, want := range map[history.Feature]float64{history.Write: .6, history.RDMAWrite: 0} {
 		rc, j := regionOfTwo(t, g, map[string]float64{"host0>leaf0": 60, "host2>leaf0": 40})
-		j.Traffic = history.NewTraffic(rc.history.TrafficLength(), 0)
+		j.Traffic = history.NewTraffic(rc.in.history.TrafficLength(), 0)
 		j.Traffic.Listed[feature] = true
-		rc.jobs, rc.onset = []suspect{{job: j}}, -1
+		rc.suspects, rc.timeline.onset = []suspect{{job: j}}, -1
 		rc.findWaits()
-		if got := rc.jobs[0].share; math.Abs(got-want) > 1e-6 {
+		if got := rc.suspects[0].share; math.Abs(got-want) > 1e-6 {
 			t.Errorf("%s is measured: a part of %.2f, want %.2f", feature, got, want)
 		}
 	}

@@ -4,19 +4,19 @@ package diagnose
 // links carry as much as before, no job whose exchange crosses it began or doubled its traffic, and nothing broke. Severe congestion
 // may come long after the load that causes it.
 func (rc *regionCase) cutToFirstStep() {
-	if !rc.graph.Duplex() || rc.onset <= 0 || rc.load < fallen || rc.load > moreLoad {
+	if !rc.in.graph.Duplex() || !rc.timeline.hasOnset() || !rc.load.atLeast(fallen) || rc.load.isAbove(moreLoad) {
 		return
 	}
-	first := onsetOf(rc.stall[:rc.onset], shortPause)
-	if first < 0 || rc.explainsOnset() {
+	first := onsetOf(rc.timeline.stall[:rc.timeline.onset], shortPause)
+	if first == noOnset || rc.explainsOnset() {
 		return
 	}
-	level := meanOf(rc.stall[first:rc.onset])
-	for i, v := range rc.stall {
-		rc.stall[i] = min(v, level)
+	level := meanOf(rc.timeline.stall[first:rc.timeline.onset])
+	for i, v := range rc.timeline.stall {
+		rc.timeline.stall[i] = min(v, level)
 	}
-	rc.onset, rc.again, rc.cut = first, first, true
-	rc.load = rc.loadNow()
+	rc.timeline.onset, rc.timeline.burst, rc.timeline.cut = first, first, true
+	rc.load = rc.loadRatio()
 }
 
 // moreLoad is the load of a region's links relative to before its onset from which on they carry more.
@@ -24,13 +24,13 @@ const moreLoad = 1.1
 
 // explainsOnset reports whether something broke at a region's onset, or a job whose exchange crosses it began or doubled its traffic.
 func (rc *regionCase) explainsOnset() bool {
-	for i := range rc.history.Failures {
-		if f := &rc.history.Failures[i]; f.Broke() && rc.indexIn(f.Time) >= rc.onset-settle-1 {
+	for i := range rc.in.history.Failures {
+		if f := &rc.in.history.Failures[i]; f.Broke() && rc.timeline.indexIn(f.Time) >= rc.timeline.onset-settle-1 {
 			return true
 		}
 	}
-	for i := range rc.jobs {
-		if j := rc.jobs[i].job; rc.startedAt(j.Start) || rc.doubled(j) {
+	for i := range rc.suspects {
+		if j := rc.suspects[i].job; rc.timeline.startedAt(j.Start) || rc.doubled(j) {
 			return true
 		}
 	}

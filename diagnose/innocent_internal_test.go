@@ -26,7 +26,7 @@ func TestFilesCongestByWhatTheyAdd(t *testing.T) {
 		"no load is measured": {file, 0, 0, 0},
 		"an exchange":         {suspect{known: true}, .8, .6, 0},
 	} {
-		rc := regionCase{loadChange: loadChange{load: c.load}, ends: ends{arrives: c.arrives}}
+		rc := regionCase{load: times(c.load), ends: ends{arrives: times(c.arrives)}}
 		if got := rc.scores().addsNone(&c.suspect); math.Abs(got-c.against) > 1e-9 {
 			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.against)
 		}
@@ -50,8 +50,8 @@ func TestWritersWaitWhereTheyCongest(t *testing.T) {
 			j.Place(g)
 			s.settle(j)
 		}
-		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: region}, waits: []float64{.6}, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}}}
-		c := suspect{job: writer, known: true, file: true, filesKnown: true, feature: history.Write, root: true}
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, waits: []float64{.6}, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}}}
+		c := suspect{job: writer, known: true, file: true, filesKnown: true, feature: history.Write, atRoot: true}
 		if got := rc.scores().spaceScore(&c); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s waits: a share of %.2f, want %.2f", waits, got, want)
 		}
@@ -85,7 +85,7 @@ func TestTrafficEndsAtHosts(t *testing.T) {
 		"files not measured": {suspect{job: away}, schema.RootIncast, false},
 		"before a link":      {suspect{job: away, filesKnown: true}, schema.RootLinkCapacity, false},
 	} {
-		rc := &regionCase{interval: &s.interval, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf1, Kind: c.kind, Share: 1}}}
+		rc := &regionCase{in: &s.interval, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf1, Kind: c.kind, Share: 1}}}
 		if got := rc.cannotEndAt(&c.suspect); got != c.cannot {
 			t.Errorf("%s: it cannot end there: %v", name, got)
 		}

@@ -13,7 +13,7 @@ const sameGround = .5
 // failure holds that back: packets wait inside the switches before such links too, and a job whose traffic is among
 // them is held back, whatever its load was before.
 func (rc *regionCase) inside(v verdict, cases []regionCase) verdict {
-	if rc.region.Metric != schema.InqStall || !rc.graph.Duplex() {
+	if rc.region.Metric != schema.InqStall || !rc.in.graph.Duplex() {
 		return v
 	}
 	of := rc.around(cases)
@@ -35,14 +35,14 @@ type shared struct {
 // around returns the credit-stalled region with the most stall among those on the same ground as a region and at least as
 // severe; nil: none.
 func (rc *regionCase) around(cases []regionCase) (of *regionCase) {
-	w := &rc.common
+	w := &rc.in.common
 	for _, i := range rc.beside(cases) {
 		c, with := &cases[i], &w.shared[i]
 		n, all := with.mine, len(rc.region.Links)
 		if len(c.region.Links) < all {
 			n, all = with.theirs, len(c.region.Links)
 		}
-		if c.region.Metric == schema.CreditStall && c.region.Severity >= rc.region.Severity && float64(n) >= sameGround*float64(all) && (of == nil || c.total > of.total) {
+		if c.region.Metric == schema.CreditStall && c.region.Severity >= rc.region.Severity && float64(n) >= sameGround*float64(all) && (of == nil || c.totalWeight > of.totalWeight) {
 			of = c
 		}
 	}
@@ -52,15 +52,15 @@ func (rc *regionCase) around(cases []regionCase) (of *regionCase) {
 // beside lists the cases whose regions have a switch in common with a region, and counts what they share. It visits only links
 // beside the region's own, however many regions there are.
 func (rc *regionCase) beside(cases []regionCase) []int32 {
-	w := &rc.common
+	w := &rc.in.common
 	w.next(len(cases))
 	for _, own := range rc.region.Links {
-		from, to := rc.graph.Ends(own)
+		from, to := rc.in.graph.Ends(own)
 		for _, d := range [2]topology.DeviceID{from, to} {
-			for _, l := range rc.graph.LinksAt(d) {
+			for _, l := range rc.in.graph.LinksAt(d) {
 				first := w.links[l] != w.round
 				w.links[l] = w.round
-				for _, at := range rc.memberships.of(l) {
+				for _, at := range rc.in.memberships.of(l) {
 					w.share(at.cas, own, first)
 				}
 			}

@@ -33,15 +33,15 @@ func TestInsideTakesTheVerdictAround(t *testing.T) {
 	} {
 		drained := u.Device(t, "1,1,1")
 		cases := []regionCase{
-			{interval: &s.interval, region: &schema.Region{Metric: schema.InqStall, Severity: schema.Medium, Links: at}, weight: make([]float64, len(at)), waits: make([]float64, len(at))},
-			{interval: &s.interval, region: &schema.Region{Metric: schema.CreditStall, Severity: c.severity, Links: c.around}, total: 1, weight: make([]float64, len(c.around)), waits: make([]float64, len(c.around)), verdict: verdict{class: c.class}, ends: ends{drain: root.Drain{Device: drained, Fit: 1}}},
+			{in: &s.interval, region: &schema.Region{Metric: schema.InqStall, Severity: schema.Medium, Links: at}, weight: make([]float64, len(at)), waits: make([]float64, len(at))},
+			{in: &s.interval, region: &schema.Region{Metric: schema.CreditStall, Severity: c.severity, Links: c.around}, totalWeight: 1, weight: make([]float64, len(c.around)), waits: make([]float64, len(c.around)), verdict: verdict{class: c.class}, ends: ends{drain: root.Drain{Device: drained, Fit: 1}}},
 		}
 		s.memberships.index(cases)
 		got := cases[0].inside(verdict{class: schema.CauseIntraApplication, accused: 1}, cases)
 		if got.class != c.want {
 			t.Errorf("%s: %v, want %v", name, got.class, c.want)
 		}
-		if taken := cases[0].drain.Device == drained && cases[0].drain.Fit == 1; taken != (c.want == c.class && c.class != schema.CauseIntraApplication) {
+		if taken := cases[0].ends.drain.Device == drained && cases[0].ends.drain.Fit == 1; taken != (c.want == c.class && c.class != schema.CauseIntraApplication) {
 			t.Errorf("%s: root taken over: %v", name, taken)
 		}
 	}
@@ -78,7 +78,7 @@ func manyRegions(tb testing.TB) (*Stage, []regionCase) {
 			for l := range each {
 				region.Links = append(region.Links, schema.LinkID(first+l))
 			}
-			cases = append(cases, regionCase{interval: &s.interval, region: region, weight: make([]float64, each), waits: make([]float64, each), total: float64(first), verdict: verdict{class: schema.CauseSlowHost}})
+			cases = append(cases, regionCase{in: &s.interval, region: region, weight: make([]float64, each), waits: make([]float64, each), totalWeight: float64(first), verdict: verdict{class: schema.CauseSlowHost}})
 		}
 	}
 	return s, cases
@@ -119,13 +119,13 @@ func TestAroundAgreesWithPairs(t *testing.T) {
 				region.Links = append(region.Links, schema.LinkID(l))
 			}
 			n := len(region.Links)
-			cases = append(cases, regionCase{interval: &s.interval, p: u.p, region: region, weight: make([]float64, n), waits: make([]float64, n), total: rng.Float64()})
+			cases = append(cases, regionCase{in: &s.interval, p: u.p, region: region, weight: make([]float64, n), waits: make([]float64, n), totalWeight: rng.Float64()})
 		}
 		s.memberships.index(cases)
 		for i := range cases {
 			var want *regionCase
 			for j := range cases {
-				if c := &cases[j]; c.region.Metric == schema.CreditStall && c.region.Severity >= cases[i].region.Severity && sameGroundNaive(s, &cases[i], c) && (want == nil || c.total > want.total) {
+				if c := &cases[j]; c.region.Metric == schema.CreditStall && c.region.Severity >= cases[i].region.Severity && sameGroundNaive(s, &cases[i], c) && (want == nil || c.totalWeight > want.totalWeight) {
 					want = c
 				}
 			}

@@ -28,10 +28,10 @@ type interval struct {
 	tenants         [][]*job            // by device: the jobs with nodes there or, for a switch, at its hosts
 	withoutJob      []topology.DeviceID // hosts without a listed job, if withoutJobKnown
 	withoutJobKnown bool
-	taken           int                              // switches with tenants
+	occupied        int                              // switches with tenants
 	readers         []*job                           // whose file traffic is an outlier, the most first
 	comparable      bool                             // traffic of jobs and of links is measured alike
-	loads           bool                             // the load of links is measured
+	measuresLoad    bool                             // the load of links is measured
 	usualOf         [history.NumMeasured]usualSpread // over all running jobs
 
 	memberships memberships
@@ -41,24 +41,24 @@ type interval struct {
 
 // scratch is memory that is reused, and holds nothing from one use to the next.
 type scratch struct {
-	cases         []regionCase
-	pool          []job               // of running
-	settled       []topology.DeviceID // with tenants
-	lagged        []*lagged           // of the jobs' features, the first laggedUsed
-	laggedUsed    int
-	round         uint32
-	around        []*job // within cfg.Hops of a region, nearest first
-	nearby        []*job
-	before, after []float64
-	own, theirs   []float64 // by link of the region (expectedLoads)
-	values        []float64
-	links         []schema.LinkID // of a job's hosts
-	growths       []growth        // of loadsExchange
-	correlator    correlation.Correlator
-	senders       []root.Sender // of findSenders
-	sending       []*job        // whose these are
-	onWay         onWay
-	trees         []tree // of findConverging
+	cases           []regionCase
+	pool            []job               // of running
+	settled         []topology.DeviceID // with tenants
+	lagged          []*lagged           // of the jobs' features, the first laggedUsed
+	laggedUsed      int
+	round           uint32
+	around          []*job // within cfg.Hops of a region, nearest first
+	nearby          []*job
+	baseline, since []float64
+	own, theirs     []float64 // by link of the region (expectedLoads)
+	values          []float64
+	links           []schema.LinkID // of a job's hosts
+	growths         []growth        // of loadsExchange
+	correlator      correlation.Correlator
+	senders         []root.Sender // of findSenders
+	sending         []*job        // whose these are
+	onWay           onWay
+	trees           []tree // of findConverging
 }
 
 // newInterval returns what is measured of a version of a fabric, as far as it does not change with the intervals.
@@ -94,4 +94,9 @@ func (in *interval) countHosts() {
 			in.smallestLeaf = n
 		}
 	}
+}
+
+// perSecond is bytes of an interval as a rate, bytes/s.
+func (in *interval) perSecond(bytes float64) float64 {
+	return bytes * 1e9 / float64(in.history.Clock.Duration)
 }

@@ -23,7 +23,7 @@ func TestARegionSwells(t *testing.T) {
 	} {
 		now := int64(len(c.stall) - 1)
 		s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: now})}}
-		rc, h := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: c.stall}}, &kept{time: schema.Instant(c.given * 60e9), began: 3}
+		rc, h := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: c.stall}}, &kept{time: schema.Instant(c.given * 60e9), began: 3}
 		if got := rc.steady().hasSecondStep(h); got != c.want {
 			t.Errorf("%s: hasSecondStep %v, want %v", c.name, got, c.want)
 		}

@@ -49,10 +49,11 @@ func TestAJobLoadsItsGround(t *testing.T) {
 					u.stage.tenants[d] = []*job{own, other}
 				}
 			}
-			rc := &regionCase{interval: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}, loadChange: loadChange{load: c.load}}
+			rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}, load: times(c.load)}
 			for range links {
 				rc.waits = append(rc.waits, 1)
 			}
+			rc.findAdded()
 			if got := rc.scores().loadsAll(&suspect{job: own, cross: 1}); (got > 0) != c.want {
 				t.Errorf("loads its ground by %.2f, want any: %t", got, c.want)
 			}
@@ -86,7 +87,8 @@ func TestWhatWasAddedAstray(t *testing.T) {
 		{"files", suspect{job: other, known: true, file: true}, 2, 0},
 		{"not measured", suspect{job: other}, 2, 0},
 	} {
-		rc := &regionCase{interval: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}, loadChange: loadChange{load: c.load}}
+		rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}, load: times(c.load)}
+		rc.findAdded()
 		if got := rc.scores().elsewherePenalty(&c.c); got != c.want {
 			t.Errorf("%s: %.1f speaks against it, want %.1f", c.name, got, c.want)
 		}

@@ -10,12 +10,12 @@ type loss struct {
 	cached   bool
 	onset    int64 // slot
 	share    float64
-	measured bool  // its traffic is known before and since
-	usual    usual // if measured
+	measured bool        // its traffic is known before and since
+	baseline jobBaseline // if measured
 }
 
 // usual is what a job moved before the onset of a region.
-type usual struct {
+type jobBaseline struct {
 	main  history.Feature
 	least float64 // least mean of consecutive intervals, bytes
 	first float64 // share of it that was lost in the first intervals since the onset
@@ -26,7 +26,7 @@ const (
 	// it, and over the last, as it stays down.
 	firstIntervals, lastIntervals = 3, 8
 	// leastUsual intervals before the onset are needed to know what is usual.
-	leastUsual = 4
+	minBaseline = 4
 )
 
 // lostBy is that share alone, 0 also if it is not known (lossBy).
@@ -39,12 +39,12 @@ func (rc *regionCase) lostBy(j *job) float64 {
 // communicate in phases move in some intervals what they do not in others, so the mean over the intervals since the onset is
 // compared with the least mean over as many consecutive intervals before.
 func (rc *regionCase) lossBy(j *job) (share float64, measured bool) {
-	if rc.onset < 0 || j.Traffic == nil {
+	if !rc.timeline.hasOnset() || j.Traffic == nil {
 		return 0, false
 	}
-	onset := rc.began()
+	onset := rc.timeline.began()
 	if m := &j.lost; !m.cached || m.onset != onset {
-		*m = rc.lossSince(j, onset)
+		*m = rc.in.lossSince(j, onset)
 	}
 	return j.lost.share, j.lost.measured
 }
@@ -52,17 +52,17 @@ func (rc *regionCase) lossBy(j *job) (share float64, measured bool) {
 // lossSince is the same since a slot. The interval of the onset itself is mixed, and is used only if it is the last.
 func (in *interval) lossSince(j *job, onset int64) loss {
 	w, from, to := &in.scratch, max(in.history.Clock.First, in.history.Clock.Now-int64(in.history.TrafficLength())+1), onset-settle
-	l := loss{cached: true, onset: onset, usual: usual{main: j.Traffic.Main(from, to)}}
-	w.before = j.Traffic.MovedIn(w.before[:0], l.usual.main, from, to)
-	w.after = j.Traffic.MovedIn(w.after[:0], l.usual.main, min(onset+1, in.history.Clock.Now), in.history.Clock.Now)
-	before, after := w.before, w.after
-	if len(before) < leastUsual || len(after) == 0 {
+	l := loss{cached: true, onset: onset, baseline: jobBaseline{main: j.Traffic.Main(from, to)}}
+	w.baseline = j.Traffic.MovedIn(w.baseline[:0], l.baseline.main, from, to)
+	w.since = j.Traffic.MovedIn(w.since[:0], l.baseline.main, min(onset+1, in.history.Clock.Now), in.history.Clock.Now)
+	baseline, since := w.baseline, w.since
+	if len(baseline) < minBaseline || len(since) == 0 {
 		return l
 	}
-	most := min(lastIntervals, len(before), len(after))
+	most := min(lastIntervals, len(baseline), len(since))
 	first := min(firstIntervals, most)
-	l.measured, l.usual.least, l.usual.first = history.SumOf(before) > 0, leastMean(before, most), below(leastMean(before, first), after[:first])
-	l.share = min(l.usual.first, below(l.usual.least, after[len(after)-most:]))
+	l.measured, l.baseline.least, l.baseline.first = history.SumOf(baseline) > 0, leastMean(baseline, most), below(leastMean(baseline, first), since[:first])
+	l.share = min(l.baseline.first, below(l.baseline.least, since[len(since)-most:]))
 	return l
 }
 
@@ -88,16 +88,16 @@ func below(usual float64, values []float64) float64 {
 // remembered is the share of its traffic that a job lost since the onset of a region, where an earlier verdict knows what the job
 // moved before: the onset may have left the window, or the same root held the job up before it.
 func (rc *regionCase) remembered(h *kept, j *job) (share float64, known bool) {
-	u, known := rc.usualBefore(h, j)
+	u, known := rc.baselineFor(h, j)
 	if !known {
 		return 0, false
 	}
-	now, onset := rc.history.Clock.Now, h.began
-	if rc.onset >= 0 {
-		onset = max(onset, rc.began())
+	now, onset := rc.in.history.Clock.Now, h.began
+	if rc.timeline.hasOnset() {
+		onset = max(onset, rc.timeline.began())
 	}
-	last := j.Traffic.MovedIn(rc.scratch.after[:0], u.main, min(now, max(onset+1, now-lastIntervals+1)), now)
-	rc.scratch.after = last
+	last := j.Traffic.MovedIn(rc.in.scratch.since[:0], u.main, min(now, max(onset+1, now-lastIntervals+1)), now)
+	rc.in.scratch.since = last
 	if len(last) == 0 {
 		return 0, false
 	}
@@ -106,13 +106,13 @@ func (rc *regionCase) remembered(h *kept, j *job) (share float64, known bool) {
 
 // firstLost is the share of what is usual that a job lost in the first intervals since the onset of a region or, if that left the
 // window, of its kept verdict.
-func (rc *regionCase) firstLost(u usual, j *job) float64 {
-	if rc.onset < 0 {
+func (rc *regionCase) firstLost(u jobBaseline, j *job) float64 {
+	if !rc.timeline.hasOnset() {
 		return u.first
 	}
-	now, onset := rc.history.Clock.Now, rc.began()
-	first := j.Traffic.MovedIn(rc.scratch.before[:0], u.main, min(now, onset+1), min(now, onset+firstIntervals))
-	rc.scratch.before = first
+	now, onset := rc.in.history.Clock.Now, rc.timeline.began()
+	first := j.Traffic.MovedIn(rc.in.scratch.baseline[:0], u.main, min(now, onset+1), min(now, onset+firstIntervals))
+	rc.in.scratch.baseline = first
 	if len(first) == 0 {
 		return u.first
 	}
@@ -121,30 +121,30 @@ func (rc *regionCase) firstLost(u usual, j *job) float64 {
 
 // usualBefore is what a job moved before an earlier verdict, if it is still usual: the same run of the job, which between that
 // congestion and this one, if there was a pause, moved no less.
-func (rc *regionCase) usualBefore(h *kept, j *job) (u usual, known bool) {
-	if h == nil || j.Traffic == nil || rc.history.Clock.SlotOf(int64(j.Start)) >= h.began {
+func (rc *regionCase) baselineFor(h *kept, j *job) (u jobBaseline, known bool) {
+	if h == nil || j.Traffic == nil || rc.in.history.Clock.SlotOf(int64(j.Start)) >= h.began {
 		return u, false
 	}
-	if u, known = h.usual[j.ID]; !known || rc.onset < 0 || rc.began() <= h.seen {
+	if u, known = h.baselines[j.ID]; !known || !rc.timeline.hasOnset() || rc.timeline.began() <= h.seen {
 		return u, known
 	}
-	between := j.Traffic.MovedIn(rc.scratch.before[:0], u.main, h.seen+1, rc.began()-settle)
-	rc.scratch.before = between
+	between := j.Traffic.MovedIn(rc.in.scratch.baseline[:0], u.main, h.seen+1, rc.timeline.began()-settle)
+	rc.in.scratch.baseline = between
 	return u, len(between) == 0 || below(u.least, between) < smallLoss
 }
 
 // usualOf is what jobs near a region moved before its onset, and before an earlier verdict: of the two the most, since what is usual
 // is less where the same root held the job up not long before.
-func (rc *regionCase) usualOf(h *kept) map[string]usual {
-	all := map[string]usual{}
-	for i := range rc.jobs {
-		j := rc.jobs[i].job
-		if u, known := rc.usualBefore(h, j); known {
+func (rc *regionCase) jobBaselines(h *kept) map[string]jobBaseline {
+	all := map[string]jobBaseline{}
+	for i := range rc.suspects {
+		j := rc.suspects[i].job
+		if u, known := rc.baselineFor(h, j); known {
 			u.first = rc.firstLost(u, j)
 			all[j.ID] = u
 		}
-		if _, measured := rc.lossBy(j); measured && j.lost.usual.least > all[j.ID].least {
-			all[j.ID] = j.lost.usual
+		if _, measured := rc.lossBy(j); measured && j.lost.baseline.least > all[j.ID].least {
+			all[j.ID] = j.lost.baseline
 		}
 	}
 	return all
@@ -170,8 +170,8 @@ const smallLoss = .2
 // such jobs is known.
 func (rc *regionCase) mostLost(own *job) (most float64, known bool) {
 	known = true
-	for i := range rc.jobs {
-		if c := &rc.jobs[i]; c.job.ID != own.ID && rc.canHoldUp(c) {
+	for i := range rc.suspects {
+		if c := &rc.suspects[i]; c.job.ID != own.ID && rc.in.canHoldUp(c) {
 			lost, measured := rc.lossBy(c.job)
 			most, known = max(most, lost), known && measured
 		}
@@ -184,7 +184,7 @@ func (rc *regionCase) mostLost(own *job) (most float64, known bool) {
 // cfg.Hops.
 func (in *interval) canHoldUp(c *suspect) bool {
 	if in.graph.Duplex() {
-		return c.cross > 0 || c.hops >= 0
+		return c.cross > 0 || c.hops != beyondHops
 	}
-	return c.cross > 0 || c.root
+	return c.cross > 0 || c.atRoot
 }

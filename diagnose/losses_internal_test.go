@@ -62,7 +62,7 @@ func TestLossSinceAnOnset(t *testing.T) {
 
 // With directed links a region holds up jobs whose exchange crosses it or its root, on a torus all jobs around it.
 func TestWhoLosesByARegion(t *testing.T) {
-	beside, across, atRoot, far := suspect{hops: 1}, suspect{hops: -1, cross: .1}, suspect{hops: -1, root: true}, suspect{hops: -1}
+	beside, across, atRoot, far := suspect{hops: 1}, suspect{hops: -1, cross: .1}, suspect{hops: -1, atRoot: true}, suspect{hops: -1}
 	for fabric, want := range map[string][4]bool{
 		"fattree:leaves=2,hosts=2,spines=1": {false, true, true, false},
 		"torus:4x4":                         {true, true, false, false},

@@ -17,7 +17,7 @@ import (
 func TestAFailedLinkBesideARegion(t *testing.T) {
 	for _, c := range []struct{ over, loads bool }{{}, {over: true}, {loads: true}} {
 		u := newTiedUp(t)
-		u.stage.loads = c.loads
+		u.stage.measuresLoad = c.loads
 		var senders []topology.DeviceID
 		for _, name := range []string{"0,0,0", "0,0,1", "0,1,0", "0,1,1", "1,0,0", "1,1,0"} {
 			senders = append(senders, u.Device(t, name))
@@ -29,9 +29,9 @@ func TestAFailedLinkBesideARegion(t *testing.T) {
 		all := append(slices.Clone(senders), to)
 		slices.Sort(all)
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "a"}, Devices: all}}
-		rc := &regionCase{interval: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}}
-		from := []root.Sender{{Devices: all, Routes: rc.routesOf(j)}}
-		rc.finder.Drain(u.p, links, from)
+		rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}}
+		from := []root.Sender{{Devices: all, Routes: rc.in.routesOf(j)}}
+		rc.in.finder.Drain(u.p, links, from)
 		for _, name := range []string{"4,4,4>4,4,5", "3,2,1>3,2,2"} {
 			l := roottest.Link(t, u.Graph, name)
 			f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Port: name}, Links: []schema.LinkID{l}}
@@ -66,7 +66,7 @@ func TestAFailureBesideASlowHost(t *testing.T) {
 	}
 	s.read = &p.Readings
 	region := &schema.Region{Metric: schema.CreditStall, Links: links}
-	rc := &regionCase{interval: &s.interval, p: p, region: region, back: p.Follow(region, []float64{60}), loadChange: loadChange{fullest: schema.NoLink}}
+	rc := &regionCase{in: &s.interval, p: p, region: region, back: p.Follow(region, []float64{60}), root: rootLoad{link: schema.NoLink}}
 	rc.back.Root.Kind = schema.RootSlowReceiver
 	for _, name := range []string{"leaf0>spine1", "leaf2>spine1"} {
 		rc.failures = append(rc.failures, nearFailure{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Port: name}, Links: []schema.LinkID{roottest.Link(t, g, name)}}, score: 3})

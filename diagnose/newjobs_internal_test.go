@@ -22,7 +22,7 @@ func TestJobsThatBeganAreLoad(t *testing.T) {
 		"of one that ran":    {[]suspect{{known: true, share: 1}}, false},
 		"it is not measured": {[]suspect{{evidence: evidence{started: true}, share: .5}}, false},
 	} {
-		rc := &regionCase{interval: &s.interval, p: u.p, region: &schema.Region{Metric: schema.CreditStall}, jobs: c.jobs, loadChange: loadChange{load: .95}, ends: ends{arrives: .6, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
+		rc := &regionCase{in: &s.interval, p: u.p, region: &schema.Region{Metric: schema.CreditStall}, suspects: c.jobs, load: times(.95), ends: ends{arrives: times(.6), fullLink: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
 		if got := rc.newJobsLoad(); got != c.load {
 			t.Errorf("%s: %v, want %v", name, got, c.load)
 		}
@@ -31,7 +31,7 @@ func TestJobsThatBeganAreLoad(t *testing.T) {
 		}
 	}
 	s.comparable = false
-	if (&regionCase{interval: &s.interval, p: u.p, jobs: []suspect{{evidence: evidence{started: true}, known: true, share: 1}}}).newJobsLoad() {
+	if (&regionCase{in: &s.interval, p: u.p, suspects: []suspect{{evidence: evidence{started: true}, known: true, share: 1}}}).newJobsLoad() {
 		t.Error("shares count where traffic of jobs and of links is not measured alike")
 	}
 }

@@ -29,7 +29,7 @@ func TestWhereAJobsTrafficGoes(t *testing.T) {
 		s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: 9})}}
 		s.tenants = [][]*job{own: {j}, other: {{Job: &history.Job{Job: schema.Job{ID: "2"}}}}, free: nil}
 		for _, at := range []topology.DeviceID{own, other, free} {
-			if got := (&regionCase{interval: &s.interval}).receivesAt(&suspect{job: j, file: c.file}, at); (got == 1) != (at == c.want) || got != 0 && got != 1 {
+			if got := (&regionCase{in: &s.interval}).receivesAt(&suspect{job: j, file: c.file}, at); (got == 1) != (at == c.want) || got != 0 && got != 1 {
 				t.Errorf("%s: device %d receives it: %v", c.name, at, got)
 			}
 		}

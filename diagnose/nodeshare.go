@@ -22,11 +22,11 @@ func (in *interval) brings(end topology.DeviceID, j *job, more float64) (bytes f
 // endsBeside reports whether a region's traffic ends at a switch that a job's exchange only passes: no known job has nodes there,
 // or the job's own are more than a step away along the line, as neighbours on a line show nearly the same.
 func (s scores) endsBeside(j *job) bool {
-	end, known := s.end()
-	if !known || s.router.Grid == nil {
+	end, known := s.ends.end()
+	if !known || s.in.router.Grid == nil {
 		return false
 	}
-	return len(s.tenants[end]) == 0 || !s.hasBeside(j, end)
+	return len(s.in.tenants[end]) == 0 || !s.in.hasBeside(j, end)
 }
 
 const (
@@ -45,21 +45,21 @@ const (
 // exchange. It gets more if many send to one, and less if it does not take what arrives.
 func (rc *regionCase) shortfall(e *ends, q *root.Pressure) (most float64) {
 	end, known := e.end()
-	if !known || e.drain.Fit < starvedFit || e.full != schema.NoLink {
+	if !known || e.drain.Fit < starvedFit || e.fullLink != schema.NoLink {
 		return 0
 	}
-	if rc.load == 0 && e.arrives == 0 {
+	if !rc.load.known && !e.arrives.known {
 		return rc.denied(e, end, q)
 	}
 	more := q.ArrivesMore(end)
 	if more <= 0 {
 		return 0
 	}
-	little := max(0, min(1, (grownMuch-doublings(e.arrives))/(grownMuch-grownLittle)))
-	for _, j := range rc.tenants[end] {
-		all, _ := rc.lately(j)
-		was, _ := rc.earlier(j)
-		share := rc.brings(end, j, (all-was*j.was.ran)*1e9/float64(rc.history.Clock.Duration))
+	little := max(0, min(1, (grownMuch-e.arrives.doublings())/(grownMuch-grownLittle)))
+	for _, j := range rc.in.tenants[end] {
+		all, _ := rc.in.recentOf(j)
+		baseline, _ := rc.baselineOf(j)
+		share := rc.in.brings(end, j, rc.in.perSecond(all-baseline*j.baseline.ran))
 		most = max(most, little*min(1, (share/more-leastStarved)/(surelyStarved-leastStarved)))
 	}
 	return most
@@ -72,9 +72,9 @@ func (rc *regionCase) denied(e *ends, end topology.DeviceID, q *root.Pressure) (
 	if e.atNodes() < surelyEnds || arrives <= 0 {
 		return 0
 	}
-	for _, j := range rc.tenants[end] {
-		all, _ := rc.lately(j)
-		share := rc.brings(end, j, all*1e9/float64(rc.history.Clock.Duration))
+	for _, j := range rc.in.tenants[end] {
+		all, _ := rc.in.recentOf(j)
+		share := rc.in.brings(end, j, rc.in.perSecond(all))
 		most = max(most, ramp(share/arrives, leastDenied, surelyDenied))
 	}
 	return most
@@ -83,12 +83,12 @@ func (rc *regionCase) denied(e *ends, end topology.DeviceID, q *root.Pressure) (
 // overloads reports whether the traffic of a region of a grid ends at a suspect's node that gets clearly more than its share of the
 // suspect's exchange: many of its nodes send to one. A slow host gets less.
 func (s scores) overloads(c *suspect) bool {
-	end, known := s.end()
+	end, known := s.ends.end()
 	if !known || !c.known || !c.job.Has(end) {
 		return false
 	}
-	all, _ := s.lately(c.job)
-	share := s.brings(end, c.job, all*1e9/float64(s.history.Clock.Duration))
+	all, _ := s.in.recentOf(c.job)
+	share := s.in.brings(end, c.job, s.in.perSecond(all))
 	return share <= leastStarved*s.p.ArrivesInAll(end)
 }
 
@@ -99,19 +99,19 @@ const mayEnd, surelyEnds = .6, .9
 // than before and than its exchange would bring, and it moves as much: what it moved before goes to one node, and its total need not
 // grow. Of a suspect for its file traffic only what it reads can arrive there.
 func (rc *regionCase) concentrates(c *suspect) bool {
-	end, known := rc.end()
-	if !known || !rc.graph.Duplex() || rc.router.Grid == nil || rc.full != schema.NoLink || !c.job.Has(end) || rc.hasOthers(end, c.job) {
+	end, known := rc.ends.end()
+	if !known || !rc.in.graph.Duplex() || rc.in.router.Grid == nil || rc.ends.fullLink != schema.NoLink || !c.job.Has(end) || rc.in.hasOthers(end, c.job) {
 		return false
 	}
-	if rc.scores().atNodes() < surelyEnds || doublings(rc.arrives) < surelyMore || !rc.scores().overloads(c) {
+	if rc.scores().ends.atNodes() < surelyEnds || rc.ends.arrives.doublings() < surelyMore || !rc.scores().overloads(c) {
 		return false
 	}
-	moves, files := rc.lately(c.job)
+	moves, files := rc.in.recentOf(c.job)
 	if c.file && c.filesKnown {
 		if written, _ := rc.written(c.job); written >= files {
 			return false
 		}
 		moves = files
 	}
-	return moves*1e9/float64(rc.history.Clock.Duration) >= addedEnough*rc.averaged(rc.p).ArrivesMore(end)
+	return rc.in.perSecond(moves) >= addedEnough*rc.averaged(rc.p).ArrivesMore(end)
 }

@@ -34,9 +34,9 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: nodes}, Traffic: history.NewTraffic(1, 0)}}
 	j.Place(g)
 	s.settle(j)
-	rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 3}, loadChange: loadChange{fullest: schema.NoLink}, ends: ends{full: schema.NoLink, arrives: arrives}}
-	rc.drain.Device, rc.drain.Fit = end, .9
-	j.now, j.was = moves{known: true, all: 60 * more}, moves{known: true, slots: rc.before(), ran: 1}
+	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 3}, root: rootLoad{link: schema.NoLink}, ends: ends{fullLink: schema.NoLink, arrives: times(arrives)}}
+	rc.ends.drain.Device, rc.ends.drain.Fit = end, .9
+	j.recent, j.baseline = moves{known: true, all: 60 * more}, moves{known: true, slots: rc.timeline.baseline(), ran: 1}
 	return s, rc, j, p
 }
 
@@ -45,9 +45,9 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	_, rc, j, p := endScene(t, 1, 0, nodes...)
-	end, _ := rc.end()
+	end, _ := rc.ends.end()
 	arrives := p.ArrivesMore(end)
-	share := rc.brings(rc.drain.Device, j, 1)
+	share := rc.in.brings(rc.ends.drain.Device, j, 1)
 	for _, c := range []struct {
 		name    string
 		shares  float64 // that its exchange would bring there, relative to the load added there
@@ -74,7 +74,7 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 func TestANodeIsDeniedItsShare(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	_, rc, j, p := endScene(t, 0, 0, nodes...)
-	share, arrives := rc.brings(rc.drain.Device, j, 1), p.ArrivesInAll(rc.drain.Device)
+	share, arrives := rc.in.brings(rc.ends.drain.Device, j, 1), p.ArrivesInAll(rc.ends.drain.Device)
 	for _, c := range []struct {
 		name                           string
 		shares, ended, fit, load, want float64
@@ -91,13 +91,13 @@ func TestANodeIsDeniedItsShare(t *testing.T) {
 	} {
 		_, rc, j, p := endScene(t, 0, 0, c.nodes...)
 		p.Before = func(schema.LinkID) float64 { return -1 }
-		rc.onset, rc.load, rc.drain.Fit = -1, c.load, c.fit
-		j.now.all = 60 * c.shares * arrives / share
-		rc.endings.Any.Found, rc.endings.AtNodes = true, c.ended
-		if rc.starved = rc.shortfall(&rc.ends, p); rc.starved != c.want {
-			t.Errorf("%s: %.2f, want %.2f", c.name, rc.starved, c.want)
+		rc.timeline.onset, rc.load, rc.ends.drain.Fit = noOnset, times(c.load), c.fit
+		j.recent.all = 60 * c.shares * arrives / share
+		rc.ends.endings.Any.Found, rc.ends.endings.AtNodes = true, c.ended
+		if rc.ends.starved = rc.shortfall(&rc.ends, p); rc.ends.starved != c.want {
+			t.Errorf("%s: %.2f, want %.2f", c.name, rc.ends.starved, c.want)
 		}
-		if rc.load = 0; rc.scores().slowHostScore() > 0 != c.slow {
+		if rc.load = times(0); rc.scores().slowHostScore() > 0 != c.slow {
 			t.Errorf("%s: score %.2f of a slow host", c.name, rc.scores().slowHostScore())
 		}
 	}
@@ -108,8 +108,8 @@ func TestANodeIsDeniedItsShare(t *testing.T) {
 func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	_, rc, j, p := endScene(t, 1, 0, nodes...)
-	share := rc.brings(rc.drain.Device, j, 1)
-	arrives := 2 * p.ArrivesMore(rc.drain.Device) // half of it did before
+	share := rc.in.brings(rc.ends.drain.Device, j, 1)
+	arrives := 2 * p.ArrivesMore(rc.ends.drain.Device) // half of it did before
 	for _, c := range []struct {
 		name   string
 		shares float64 // that its exchange brings there, relative to what arrives
@@ -132,8 +132,8 @@ func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {
 func TestAJobConcentratesOnItsOwnNode(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	_, rc, j, p := endScene(t, 1, 0, nodes...)
-	share := rc.brings(rc.drain.Device, j, 1)
-	arrives := 2 * p.ArrivesMore(rc.drain.Device)
+	share := rc.in.brings(rc.ends.drain.Device, j, 1)
+	arrives := 2 * p.ArrivesMore(rc.ends.drain.Device)
 	for _, c := range []struct {
 		name                  string
 		shares, grew, atNodes float64
@@ -149,8 +149,8 @@ func TestAJobConcentratesOnItsOwnNode(t *testing.T) {
 		{"a node of two jobs", .5, 2, .95, nodes, true, false},
 	} {
 		s, rc, j, _ := endScene(t, c.grew, 0, c.nodes...)
-		j.now.all = 60 * c.shares * arrives / share
-		rc.endings.Any.Found, rc.endings.AtNodes = true, c.atNodes
+		j.recent.all = 60 * c.shares * arrives / share
+		rc.ends.endings.Any.Found, rc.ends.endings.AtNodes = true, c.atNodes
 		if c.others {
 			other := &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: c.nodes}}}
 			other.Place(s.graph)
@@ -161,7 +161,7 @@ func TestAJobConcentratesOnItsOwnNode(t *testing.T) {
 		}
 	}
 	_, rc, j, _ = endScene(t, 2, 0, nodes...)
-	j.now.all, rc.endings.Any.Found, rc.endings.AtNodes = 60*.5*arrives/share, true, .95
+	j.recent.all, rc.ends.endings.Any.Found, rc.ends.endings.AtNodes = 60*.5*arrives/share, true, .95
 	if rc.scores().receives(&suspect{job: j, known: true, file: true, filesKnown: true}) {
 		t.Error("a job that hardly reads is blamed for its files")
 	}
@@ -178,7 +178,7 @@ func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
 		{"it ends there", []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}, false},
 	} {
 		_, rc, j, _ := endScene(t, 1.5, 1e12, c.nodes...)
-		rc.carries = 1
+		rc.root.carries = 1
 		if got := rc.scores().tooLittlePenalty(&suspect{job: j, known: true}); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", c.name, got)
 		}
@@ -202,10 +202,10 @@ func TestWhoFillsALinkGrewByWhatWasAddedToIt(t *testing.T) {
 		s, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
 		on := roottest.Link(t, s.graph, "1,1,0>1,1,1")
 		added, _ := p.Added(on)
-		if j.now.all = 60 * c.grew * added; c.full != "" {
-			rc.full = roottest.Link(t, s.graph, c.full)
+		if j.recent.all = 60 * c.grew * added; c.full != "" {
+			rc.ends.fullLink = roottest.Link(t, s.graph, c.full)
 		}
-		rc.carries = 1
+		rc.root.carries = 1
 		if got := rc.scores().tooLittlePenalty(&suspect{job: j, known: true}); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", name, got)
 		}
@@ -225,14 +225,14 @@ func TestJobsFillAStorageNodeTogether(t *testing.T) {
 		"a small part":          {.1, .9, 1, true},
 	} {
 		_, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
-		more := 60 * p.ArrivesMore(rc.drain.Device)
+		more := 60 * p.ArrivesMore(rc.ends.drain.Device)
 		writer := func(j *job, part, rise float64) suspect {
-			j.now.all, j.now.files = part*more, part*more
+			j.recent.all, j.recent.files = part*more, part*more
 			return suspect{job: j, known: true, file: true, filesKnown: true, evidence: evidence{rise: rise}}
 		}
 		other := *j
-		rc.carries, rc.jobs = 1, []suspect{writer(j, c.own, 1), writer(&other, c.others, c.rise)}
-		if got := rc.scores().tooLittlePenalty(&rc.jobs[0]); got > 0 != c.against {
+		rc.root.carries, rc.suspects = 1, []suspect{writer(j, c.own, 1), writer(&other, c.others, c.rise)}
+		if got := rc.scores().tooLittlePenalty(&rc.suspects[0]); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", name, got)
 		}
 	}
@@ -249,9 +249,9 @@ func TestAStartAloneIsHalfAReason(t *testing.T) {
 		{false, false, false, false, 1, 2 * jobUnseen}, {false, true, false, false, 1, 0}, {false, true, false, false, .5, jobUnplaced / 2},
 	} {
 		s, rc, j, _ := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
-		s.loads, j.loads = c.loads, exchangeLoad{known: true, round: rc.p.Since, most: c.most}
-		if rc.sender = nil; c.sends {
-			rc.sender = j
+		s.measuresLoad, j.exchange = c.loads, exchangeLoad{known: true, round: rc.p.Since, most: c.most}
+		if rc.ends.sender = nil; c.sends {
+			rc.ends.sender = j
 		}
 		if got := rc.scores().notSeenPenalty(&suspect{job: j, known: c.known, evidence: evidence{started: true}}, c.space); got != c.want {
 			t.Errorf("%+v: %v against it", c, got)

@@ -15,7 +15,7 @@ const partShare, noPart = .05, .02
 // noPartPenalty is the penalty of a suspect that has next to no part in a region of directed links: whatever its traffic did in time, others'
 // traffic waits there. Of a job without traffic data only who waits shows that.
 func (s scores) noPartPenalty(c *suspect) float64 {
-	if s.graph.Duplex() || !s.comparable || c.share >= partShare || s.waiting {
+	if s.in.graph.Duplex() || !s.in.comparable || c.share >= partShare || s.waiting {
 		return 0
 	}
 	part := c.share
@@ -33,7 +33,7 @@ func (s scores) noPartPenalty(c *suspect) float64 {
 func (rc *regionCase) waitingHosts() iter.Seq2[topology.DeviceID, float64] {
 	return func(yield func(topology.DeviceID, float64) bool) {
 		for k, l := range rc.region.Links {
-			if from, _ := rc.graph.Ends(l); !rc.graph.IsSwitch(from) && !yield(from, rc.waits[k]) {
+			if from, _ := rc.in.graph.Ends(l); !rc.in.graph.IsSwitch(from) && !yield(from, rc.waits[k]) {
 				return
 			}
 		}
@@ -47,7 +47,7 @@ func (rc *regionCase) hostWaits(j *job) (own, unlisted, all float64) {
 		switch {
 		case j.Has(host):
 			own += waits
-		case len(rc.tenants[host]) == 0:
+		case len(rc.in.tenants[host]) == 0:
 			unlisted += waits
 		}
 	}
@@ -100,7 +100,7 @@ func (s scores) sendScore(c *suspect) float64 {
 // findWaits finds whether hosts are seen to wait to send into a region whose load is not measured. If a job's traffic is unknown, its
 // part of that time is its part of the region's traffic.
 func (rc *regionCase) findWaits() {
-	if rc.graph.Duplex() || rc.loads {
+	if rc.in.graph.Duplex() || rc.in.measuresLoad {
 		return
 	}
 	all := 0.
@@ -110,14 +110,14 @@ func (rc *regionCase) findWaits() {
 	if rc.waiting = all > 0; !rc.waiting {
 		return
 	}
-	for i := range rc.jobs {
-		c := &rc.jobs[i]
-		if c.job.Traffic != nil && !rc.measuresFilesOnly(c.job) {
+	for i := range rc.suspects {
+		c := &rc.suspects[i]
+		if c.job.Traffic != nil && !rc.in.measuresFilesOnly(c.job) {
 			continue
 		}
 		own, _, _ := rc.hostWaits(c.job)
 		c.share = own / all
-		if rc.onset >= 0 {
+		if rc.timeline.hasOnset() {
 			c.growth = c.share
 		}
 	}

@@ -39,7 +39,7 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}
 		j.Place(g)
 		c.suspect.job = j
-		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: region}}
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}}
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
@@ -63,7 +63,7 @@ func regionOfTwo(t *testing.T, g *topology.Graph, stalls map[string]float64) (*r
 		j.Place(g)
 		s.settle(j)
 	}
-	rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}}
+	rc := &regionCase{in: &s.interval, region: &schema.Region{Links: region}}
 	for _, l := range region {
 		rc.waits = append(rc.waits, p.StallOf(l)/100)
 	}
@@ -92,9 +92,9 @@ func TestWhoWaitsToSend(t *testing.T) {
 	} {
 		rc, mine := regionOfTwo(t, g, c.stalls)
 		c.suspect.job = mine
-		rc.jobs, rc.back.Root.Kind = []suspect{c.suspect}, c.kind
+		rc.suspects, rc.back.Root.Kind = []suspect{c.suspect}, c.kind
 		rc.findWaits()
-		if got := rc.scores().sendScore(&rc.jobs[0]); math.Abs(got-c.want) > 1e-6 {
+		if got := rc.scores().sendScore(&rc.suspects[0]); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -137,7 +137,7 @@ func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rc := &regionCase{interval: &s.interval, region: &schema.Region{}}
+	rc := &regionCase{in: &s.interval, region: &schema.Region{}}
 	rc.back.Root.Kind, rc.back.Root.Link = schema.RootIncast, roottest.Link(t, g, "leaf1>host3")
 	for name, c := range map[string]struct {
 		suspect suspect

@@ -26,7 +26,7 @@ func (d decision) othersLoad(c *suspect) float64 {
 		return 1
 	}
 	part /= waits
-	if root := d.back.Root.Link; d.back.Root.Kind == schema.RootLinkCapacity && d.back.Root.IsFull() && d.inTree(root) && d.routesOf(c.job).On(root) > 0 {
+	if root := d.back.Root.Link; d.back.Root.Kind == schema.RootLinkCapacity && d.back.Root.IsFull() && d.in.inTree(root) && d.in.routesOf(c.job).On(root) > 0 {
 		own, theirs = d.expectedLoads(c, []schema.LinkID{root})
 		part = max(part, d.othersOn(c, root, own[0], theirs[0]))
 	}
@@ -42,15 +42,15 @@ func (in *interval) inTree(l schema.LinkID) bool {
 
 // othersOn is the part of jobs other than c in the load of a link, 0 to 1.
 func (d decision) othersOn(c *suspect, l schema.LinkID, own, theirs float64) float64 {
-	if d.routesOf(c.job).On(l) == 0 {
+	if d.in.routesOf(c.job).On(l) == 0 {
 		return 1
 	}
-	carries := d.p.Carries(l)
-	switch was := d.p.Before(l); {
-	case carries == 0 || !d.comparable:
+	carries := d.in.read.Carries(l)
+	switch baseline := d.baselineUse(l); {
+	case carries == 0 || !d.in.comparable:
 		carries = own + theirs
-	case was >= 0:
-		theirs = min(theirs, was/100*d.graph.Capacity(l))
+	case baseline.known:
+		theirs = min(theirs, baseline.of/100*d.in.graph.Capacity(l))
 	}
 	if theirs <= 0 {
 		return 0
@@ -61,13 +61,13 @@ func (d decision) othersOn(c *suspect, l schema.LinkID, own, theirs float64) flo
 // expectedLoads is what the exchanges of a job and of all others put on each of some links, bytes/s. They are valid until the next
 // call.
 func (d decision) expectedLoads(c *suspect, links []schema.LinkID) (own, theirs []float64) {
-	w := &d.scratch
+	w := &d.in.scratch
 	w.own, w.theirs = slices.Grow(w.own[:0], len(links))[:len(links)], slices.Grow(w.theirs[:0], len(links))[:len(links)]
 	clear(w.own)
 	clear(w.theirs)
 	usual := d.movedByNode()
-	for i := range d.jobs {
-		o := &d.jobs[i]
+	for i := range d.suspects {
+		o := &d.suspects[i]
 		if o.cross == 0 {
 			continue
 		}
@@ -75,7 +75,7 @@ func (d decision) expectedLoads(c *suspect, links []schema.LinkID) (own, theirs 
 		if o.job.ID == c.job.ID {
 			load = w.own
 		}
-		d.addExpected(load, links, o.job, usual)
+		d.in.addExpected(load, links, o.job, usual)
 	}
 	return w.own, w.theirs
 }
@@ -83,7 +83,7 @@ func (d decision) expectedLoads(c *suspect, links []schema.LinkID) (own, theirs 
 // addExpected adds what a job's exchange puts on each of some links, in ascending order, bytes/s. Of a job whose traffic is not known
 // it is as much by node as is usual.
 func (in *interval) addExpected(load []float64, links []schema.LinkID, j *job, usual float64) {
-	rate, set, from := in.movedOr(j, usual)*1e9/float64(in.history.Clock.Duration), in.routesOf(j), 0
+	rate, set, from := in.perSecond(in.movedOr(j, usual)), in.routesOf(j), 0
 	for k, l := range links {
 		at, on := slices.BinarySearch(set.Links[from:], l)
 		if from += at; on {

@@ -57,14 +57,14 @@ func TestOthersLoad(t *testing.T) {
 			p.Before = func(schema.LinkID) float64 { return c.before }
 			percent := g.Capacity(roottest.Link(t, g, across)) / 100
 			jobOf := func(id string, moved float64, hosts ...string) *job {
-				return &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: hostsOf(t, g, hosts...), Traffic: &history.Traffic{}}, now: moves{known: true, all: moved * percent}}
+				return &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: hostsOf(t, g, hosts...), Traffic: &history.Traffic{}}, recent: moves{known: true, all: moved * percent}}
 			}
-			rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: region}, jobs: []suspect{
+			rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, suspects: []suspect{
 				{job: jobOf("1", c.own, "host0", "host2"), cross: 1}, {job: jobOf("2", c.other, "host1", "host3"), cross: 1}}}
 			for _, l := range region {
 				rc.waits = append(rc.waits, c.stalls[g.Device(g.Link(l).From).Name+">"+g.Device(g.Link(l).To).Name]/100)
 			}
-			if got := rc.decision().othersPart(&rc.jobs[0]); math.Abs(got-c.want) > 1e-6 {
+			if got := rc.decision().othersPart(&rc.suspects[0]); math.Abs(got-c.want) > 1e-6 {
 				t.Errorf("%.3f, want %.3f", got, c.want)
 			}
 		})

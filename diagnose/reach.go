@@ -84,21 +84,24 @@ func (r *reach) visit(d topology.DeviceID, hops int8) {
 	}
 }
 
-// hopsTo is the distance of a device from the links, or -1 if beyond the searched radius.
+// beyondHops is the distance of what lies beyond the searched radius.
+const beyondHops = -1
+
+// hopsTo is the distance of a device from the links, or beyondHops.
 func (r *reach) hopsTo(d topology.DeviceID) int {
 	if r.at[d].stamp == r.now {
 		return int(r.at[d].hops)
 	}
 	if r.graph.IsSwitch(d) {
-		return -1
+		return beyondHops
 	}
-	best := -1
+	best := beyondHops
 	for _, l := range r.graph.LinksAt(d) {
 		from, to := r.graph.Ends(l)
 		if from == d {
 			from = to
 		}
-		if to := &r.at[from]; to.stamp == r.now && (best < 0 || int(to.hops) < best) {
+		if to := &r.at[from]; to.stamp == r.now && (best == beyondHops || int(to.hops) < best) {
 			best = int(to.hops)
 		}
 	}

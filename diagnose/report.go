@@ -21,9 +21,9 @@ func (r *report) diagnosis(snap *schema.Snapshot) schema.Diagnosis {
 		Cause: schema.Cause{Class: r.verdict.class, Confidence: r.verdict.confidence}, Jobs: []schema.AccusedJob{}, Failures: []schema.NearFailure{}, Victims: []schema.VictimJob{}}
 	seconds := float64(snap.Interval.DurationNanos) / 1e9
 	for i := range r.verdict.accused {
-		c := &r.jobs[i]
+		c := &r.suspects[i]
 		a := schema.AccusedJob{JobID: c.job.ID, Blame: c.blame, Value: c.value, Deviations: c.devs,
-			Correlation: c.Correlation, LagSeconds: float64(c.Lag) * seconds, PValue: c.P}
+			Correlation: c.evidence.Correlation, LagSeconds: float64(c.evidence.Lag) * seconds, PValue: c.evidence.P}
 		if c.known {
 			a.Feature = c.feature.String()
 		}
@@ -44,7 +44,7 @@ func (r *report) diagnosis(snap *schema.Snapshot) schema.Diagnosis {
 		d.Failures = append(d.Failures, also.report())
 	}
 	d.Cycle = r.cycleOf()
-	d.Victims = r.victims(r.earlierVerdict(&d))
+	d.Victims = r.victims(r.in.earlierVerdict(&d))
 	d.Action = schema.OneLine(r.action(d.Root))
 	because := r.because(d.Root)
 	if also != nil {
@@ -63,16 +63,16 @@ func (r *report) diagnosis(snap *schema.Snapshot) schema.Diagnosis {
 // as small the upper. An earlier verdict may know more of what a job moved before.
 func (r *report) victims(earlier *kept) []schema.VictimJob {
 	out := []schema.VictimJob{}
-	for i := r.verdict.accused; i < len(r.jobs); i++ {
-		c := &r.jobs[i]
+	for i := r.verdict.accused; i < len(r.suspects); i++ {
+		c := &r.suspects[i]
 		lost, measured := 0., false
-		if r.canHoldUp(c) {
+		if r.in.canHoldUp(c) {
 			lost, measured = r.lossBy(c.job)
 			if was, known := r.remembered(earlier, c.job); known {
 				lost, measured = max(lost, was), true
 			}
 		}
-		least, most := min(c.worst, c.waits), c.worst
+		least, most := min(c.worstStall, c.waitPerByte), c.worstStall
 		switch {
 		case lost >= smallLoss:
 			least, most = min(root.MaxStall, lost), min(root.MaxStall, lost)
@@ -81,7 +81,7 @@ func (r *report) victims(earlier *kept) []schema.VictimJob {
 		default:
 			lost = 0
 		}
-		if c.worst < schema.LowPercent/100. && lost == 0 {
+		if c.worstStall < schema.LowPercent/100. && lost == 0 {
 			continue
 		}
 		out = append(out, schema.VictimJob{JobID: c.job.ID, Slowdown: [2]float64{slowdown(least), slowdown(most)}, LostPercent: 100 * lost})
@@ -89,7 +89,7 @@ func (r *report) victims(earlier *kept) []schema.VictimJob {
 	slices.SortStableFunc(out, func(a, b schema.VictimJob) int { // measured losses come before bounds
 		return cmp.Or(cmp.Compare(b.LostPercent, a.LostPercent), cmp.Compare(b.Slowdown[1], a.Slowdown[1]), cmp.Compare(a.JobID, b.JobID))
 	})
-	return out[:min(len(out), r.cfg.MaxListed)]
+	return out[:min(len(out), r.in.cfg.MaxListed)]
 }
 
 // slowdown is the factor by which a job is slower that waits for a share of the time, to thousandths: of root.MaxStall exactly 20.
@@ -103,7 +103,7 @@ func (r *report) repeated(d *schema.Diagnosis) {
 	}
 	for i := range r.failures {
 		o := &r.failures[i]
-		if o.silent == nil && o.Broke() && o.Part() == f.Part() && o.Time < f.Time && len(d.Failures) < r.cfg.MaxListed &&
+		if o.silent == nil && o.Broke() && o.Part() == f.Part() && o.Time < f.Time && len(d.Failures) < r.in.cfg.MaxListed &&
 			!slices.ContainsFunc(d.Failures, func(n schema.NearFailure) bool { return n.Time == o.Time && n.Device == o.Device && n.Port == o.Port }) {
 			d.Failures = append(d.Failures, o.report())
 		}

@@ -48,7 +48,7 @@ func (r *report) rootPort() *schema.Root {
 	case root.LeadingPort:
 		return r.portOf(r.back.Leading.Link, "", r.back.Leading.Kind)
 	case root.OnlySwitch:
-		return &schema.Root{Device: r.graph.Device(r.back.Switch.Device).Name, Kind: r.back.Switch.Kind, Link: schema.NoLink}
+		return &schema.Root{Device: r.in.graph.Device(r.back.Switch.Device).Name, Kind: r.back.Switch.Kind, Link: schema.NoLink}
 	}
 	return r.centreRoot()
 }
@@ -72,7 +72,7 @@ func (r *report) cycleOf() []schema.PortName {
 	}
 	var ports []schema.PortName
 	for _, l := range r.cycleFromFirst() {
-		key := r.graph.PortKey(l)
+		key := r.in.graph.PortKey(l)
 		ports = append(ports, schema.PortName{Device: key.Device, Port: key.Port})
 	}
 	return ports
@@ -83,7 +83,7 @@ func (r *report) cycleOf() []schema.PortName {
 func (r *report) cycleFromFirst() []schema.LinkID {
 	cycle := r.back.Cycle
 	first := slices.Index(cycle, slices.MinFunc(cycle, func(a, b schema.LinkID) int {
-		x, y := r.graph.PortKey(a), r.graph.PortKey(b)
+		x, y := r.in.graph.PortKey(a), r.in.graph.PortKey(b)
 		return cmp.Or(cmp.Compare(x.Device, y.Device), cmp.Compare(x.Port, y.Port))
 	}))
 	return slices.Concat(cycle[first:], cycle[:first])
@@ -92,13 +92,13 @@ func (r *report) cycleFromFirst() []schema.LinkID {
 // onlyReceiver is the port to the only host of the accused job at the switch where the stall ends, if nothing
 // else says which port is full; nil: none. What a job writes to files ends elsewhere.
 func (r *report) onlyReceiver() *schema.Root {
-	if r.verdict.accused == 0 || r.mostlyWrites(&r.jobs[0]) {
+	if r.verdict.accused == 0 || r.mostlyWrites(&r.suspects[0]) {
 		return nil
 	}
 	only := schema.NoLink
-	for _, d := range r.jobs[0].job.Devices {
-		for _, l := range r.graph.LinksAt(d) {
-			if from, to := r.graph.Ends(l); to != d || from != r.back.Switch.Device {
+	for _, d := range r.suspects[0].job.Devices {
+		for _, l := range r.in.graph.LinksAt(d) {
+			if from, to := r.in.graph.Ends(l); to != d || from != r.back.Switch.Device {
 				continue
 			}
 			if only != schema.NoLink {
@@ -116,18 +116,18 @@ func (r *report) onlyReceiver() *schema.Root {
 // centreRoot is the root on a grid, whose links have no direction: where its back pressure ends; of a slow host the switch whose
 // nodes take too little.
 func (r *report) centreRoot() *schema.Root {
-	end := r.endingFor(r.verdict.class)
-	if !end.Found || !r.showsEnd() && !r.guessesEnd() {
+	end := r.ends.endingFor(r.verdict.class)
+	if !end.Found || !r.ends.showsEnd() && !r.guessesEnd() {
 		return nil
 	}
 	if r.verdict.class == schema.CauseSlowHost {
-		return &schema.Root{Device: r.graph.Device(r.endings.Slow).Name, Kind: schema.RootSlowReceiver, Link: schema.NoLink}
+		return &schema.Root{Device: r.in.graph.Device(r.ends.endings.Slow).Name, Kind: schema.RootSlowReceiver, Link: schema.NoLink}
 	}
 	if end.Link != schema.NoLink {
-		return r.portOf(end.Link, r.graph.Device(end.Device).Name, r.kindOf(end.Link))
+		return r.portOf(end.Link, r.in.graph.Device(end.Device).Name, r.kindOf(end.Link))
 	}
 	at := &schema.Root{Device: r.nodes.Name, Kind: schema.RootIncast, Link: schema.NoLink}
-	if r.verdict.class == schema.CauseUnknown && !r.showsEnd() {
+	if r.verdict.class == schema.CauseUnknown && !r.ends.showsEnd() {
 		at.Kind = "" // a slow host looks the same
 	}
 	return at
@@ -136,14 +136,14 @@ func (r *report) centreRoot() *schema.Root {
 // guessesEnd reports whether the back pressure of a region on a grid without load readings most probably ends at the nodes of a switch:
 // stall, which all traffic to them shares, has a centre there. A full link does not show without its load.
 func (rc *regionCase) guessesEnd() bool {
-	return !rc.loads && rc.endings.Any.Link == schema.NoLink && rc.endings.AtNodes >= surelyEnds
+	return !rc.in.measuresLoad && rc.ends.endings.Any.Link == schema.NoLink && rc.ends.endings.AtNodes >= surelyEnds
 }
 
 // showsEnd reports whether anything shows where the back pressure of a region on a grid ends: a tree of held-back traffic, a switch
 // where traffic meets, a link that is full or lost rate, a node that takes little, or the traffic of either direction. Level stall
 // alone does not.
 func (e *ends) showsEnd() bool {
-	return e.endings.OfMeans || e.drain.IsRoot() || e.drain.Meeting.IsKnown() || e.full != schema.NoLink || e.neck.Before(&e.drain)
+	return e.endings.OfMeans || e.drain.IsRoot() || e.drain.Meeting.IsKnown() || e.fullLink != schema.NoLink || e.neck.Before(&e.drain)
 }
 
 // endingFor is where the back pressure of a region ends, given what it is blamed on: a slow host, a link that lost rate, or load.
@@ -159,7 +159,7 @@ func (e *ends) endingFor(class schema.CauseClass) root.Ending {
 
 // kindOf is the kind of a root between switches: down if the link is, or if a failure of it is near that nothing restored.
 func (r *report) kindOf(l schema.LinkID) string {
-	if !r.graph.Link(l).Up {
+	if !r.in.graph.Link(l).Up {
 		return schema.RootLinkDown
 	}
 	var last *history.PlacedFailure
@@ -176,8 +176,8 @@ func (r *report) kindOf(l schema.LinkID) string {
 
 // portOf is the port that a link leaves; of a duplex link the end at a device.
 func (r *report) portOf(id schema.LinkID, device, kind string) *schema.Root {
-	l := r.graph.Link(id)
-	from, to := r.graph.Device(l.From), r.graph.Device(l.To)
+	l := r.in.graph.Link(id)
+	from, to := r.in.graph.Device(l.From), r.in.graph.Device(l.To)
 	if device != "" && to.Name == device {
 		return &schema.Root{Device: to.Name, Port: l.ToPort, Peer: from.Name, Kind: kind, Link: id}
 	}

@@ -16,23 +16,23 @@ const leastMoved = .1
 // before: it was rerouted. On a tree the failed link is beside the full one or a hop away, or beside one that waits for it. 0 if no
 // load was added.
 func (s scores) movedFrom(f *history.PlacedFailure) float64 {
-	if !f.Broke() || s.fullest == schema.NoLink {
+	if !f.Broke() || s.root.link == schema.NoLink {
 		return 0
 	}
-	if s.router.Grid != nil && s.graph.Duplex() {
+	if s.in.router.Grid != nil && s.in.graph.Duplex() {
 		return s.movedRound(f)
 	}
-	more := s.more
-	if was := s.history.LastUse(f, s.fullest); was >= 0 {
-		more = max(more, s.carries-was/100*s.graph.Capacity(s.fullest))
+	more := s.root.added
+	if last := s.in.lastUse(f, s.root.link); last.known {
+		more = max(more, s.root.carries-last.of/100*s.in.graph.Capacity(s.root.link))
 	}
-	if more < leastMoved*s.carries {
+	if more < leastMoved*s.root.carries {
 		return 0
 	}
 	carried := 0.
 	for _, l := range f.Links {
-		if l != s.fullest && s.takesOver(l) && s.p.UseOf(l) < root.LeastUse {
-			carried += max(0, s.p.Before(l), s.history.LastUse(f, l)) / 100 * s.graph.Capacity(l)
+		if l != s.root.link && s.takesOver(l) && s.in.use(l).orZero() < root.LeastUse {
+			carried += max(s.baselineUse(l).orZero(), s.in.lastUse(f, l).orZero()) / 100 * s.in.graph.Capacity(l)
 		}
 	}
 	return min(1, carried/more)
@@ -42,16 +42,16 @@ func (s scores) movedFrom(f *history.PlacedFailure) float64 {
 // another order, over the links beside it; if the link comes back within the interval, a part of it. It is the share of the highest
 // load that was added to a link at the region.
 func (s scores) movedRound(f *history.PlacedFailure) (share float64) {
-	if s.history.PassesNothing(f) {
+	if s.in.history.PassesNothing(f) {
 		return 0
 	}
 	for _, failed := range f.Links {
-		if s.router.Grid.Dim(failed) < 0 {
+		if s.in.router.Grid.Dim(failed) < 0 {
 			continue
 		}
 		if most, instead := s.addedAround(failed); instead > 0 {
-			lost := max(s.p.Before(failed), s.history.LastUse(f, failed)) - max(0, s.p.UseOf(failed))
-			share = max(share, min(instead, max(0, lost)/100*s.graph.Capacity(failed))/most)
+			lost := max(s.baselineUse(failed).orZero(), s.in.lastUse(f, failed).orZero()) - s.in.use(failed).orZero()
+			share = max(share, min(instead, max(0, lost)/100*s.in.graph.Capacity(failed))/most)
 		}
 	}
 	return share
@@ -60,18 +60,19 @@ func (s scores) movedRound(f *history.PlacedFailure) (share float64) {
 // addedAround is the highest load added, bytes/s, to a link at a region, and to one that replaces a failed link.
 func (s scores) addedAround(failed schema.LinkID) (most, instead float64) {
 	add := func(at topology.DeviceID) {
-		for _, l := range s.graph.LinksAt(at) {
-			added := s.p.Carries(l) - s.p.Before(l)/100*s.graph.Capacity(l)
-			if l == failed || s.p.Before(l) < 0 || added < leastMoved*s.p.Carries(l) {
+		for _, l := range s.in.graph.LinksAt(at) {
+			baseline := s.baselineUse(l)
+			added := s.in.read.Carries(l) - baseline.of/100*s.in.graph.Capacity(l)
+			if l == failed || !baseline.known || added < leastMoved*s.in.read.Carries(l) {
 				continue
 			}
-			if most = max(most, added); s.router.Grid.TakesOver(l, failed) {
+			if most = max(most, added); s.in.router.Grid.TakesOver(l, failed) {
 				instead = max(instead, added)
 			}
 		}
 	}
 	for _, l := range s.region.Links {
-		from, to := s.graph.Ends(l)
+		from, to := s.in.graph.Ends(l)
 		add(from)
 		add(to)
 	}
@@ -81,17 +82,17 @@ func (s scores) addedAround(failed schema.LinkID) (most, instead float64) {
 // takesOver reports whether a region's links can carry the load of a failed link between switches instead: one of them
 // leaves the same switch, or leads to the same one, or the full one is a hop before or after such a link.
 func (s scores) takesOver(failed schema.LinkID) bool {
-	from, to := s.graph.Ends(failed)
-	if !s.graph.IsSwitch(from) || !s.graph.IsSwitch(to) {
+	from, to := s.in.graph.Ends(failed)
+	if !s.in.graph.IsSwitch(from) || !s.in.graph.IsSwitch(to) {
 		return false
 	}
 	beside := func(l schema.LinkID) bool {
-		a, b := s.graph.Ends(l)
+		a, b := s.in.graph.Ends(l)
 		return (a == from) != (b == to)
 	}
-	if beside(s.fullest) || slices.ContainsFunc(s.region.Links, beside) {
+	if beside(s.root.link) || slices.ContainsFunc(s.region.Links, beside) {
 		return true
 	}
-	a, b := s.graph.Ends(s.fullest)
-	return s.graph.IsSwitch(a) && s.graph.IsSwitch(b) && a != to && b != from && (s.history.Adjacent(b, to) || s.history.Adjacent(from, a))
+	a, b := s.in.graph.Ends(s.root.link)
+	return s.in.graph.IsSwitch(a) && s.in.graph.IsSwitch(b) && a != to && b != from && (s.in.history.Adjacent(b, to) || s.in.history.Adjacent(from, a))
 }

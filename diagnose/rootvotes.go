@@ -33,15 +33,15 @@ const voteDecay, clearlyMore = 1 - 1./meanIntervals, 1.3
 func (s steady) steadyRoot(now *schema.Root) *schema.Root {
 	id := s.region.ID
 	if s.verdict.blamed > 0 || s.back.Root.Kind == schema.RootDeadlock {
-		delete(s.given.roots, id)
+		delete(s.in.given.roots, id)
 		return now
 	}
-	votes := s.given.roots[id]
-	if votes == nil || s.history.Clock.Now-votes.seen > meanIntervals {
+	votes := s.in.given.roots[id]
+	if votes == nil || s.in.history.Clock.Now-votes.seen > meanIntervals {
 		votes = &rootVotes{}
-		s.given.roots[id] = votes
+		s.in.given.roots[id] = votes
 	}
-	votes.seen = s.history.Clock.Now
+	votes.seen = s.in.history.Clock.Now
 	best := votes.add(now)
 	if best.root.Device == "" {
 		return nil
@@ -49,7 +49,7 @@ func (s steady) steadyRoot(now *schema.Root) *schema.Root {
 	if now != nil && best.isFor(now) || !s.touches(best.root.Device) {
 		return now
 	}
-	root := s.numbered(&best.root)
+	root := s.in.numbered(&best.root)
 	switch {
 	case root.Kind == schema.RootIncast && s.verdict.class == schema.CauseSlowHost:
 		root.Kind = schema.RootSlowReceiver
@@ -96,9 +96,9 @@ func (v *rootVote) isFor(root *schema.Root) bool {
 
 // touches reports whether a link of a region is at a device.
 func (s steady) touches(device string) bool {
-	d, known := s.graph.FindDevice(device)
+	d, known := s.in.graph.FindDevice(device)
 	return known && slices.ContainsFunc(s.region.Links, func(l schema.LinkID) bool {
-		from, to := s.graph.Ends(l)
+		from, to := s.in.graph.Ends(l)
 		return from == d || to == d
 	})
 }

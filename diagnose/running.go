@@ -10,17 +10,17 @@ import (
 // job is a running job, with what is measured of it in this interval. Each value is computed when it is first needed.
 type job struct {
 	*history.Job
-	order    int    // index among running jobs, by id and start
-	round    uint32 // scratch: of the region from which hops is measured
-	hops     int8
-	maxima   [history.NumFeatures]float64 // of the window; -1 not measured
-	maximal  bool                         // maxima are computed
-	files    float64                      // recent file system traffic, bytes
-	lagged   [history.NumMeasured]*lagged
-	was, now moves
-	lost     loss
-	loads    exchangeLoad
-	measured measuredHosts
+	order            int    // index among running jobs, by id and start
+	round            uint32 // scratch: of the region from which hops is measured
+	hops             int8
+	maxima           [history.NumFeatures]float64 // of the window; -1 not measured
+	maximal          bool                         // maxima are computed
+	files            float64                      // recent file system traffic, bytes
+	lagged           [history.NumMeasured]*lagged
+	baseline, recent moves
+	lost             loss
+	exchange         exchangeLoad
+	hostsMeasured    measuredHosts
 }
 
 // findRunning lists the jobs that run in the interval.
@@ -30,7 +30,7 @@ func (in *interval) findRunning() {
 	}
 	in.scratch.settled, in.running, in.scratch.laggedUsed, in.withoutJobKnown = in.scratch.settled[:0], in.running[:0], 0, false
 	in.usualOf = [history.NumMeasured]usualSpread{}
-	in.taken = 0
+	in.occupied = 0
 	running := in.history.Running()
 	in.scratch.pool = slices.Grow(in.scratch.pool[:0], len(running))[:len(running)]
 	for i, of := range running {
@@ -52,7 +52,7 @@ func (in *interval) settle(j *job) {
 			t := in.tenants[d]
 			if len(t) == 0 {
 				if in.scratch.settled = append(in.scratch.settled, d); in.graph.IsSwitch(d) {
-					in.taken++
+					in.occupied++
 				}
 			}
 			if len(t) == 0 || t[len(t)-1] != j {

@@ -44,3 +44,6 @@ func remembersAt(g *topology.Graph, c history.Clock) *history.History {
 	h.Clock = c
 	return h
 }
+
+// times is a ratio of loads in a table of cases, in which 0 stands for one that is not known.
+func times(v float64) ratio { return ratio{v, v > 0} }

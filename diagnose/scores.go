@@ -9,8 +9,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// scores rates the causes of a region by what is measured of it. A score is a function of the case: it changes nothing there but what
-// it returns, the score of a suspect, and what is computed when it is first needed.
+// scores rates the causes of a region by what is measured of it. A score is a function of the case, which it does not change.
 type scores struct{ *regionCase }
 
 func (rc *regionCase) scores() scores { return scores{rc} }
@@ -67,51 +66,51 @@ func timeWeight(space float64) float64 { return .3 + .7*min(1, 2*space) }
 // and evidence by time is not computed.
 func (c *suspect) mostScore() float64 {
 	space, time := max(c.cross, .9*min(1, c.gate), c.way), jobFit+jobRise+jobOutlying
-	if c.started {
+	if c.evidence.started {
 		time += jobStarted
 	}
 	switch {
 	case c.file && c.filesKnown: // all of it may show on its way, or end at a storage node
 		space = 1
-	case c.root:
+	case c.atRoot:
 		space = max(space, .9)
 	}
 	return jobBias + jobSpace*space + time*timeWeight(space) + (jobShare+jobRose)*c.share + jobGrowth*c.growth
 }
 
-// rate scores a suspect. Its traffic counts as far as it has a path to the region.
-func (s scores) rate(c *suspect) {
+// rate scores a suspect, of which sends is the part by whose hosts wait to send. Its traffic counts as far as it has a path to the region.
+func (s scores) rate(c *suspect) (score, sends float64) {
 	succeeds := s.succeeds(c.job)
-	if !succeeds && s.foundStalled(c.job.Start) {
-		c.score = math.Inf(-1)
-		return
+	if !succeeds && s.timeline.foundStalled(c.job.Start) {
+		return math.Inf(-1), 0
 	}
 	space := s.spaceScore(c)
-	c.score = jobBias + jobSpace*space + c.timeScore(succeeds)*timeWeight(space)
-	c.score += jobShare * c.share
-	if !s.graph.Duplex() || !s.loads || c.file { // what an exchange adds, the links of a grid show
-		c.score += jobGrowth * c.growth * (1 - s.moved)
+	score = jobBias + jobSpace*space + c.timeScore(succeeds)*timeWeight(space)
+	score += jobShare * c.share
+	if !s.in.graph.Duplex() || !s.in.measuresLoad || c.file { // what an exchange adds, the links of a grid show
+		score += jobGrowth * c.growth * (1 - s.rerouted)
 	}
 	switch explains := s.explains(c); {
 	case explains > 0:
-		c.score += explains
-	case s.load > 0 && s.load < fallen && !s.flooded && !s.fuller() && !s.receives(c):
-		c.score -= loadFell * (1 - c.converges)
+		score += explains
+	case s.load.isBelow(fallen) && !s.ends.flooded && !s.fuller() && !s.receives(c):
+		score -= loadFell * (1 - c.converges)
 	}
 	switch {
 	case c.fetches:
-		c.score += jobReads * min(1, 2*space)
+		score += jobReads * min(1, 2*space)
 	case c.surelyReads():
-		c.score += jobReads
+		score += jobReads
 	}
-	c.score += s.endScore(c)
-	if s.graph.Duplex() {
-		c.score -= s.notSeenPenalty(c, space) + (1-c.converges)*(s.addsNone(c)+s.emptyGroundPenalty(c))
+	score += s.endScore(c)
+	if s.in.graph.Duplex() {
+		score -= s.notSeenPenalty(c, space) + (1-c.converges)*(s.addsNone(c)+s.emptyGroundPenalty(c))
 	}
-	c.score -= (1-c.converges)*(s.tooLittlePenalty(c)+s.elsewherePenalty(c)) + s.noPartPenalty(c)
-	c.sends = s.sendScore(c)
-	c.score += c.sends
-	c.score += jobRose * min(1, s.rose()) * c.share * (1 - s.moved)
+	score -= (1-c.converges)*(s.tooLittlePenalty(c)+s.elsewherePenalty(c)) + s.noPartPenalty(c)
+	sends = s.sendScore(c)
+	score += sends
+	score += jobRose * min(1, s.rose()) * c.share * (1 - s.rerouted)
+	return score, sends
 }
 
 // spaceScore is the share of a region's stall, 0 to 1, where a suspect's traffic can be.
@@ -128,12 +127,12 @@ func (s scores) spaceScore(c *suspect) float64 {
 		way = seen
 	}
 	files := 1.
-	if !s.graph.Duplex() && c.file && c.feature == history.Write {
+	if !s.in.graph.Duplex() && c.file && c.feature == history.Write {
 		files = min(1, s.sendPart(c.job)/filePart) // what it writes waits at its hosts
 	}
 	space := max(c.cross, .9*min(1, c.gate), min(way, files), c.converges)
 	switch {
-	case c.root:
+	case c.atRoot:
 		space = max(space, .9*files)
 	case c.file && c.filesKnown && s.endsAtNoJob():
 		space = max(space, .9*files)
@@ -143,14 +142,14 @@ func (s scores) spaceScore(c *suspect) float64 {
 
 // timeScore is the evidence by time for a suspect, which may succeed a job that started with the region.
 func (c *suspect) timeScore(succeeds bool) float64 {
-	time := jobFit*c.Fit() + jobRise*c.rise
+	time := jobFit*c.evidence.Fit() + jobRise*c.evidence.rise
 	if c.file {
-		time += jobOutlying * outlying(c.devs) * (.3 + .7*min(1, c.strength()))
+		time += jobOutlying * outlying(c.devs) * (.3 + .7*min(1, c.evidence.strength()))
 	}
 	if succeeds {
 		time += jobStarted + jobRise*c.growth
 	}
-	if c.started {
+	if c.evidence.started {
 		time += jobStarted
 		if !c.known {
 			time += jobUnmeasured
@@ -161,7 +160,7 @@ func (c *suspect) timeScore(succeeds bool) float64 {
 
 // endScore is the evidence by where back pressure begins, or where the traffic of a region of a grid ends.
 func (s scores) endScore(c *suspect) (score float64) {
-	if s.back.Known() == root.RootPort && !c.root && (!c.file || s.endsAtJob()) {
+	if s.back.Known() == root.RootPort && !c.atRoot && (!c.file || s.endsAtJob()) {
 		switch {
 		case c.filesKnown && (s.endsAtNoJob() || s.endsAtJob()): // its exchange does not lead there, nor does its traffic with files, if any
 			score = -jobTooLittle * (1 + nothingMoved)
@@ -172,7 +171,7 @@ func (s scores) endScore(c *suspect) (score float64) {
 	switch {
 	case s.excludes(c), s.cannotEndAt(c):
 		score -= jobElsewhere
-	case c.job == s.sender && s.drain.Grew && s.drain.IsCertain() && !c.known:
+	case c.job == s.ends.sender && s.ends.drain.Grew && s.ends.drain.IsCertain() && !c.known:
 		score += jobConverges
 	case !c.known && s.loadsAll(c) > 0:
 		score += jobConverges * s.loadsAll(c)
@@ -192,7 +191,7 @@ func (s scores) endScore(c *suspect) (score float64) {
 const readsDeviations, readsCorrelation, readsP = 4, .8, .02
 
 func (c *suspect) surelyReads() bool {
-	return c.file && c.devs >= readsDeviations && c.Correlation >= readsCorrelation && c.P <= readsP
+	return c.file && c.devs >= readsDeviations && c.evidence.Correlation >= readsCorrelation && c.evidence.P <= readsP
 }
 
 // grownShare of a root's load must have been added since the onset for its growth to be evidence.
@@ -201,22 +200,22 @@ const grownShare = .2
 // fuller reports whether the root of directed links carries more than before the onset: load was added there, and the links
 // that lead to it may carry less, as back pressure holds them up.
 func (s scores) fuller() bool {
-	return s.back.Root.Kind == schema.RootIncast && s.more > grownShare*s.carries
+	return s.back.Root.Kind == schema.RootIncast && s.root.added > grownShare*s.root.carries
 }
 
 // endsAtOwn reports whether the load added to a region of a grid is a tree of a job's nodes that ends at one of them. Such
 // a job holds itself up: its total traffic may have fallen at the onset, as a victim's does, while the load that arrives
 // at that node has grown.
 func (s scores) endsAtOwn(c *suspect) bool {
-	d := &s.drain
-	sends, onOwn := c.job == s.sender && d.IsRoot(), !c.file && c.cross >= explainedStall
-	if !s.flooded || !sends && !onOwn {
+	d := &s.ends.drain
+	sends, onOwn := c.job == s.ends.sender && d.IsRoot(), !c.file && c.cross >= explainedStall
+	if !s.ends.flooded || !sends && !onOwn {
 		return false
 	}
-	if s.endsAtNodes() {
-		return c.job.Has(s.endings.Any.Device)
+	if s.ends.endsAtNodes() {
+		return c.job.Has(s.ends.endings.Any.Device)
 	}
-	return sends && (c.job.Has(d.Device) || d.Fit >= exactFit && s.hasBeside(c.job, d.Device)) ||
+	return sends && (c.job.Has(d.Device) || d.Fit >= exactFit && s.in.hasBeside(c.job, d.Device)) ||
 		onOwn && d.Meeting.IsKnown() && d.Meeting.Grew && c.job.Has(d.Meeting.Device)
 }
 
@@ -232,15 +231,15 @@ const unmoved, moving = .4, .5
 // holdsItselfUp is the score of that for a job, scaled by how surely more arrives there, unless the load was rerouted from a
 // failed link: the nodes of a large job are everywhere, so another job's tree looks like its own.
 func (s scores) holdsItselfUp(c *suspect) float64 {
-	sure := max(0, min(1, (doublings(s.arrives)-surelyNot)/(surelyMore-surelyNot))) * (1 - s.moved) * (1 - s.starved)
+	sure := max(0, min(1, (s.ends.arrives.doublings()-surelyNot)/(surelyMore-surelyNot))) * (1 - s.rerouted) * (1 - s.ends.starved)
 	if !c.known { // only the tree speaks
 		return jobConverges * sure
 	}
 	moves := 1.
-	if s.drain.Idle {
-		moves = min(1, c.strength()/moving)
+	if s.ends.drain.Idle {
+		moves = min(1, c.evidence.strength()/moving)
 	}
-	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.rise)*moves) * sure
+	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.evidence.rise)*moves) * sure
 }
 
 // notSeenPenalty is the penalty of a suspect on a grid whose load does not show. Without load readings only its place and time speak against
@@ -249,10 +248,10 @@ func (s scores) holdsItselfUp(c *suspect) float64 {
 // tree of its nodes, or on most of its exchange.
 func (s scores) notSeenPenalty(c *suspect, space float64) (against float64) {
 	unseen := jobUnseen
-	if !s.loads {
+	if !s.in.measuresLoad {
 		against, unseen = jobUnplaced*(1-space), 2*jobUnseen
 	}
-	if c.started && !c.known && c.job != s.sender && !s.loadsExchange(c.job) {
+	if c.evidence.started && !c.known && c.job != s.ends.sender && !s.loadsExchange(c.job) {
 		against += unseen * timeWeight(space)
 	}
 	return against
@@ -265,21 +264,18 @@ const ownAdded, elsewhereAdded = .9, .7
 // elsewherePenalty is the penalty of a job if load was added to a region of a grid on links outside its exchange: back pressure
 // reaches such links too, but then they carry less, not more. File traffic goes elsewhere.
 func (s scores) elsewherePenalty(c *suspect) float64 {
-	if !s.graph.Duplex() || c.file || !c.known || s.load <= risen {
+	if !s.in.graph.Duplex() || c.file || !c.known || !s.load.isAbove(risen) {
 		return 0
 	}
-	if len(s.added) == 0 {
-		s.findAdded()
-	}
-	routes, own, all := s.routesOf(c.job).Links, 0., 0.
+	routes, own, all := s.in.routesOf(c.job).Links, 0., 0.
 	for i, l := range s.region.Links {
-		all += s.added[i]
-		if c.cross == 0 || s.added[i] == 0 {
+		all += s.addedByLink[i]
+		if c.cross == 0 || s.addedByLink[i] == 0 {
 			continue
 		}
 		at, on := slices.BinarySearch(routes, l)
 		if routes = routes[at:]; on {
-			own += s.added[i]
+			own += s.addedByLink[i]
 		}
 	}
 	if all == 0 {
@@ -291,14 +287,14 @@ func (s scores) elsewherePenalty(c *suspect) float64 {
 // failureScore rates a failure by the time from it to the region's onset, and its distance. It also returns the share of the added
 // load that moved from it, as far as the failure is sure. A failure at a time when the region stalled as it does now did not cause it.
 func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (score, moved float64) {
-	if s.foundStalled(f.Time) {
+	if s.timeline.foundStalled(f.Time) {
 		return leastScore, 0
 	}
 	coincidence := .5 // the onset is unknown
 	switch {
-	case s.again >= 0:
-		onset := s.beganAgain()
-		switch after := onset - s.history.Clock.SlotOf(int64(f.Time)); {
+	case s.timeline.burst != noOnset:
+		onset := s.timeline.burstBegan()
+		switch after := onset - s.in.history.Clock.SlotOf(int64(f.Time)); {
 		case after < -1:
 			coincidence = -.5 // the region was there before
 		case after <= 2:
@@ -306,20 +302,20 @@ func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (
 		default:
 			coincidence = max(.1, 1-.12*float64(after-2))
 		}
-	case s.old:
+	case s.timeline.old:
 		coincidence = -.5
 	}
 	if !f.Broke() && coincidence > 0 {
 		coincidence *= restoredShare
 	}
-	if coincidence > 0 && (s.history.PassesNothing(f) || s.history.WasIdle(f)) {
+	if coincidence > 0 && (s.in.history.PassesNothing(f) || s.in.history.WasIdle(f)) {
 		coincidence *= hostShare
 	}
 	moved = sure * s.movedFrom(f)
 	coincidence = max(coincidence, moved)
 	score = failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
 	if score += failureMoved*moved - (1-moved)*s.rose(); !s.endsAtFailed(f) {
-		score -= endsElsewhere(1 - s.atNodes())
+		score -= endsElsewhere(1 - s.ends.atNodes())
 	}
 	if s.back.IsIncast() && !slices.Contains(f.Links, s.back.Root.Link) {
 		score -= incastLoad
@@ -330,16 +326,16 @@ func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (
 // endsAtFailed reports whether the traffic of a region of a grid seems to end at a switch of a failed part, or beside it: what waits for a dead
 // link does.
 func (s scores) endsAtFailed(f *history.PlacedFailure) bool {
-	return s.endings.Nodes.Found && s.anyBeside(f.Devices, s.endings.Nodes.Device) || s.drain.Fit > 0 && s.anyBeside(f.Devices, s.drain.Device)
+	return s.ends.endings.Nodes.Found && s.in.anyBeside(f.Devices, s.ends.endings.Nodes.Device) || s.ends.drain.Fit > 0 && s.in.anyBeside(f.Devices, s.ends.drain.Device)
 }
 
 // rose is the evidence of risen load, of a region or where its traffic ends on a grid, against failures and slow parts, and for jobs.
 func (s scores) rose() float64 {
-	load := max(s.load, s.arrives)
-	if load <= risen {
+	load := s.load.orMore(s.ends.arrives)
+	if !load.isAbove(risen) {
 		return 0
 	}
-	return min(mostRose, loadRose*math.Log2(load/risen))
+	return min(mostRose, loadRose*math.Log2(load.times/risen))
 }
 
 // slowLinkScore rates the cause that a link without a logged failure carries less than before. If a cable died at the same
@@ -350,12 +346,12 @@ func (s scores) slowLinkScore() float64 {
 	case len(s.failures) > 0 && s.failures[0].fell() && s.failures[0].score > 0 && (s.failures[0].share > 0 || !s.back.Root.Cannot):
 	case s.back.Root.Kind == schema.RootLinkCapacity && s.back.Root.Cannot:
 		return slowLinkMeasured
-	case s.back.Root.Kind == schema.RootLinkCapacity && s.back.Root.Slower && s.onset >= 0:
+	case s.back.Root.Kind == schema.RootLinkCapacity && s.back.Root.Slower && s.timeline.hasOnset():
 		return slowLinkFell
-	case s.neck.Slower && s.neck.Cannot && s.neck.Before(&s.drain):
-		return slowLinkMeasured - s.rose() - endsElsewhere(1-s.atNodes())
-	case s.neck.Slower && s.neck.Before(&s.drain):
-		return slowLinkFell + slowLinkLost*(s.neck.Lost-(1-root.ClearlyLess)) - s.rose() - endsElsewhere(1-s.atNodes())
+	case s.ends.neck.Slower && s.ends.neck.Cannot && s.ends.neck.Before(&s.ends.drain):
+		return slowLinkMeasured - s.rose() - endsElsewhere(1-s.ends.atNodes())
+	case s.ends.neck.Slower && s.ends.neck.Before(&s.ends.drain):
+		return slowLinkFell + slowLinkLost*(s.ends.neck.Lost-(1-root.ClearlyLess)) - s.rose() - endsElsewhere(1-s.ends.atNodes())
 	}
 	return math.Inf(-1)
 }

@@ -47,7 +47,7 @@ func (s scores) slowHostScore() float64 {
 		score = slowHostMaybe
 	case s.together != nil:
 		return leastScore
-	case s.graph.Duplex() && (s.load > 0 || s.starved > 0) && (s.neck.Sole || s.neck.Slower || !s.neck.Before(&s.drain)):
+	case s.in.graph.Duplex() && (s.load.known || s.ends.starved > 0) && (s.ends.neck.Sole || s.ends.neck.Slower || !s.ends.neck.Before(&s.ends.drain)):
 		if score = s.takesLess(); s.newJobsLoad() {
 			score -= slowHostNewJobs
 		}
@@ -59,35 +59,35 @@ func (s scores) slowHostScore() float64 {
 // waitsForUplink reports whether only hosts wait to send into the switch of the reported port, and a cable that this switch sends to
 // failed when the region began: a host that takes little also holds up other switches, that cable only what the switch's own hosts send.
 func (s scores) waitsForUplink() bool {
-	if len(s.failures) == 0 || s.graph.Duplex() {
+	if len(s.failures) == 0 || s.in.graph.Duplex() {
 		return false
 	}
 	f := &s.failures[0]
-	if f.score <= 0 || f.share == 0 || f.Port == "" || !f.Broke() || f.restored || s.history.PassesNothing(f.PlacedFailure) {
+	if f.score <= 0 || f.share == 0 || f.Port == "" || !f.Broke() || f.restored || s.in.history.PassesNothing(f.PlacedFailure) {
 		return false
 	}
-	at, _ := s.graph.Ends(s.back.Root.Link)
+	at, _ := s.in.graph.Ends(s.back.Root.Link)
 	return slices.Contains(f.Devices, at) && !slices.ContainsFunc(s.region.Links, func(l schema.LinkID) bool {
-		from, _ := s.graph.Ends(l)
-		return s.graph.IsSwitch(from)
+		from, _ := s.in.graph.Ends(l)
+		return s.in.graph.IsSwitch(from)
 	})
 }
 
 // takesLess rates the same on a grid, by whether less arrives where the region's traffic ends than before its onset, or more was
 // sent there.
 func (s scores) takesLess() float64 {
-	score := slowHostGrid - slowHostArrives*doublings(s.arrives) - slowHostLoad*doublings(s.load)
-	score -= endsElsewhere(s.atNodes())
-	if s.drain.Meeting.Grew {
+	score := slowHostGrid - slowHostArrives*s.ends.arrives.doublings() - slowHostLoad*s.load.doublings()
+	score -= endsElsewhere(s.ends.atNodes())
+	if s.ends.drain.Meeting.Grew {
 		score -= slowHostGrew
 	}
-	if s.full != schema.NoLink {
+	if s.ends.fullLink != schema.NoLink {
 		score -= slowHostFullLink
 	}
-	if s.drain.IsCertain() {
+	if s.ends.drain.IsCertain() {
 		score += slowHostTree
 	}
-	score += slowHostStarved * s.starved
+	score += slowHostStarved * s.ends.starved
 	if len(s.failures) > 0 && s.failures[0].score > 0 {
 		score -= slowHostFailure
 	}
@@ -113,17 +113,6 @@ func endsElsewhere(probability float64) float64 {
 
 // leastEnding is the minimum of that probability, however surely back pressure seems to end elsewhere.
 const leastEnding = .02
-
-// mostDoublings bounds the evidence of a ratio of loads: ratios of small loads are mostly noise.
-const mostDoublings = 2
-
-// doublings is the binary logarithm of a load relative to what it was, bounded; 0 if it is unknown.
-func doublings(ratio float64) float64 {
-	if ratio <= 0 {
-		return 0
-	}
-	return max(-mostDoublings, min(mostDoublings, math.Log2(ratio)))
-}
 
 // In a lossless fabric only the host itself can hold back a port to it. At pausedPercent of its capacity it takes
 // next to nothing; at slowPercent it may be a storage node slower than its link. If traffic always waits for the

@@ -23,29 +23,29 @@ func (s scores) explains(c *suspect) float64 {
 	if s.isPhaseOf(c) {
 		return jobExplains
 	}
-	isHeldUp := s.back.Root.Cannot || s.back.Root.Kind == schema.RootSlowReceiver || s.drain.IsCertain() && !s.overloads(c)
-	if !s.loads || isHeldUp {
+	isHeldUp := s.back.Root.Cannot || s.back.Root.Kind == schema.RootSlowReceiver || s.ends.drain.IsCertain() && !s.overloads(c)
+	if !s.in.measuresLoad || isHeldUp {
 		return 0
 	}
-	if h := s.given.kept[s.region.ID]; s.onset >= 0 && !s.asBefore() || s.onset < 0 && h != nil && h.cause.Class != schema.CauseUnknown && s.steady().stands(h) {
+	if h := s.in.given.kept[s.region.ID]; s.timeline.hasOnset() && !s.asBefore() || !s.timeline.hasOnset() && h != nil && h.cause.Class != schema.CauseUnknown && s.steady().stands(h) {
 		return 0
 	}
 	share, cross, unmeasured := 0., 0., 0
-	for i := range s.jobs {
-		o := &s.jobs[i]
+	for i := range s.suspects {
+		o := &s.suspects[i]
 		share, cross = share+o.share, cross+o.cross
 		if !o.known && o.cross > 0 {
 			unmeasured++
 		}
 	}
 	if c.known {
-		if s.comparable && c.share >= culpritShare && share >= explainedLoad && cross >= explainedStall {
+		if s.in.comparable && c.share >= culpritShare && share >= explainedLoad && cross >= explainedStall {
 			return jobExplains
 		}
 		return 0
 	}
-	isOwn := s.comparable && unmeasured == 1
-	if s.graph.Duplex() {
+	isOwn := s.in.comparable && unmeasured == 1
+	if s.in.graph.Duplex() {
 		isOwn = s.ground(c.job) >= ownGround
 	}
 	if isOwn && c.cross >= explainedStall && share <= 1-explainedLoad {
@@ -57,11 +57,11 @@ func (s scores) explains(c *suspect) float64 {
 // fillsByFiles reports whether a suspect writes enough for its files to fill the port to a host of no job for which a region waits: what
 // arrives there is written by somebody, and files that are written all the time, or since long before or after an onset, rise at none.
 func (rc *regionCase) fillsByFiles(c *suspect) bool {
-	if rc.graph.Duplex() || !c.filesKnown || !rc.endsAtNoJob() {
+	if rc.in.graph.Duplex() || !c.filesKnown || !rc.endsAtNoJob() {
 		return false
 	}
 	writes, _ := rc.written(c.job)
-	return writes*1e9/float64(rc.history.Clock.Duration) >= culpritShare*rc.carries
+	return rc.in.perSecond(writes) >= culpritShare*rc.root.carries
 }
 
 // standingMore is the largest share of a full port's load that was added since the onset of a region of jobs that ran before.
@@ -75,7 +75,7 @@ const halfFull = 50
 // grew. A link of a torus shows one load for both directions, so it cannot tell this.
 func (s scores) asBefore() bool {
 	inBursts := s.back.Root.Kind == schema.RootLinkCapacity && !s.back.Root.Slower && s.back.Root.Use >= halfFull
-	return !s.graph.Duplex() && !s.hasFailed() && (s.back.Root.IsFull() || inBursts) && s.load >= fallen && s.more <= standingMore*s.carries
+	return !s.in.graph.Duplex() && !s.hasFailed() && (s.back.Root.IsFull() || inBursts) && s.load.atLeast(fallen) && s.root.added <= standingMore*s.root.carries
 }
 
 // hasFailed reports whether a failure may explain a region of directed links: one that scores, unless nothing waits for the failed part and
@@ -84,5 +84,5 @@ func (s scores) hasFailed() bool {
 	if len(s.failures) == 0 || s.failures[0].score <= 0 {
 		return false
 	}
-	return !s.isUnrelated(&s.failures[0]) || s.more > leastMoved*s.carries
+	return !s.isUnrelated(&s.failures[0]) || s.root.added > leastMoved*s.root.carries
 }

@@ -42,12 +42,12 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.loads, s.comparable = true, true
+		s.measuresLoad, s.comparable = true, true
 		if c.kept != "" {
 			s.given.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
 		}
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, jobs: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, back: c.back}
-		if got := rc.scores().explains(&rc.jobs[0]); got != c.want {
+		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 7}, suspects: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, back: c.back}
+		if got := rc.scores().explains(&rc.suspects[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}
@@ -85,9 +85,9 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.loads, s.comparable = true, true
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 7}, failures: c.failures, jobs: []suspect{{share: .9, cross: 1, known: true}}, timeline: timeline{clock: s.history.Clock, onset: 4}, loadChange: loadChange{load: c.load, fullest: schema.NoLink, carries: 100, more: c.more}, back: c.back}
-		if got := rc.scores().explains(&rc.jobs[0]); got != c.want {
+		s.measuresLoad, s.comparable = true, true
+		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 7}, failures: c.failures, suspects: []suspect{{share: .9, cross: 1, known: true}}, timeline: timeline{clock: s.history.Clock, onset: 4}, load: times(c.load), root: rootLoad{link: schema.NoLink, carries: 100, added: c.more}, back: c.back}
+		if got := rc.scores().explains(&rc.suspects[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}
@@ -98,7 +98,7 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage
-	s.loads = true
+	s.measuresLoad = true
 	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}}}
 	measured := func(share, cross float64) suspect {
 		return suspect{job: own, share: share, cross: cross, known: true}
@@ -127,7 +127,7 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		"not measured, and it began":        {jobs: []suspect{{job: own, cross: 1}}, onset: 2},
 		"not measured, a slow host's tree?": {jobs: []suspect{{job: own, cross: 1}}, onset: -1, fit: .9},
 	} {
-		rc := &regionCase{interval: &s.interval, p: u.p, region: &schema.Region{ID: 7, Links: []schema.LinkID{0}}, jobs: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, ends: ends{drain: root.Drain{Fit: c.fit}}}
+		rc := &regionCase{in: &s.interval, p: u.p, region: &schema.Region{ID: 7, Links: []schema.LinkID{0}}, suspects: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, ends: ends{drain: root.Drain{Fit: c.fit}}}
 		s.comparable, s.given.kept = true, nil
 		if c.kept != "" {
 			s.given.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
@@ -136,7 +136,7 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		if s.tenants[from] = nil; c.theirs {
 			s.tenants[from] = []*job{other}
 		}
-		if got := rc.scores().explains(&rc.jobs[0]); got != c.want {
+		if got := rc.scores().explains(&rc.suspects[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}
@@ -165,11 +165,11 @@ func TestWhoFillsAStorageNode(t *testing.T) {
 		j.Traffic = history.NewTraffic(20, 0)
 		j.Traffic.Set(history.Read, 0, 0)
 		j.Traffic.Set(history.Write, 0, c.writes*g.Capacity(port)*60)
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 6), onset: c.onset},
-			back: root.BackPressure{Root: root.Port{Link: roottest.Link(t, g, c.root), Kind: schema.RootIncast, Use: c.use}}, loadChange: loadChange{carries: c.use / 100 * g.Capacity(port)},
-			jobs: []suspect{{job: j, cross: 1}}}
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 6), onset: c.onset},
+			back: root.BackPressure{Root: root.Port{Link: roottest.Link(t, g, c.root), Kind: schema.RootIncast, Use: c.use}}, root: rootLoad{carries: c.use / 100 * g.Capacity(port)},
+			suspects: []suspect{{job: j, cross: 1}}}
 		rc.measure()
-		if got := rc.jobs[0].file; got != c.want {
+		if got := rc.suspects[0].file; got != c.want {
 			t.Errorf("%s: its files count: %v, want %v", name, got, c.want)
 		}
 	}

@@ -13,41 +13,41 @@ import (
 // stepDeviations of how much its stall varied then.
 const leastStep, stepDeviations = .2, 4.
 
-// stepUp is the index into a region's stall of the first failure beside it since when it stalls clearly more; -1: there is none. The
+// stepUp is the index into a region's stall of the first failure beside it since when it stalls clearly more; noOnset: there is none. The
 // same traffic has less room since then, and goes over the region's links instead.
 func (rc *regionCase) stepUp() int {
-	for i := range rc.history.Failures {
-		f := &rc.history.Failures[i]
-		if at := rc.indexIn(f.Time); f.Broke() && rc.stepsAt(rc.stall, at) && rc.isBeside(f) && !rc.history.WasIdle(f) {
+	for i := range rc.in.history.Failures {
+		f := &rc.in.history.Failures[i]
+		if at := rc.timeline.indexIn(f.Time); f.Broke() && rc.in.stepsAt(rc.timeline.stall, at) && rc.isBeside(f) && !rc.in.history.WasIdle(f) {
 			return at
 		}
 	}
-	return -1
+	return noOnset
 }
 
 // stepsAt reports whether a stall is clearly higher in the last intervals, of those after an index, than in those before it.
 func (in *interval) stepsAt(stall []float64, at int) bool {
 	n := len(stall)
-	if at < leastBefore || at >= n {
+	if at < leastBaseline || at >= n {
 		return false
 	}
-	before := in.scratch.before[:0]
-	for _, v := range stall[max(0, at-baseline):at] {
+	baseline := in.scratch.baseline[:0]
+	for _, v := range stall[max(0, at-baselineSlots):at] {
 		if !math.IsNaN(v) {
-			before = append(before, v)
+			baseline = append(baseline, v)
 		}
 	}
-	in.scratch.before = before
-	usual := spreadOf(before, leastChange)
+	in.scratch.baseline = baseline
+	usual := spreadOf(baseline, leastChange)
 	now := meanOf(stall[min(n-1, max(at+1, n-correlation.Average)):]) // what failed within an interval shows in full from the next on
-	return usual.count >= leastBefore && now-usual.median >= max(leastOnset, leastStep*now, stepDeviations*usual.scale)
+	return usual.count >= leastBaseline && now-usual.median >= max(leastOnset, leastStep*now, stepDeviations*usual.scale)
 }
 
 // isBeside reports whether a link between switches failed at a switch of a region's links.
 func (rc *regionCase) isBeside(f *history.PlacedFailure) bool {
-	rc.reach.from(rc.region.Links, 0)
+	rc.in.reach.from(rc.region.Links, 0)
 	return slices.ContainsFunc(f.Links, func(l schema.LinkID) bool {
-		from, to := rc.graph.Ends(l)
-		return rc.history.BetweenSwitches(l) && (rc.reach.hopsTo(from) == 0 || rc.reach.hopsTo(to) == 0)
+		from, to := rc.in.graph.Ends(l)
+		return rc.in.history.BetweenSwitches(l) && (rc.in.reach.hopsTo(from) == 0 || rc.in.reach.hopsTo(to) == 0)
 	})
 }

@@ -27,13 +27,13 @@ func TestSuccessor(t *testing.T) {
 	} {
 		g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
 		s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(g, history.Clock{Duration: minute, Now: 29})}}
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: 10, again: 10}}
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, onset: 10, burst: 10}}
 		for i := range 30 {
 			stall := 0.
-			if i >= rc.onset {
+			if i >= rc.timeline.onset {
 				stall = 50
 			}
-			rc.stall = append(rc.stall, stall)
+			rc.timeline.stall = append(rc.timeline.stall, stall)
 		}
 		at := func(minutes float64) schema.Instant { return schema.Instant(math.Round(minutes * minute)) }
 		nodes := func(first int) []string { return []string{fmt.Sprint("host", first), fmt.Sprint("host", first+1)} }

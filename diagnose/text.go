@@ -20,9 +20,9 @@ func (r *report) text(because string, d *schema.Diagnosis) string {
 	name := r.region.Name
 	switch at := r.region.Root; {
 	case at != nil && !at.Holds(d.Root): // the verdict found another root than the region's own
-		name = r.graph.Describe(r.region.Links)
+		name = r.in.graph.Describe(r.region.Links)
 	case name == "":
-		name = r.graph.DescribeRegion(r.region)
+		name = r.in.graph.DescribeRegion(r.region)
 	}
 	if d.Root != nil {
 		name = topology.RenameRoot(name, d.Root.Kind)
@@ -88,7 +88,7 @@ func (r *report) because(root *schema.Root) string {
 	switch r.verdict.class {
 	case schema.CauseUnknown:
 		why := r.whyUnknown()
-		if root := r.region.Root; root != nil && r.history.FellSilent(root.Device) {
+		if root := r.region.Root; root != nil && r.in.history.FellSilent(root.Device) {
 			why += " " + topology.PlainName(root.Device) + ", to which its back pressure leads, reports no counters."
 		}
 		return why
@@ -118,7 +118,7 @@ func (r *report) because(root *schema.Root) string {
 	}
 	var accusations []string
 	for i := range r.verdict.accused {
-		accusations = append(accusations, r.accusation(&r.jobs[i], r.verdict.class, root))
+		accusations = append(accusations, r.accusation(&r.suspects[i], r.verdict.class, root))
 	}
 	return strings.Join(accusations, " ")
 }
@@ -185,20 +185,20 @@ func (r *report) accusation(c *suspect, class schema.CauseClass, root *schema.Ro
 		b.WriteString(" loads the region.")
 	}
 	if c.known && c.value > 0 {
-		b.WriteString(trafficText(c, time.Duration(r.history.Clock.Duration)))
+		b.WriteString(trafficText(c, time.Duration(r.in.history.Clock.Duration)))
 		if c.devs >= 1 {
 			fmt.Fprintf(&b, ", %.1f deviations above the median of the jobs near it", c.devs)
 		}
-		if c.Correlation > correlation.Least && c.P < .2 {
-			fmt.Fprintf(&b, "; correlation with the stall %.2f", c.Correlation)
-			if c.Lag > 0 {
-				fmt.Fprintf(&b, ", its traffic leading by %s", time.Duration(int64(c.Lag)*r.history.Clock.Duration))
+		if c.evidence.Correlation > correlation.Least && c.evidence.P < .2 {
+			fmt.Fprintf(&b, "; correlation with the stall %.2f", c.evidence.Correlation)
+			if c.evidence.Lag > 0 {
+				fmt.Fprintf(&b, ", its traffic leading by %s", time.Duration(int64(c.evidence.Lag)*r.in.history.Clock.Duration))
 			}
-			fmt.Fprintf(&b, " (p %.2g)", c.P)
+			fmt.Fprintf(&b, " (p %.2g)", c.evidence.P)
 		}
 		b.WriteString(".")
 	}
-	if c.started {
+	if c.evidence.started {
 		b.WriteString(" It started just before the congestion began.")
 	}
 	return b.String()
@@ -239,28 +239,28 @@ func (r *report) whyUnknown() string {
 	switch {
 	case r.back.Root.Kind == schema.RootDeadlock:
 		return "The cause is unknown."
-	case len(r.jobs) == 0 && len(r.failures) == 0:
+	case len(r.suspects) == 0 && len(r.failures) == 0:
 		return "No job and no failure is known near the region."
-	case r.unlisted > 1 && r.unlisted > math.Exp(r.jobs[0].score):
-		if r.scores().unaccountedAt(&r.jobs[0]) > 0 {
-			return fmt.Sprintf("The hosts of %s, which fits best among the jobs, take in more than the traffic table accounts for: a job that no table lists is on them, too.", jobName(r.jobs[0].job))
+	case r.unlisted > 1 && r.unlisted > math.Exp(r.suspects[0].score):
+		if r.scores().unaccountedAt(&r.suspects[0]) > 0 {
+			return fmt.Sprintf("The hosts of %s, which fits best among the jobs, take in more than the traffic table accounts for: a job that no table lists is on them, too.", jobName(r.suspects[0].job))
 		}
 		what := "have added more to its root than those"
-		if !r.loads {
+		if !r.in.measuresLoad {
 			what = "wait to send into it, too, beside those"
 		}
-		return fmt.Sprintf("Hosts of no listed job %s of %s, which fits best among the jobs.", what, jobName(r.jobs[0].job))
-	case len(r.jobs) > 0 && r.jobs[0].score > 0:
-		return fmt.Sprintf("Several causes fit equally well, %s among them.", jobName(r.jobs[0].job))
+		return fmt.Sprintf("Hosts of no listed job %s of %s, which fits best among the jobs.", what, jobName(r.suspects[0].job))
+	case len(r.suspects) > 0 && r.suspects[0].score > 0:
+		return fmt.Sprintf("Several causes fit equally well, %s among them.", jobName(r.suspects[0].job))
 	}
 	var near []string
-	if n := len(r.jobs); n > 0 {
+	if n := len(r.suspects); n > 0 {
 		near = append(near, plural.Count(n, "job", "jobs"))
 	}
 	if n := len(r.failures); n > 0 {
 		near = append(near, plural.Count(n, "failure", "failures"))
 	}
-	if len(r.jobs)+len(r.failures) == 1 {
+	if len(r.suspects)+len(r.failures) == 1 {
 		return fmt.Sprintf("The %s near the region does not explain it.", strings.TrimPrefix(near[0], "1 "))
 	}
 	return fmt.Sprintf("None of the %s near the region explains it.", strings.Join(near, " and "))
@@ -280,7 +280,7 @@ func (r *report) rootText(d *schema.Diagnosis) string {
 		return ""
 	case root.Kind == "":
 		return fmt.Sprintf(" Back pressure may begin at %s; the load of links is not measured.", topology.PlainName(root.Device))
-	case root.Port == "" && !r.loads && r.router.Grid != nil:
+	case root.Port == "" && !r.in.measuresLoad && r.in.router.Grid != nil:
 		return fmt.Sprintf(" Back pressure probably begins at %s; the load of links is not measured.", topology.PlainName(root.Device))
 	case root.Port == "" && root.Kind == schema.RootSlowReceiver:
 		return fmt.Sprintf(" Back pressure begins at %s: it accepts less traffic than arrives.", topology.PlainName(root.Device))
@@ -316,17 +316,17 @@ func (r *report) rootText(d *schema.Diagnosis) string {
 
 // cableAt names a port and, if known, the other end of its cable: replacing it needs both.
 func (r *report) cableAt(device, port string) string {
-	d, known := r.graph.FindDevice(device)
-	links, ok := r.graph.FindPort(device, port)
+	d, known := r.in.graph.FindDevice(device)
+	links, ok := r.in.graph.FindPort(device, port)
 	if !known || !ok || links.Egress == schema.NoLink {
 		return topology.PortName(device, port)
 	}
-	l := r.graph.Link(links.Egress)
+	l := r.in.graph.Link(links.Egress)
 	other, at := l.To, l.ToPort
 	if l.From != d || l.FromPort != port { // one link stands for both directions
 		other, at = l.From, l.FromPort
 	}
-	return topology.PortName(device, port) + " (to " + topology.PortName(r.graph.Device(other).Name, at) + ")"
+	return topology.PortName(device, port) + " (to " + topology.PortName(r.in.graph.Device(other).Name, at) + ")"
 }
 
 func jobName(j *job) string { return schema.JobTitle(j.ID, j.Name) }
@@ -334,7 +334,7 @@ func jobName(j *job) string { return schema.JobTitle(j.ID, j.Name) }
 func (r *report) jobNames() string {
 	var names []string
 	for i := range r.verdict.accused {
-		names = append(names, jobName(r.jobs[i].job))
+		names = append(names, jobName(r.suspects[i].job))
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }

@@ -32,7 +32,7 @@ func TestALoadIsFlat(t *testing.T) {
 		for i, v := range c.carries {
 			use.Row(20 - int64(len(c.carries)-1-i))[7] = v
 		}
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 20), onset: 20 - len(c.carries) - 1}}
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 20), onset: 20 - len(c.carries) - 1}}
 		if got := rc.isFlat(7); got != c.isFlat {
 			t.Errorf("%s: flat %v, want %v", c.name, got, c.isFlat)
 		}
@@ -60,7 +60,7 @@ func TestWhatWasUsualIsCalm(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.history.Clock = history.Clock{Duration: 60e9, First: 1, Now: 100}
-		got, first := (&regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: c.stall, onset: onsetOf(c.stall, shortPause)}}).before(), 101-len(c.stall)
+		got, first := (&regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: c.stall, onset: onsetOf(c.stall, shortPause)}}).timeline.baseline(), 101-len(c.stall)
 		var want []int64
 		for _, i := range c.want {
 			want = append(want, int64(first+i))
@@ -99,8 +99,8 @@ func TestNoBeginningWithoutABefore(t *testing.T) {
 		}
 		var rc regionCase
 		s.begin(&rc, &schema.Snapshot{Links: g.NumLinks()}, &schema.Region{Metric: schema.CreditStall, Links: []schema.LinkID{0}})
-		if rc.onset != c.onset || rc.again != c.rose {
-			t.Errorf("%s, rises in interval %d: began in %d, rose in %d", c.fabric, c.rises, rc.onset, rc.again)
+		if rc.timeline.onset != c.onset || rc.timeline.burst != c.rose {
+			t.Errorf("%s, rises in interval %d: began in %d, rose in %d", c.fabric, c.rises, rc.timeline.onset, rc.timeline.burst)
 		}
 	}
 }

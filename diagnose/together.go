@@ -26,9 +26,9 @@ func (in *interval) findTogether(cases []regionCase) {
 	}
 	sets := map[onsetOn]begunTogether{}
 	for i := range cases {
-		if rc := &cases[i]; rc.onset >= 0 && rc.region.Metric == schema.CreditStall {
+		if rc := &cases[i]; rc.timeline.hasOnset() && rc.region.Metric == schema.CreditStall {
 			if rc.together = rc.soleJob(); rc.together != nil {
-				on := onsetOn{rc.together, rc.began()}
+				on := onsetOn{rc.together, rc.timeline.began()}
 				set, n := sets[on], len(rc.region.Links)
 				sets[on] = begunTogether{set.links + n, max(set.largest, n), set.nodes + rc.nodesOf(rc.together)}
 			}
@@ -36,7 +36,7 @@ func (in *interval) findTogether(cases []regionCase) {
 	}
 	for i := range cases {
 		if rc := &cases[i]; rc.together != nil {
-			set := sets[onsetOn{rc.together, rc.began()}]
+			set := sets[onsetOn{rc.together, rc.timeline.began()}]
 			if float64(set.largest) > togetherLargest*float64(set.links) || float64(set.nodes) < togetherNodes*float64(len(rc.together.Devices)) {
 				rc.together = nil
 			}
@@ -52,9 +52,9 @@ func (rc *regionCase) isPhaseOf(c *suspect) bool {
 // soleJob is the only job with nodes at a region's links; nil: there are several, or none.
 func (rc *regionCase) soleJob() (sole *job) {
 	for _, l := range rc.region.Links {
-		from, to := rc.graph.Ends(l)
+		from, to := rc.in.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
-			for _, j := range rc.tenants[d] {
+			for _, j := range rc.in.tenants[d] {
 				if sole == nil {
 					sole = j
 				}
@@ -71,7 +71,7 @@ func (rc *regionCase) soleJob() (sole *job) {
 func (rc *regionCase) nodesOf(j *job) (nodes int) {
 	seen := map[topology.DeviceID]bool{}
 	for _, l := range rc.region.Links {
-		from, to := rc.graph.Ends(l)
+		from, to := rc.in.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
 			if !seen[d] && j.Has(d) {
 				nodes++

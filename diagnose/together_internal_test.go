@@ -33,7 +33,7 @@ func TestRegionsThatBeginTogetherAreAJobsPhase(t *testing.T) {
 		"on a quarter of the ground": {func([]regionCase, *Stage) {}, 4, false},
 		"other onsets": {func(cases []regionCase, _ *Stage) {
 			for i := range cases {
-				cases[i].onset = i
+				cases[i].timeline.onset = i
 			}
 		}, 16, false},
 		"a large one with fragments": {func(cases []regionCase, _ *Stage) {
@@ -52,7 +52,7 @@ func TestRegionsThatBeginTogetherAreAJobsPhase(t *testing.T) {
 		s.settle(&job{Job: &history.Job{Devices: all}})
 		cases := make([]regionCase, c.lines)
 		for i := range cases {
-			cases[i] = regionCase{interval: &s.interval, timeline: timeline{onset: 5, stall: make([]float64, 20)},
+			cases[i] = regionCase{in: &s.interval, timeline: timeline{onset: 5, stall: make([]float64, 20)},
 				region: &schema.Region{Metric: schema.CreditStall, Links: append([]schema.LinkID{}, lines[i]...)}}
 		}
 		c.change(cases, s)

@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -18,48 +20,48 @@ const nothingMoved = .5
 // tooLittlePenalty is the penalty of a suspect whose traffic, or its growth, is too little for the root's load: a
 // coincidence in time does not make a cause. What arrives at a host of the job alone is the job's, wherever it comes from.
 func (s scores) tooLittlePenalty(c *suspect) float64 {
-	if !c.known || s.carries <= 0 || s.receives(c) || s.isPhaseOf(c) {
+	if !c.known || s.root.carries <= 0 || s.receives(c) || s.isPhaseOf(c) {
 		return 0
 	}
-	all, files := s.lately(c.job)
-	was, filesWas := s.earlier(c.job)
+	all, files := s.in.recentOf(c.job)
+	baseline, baselineFiles := s.baselineOf(c.job)
 	if c.file && c.filesKnown {
-		if all, was = files, filesWas; s.endsAtNoJob() {
-			all, was = s.written(c.job)
+		if all, baseline = files, baselineFiles; s.endsAtNoJob() {
+			all, baseline = s.written(c.job)
 		}
 	}
-	interval := float64(s.history.Clock.Duration) / 1e9
-	if end, known := s.end(); known && s.graph.Duplex() {
-		grew := all - was*c.job.was.ran // links were compared with the mean of all slots
+	interval := float64(s.in.history.Clock.Duration) / 1e9
+	if end, known := s.ends.end(); known && s.in.graph.Duplex() {
+		grew := all - baseline*c.job.baseline.ran // links were compared with the mean of all slots
 		switch {
-		case s.full != schema.NoLink && (c.file || s.routesOf(c.job).On(s.full) > 0): // the region does not end at the switch
-			more, _ := s.averaged(s.p).Added(s.full)
+		case s.ends.fullLink != schema.NoLink && (c.file || s.in.routesOf(c.job).On(s.ends.fullLink) > 0): // the region does not end at the switch
+			more, _ := s.averaged(s.p).Added(s.ends.fullLink)
 			return addsTooLittle(s.withOthers(c, grew)/interval, more)
 		case s.endsAtOwn(c): // what it sends there may hold up its other traffic, so its total need not grow
 			grew = all
-		case (!c.file || !c.writes() && s.drain.IsCertain()) && s.endsBeside(c.job):
-			grew = min(grew, s.brings(end, c.job, grew))
+		case (!c.file || !c.writes() && s.ends.drain.IsCertain()) && s.endsBeside(c.job):
+			grew = min(grew, s.in.brings(end, c.job, grew))
 		}
 		if more := s.averaged(s.p).ArrivesMore(end); more > 0 {
 			return addsTooLittle(s.withOthers(c, grew)/interval, more)
 		}
 	}
-	least, enough, carries := culpritShare, enoughShare, s.carries
-	if most := s.boundOn(c.job, s.fullest, c.file || !c.filesKnown); most.known {
+	least, enough, carries := culpritShare, enoughShare, s.root.carries
+	if most := s.boundOn(c.job, s.root.link, c.file || !c.filesKnown); most.known {
 		enough = enoughBound
-		all, was = min(all, most.now*interval), min(was, most.before*interval)
+		all, baseline = min(all, most.recent*interval), min(baseline, most.baseline*interval)
 	}
 	if c.file && s.endsAtNoJob() {
 		least, enough, carries = addedShare, addedEnough, max(1, carries-s.displaced(c.job)/interval)
-		all, was = s.withWriters(c, all, was, addedEnough*carries*interval)
+		all, baseline = s.withWriters(c, all, baseline, addedEnough*carries*interval)
 	}
 	short := func(bytes, of float64) float64 {
 		share := bytes / interval / of
 		return min(1, max(0, (enough-share)/(enough-least))) + nothingMoved*max(0, 1-2*share/least)
 	}
 	against := jobTooLittle * short(all, carries)
-	if s.more > grownShare*s.carries && s.explains(c) == 0 {
-		against = max(against, jobGrewTooLittle*short(all-was, s.more))
+	if s.root.added > grownShare*s.root.carries && s.explains(c) == 0 {
+		against = max(against, jobGrewTooLittle*short(all-baseline, s.root.added))
 	}
 	return against
 }
@@ -71,10 +73,10 @@ const filesAddNone, filesMayAdd = .95, 1.05
 // addsNone is the penalty of a suspect for its file traffic if neither the links of a region of a grid nor those of the switch where its
 // traffic ends carry more than before the onset: reads and writes congest by what they add, and a host that takes little lets less arrive.
 func (s scores) addsNone(c *suspect) float64 {
-	if !c.file || !c.known || s.load <= 0 {
+	if !c.file || !c.known || !s.load.known {
 		return 0
 	}
-	return jobTooLittle * max(0, min(1, (filesMayAdd-max(s.load, s.arrives))/(filesMayAdd-filesAddNone)))
+	return jobTooLittle * max(0, min(1, (filesMayAdd-s.load.orMore(s.ends.arrives).times)/(filesMayAdd-filesAddNone)))
 }
 
 // writes reports whether a suspect's file traffic leads from its nodes to others: what it reads arrives at its own.
@@ -104,11 +106,11 @@ func (s scores) withOthers(c *suspect, grew float64) float64 {
 		return grew
 	}
 	all := grew
-	for i := range s.jobs {
-		if o := &s.jobs[i]; o.job != c.job && o.joins() {
-			_, files := s.lately(o.job)
-			_, was := s.earlier(o.job)
-			all += max(0, files-was*o.job.was.ran)
+	for i := range s.suspects {
+		if o := &s.suspects[i]; o.job != c.job && o.joins() {
+			_, files := s.in.recentOf(o.job)
+			_, baseline := s.baselineOf(o.job)
+			all += max(0, files-baseline*o.job.baseline.ran)
 		}
 	}
 	if grew < togetherShare*all {
@@ -118,30 +120,30 @@ func (s scores) withOthers(c *suspect, grew float64) float64 {
 }
 
 // joins reports whether a suspect's file traffic rose at the onset.
-func (c *suspect) joins() bool { return c.file && c.filesKnown && c.rise >= togetherRise }
+func (c *suspect) joins() bool { return c.file && c.filesKnown && c.evidence.rise >= togetherRise }
 
 // withWriters is what a suspect writes to a full port of a host of no job, and did before the onset, bytes, with other writers that
 // rose with it, unless one of them writes enough alone.
-func (s scores) withWriters(c *suspect, now, was, enough float64) (all, before float64) {
-	all, before = now, was
-	if !c.joins() || now >= enough {
-		return all, before
+func (s scores) withWriters(c *suspect, recent, baseline, enough float64) (all, baselineOfAll float64) {
+	all, baselineOfAll = recent, baseline
+	if !c.joins() || recent >= enough {
+		return all, baselineOfAll
 	}
-	for i := range s.jobs {
-		o := &s.jobs[i]
+	for i := range s.suspects {
+		o := &s.suspects[i]
 		if o.job == c.job || !o.joins() {
 			continue
 		}
-		theirs, earlier := s.written(o.job)
+		theirs, theirBaseline := s.written(o.job)
 		if theirs >= enough {
-			return now, was
+			return recent, baseline
 		}
-		all, before = all+theirs, before+earlier
+		all, baselineOfAll = all+theirs, baselineOfAll+theirBaseline
 	}
-	if now < togetherShare*all {
-		return now, was
+	if recent < togetherShare*all {
+		return recent, baseline
 	}
-	return all, before
+	return all, baselineOfAll
 }
 
 // receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that load is the
@@ -150,26 +152,26 @@ func (rc *regionCase) receives(c *suspect) bool {
 	if !c.known || rc.back.Root.Kind != schema.RootIncast {
 		return c.known && (rc.takesAdded(c) || rc.concentrates(c))
 	}
-	_, host := rc.graph.Ends(rc.back.Root.Link)
-	if !c.job.Has(host) || rc.hasOthers(host, c.job) || c.cross < clearWay && !rc.feeds(c) {
+	_, host := rc.in.graph.Ends(rc.back.Root.Link)
+	if !c.job.Has(host) || rc.in.hasOthers(host, c.job) || c.cross < clearWay && !rc.feeds(c) {
 		return false
 	}
-	all, _ := rc.lately(c.job)
-	return all*1e9/float64(rc.history.Clock.Duration) >= enoughShare*rc.carries
+	all, _ := rc.in.recentOf(c.job)
+	return rc.in.perSecond(all) >= enoughShare*rc.root.carries
 }
 
 // feeds reports whether a job, on whose exchange little of the stall lies, may have sent culpritShare of what was added to the full port to
 // one of its hosts: as far as its hosts send more, it moves more, or it read files, which may arrive long after it asked for them. Otherwise
 // hosts of another job, which may be in no table, send to that host.
 func (rc *regionCase) feeds(c *suspect) bool {
-	if rc.graph.Duplex() || rc.router.Paths == nil || rc.onset < 0 || rc.more <= grownShare*rc.carries || !rc.measuresHosts(c.job) {
+	if rc.in.graph.Duplex() || rc.in.router.Paths == nil || !rc.timeline.hasOnset() || rc.root.added <= grownShare*rc.root.carries || !rc.in.measuresHosts(c.job) {
 		return true
 	}
-	now, _ := rc.lately(c.job)
-	was, _ := rc.earlier(c.job)
-	reads, _ := rc.maximum(c.job, history.Read)
-	may := max(now-was, reads)*1e9/float64(rc.history.Clock.Duration) + rc.boundOn(c.job, rc.back.Root.Link, false).more
-	return may >= culpritShare*rc.more
+	recent, _ := rc.in.recentOf(c.job)
+	baseline, _ := rc.baselineOf(c.job)
+	reads, _ := rc.in.maximum(c.job, history.Read)
+	may := rc.in.perSecond(max(recent-baseline, reads)) + rc.boundOn(c.job, rc.back.Root.Link, false).added
+	return may >= culpritShare*rc.root.added
 }
 
 // takesShare of what was added to a full link must arrive in addition at the hosts of one job for it to be that job's.
@@ -178,43 +180,55 @@ const takesShare = .75
 // takesAdded reports whether the hosts of a job that mostly reads or writes files take in what was added to a full link down a tree since
 // the onset, and no failed link explains that: a table counts reads when they are asked for, ports when they arrive.
 func (rc *regionCase) takesAdded(c *suspect) bool {
-	all, files := rc.lately(c.job)
-	l := rc.back.Root.Link
-	if files < enoughShare*all || rc.back.Root.Kind != schema.RootLinkCapacity || rc.back.Root.Slower || !rc.back.Root.IsFull() || rc.more <= grownShare*rc.carries || rc.moved > 1-takesShare || rc.router.Paths == nil {
+	return rc.addedBelow > 0 && rc.in.mostlyFiles(c.job) && rc.takeMore(c.job.Devices, rc.back.Root.Link) >= takesShare*rc.addedBelow
+}
+
+// mostlyFiles reports whether a job mostly reads or writes files.
+func (in *interval) mostlyFiles(j *job) bool {
+	all, files := in.recentOf(j)
+	return files >= enoughShare*all
+}
+
+// findAddedBelow finds what hosts behind a root that is full down a tree take in more since the onset, if a job that mostly reads or writes
+// files is a suspect.
+func (rc *regionCase) findAddedBelow() {
+	if rc.isFullDownTree() && slices.ContainsFunc(rc.suspects, func(c suspect) bool { return rc.in.mostlyFiles(c.job) }) {
+		rc.addedBelow = max(rc.root.added, rc.takeMore(rc.in.hosts, rc.back.Root.Link))
+	}
+}
+
+// isFullDownTree reports whether the root is a link down a tree that is full since the onset, and no failed link explains that.
+func (rc *regionCase) isFullDownTree() bool {
+	if rc.back.Root.Kind != schema.RootLinkCapacity || rc.back.Root.Slower || !rc.back.Root.IsFull() || rc.root.added <= grownShare*rc.root.carries || rc.rerouted > 1-takesShare || rc.in.router.Paths == nil {
 		return false
 	}
-	from, to := rc.graph.Ends(l)
-	if below := rc.graph.Device(to).Level; below < 0 || rc.graph.Device(from).Level <= below {
-		return false
-	}
-	if rc.takenMore == 0 {
-		rc.takenMore = max(rc.more, rc.takeMore(rc.hosts, l))
-	}
-	return rc.takeMore(c.job.Devices, l) >= takesShare*rc.takenMore
+	from, to := rc.in.graph.Ends(rc.back.Root.Link)
+	below := rc.in.graph.Device(to).Level
+	return below >= 0 && rc.in.graph.Device(from).Level > below
 }
 
 // takeMore sums what hosts behind a link down a tree take in more than before the onset, bytes/s.
 func (rc *regionCase) takeMore(hosts []topology.DeviceID, l schema.LinkID) float64 {
 	taken := bound{}
 	for _, d := range hosts {
-		if rc.graph.IsSwitch(d) || !rc.router.Paths.LeadTo(rc.router.LeafOf(d), l) {
+		if rc.in.graph.IsSwitch(d) || !rc.in.router.Paths.LeadTo(rc.in.router.LeafOf(d), l) {
 			continue
 		}
-		for _, own := range rc.graph.LinksAt(d) {
-			if _, at := rc.graph.Ends(own); at == d {
-				taken.add(rc.p, own, rc.graph.Capacity(own))
+		for _, own := range rc.in.graph.LinksAt(d) {
+			if _, at := rc.in.graph.Ends(own); at == d {
+				taken.add(rc.in.use(own), rc.baselineUse(own), rc.in.graph.Capacity(own))
 			}
 		}
 	}
-	return taken.more
+	return taken.added
 }
 
 // displaced is the traffic with files, bytes, of the jobs that lost traffic at the onset of a region: a culprit leaves them the rest
 // of a full port that they share.
 func (s scores) displaced(culprit *job) (bytes float64) {
-	for i := range s.jobs {
-		if j := s.jobs[i].job; j != culprit && s.lostBy(j) >= smallLoss {
-			_, files := s.lately(j)
+	for i := range s.suspects {
+		if j := s.suspects[i].job; j != culprit && s.lostBy(j) >= smallLoss {
+			_, files := s.in.recentOf(j)
 			bytes += files
 		}
 	}
@@ -226,18 +240,18 @@ func (rc *regionCase) endsAtNoJob() bool {
 	if rc.back.Root.Kind != schema.RootIncast {
 		return false
 	}
-	_, host := rc.graph.Ends(rc.back.Root.Link)
-	return !rc.graph.IsSwitch(host) && len(rc.tenants[host]) == 0
+	_, host := rc.in.graph.Ends(rc.back.Root.Link)
+	return !rc.in.graph.IsSwitch(host) && len(rc.in.tenants[host]) == 0
 }
 
 // endsAtJob reports whether the root of directed links is the full port to a host with a job: files that others read or write do not
 // go there.
 func (rc *regionCase) endsAtJob() bool {
-	if rc.back.Root.Kind != schema.RootIncast || rc.graph.Duplex() {
+	if rc.back.Root.Kind != schema.RootIncast || rc.in.graph.Duplex() {
 		return false
 	}
-	_, host := rc.graph.Ends(rc.back.Root.Link)
-	return len(rc.tenants[host]) > 0
+	_, host := rc.in.graph.Ends(rc.back.Root.Link)
+	return len(rc.in.tenants[host]) > 0
 }
 
 // cannotEndAt reports whether more arrives for a host of the switch where stall ends than its port delivers, and none of a suspect's traffic
@@ -246,9 +260,9 @@ func (rc *regionCase) cannotEndAt(c *suspect) bool {
 	if !rc.back.HasSwitch() || !rc.back.IsIncast() {
 		return false
 	}
-	for _, l := range rc.graph.LinksAt(rc.back.Switch.Device) {
-		_, host := rc.graph.Ends(l)
-		if !rc.graph.IsSwitch(host) && (c.job.Has(host) || len(rc.tenants[host]) == 0 && (c.writes() || !c.filesKnown)) {
+	for _, l := range rc.in.graph.LinksAt(rc.back.Switch.Device) {
+		_, host := rc.in.graph.Ends(l)
+		if !rc.in.graph.IsSwitch(host) && (c.job.Has(host) || len(rc.in.tenants[host]) == 0 && (c.writes() || !c.filesKnown)) {
 			return false
 		}
 	}

@@ -16,39 +16,39 @@ const leastAccounted, accountedIntervals = 4, 8
 // job, or another listed job is on its hosts.
 func (rc *regionCase) unaccounted(j *job) float64 {
 	t := j.Traffic
-	if rc.graph.Duplex() || rc.onset < 0 || t == nil || !t.Listed[history.RDMARead] && !t.Listed[history.RDMAWrite] {
+	if rc.in.graph.Duplex() || !rc.timeline.hasOnset() || t == nil || !t.Listed[history.RDMARead] && !t.Listed[history.RDMAWrite] {
 		return 0
 	}
 	for _, d := range j.Devices {
-		if rc.graph.IsSwitch(d) || rc.hasOthers(d, j) {
+		if rc.in.graph.IsSwitch(d) || rc.in.hasOthers(d, j) {
 			return 0
 		}
 	}
-	calm, now := rc.before(), rc.history.Clock.Now
+	calm, now := rc.timeline.baseline(), rc.in.history.Clock.Now
 	var since history.Slots
-	for slot := min(now, max(rc.began()+1, now-accountedIntervals+1)); slot <= now; slot++ {
+	for slot := min(now, max(rc.timeline.began()+1, now-accountedIntervals+1)); slot <= now; slot++ {
 		since.At[since.N] = slot
 		since.N++
 	}
-	was := ratiosOf(rc.compareTaken(j, calm.At[:calm.N]))
+	baseline := ratiosOf(rc.compareTaken(j, calm.At[:calm.N]))
 	is := rc.compareTaken(j, since.At[:since.N])
-	if len(was) < leastAccounted || len(is) == 0 {
+	if len(baseline) < leastAccounted || len(is) == 0 {
 		return 0
 	}
-	usual, moved := spreadOf(was, 0), 0.
-	beyond := rc.scratch.after[:0]
+	usual, moved := spreadOf(baseline, 0), 0.
+	beyond := rc.in.scratch.since[:0]
 	for _, t := range is {
 		beyond, moved = append(beyond, t.taken-usual.median*t.moved), moved+t.moved/float64(len(is))
 	}
-	rc.scratch.after = beyond
-	noise := usual.scale * moved * math.Sqrt(1/float64(len(was))+1/float64(len(is)))
-	return max(0, medianOf(beyond)-noise) * 1e9 / float64(rc.history.Clock.Duration) // one incomplete row does not count
+	rc.in.scratch.since = beyond
+	noise := usual.scale * moved * math.Sqrt(1/float64(len(baseline))+1/float64(len(is)))
+	return rc.in.perSecond(max(0, medianOf(beyond)-noise)) // one incomplete row does not count
 }
 
 // unaccountedAt is the same of a suspect at one of whose hosts more arrives than its port delivers, else 0: elsewhere what is added on its hosts
 // may not lead over the root.
 func (s scores) unaccountedAt(c *suspect) float64 {
-	if s.back.Root.Kind != schema.RootIncast || !c.root {
+	if s.back.Root.Kind != schema.RootIncast || !c.atRoot {
 		return 0
 	}
 	return s.unaccounted(c.job)
@@ -67,23 +67,23 @@ func ratiosOf(slots []accounted) (ratios []float64) {
 
 // compareTaken lists slots in which both were read.
 func (rc *regionCase) compareTaken(j *job, slots []int64) (read []accounted) {
-	use := rc.history.LevelsOf(schema.BandwidthUsed)
+	use := rc.in.history.LevelsOf(schema.BandwidthUsed)
 	if use == nil {
 		return nil
 	}
-	links, capacity := rc.scratch.links[:0], 0.
+	links, capacity := rc.in.scratch.links[:0], 0.
 	for _, d := range j.Devices {
-		for _, l := range rc.graph.LinksAt(d) {
-			if _, to := rc.graph.Ends(l); to == d {
-				links, capacity = append(links, l), capacity+rc.graph.Capacity(l)
+		for _, l := range rc.in.graph.LinksAt(d) {
+			if _, to := rc.in.graph.Ends(l); to == d {
+				links, capacity = append(links, l), capacity+rc.in.graph.Capacity(l)
 			}
 		}
 	}
-	rc.scratch.links = links
+	rc.in.scratch.links = links
 	for _, slot := range slots {
 		percent, moved := use.Mean(slot, links), listedBytes(j.Traffic, slot)
 		if !history.IsMissing(percent) && moved > 0 {
-			read = append(read, accounted{float64(percent) / 100 * capacity * float64(rc.history.Clock.Duration) / 1e9, moved})
+			read = append(read, accounted{float64(percent) / 100 * capacity * float64(rc.in.history.Clock.Duration) / 1e9, moved})
 		}
 	}
 	return read

@@ -18,49 +18,49 @@ const unlistedWeight = 3.
 // measured, how long they wait to send.
 func (s scores) unlistedPart(accused int) float64 {
 	switch {
-	case s.graph.Duplex() || accused == 0:
+	case s.in.graph.Duplex() || accused == 0:
 		return 0
-	case s.waiting && s.jobs[0].writes() && s.mostlyWrites(&s.jobs[0]):
+	case s.waiting && s.suspects[0].writes() && s.mostlyWrites(&s.suspects[0]):
 		return s.unlistedWaits(accused, 1)
-	case s.waiting && !s.jobs[0].file: // of a reader, these may be storage nodes
+	case s.waiting && !s.suspects[0].file: // of a reader, these may be storage nodes
 		return s.unlistedWaits(accused, unlistedWeight)
-	case !s.loads:
+	case !s.in.measuresLoad:
 		return 0
-	case s.endsAtNoJob() && s.jobs[0].file:
+	case s.endsAtNoJob() && s.suspects[0].file:
 		if waits := s.unlistedWaits(accused, 1); waits > 0 {
 			return waits
 		}
 	}
-	if s.fullest == schema.NoLink || s.onset < 0 {
+	if s.root.link == schema.NoLink || !s.timeline.hasOnset() {
 		return 0
 	}
-	theirs, own := s.boundOf(s.hostsWithoutJob(), s.fullest, false).more, 0.
+	theirs, own := s.boundOf(s.in.hostsWithoutJob(), s.root.link, false).added, 0.
 	for i := range accused {
-		more := s.mayHaveAdded(&s.jobs[i])
-		if others := s.unaccountedAt(&s.jobs[i]); others > 0 { // the rest is the job's, whatever its hosts send in total
-			more, theirs = max(0, s.more-others), theirs+others
+		more := s.mayHaveAdded(&s.suspects[i])
+		if others := s.unaccountedAt(&s.suspects[i]); others > 0 { // the rest is the job's, whatever its hosts send in total
+			more, theirs = max(0, s.root.added-others), theirs+others
 		}
 		own += more
 	}
-	theirs, own = min(theirs, s.more), min(own, s.more)
-	if s.jobs[0].file { // one end of file traffic is at hosts of no job
-		theirs = min(theirs, s.more-own)
+	theirs, own = min(theirs, s.root.added), min(own, s.root.added)
+	if s.suspects[0].file { // one end of file traffic is at hosts of no job
+		theirs = min(theirs, s.root.added-own)
 	} else {
 		theirs *= unlistedWeight
 	}
-	return min(mostUnlisted, theirs/max(own, s.graph.Capacity(s.fullest)/mostUnlisted))
+	return min(mostUnlisted, theirs/max(own, s.in.graph.Capacity(s.root.link)/mostUnlisted))
 }
 
 // mayHaveAdded bounds what a suspect added to the region's root since its onset, bytes/s, by the links of its hosts and by its file
 // traffic.
 func (s scores) mayHaveAdded(c *suspect) float64 {
-	more := s.boundOn(c.job, s.fullest, c.file || !c.filesKnown).more
+	more := s.boundOn(c.job, s.root.link, c.file || !c.filesKnown).added
 	if !c.file || !c.filesKnown {
 		return more
 	}
-	_, files := s.lately(c.job)
-	_, was := s.earlier(c.job)
-	return min(more, max(0, files-was)*1e9/float64(s.history.Clock.Duration))
+	_, files := s.in.recentOf(c.job)
+	_, baseline := s.baselineOf(c.job)
+	return min(more, s.in.perSecond(max(0, files-baseline)))
 }
 
 // unlistedWaits is the time for which hosts of no listed job wait to send into a region, times a weight, relative to that of the accused, or
@@ -68,7 +68,7 @@ func (s scores) mayHaveAdded(c *suspect) float64 {
 func (s scores) unlistedWaits(accused int, weight float64) float64 {
 	theirs, own, all := 0., 0., 0.
 	for i := range accused {
-		waits, unlisted, sum := s.hostWaits(s.jobs[i].job)
+		waits, unlisted, sum := s.hostWaits(s.suspects[i].job)
 		theirs, own, all = unlisted, own+waits, sum
 	}
 	if theirs == 0 {

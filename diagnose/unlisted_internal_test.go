@@ -38,13 +38,13 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.read = &p.Readings
-		s.history.Clock.Duration, s.loads = 60e9, c.uses != nil
+		s.history.Clock.Duration, s.measuresLoad = 60e9, c.uses != nil
 		culprit, other := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}, &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
 		for _, j := range []*job{culprit, other} {
 			j.Place(g)
 			s.settle(j)
 		}
-		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: region}, jobs: []suspect{{job: culprit, known: true, file: c.file, filesKnown: true}}, loadChange: loadChange{fullest: roottest.Link(t, g, "leaf0>spine0"), more: .8 * g.Capacity(roottest.Link(t, g, "leaf0>spine0"))}}
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, suspects: []suspect{{job: culprit, known: true, file: c.file, filesKnown: true}}, root: rootLoad{link: roottest.Link(t, g, "leaf0>spine0"), added: .8 * g.Capacity(roottest.Link(t, g, "leaf0>spine0"))}}
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
@@ -75,7 +75,7 @@ func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
 		}
 		p.Before = func(schema.LinkID) float64 { return 0 }
 		s, j := oneWriter(t, g, p, c.writes*g.Capacity(port))
-		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{}, jobs: []suspect{{job: j, known: true, file: c.writes > 0, filesKnown: c.writes > 0}}, loadChange: loadChange{fullest: port, more: .8 * g.Capacity(port)}}
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, suspects: []suspect{{job: j, known: true, file: c.writes > 0, filesKnown: c.writes > 0}}, root: rootLoad{link: port, added: .8 * g.Capacity(port)}}
 		if got := rc.scores().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
 		}
@@ -98,8 +98,8 @@ func TestWritersWait(t *testing.T) {
 		p, region := readings(t, g, c.stalls, map[string]float64{"leaf1>host4": 80})
 		p.Before = func(schema.LinkID) float64 { return 0 }
 		s, j := oneWriter(t, g, p, g.Capacity(port))
-		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{Links: region}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 80}},
-			jobs: []suspect{{job: j, known: true, file: true, filesKnown: true}}, loadChange: loadChange{fullest: port, more: .8 * g.Capacity(port)}}
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 80}},
+			suspects: []suspect{{job: j, known: true, file: true, filesKnown: true}}, root: rootLoad{link: port, added: .8 * g.Capacity(port)}}
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
@@ -117,10 +117,10 @@ func oneWriter(t *testing.T, g *topology.Graph, p *root.Pressure, writes float64
 		t.Fatal(err)
 	}
 	s.read = &p.Readings
-	s.history.Clock.Duration, s.loads = 60e9, true
+	s.history.Clock.Duration, s.measuresLoad = 60e9, true
 	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, Traffic: &history.Traffic{}}}
 	j.Place(g)
 	s.settle(j)
-	j.now = moves{known: true, files: writes * 60}
+	j.recent = moves{known: true, files: writes * 60}
 	return s, j
 }

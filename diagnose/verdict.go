@@ -23,22 +23,23 @@ func (rc *regionCase) decision() decision { return decision{rc} }
 
 // decide weighs the causes against each other, and against none of them being right.
 func (d decision) decide() verdict {
-	for i := range d.jobs {
-		d.scores().rate(&d.jobs[i])
+	for i := range d.suspects {
+		c := &d.suspects[i]
+		c.score, c.sends = d.scores().rate(c)
 	}
 	slow, lost := d.steady().smooth(d.scores().slowHostScore(), d.scores().slowLinkScore())
-	slices.SortFunc(d.jobs, func(a, b suspect) int {
+	slices.SortFunc(d.suspects, func(a, b suspect) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
 	})
 	sum := 1. // unknown
-	for i := range d.jobs {
-		d.jobs[i].blame = math.Exp(d.jobs[i].score)
-		sum += d.jobs[i].blame
+	for i := range d.suspects {
+		d.suspects[i].blame = math.Exp(d.suspects[i].score)
+		sum += d.suspects[i].blame
 	}
 	jobs, others, accused := 0., 0., d.accused()
 	for i := range accused {
-		jobs += d.jobs[i].blame
-		others += math.Exp(d.jobs[i].score - min(0, d.jobs[i].sends)) // that others send more counts against it only
+		jobs += d.suspects[i].blame
+		others += math.Exp(d.suspects[i].score - min(0, d.suspects[i].sends)) // that others send more counts against it only
 	}
 	d.unlisted = others * d.scores().unlistedPart(accused)
 	failures, over := 0., 0. // one event often has several lines
@@ -53,18 +54,18 @@ func (d decision) decide() verdict {
 	host, link := math.Exp(slow), math.Exp(lost)
 	broken := failures + link // of one class, and often of one thing
 	sum += broken + host + d.unlisted
-	for i := range d.jobs {
-		d.jobs[i].blame /= sum
+	for i := range d.suspects {
+		d.suspects[i].blame /= sum
 	}
 	v := verdict{class: schema.CauseUnknown, confidence: (1 + over + d.unlisted) / sum}
 	calibrated, right := causeCalibration, 1.
 	switch most := max(jobs, broken, host); {
 	case d.unlisted > max(most, 1): // known to exist, only its name is not
-	case most < d.cfg.MinConfidence*sum || most <= 1 || d.unlisted > most:
+	case most < d.in.cfg.MinConfidence*sum || most <= 1 || d.unlisted > most:
 		calibrated = d.unknownCalibration()
 	case most == jobs:
 		v.accused = accused
-		d.jobs[0].exchanges = d.graph.Duplex() && d.loadsExchange(d.jobs[0].job)
+		d.suspects[0].exchanges = d.in.graph.Duplex() && d.loadsExchange(d.suspects[0].job)
 		v.confidence = jobs / sum
 		v.class, right = d.classOf(accused)
 	case most == broken && (link >= failures || link > 1 && d.passesBy()):
@@ -95,7 +96,7 @@ var (
 
 // unknownCalibration is that of an unknown cause.
 func (d decision) unknownCalibration() calibration {
-	if d.graph.Duplex() && d.router.Grid != nil && !d.loads {
+	if d.in.graph.Duplex() && d.in.router.Grid != nil && !d.in.measuresLoad {
 		return unknownUnread
 	}
 	return unknownCalibration
@@ -113,7 +114,7 @@ func (c calibration) of(p float64) float64 {
 // blamed is how many of the failures near a region are listed: one event often has several lines.
 func (d decision) blamed() int {
 	n := 1
-	for n < min(len(d.failures), d.cfg.MaxListed) && d.failures[n].score >= d.failures[0].score-sameEvent && (d.failures[n].silent == nil) == (d.failures[0].silent == nil) {
+	for n < min(len(d.failures), d.in.cfg.MaxListed) && d.failures[n].score >= d.failures[0].score-sameEvent && (d.failures[n].silent == nil) == (d.failures[0].silent == nil) {
 		n++
 	}
 	return n
@@ -122,7 +123,7 @@ func (d decision) blamed() int {
 // passesBy reports whether the likeliest failure is neither where a region of directed links ends nor one whose load moved there: traffic
 // waits for a link that carries less, not for that failure.
 func (d decision) passesBy() bool {
-	return !d.graph.Duplex() && d.back.Root.Slower && len(d.failures) > 0 && d.isUnrelated(&d.failures[0])
+	return !d.in.graph.Duplex() && d.back.Root.Slower && len(d.failures) > 0 && d.isUnrelated(&d.failures[0])
 }
 
 // isUnrelated reports whether no stall of a region of directed links ends at a failed part, and no load of that moved to the root.
@@ -138,11 +139,11 @@ const contends = 2.
 
 // accused is how many of the suspects share the blame.
 func (d decision) accused() int {
-	if len(d.jobs) == 0 {
+	if len(d.suspects) == 0 {
 		return 0
 	}
 	n := 1
-	for n < min(len(d.jobs), 4) && d.jobs[n].score > 0 && d.jobs[n].score >= d.jobs[0].score-contends {
+	for n < min(len(d.suspects), 4) && d.suspects[n].score > 0 && d.suspects[n].score >= d.suspects[0].score-contends {
 		n++
 	}
 	return n
@@ -153,5 +154,5 @@ func (rc *regionCase) slowLink() schema.LinkID {
 	if rc.back.Root.Slower {
 		return rc.back.Root.Link
 	}
-	return rc.neck.Link
+	return rc.ends.neck.Link
 }

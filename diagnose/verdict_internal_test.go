@@ -31,7 +31,7 @@ func TestALinkThatFailedAndLostRate(t *testing.T) {
 		}
 		s.read = &p.Readings
 		s.history.Clock = history.Clock{Duration: 60e9, Now: 9}
-		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, weight: []float64{40}, total: 40, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.SwitchFailed, Device: "spine0"}}, score: c.failed}}, timeline: timeline{clock: s.history.Clock, onset: 5, again: 5}, back: root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Link: link, Slower: c.slower}}}
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, weight: []float64{40}, totalWeight: 40, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.SwitchFailed, Device: "spine0"}}, score: c.failed}}, timeline: timeline{clock: s.history.Clock, onset: 5, burst: 5}, back: root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Link: link, Slower: c.slower}}}
 		want := schema.CauseFailure
 		if c.least == 0 {
 			want = schema.CauseUnknown
@@ -51,8 +51,8 @@ func TestUnknownWithoutLoads(t *testing.T) {
 		}
 		p, _ := readings(t, s.graph, nil, nil)
 		s.read = &p.Readings
-		s.loads = loads
-		rc := &regionCase{interval: &s.interval, p: p, region: &schema.Region{ID: 1, Links: []schema.LinkID{0}}, timeline: timeline{onset: -1}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{}, score: -3}}}
+		s.measuresLoad = loads
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{ID: 1, Links: []schema.LinkID{0}}, timeline: timeline{onset: -1}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{}, score: -3}}}
 		v := rc.decision().decide()
 		if v.class != schema.CauseUnknown {
 			t.Fatalf("%s: %s", fabric, v.class)
