@@ -10,33 +10,33 @@ import (
 // a line differ by little more than the noise of one interval.
 const endIntervals = 8
 
-// averaged returns the readings of a grid's links, averaged over the last intervals since a region's onset.
-func (rc *regionCase) averaged() *root.Pressure {
-	n := min(endIntervals, len(rc.timeline.stall)-rc.timeline.onset)
-	if !rc.in.graph.Duplex() || !rc.timeline.hasOnset() || n < 2 {
-		return rc.in.p
+// averaged returns the readings, averaged over the last intervals since a region's onset.
+func (g grid) averaged() *root.Pressure {
+	n := min(endIntervals, len(g.timeline.stall)-g.timeline.onset)
+	if !g.timeline.hasOnset() || n < 2 {
+		return g.in.p
 	}
-	from, q := rc.in.history.Clock.Now-int64(n)+1, *rc.in.p
+	from, q := g.in.history.Clock.Now-int64(n)+1, *g.in.p
 	of := func(now *schema.Series) *schema.Series {
-		if now == nil || rc.in.history.LevelsOf(now.Metric) == nil {
+		if now == nil || g.in.history.LevelsOf(now.Metric) == nil {
 			return now
 		}
-		return rc.in.history.Average(now.Metric, from)
+		return g.in.history.Average(now.Metric, from)
 	}
-	q.Stall, q.Credit, q.Inq, q.Use = of(rc.in.p.Stall), of(rc.in.p.Credit), of(rc.in.p.Inq), of(rc.in.p.Use)
-	if rc.in.p.Use == nil && rc.in.p.Rate != nil && rc.in.history.LevelsOf(schema.BandwidthUsed) != nil { // remembered as shares of capacity
-		q.Use = rc.in.history.Average(schema.BandwidthUsed, from)
+	q.Stall, q.Credit, q.Inq, q.Use = of(g.in.p.Stall), of(g.in.p.Credit), of(g.in.p.Inq), of(g.in.p.Use)
+	if g.in.p.Use == nil && g.in.p.Rate != nil && g.in.history.LevelsOf(schema.BandwidthUsed) != nil { // remembered as shares of capacity
+		q.Use = g.in.history.Average(schema.BandwidthUsed, from)
 	}
 	return &q
 }
 
 // arrivesNow is the load of the links of the switch where a region's traffic ends, relative to the baseline. Both
 // loads are as remembered, with the same rounding.
-func (rc *regionCase) arrivesNow(end topology.DeviceID, p *root.Pressure) ratio {
+func (g grid) arrivesNow(end topology.DeviceID, p *root.Pressure) ratio {
 	q := *p
-	if rc.in.history.LevelsOf(schema.BandwidthUsed) != nil {
-		n := max(1, min(endIntervals, len(rc.timeline.stall)-rc.timeline.onset))
-		q.Use = rc.in.history.Average(schema.BandwidthUsed, rc.in.history.Clock.Now-int64(n)+1)
+	if g.in.history.LevelsOf(schema.BandwidthUsed) != nil {
+		n := max(1, min(endIntervals, len(g.timeline.stall)-g.timeline.onset))
+		q.Use = g.in.history.Average(schema.BandwidthUsed, g.in.history.Clock.Now-int64(n)+1)
 	}
 	times := q.Arrives(end)
 	return ratio{times, times > 0}

@@ -190,7 +190,7 @@ func (rc *regionCase) measure() {
 		}
 	}
 	rc.shareTraffic()
-	rc.findWaits()
+	rc.ground().findWaits()
 	for i := range rc.suspects {
 		rc.findStrongestFeature(&rc.suspects[i], &usual)
 	}
@@ -263,7 +263,7 @@ const preferred = .05
 func (rc *regionCase) findStrongestFeature(c *suspect, usual *[history.NumMeasured]spread) {
 	c.evidence.P = 1
 	c.evidence.started = rc.timeline.startedAt(c.job.Start)
-	if most := c.mostScore(); most < -jobReads || most < 0 && !rc.mayFetch(c) {
+	if most := c.mostScore(); most < -jobReads || most < 0 && !rc.ground().mayFetch(c) {
 		_, c.known = rc.in.maximum(c.job, history.RDMARead)
 		c.known = c.known && !rc.in.measuresFilesOnly(c.job)
 		return

@@ -36,6 +36,9 @@ type regionCase struct {
 	nodes       *topology.Device // on a grid, the switch at whose nodes back pressure ends, given the verdict; nil: it does not, or unknown
 }
 
+// isStallOnly reports whether nothing but stall is read on a grid, so that a link that lost rate looks like any other.
+func (rc *regionCase) isStallOnly() bool { return rc.in.graph.Duplex() && !rc.in.measuresLoad }
+
 // rootLoad is what the root of a region carries, and how that changed since its onset.
 type rootLoad struct {
 	link    schema.LinkID // the root, or the fullest link without a root; NoLink: unknown
@@ -68,18 +71,6 @@ func (in *interval) begin(rc *regionCase, snap *schema.Snapshot, region *schema.
 	}
 	rc.timeline.burst = onsetOf(rc.timeline.stall, shortPause)
 	rc.timeline.onset = rc.timeline.burst
-	if !in.graph.Duplex() {
-		if first := onsetOf(rc.timeline.stall, longPause); first != noOnset {
-			rc.timeline.onset = first
-		}
-		if rc.timeline.hasOnset() && rc.timeline.baseline().N == 0 {
-			rc.timeline.onset = noOnset // nothing is remembered to compare it with
-		}
-		if !rc.timeline.hasOnset() {
-			if at := rc.stepUp(); at != noOnset { // its beginning moves to the failure
-				rc.timeline.onset, rc.timeline.burst = at, at
-			}
-		}
-	}
+	rc.ground().dateOnset()
 	rc.timeline.old = !rc.timeline.hasOnset() && seen >= correlation.LeastPairs
 }

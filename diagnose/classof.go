@@ -9,7 +9,7 @@ import (
 )
 
 // ground is the share of a region's links without a node of another job at either end.
-func (rc *regionCase) ground(own *job) float64 {
+func (rc *regionCase) ownLinks(own *job) float64 {
 	mine := 0
 	for _, l := range rc.region.Links {
 		from, to := rc.in.graph.Ends(l)

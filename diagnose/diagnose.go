@@ -56,7 +56,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 func (rc *regionCase) examine(snap *schema.Snapshot) {
 	rc.in.p.Stall = snap.Find(rc.region.Metric)
 	rc.load = rc.loadRatio()
-	rc.cutToFirstStep()
+	rc.ground().cutStall()
 	rc.in.p.Flat, rc.in.p.Before = rc.isFlat, rc.rememberedUse()
 	rc.in.p.Since = rc.in.history.UseRound()
 	rc.back = rc.in.p.Follow(rc.region, rc.weight)
@@ -64,7 +64,6 @@ func (rc *regionCase) examine(snap *schema.Snapshot) {
 	rc.near()
 	rc.measure()
 	rc.converge()
-	rc.findEmpty()
 	rc.findAdded()
 	rc.findAddedBelow()
 }
@@ -86,11 +85,10 @@ func (rc *regionCase) converge() {
 		rc.in.p.Stall = rc.in.p.Credit
 		defer func() { rc.in.p.Stall = stall }()
 	}
-	senders, jobs := rc.findSenders()
-	rc.ends = rc.findEnds(rc.averaged(), senders, jobs)
-	rc.findConverging()
+	senders := rc.ground().findEnds()
 	rc.nearFailures()
-	rc.fitFailures(senders)
+	rc.ground().fitFailures(rc.failures[:min(len(rc.failures), maxFitted)], senders)
+	rc.sortFailures()
 }
 
 // assumedUse is the load assumed of a root whose load is not measured, as a share of its capacity: it sends while traffic waits for

@@ -70,7 +70,7 @@ func (rc *regionCase) beside(cases []regionCase) []int32 {
 }
 
 // ground is what one region has in common with the others.
-type ground struct {
+type overlap struct {
 	round  uint32
 	links  []uint32 // by link: the round in which it had a switch in common with a region
 	shared []shared // by case: with the region of the round
@@ -78,7 +78,7 @@ type ground struct {
 }
 
 // next clears what the previous region shared with others.
-func (w *ground) next(cases int) {
+func (w *overlap) next(cases int) {
 	if w.round++; w.round == 0 {
 		clear(w.links)
 		clear(w.shared)
@@ -92,7 +92,7 @@ func (w *ground) next(cases int) {
 
 // share records that a link of another region has a switch in common with link own of the region; first is whether the
 // other region's link is new.
-func (w *ground) share(other int32, own schema.LinkID, first bool) {
+func (w *overlap) share(other int32, own schema.LinkID, first bool) {
 	with := &w.shared[other]
 	if with.round != w.round {
 		*with = shared{round: w.round, last: schema.NoLink}

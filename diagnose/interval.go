@@ -35,7 +35,7 @@ type interval struct {
 	usualOf         [history.NumMeasured]usualSpread // over all running jobs
 
 	memberships memberships
-	common      ground
+	common      overlap
 	scratch     scratch
 }
 

@@ -169,22 +169,13 @@ const smallLoss = .2
 // mostLost is the largest loss, at the onset of a region, of a job other than own that the region can hold up, and whether the loss of all
 // such jobs is known.
 func (rc *regionCase) mostLost(own *job) (most float64, known bool) {
+	ground := rc.ground()
 	known = true
 	for i := range rc.suspects {
-		if c := &rc.suspects[i]; c.job.ID != own.ID && rc.in.canHoldUp(c) {
+		if c := &rc.suspects[i]; c.job.ID != own.ID && ground.canHoldUp(c) {
 			lost, measured := rc.lossBy(c.job)
 			most, known = max(most, lost), known && measured
 		}
 	}
 	return most, known
-}
-
-// canHoldUp reports whether a region can hold up a job: with directed links, if the job's exchange crosses a link of the region or
-// its root. On a torus back pressure also reaches links around a region that stall too little to belong to it, and so jobs within
-// cfg.Hops.
-func (in *interval) canHoldUp(c *suspect) bool {
-	if in.graph.Duplex() {
-		return c.cross > 0 || c.hops != beyondHops
-	}
-	return c.cross > 0 || c.atRoot
 }

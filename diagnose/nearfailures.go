@@ -100,25 +100,22 @@ func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) 
 // maxFitted bounds the failures near a region whose links are compared with it.
 const maxFitted = 8
 
-// fitFailures finds how much of the region leads to each of the failed links, and on a grid what follows for their scores.
-func (rc *regionCase) fitFailures(senders []root.Sender) {
-	tried := rc.failures[:min(len(rc.failures), maxFitted)]
-	if !rc.in.graph.Duplex() {
-		for i := range tried {
-			f := &tried[i]
-			if f.share = rc.in.p.EndsAt(f.Links); rc.back.Kind == schema.RootSlowReceiver && rc.isUnrelated(f) {
-				f.score -= waitsForHost
-			}
+func (d directed) fitFailures(near []nearFailure, _ []root.Sender) {
+	for i := range near {
+		f := &near[i]
+		if f.share = d.in.p.EndsAt(f.Links); d.back.Kind == schema.RootSlowReceiver && d.isUnrelated(f) {
+			f.score -= waitsForHost
 		}
-		rc.sortFailures()
-		return
 	}
-	if rc.in.router.Grid == nil || len(tried) == 0 {
+}
+
+func (g grid) fitFailures(near []nearFailure, senders []root.Sender) {
+	if g.in.router.Grid == nil || len(near) == 0 {
 		return
 	}
 	var failed, dead []schema.LinkID
-	for i := range tried {
-		f, first := &tried[i], schema.NoLink
+	for i := range near {
+		f, first := &near[i], schema.NoLink
 		if f.Port != "" && len(f.Links) > 0 {
 			first = f.Links[0]
 		}
@@ -127,14 +124,13 @@ func (rc *regionCase) fitFailures(senders []root.Sender) {
 			dead = append(dead, f.Links...)
 		}
 	}
-	for i, share := range rc.in.finder.Shares(rc.in.p, failed, dead, senders) {
-		f := &tried[i]
+	for i, share := range g.in.finder.Shares(g.in.p, failed, dead, senders) {
+		f := &near[i]
 		f.share = share
-		if share == 0 && !rc.in.measuresLoad && failed[i] != schema.NoLink && f.Broke() && !f.over {
+		if share == 0 && !g.in.measuresLoad && failed[i] != schema.NoLink && f.Broke() && !f.over {
 			f.score -= leadsElsewhere
 		}
 	}
-	rc.sortFailures()
 }
 
 // waitsForHost counts against a failure if a region of directed links waits for a host that takes too little, and neither ends at what failed
@@ -181,7 +177,7 @@ func (d decision) logged(lost schema.LinkID) int {
 			return 3
 		case slices.Contains(f.Devices, from) || slices.Contains(f.Devices, to):
 			return 1
-		case f.score > 0 && (d.in.graph.Duplex() || !d.isUnrelated(f)) && slices.ContainsFunc(f.Devices, func(at topology.DeviceID) bool {
+		case f.score > 0 && !d.ground().isUnrelated(f) && slices.ContainsFunc(f.Devices, func(at topology.DeviceID) bool {
 			return d.in.history.Adjacent(at, from) || d.in.history.Adjacent(at, to)
 		}):
 			return 2
@@ -211,6 +207,6 @@ func (rc *regionCase) findRestored() {
 		f := &rc.failures[i]
 		at, came := back[f.Part()]
 		f.restored = f.Broke() && came && at >= f.Time
-		f.over = f.restored && rc.in.graph.Duplex() && !rc.in.measuresLoad
+		f.over = f.restored && rc.isStallOnly()
 	}
 }

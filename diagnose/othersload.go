@@ -37,7 +37,7 @@ func (d decision) othersLoad(c *suspect) float64 {
 func (in *interval) inTree(l schema.LinkID) bool {
 	from, to := in.graph.Ends(l)
 	u, v := in.graph.Device(from).Level, in.graph.Device(to).Level
-	return !in.graph.Duplex() && min(u, v) >= 0 && u != v
+	return min(u, v) >= 0 && u != v
 }
 
 // othersOn is the part of jobs other than c in the load of a link, 0 to 1.

@@ -62,11 +62,11 @@ func (r *report) diagnosis(snap *schema.Snapshot) schema.Diagnosis {
 // the worst of them, as if all messages waited for it. If the measured loss is small, that is the lower bound, and what still counts
 // as small the upper. An earlier verdict may know more of what a job moved before.
 func (r *report) victims(earlier *kept) []schema.VictimJob {
-	out := []schema.VictimJob{}
+	out, ground := []schema.VictimJob{}, r.ground()
 	for i := r.verdict.accused; i < len(r.suspects); i++ {
 		c := &r.suspects[i]
 		lost, measured := 0., false
-		if r.in.canHoldUp(c) {
+		if ground.canHoldUp(c) {
 			lost, measured = r.lossBy(c.job)
 			if was, known := r.remembered(earlier, c.job); known {
 				lost, measured = max(lost, was), true

@@ -84,16 +84,14 @@ func (s scores) rate(c *suspect) (score, sends float64) {
 	if !succeeds && s.timeline.foundStalled(c.job.Start) {
 		return math.Inf(-1), 0
 	}
-	space := s.spaceScore(c)
+	ground, space := s.ground(), s.spaceScore(c)
 	score = jobBias + jobSpace*space + c.timeScore(succeeds)*timeWeight(space)
 	score += jobShare * c.share
-	if !s.in.graph.Duplex() || !s.in.measuresLoad || c.file { // what an exchange adds, the links of a grid show
-		score += jobGrowth * c.growth * (1 - s.rerouted)
-	}
+	score += ground.growthScore(c)
 	switch explains := s.explains(c); {
 	case explains > 0:
 		score += explains
-	case s.load.isBelow(fallen) && !s.ends.flooded && !s.fuller() && !s.receives(c):
+	case s.load.isBelow(fallen) && !s.ends.flooded && !s.fuller() && !ground.receives(c):
 		score -= loadFell * (1 - c.converges)
 	}
 	switch {
@@ -102,16 +100,17 @@ func (s scores) rate(c *suspect) (score, sends float64) {
 	case c.surelyReads():
 		score += jobReads
 	}
-	score += s.endScore(c)
-	if s.in.graph.Duplex() {
-		score -= s.notSeenPenalty(c, space) + (1-c.converges)*(s.addsNone(c)+s.emptyGroundPenalty(c))
-	}
-	score -= (1-c.converges)*(s.tooLittlePenalty(c)+s.elsewherePenalty(c)) + s.noPartPenalty(c)
+	score += ground.endScore(c)
+	score -= ground.unseenPenalty(c, space)
+	score -= ground.misfitPenalty(c)
 	sends = s.sendScore(c)
 	score += sends
 	score += jobRose * min(1, s.rose()) * c.share * (1 - s.rerouted)
 	return score, sends
 }
+
+// growthScore is the score of a suspect's part in the load that was added to the region, and did not move there from a failed part.
+func (s scores) growthScore(c *suspect) float64 { return jobGrowth * c.growth * (1 - s.rerouted) }
 
 // spaceScore is the share of a region's stall, 0 to 1, where a suspect's traffic can be.
 func (s scores) spaceScore(c *suspect) float64 {
@@ -127,8 +126,8 @@ func (s scores) spaceScore(c *suspect) float64 {
 		way = seen
 	}
 	files := 1.
-	if !s.in.graph.Duplex() && c.file && c.feature == history.Write {
-		files = min(1, s.sendPart(c.job)/filePart) // what it writes waits at its hosts
+	if c.file && c.feature == history.Write {
+		files = s.ground().writtenPart(c)
 	}
 	space := max(c.cross, .9*min(1, c.gate), min(way, files), c.converges)
 	switch {
@@ -158,26 +157,37 @@ func (c *suspect) timeScore(succeeds bool) float64 {
 	return time
 }
 
-// endScore is the evidence by where back pressure begins, or where the traffic of a region of a grid ends.
-func (s scores) endScore(c *suspect) (score float64) {
-	if s.back.Kind != "" && s.back.Kind != schema.RootDeadlock && !c.atRoot && (!c.file || s.endsAtJob()) {
+// endScore is the evidence by where back pressure begins.
+func (d directed) endScore(c *suspect) (score float64) {
+	if d.back.Kind != "" && d.back.Kind != schema.RootDeadlock && !c.atRoot && (!c.file || d.endsAtJob()) {
 		switch {
-		case c.filesKnown && (s.endsAtNoJob() || s.endsAtJob()): // its exchange does not lead there, nor does its traffic with files, if any
+		case c.filesKnown && (d.endsAtNoJob() || d.endsAtJob()): // its exchange does not lead there, nor does its traffic with files, if any
 			score = -jobTooLittle * (1 + nothingMoved)
-		case !s.endsAtNoJob():
+		case !d.endsAtNoJob():
 			score = -jobElsewhere
 		}
 	}
 	switch {
-	case s.excludes(c), s.cannotEndAt(c):
+	case d.cannotEndAt(c):
 		score -= jobElsewhere
-	case c.job == s.ends.sender && s.ends.drain.Grew && s.ends.drain.IsCertain() && !c.known:
+	case d.receives(c):
+		score += jobReceives
+	}
+	return score
+}
+
+// endScore is the evidence by where the region's traffic ends.
+func (g grid) endScore(c *suspect) (score float64) {
+	switch {
+	case g.excludes(c):
+		score = -jobElsewhere
+	case c.job == g.ends.sender && g.ends.drain.Grew && g.ends.drain.IsCertain() && !c.known:
 		score += jobConverges
-	case !c.known && s.loadsAll(c) > 0:
-		score += jobConverges * s.loadsAll(c)
-	case s.endsAtOwn(c):
-		score += s.holdsItselfUp(c)
-	case s.receives(c):
+	case !c.known && g.loadsAll(c) > 0:
+		score += jobConverges * g.loadsAll(c)
+	case g.endsAtOwn(c):
+		score += g.holdsItselfUp(c)
+	case g.receives(c):
 		score += jobReceives
 	}
 	if c.converges > 0 {
@@ -206,16 +216,16 @@ func (s scores) fuller() bool {
 // endsAtOwn reports whether the load added to a region of a grid is a tree of a job's nodes that ends at one of them. Such
 // a job holds itself up: its total traffic may have fallen at the onset, as a victim's does, while the load that arrives
 // at that node has grown.
-func (s scores) endsAtOwn(c *suspect) bool {
-	d := &s.ends.drain
-	sends, onOwn := c.job == s.ends.sender && d.IsRoot(), !c.file && c.cross >= explainedStall
-	if !s.ends.flooded || !sends && !onOwn {
+func (g grid) endsAtOwn(c *suspect) bool {
+	d := &g.ends.drain
+	sends, onOwn := c.job == g.ends.sender && d.IsRoot(), !c.file && c.cross >= explainedStall
+	if !g.ends.flooded || !sends && !onOwn {
 		return false
 	}
-	if s.ends.endsAtNodes() {
-		return c.job.Has(s.ends.endings.Any.Device)
+	if g.ends.endsAtNodes() {
+		return c.job.Has(g.ends.endings.Any.Device)
 	}
-	return sends && (c.job.Has(d.Device) || d.Fit >= exactFit && s.in.hasBeside(c.job, d.Device)) ||
+	return sends && (c.job.Has(d.Device) || d.Fit >= exactFit && g.in.hasBeside(c.job, d.Device)) ||
 		onOwn && d.Meeting.IsKnown() && d.Meeting.Grew && c.job.Has(d.Meeting.Device)
 }
 
@@ -230,13 +240,13 @@ const unmoved, moving = .4, .5
 
 // holdsItselfUp is the score of that for a job, scaled by how surely more arrives there, unless the load was rerouted from a
 // failed link: the nodes of a large job are everywhere, so another job's tree looks like its own.
-func (s scores) holdsItselfUp(c *suspect) float64 {
-	sure := max(0, min(1, (s.ends.arrives.doublings()-surelyNot)/(surelyMore-surelyNot))) * (1 - s.rerouted) * (1 - s.ends.starved)
+func (g grid) holdsItselfUp(c *suspect) float64 {
+	sure := max(0, min(1, (g.ends.arrives.doublings()-surelyNot)/(surelyMore-surelyNot))) * (1 - g.rerouted) * (1 - g.ends.starved)
 	if !c.known { // only the tree speaks
 		return jobConverges * sure
 	}
 	moves := 1.
-	if s.ends.drain.Idle {
+	if g.ends.drain.Idle {
 		moves = min(1, c.evidence.strength()/moving)
 	}
 	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.evidence.rise)*moves) * sure
@@ -246,12 +256,12 @@ func (s scores) holdsItselfUp(c *suspect) float64 {
 // it, so that the more of the region's stall lies where its traffic cannot be, the less it is likely. If it began with the region and
 // its traffic is unknown, its start is all there is against it, and an unlisted job may have begun, too, unless the added load is a
 // tree of its nodes, or on most of its exchange.
-func (s scores) notSeenPenalty(c *suspect, space float64) (against float64) {
+func (g grid) notSeenPenalty(c *suspect, space float64) (against float64) {
 	unseen := jobUnseen
-	if !s.in.measuresLoad {
+	if !g.in.measuresLoad {
 		against, unseen = jobUnplaced*(1-space), 2*jobUnseen
 	}
-	if c.evidence.started && !c.known && c.job != s.ends.sender && !s.in.loadsExchange(c.job) {
+	if c.evidence.started && !c.known && c.job != g.ends.sender && !g.in.loadsExchange(c.job) {
 		against += unseen * timeWeight(space)
 	}
 	return against
@@ -263,19 +273,19 @@ const ownAdded, elsewhereAdded = .9, .7
 
 // elsewherePenalty is the penalty of a job if load was added to a region of a grid on links outside its exchange: back pressure
 // reaches such links too, but then they carry less, not more. File traffic goes elsewhere.
-func (s scores) elsewherePenalty(c *suspect) float64 {
-	if !s.in.graph.Duplex() || c.file || !c.known || !s.load.isAbove(risen) {
+func (g grid) elsewherePenalty(c *suspect) float64 {
+	if c.file || !c.known || !g.load.isAbove(risen) {
 		return 0
 	}
-	routes, own, all := s.in.routesOf(c.job).Links, 0., 0.
-	for i, l := range s.region.Links {
-		all += s.addedByLink[i]
-		if c.cross == 0 || s.addedByLink[i] == 0 {
+	routes, own, all := g.in.routesOf(c.job).Links, 0., 0.
+	for i, l := range g.region.Links {
+		all += g.addedByLink[i]
+		if c.cross == 0 || g.addedByLink[i] == 0 {
 			continue
 		}
 		at, on := slices.BinarySearch(routes, l)
 		if routes = routes[at:]; on {
-			own += s.addedByLink[i]
+			own += g.addedByLink[i]
 		}
 	}
 	if all == 0 {

@@ -31,7 +31,7 @@ func TestAHostThatTakesLess(t *testing.T) {
 	} {
 		rc := &regionCase{load: times(c.load), ends: ends{arrives: times(c.arrives), fullLink: schema.NoLink, drain: root.Drain{Fit: .8}}}
 		c.change(rc)
-		if got := rc.scores().takesLess(); got > 0 != c.slow {
+		if got := gridOf(rc).takesLess(); got > 0 != c.slow {
 			t.Errorf("%s: score %.2f", c.name, got)
 		}
 	}
@@ -90,7 +90,7 @@ func TestHostsWaitForAFailedUplink(t *testing.T) {
 		c.change(&f)
 		rc := &regionCase{in: &s.interval, region: &schema.Region{Links: c.links}, failures: []nearFailure{f},
 			back: root.BackPressure{Kind: schema.RootSlowReceiver, Link: roottest.Link(t, g, "leaf0>host0"), Use: 15, Slower: true, Cannot: true}}
-		if got := rc.scores().slowHostScore(); got > slowHostMaybe != c.slow {
+		if got := rc.ground().slowHostScore(); got > slowHostMaybe != c.slow {
 			t.Errorf("%s: score %.1f beside a failure of %.1f", c.name, got, f.score)
 		}
 	}

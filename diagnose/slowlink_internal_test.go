@@ -76,11 +76,11 @@ func TestScoreOfASlowPort(t *testing.T) {
 	rc := &regionCase{in: &s.interval, region: &schema.Region{Metric: schema.CreditStall}, back: root.BackPressure{Kind: schema.RootSlowReceiver, Slower: true}}
 	for cannot, want := range map[bool]float64{true: slowLinkMeasured, false: slowLinkFell} {
 		rc.back.Cannot = cannot
-		if rc.failures = nil; rc.scores().slowHostScore() != want {
-			t.Errorf("score %g, want %g", rc.scores().slowHostScore(), want)
+		if rc.failures = nil; rc.ground().slowHostScore() != want {
+			t.Errorf("score %g, want %g", rc.ground().slowHostScore(), want)
 		}
-		if rc.failures = []nearFailure{{score: 1}}; rc.scores().slowHostScore() != want-slowHostFailure {
-			t.Errorf("score beside a failure %g, want %g", rc.scores().slowHostScore(), want-slowHostFailure)
+		if rc.failures = []nearFailure{{score: 1}}; rc.ground().slowHostScore() != want-slowHostFailure {
+			t.Errorf("score beside a failure %g, want %g", rc.ground().slowHostScore(), want-slowHostFailure)
 		}
 	}
 }

@@ -13,12 +13,28 @@ import (
 // stepDeviations of how much its stall varied then.
 const leastStep, stepDeviations = .2, 4.
 
+// dateOnset: the onset is the first after the last long pause or, of a region that always stalled, its step up.
+func (d directed) dateOnset() {
+	t := &d.timeline
+	if first := onsetOf(t.stall, longPause); first != noOnset {
+		t.onset = first
+	}
+	if t.hasOnset() && t.baseline().N == 0 {
+		t.onset = noOnset // nothing is remembered to compare it with
+	}
+	if !t.hasOnset() {
+		if at := d.stepUp(); at != noOnset { // its beginning moves to the failure
+			t.onset, t.burst = at, at
+		}
+	}
+}
+
 // stepUp is the index into a region's stall of the first failure beside it since when it stalls clearly more; noOnset: there is none. The
 // same traffic has less room since then, and goes over the region's links instead.
-func (rc *regionCase) stepUp() int {
-	for i := range rc.in.history.Failures {
-		f := &rc.in.history.Failures[i]
-		if at := rc.timeline.indexIn(f.Time); f.Broke() && rc.in.stepsAt(rc.timeline.stall, at) && rc.isBeside(f) && !rc.in.history.WasIdle(f) {
+func (d directed) stepUp() int {
+	for i := range d.in.history.Failures {
+		f := &d.in.history.Failures[i]
+		if at := d.timeline.indexIn(f.Time); f.Broke() && d.in.stepsAt(d.timeline.stall, at) && d.isBeside(f) && !d.in.history.WasIdle(f) {
 			return at
 		}
 	}

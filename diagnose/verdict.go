@@ -41,7 +41,7 @@ func (d decision) decide() verdict {
 		jobs += d.suspects[i].blame
 		others += math.Exp(d.suspects[i].score - min(0, d.suspects[i].sends)) // that others send more counts against it only
 	}
-	d.unlisted = others * d.scores().unlistedPart(accused)
+	d.unlisted = others * d.ground().unlistedPart(accused)
 	failures, over := 0., 0. // one event often has several lines
 	for i := range d.failures {
 		if f := &d.failures[i]; f.over { // what still stalls does not wait for it, unless it left something that is not measured
@@ -65,7 +65,7 @@ func (d decision) decide() verdict {
 		calibrated = d.unknownCalibration()
 	case most == jobs:
 		v.accused = accused
-		d.suspects[0].exchanges = d.in.graph.Duplex() && d.in.loadsExchange(d.suspects[0].job)
+		d.suspects[0].exchanges = d.ground().exchanges(d.suspects[0].job)
 		v.confidence = jobs / sum
 		v.class, right = d.classOf(accused)
 	case most == broken && (link >= failures || link > 1 && d.passesBy()):
@@ -96,7 +96,7 @@ var (
 
 // unknownCalibration is that of an unknown cause.
 func (d decision) unknownCalibration() calibration {
-	if d.in.graph.Duplex() && d.in.router.Grid != nil && !d.in.measuresLoad {
+	if d.isStallOnly() && d.in.router.Grid != nil {
 		return unknownUnread
 	}
 	return unknownCalibration
@@ -123,12 +123,12 @@ func (d decision) blamed() int {
 // passesBy reports whether the likeliest failure is neither where a region of directed links ends nor one whose load moved there: traffic
 // waits for a link that carries less, not for that failure.
 func (d decision) passesBy() bool {
-	return !d.in.graph.Duplex() && d.back.Slower && len(d.failures) > 0 && d.isUnrelated(&d.failures[0])
+	return d.back.Slower && len(d.failures) > 0 && d.ground().isUnrelated(&d.failures[0])
 }
 
 // isUnrelated reports whether no stall of a region of directed links ends at a failed part, and no load of that moved to the root.
-func (rc *regionCase) isUnrelated(f *nearFailure) bool {
-	return f.share == 0 && !slices.Contains(f.Links, rc.back.Link) && rc.scores().movedFrom(f.PlacedFailure) == 0
+func (d directed) isUnrelated(f *nearFailure) bool {
+	return f.share == 0 && !slices.Contains(f.Links, d.back.Link) && d.scores().movedFrom(f.PlacedFailure) == 0
 }
 
 // sameEvent is the largest difference of score to the first failure within one event.
