@@ -29,7 +29,7 @@ const (
 // probably ends at nodes, the switch where that is, or one beside it on the line, as neighbours show nearly the same.
 func (g grid) findConverging() {
 	end := g.ends.endings.Nodes
-	if g.in.router.Grid == nil || !g.in.measuresLoad || !end.Found || g.ends.atNodes() < mayEnd {
+	if g.in.router.Grid == nil || !g.in.measuresLoad || !end.Found || g.ends.nodesProbability() < mayEnd {
 		return
 	}
 	trees := g.in.scratch.trees[:0]

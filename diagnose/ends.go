@@ -48,13 +48,19 @@ func (g grid) arriving(e *ends, q *root.Pressure) (arrives ratio, flooded bool) 
 	return arrives, flooded || g.newJobsLoad()
 }
 
-// end is the switch where the traffic of a region of a grid ends, if known: the one at whose nodes back pressure ends, or else the end
-// of the tree.
+// end is the switch where the traffic of a region of a grid ends, if known: by the comparison of all places where that is the more
+// reliable, else the end of the tree. If traffic waits for a full link (fullLink), it need not end at the nodes there.
 func (e *ends) end() (at topology.DeviceID, known bool) {
 	if e.endsAtNodes() {
 		return e.endings.Any.Device, true
 	}
 	return e.drain.End()
+}
+
+// endBeyondLinks is that switch if traffic waits for no full link before it.
+func (e *ends) endBeyondLinks() (at topology.DeviceID, known bool) {
+	at, known = e.end()
+	return at, known && e.fullLink == schema.NoLink
 }
 
 // exactFit is the fit from which the tree of a job's nodes overrides other evidence of where it ends; a tree that seems to end beside

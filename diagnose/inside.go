@@ -35,7 +35,7 @@ type shared struct {
 // around returns the credit-stalled region with the most stall among those on the same ground as a region and at least as
 // severe; nil: none.
 func (rc *regionCase) around(cases []regionCase) (of *regionCase) {
-	w := &rc.in.common
+	w := &rc.in.overlap
 	for _, i := range rc.beside(cases) {
 		c, with := &cases[i], &w.shared[i]
 		n, all := with.mine, len(rc.region.Links)
@@ -52,7 +52,7 @@ func (rc *regionCase) around(cases []regionCase) (of *regionCase) {
 // beside lists the cases whose regions have a switch in common with a region, and counts what they share. It visits only links
 // beside the region's own, however many regions there are.
 func (rc *regionCase) beside(cases []regionCase) []int32 {
-	w := &rc.in.common
+	w := &rc.in.overlap
 	w.next(len(cases))
 	for _, own := range rc.region.Links {
 		from, to := rc.in.graph.Ends(own)

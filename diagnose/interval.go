@@ -35,7 +35,7 @@ type interval struct {
 	usualOf         [history.NumMeasured]usualSpread // over all running jobs
 
 	memberships memberships
-	common      overlap
+	overlap     overlap
 	scratch     scratch
 }
 
@@ -65,7 +65,7 @@ type scratch struct {
 func newInterval(g *topology.Graph, cfg Config) interval {
 	in := interval{cfg: cfg, graph: g, router: routes.NewRouter(g), reach: newReach(g), tenants: make([][]*job, g.NumDevices())}
 	in.finder = root.NewFinder(g, in.router.Grid)
-	in.memberships.first, in.common.links = make([]int32, g.NumLinks()), make([]uint32, g.NumLinks())
+	in.memberships.first, in.overlap.links = make([]int32, g.NumLinks()), make([]uint32, g.NumLinks())
 	in.countHosts()
 	return in
 }

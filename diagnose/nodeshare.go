@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"github.com/giverny/giverny/diagnose/root"
-	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -41,8 +40,8 @@ const (
 // shortfall is how far, 0 to 1, a job's node at the end of a tree of held-back traffic gets less than its share of the job's
 // exchange. It gets more if many send to one, and less if it does not take what arrives.
 func (g grid) shortfall(e *ends, q *root.Pressure) (most float64) {
-	end, known := e.end()
-	if !known || e.drain.Fit < starvedFit || e.fullLink != schema.NoLink {
+	end, known := e.endBeyondLinks()
+	if !known || e.drain.Fit < starvedFit {
 		return 0
 	}
 	if !g.load.known && !e.arrives.known {
@@ -66,7 +65,7 @@ func (g grid) shortfall(e *ends, q *root.Pressure) (most float64) {
 // a job's node, and half of its share of the job's exchange or less arrives there. Where many send to it, most of what the job moves does.
 func (g grid) denied(e *ends, end topology.DeviceID, q *root.Pressure) (most float64) {
 	arrives := q.ArrivesInAll(end)
-	if e.atNodes() < surelyEnds || arrives <= 0 {
+	if e.nodesProbability() < surelyEnds || arrives <= 0 {
 		return 0
 	}
 	for _, j := range g.in.tenants[end] {
@@ -96,11 +95,11 @@ const mayEnd, surelyEnds = .6, .9
 // than before and than its exchange would bring, and it moves as much: what it moved before goes to one node, and its total need not
 // grow. Of a suspect for its file traffic only what it reads can arrive there.
 func (g grid) concentrates(c *suspect) bool {
-	end, known := g.ends.end()
-	if !known || g.ends.fullLink != schema.NoLink || !c.job.Has(end) || g.in.hasOthers(end, c.job) {
+	end, known := g.ends.endBeyondLinks()
+	if !known || !c.job.Has(end) || g.in.hasOthers(end, c.job) {
 		return false
 	}
-	if g.scores().ends.atNodes() < surelyEnds || g.ends.arrives.doublings() < surelyMore || !g.scores().overloads(c) {
+	if g.ends.nodesProbability() < surelyEnds || g.ends.arrives.doublings() < surelyMore || !g.scores().overloads(c) {
 		return false
 	}
 	moves, files := g.in.recentOf(c.job)

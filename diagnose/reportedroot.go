@@ -26,30 +26,56 @@ func (r *report) failedRoot(root *schema.Root) *nearFailure {
 	return last
 }
 
-// rootPort names the root: the failed port if a failure is blamed, else where back pressure begins.
+// rootPort is the root of a region: where it ends, given the verdict. Of the answers that are known the first one wins: what
+// is blamed says more than the readings, a port more than a switch, and the accused job's only host there more than the port
+// for which most waits. Back pressure has a place on directed links only, the ends of traffic on grids only.
 func (r *report) rootPort() *schema.Root {
-	if r.verdict.class == schema.CauseFailure && r.verdict.blamed > 0 {
-		f := &r.failures[0]
-		if len(f.Links) > 0 && f.Port != "" {
-			return r.portOf(f.Links[0], f.Device, schema.RootLinkDown)
-		}
-		return &schema.Root{Device: f.Device, Port: f.Port, Kind: schema.RootLinkDown, Link: schema.NoLink}
-	}
-	if r.back.Kind == "" && r.back.Waits {
-		if port := r.onlyReceiver(); port != nil {
-			return port
+	for _, answer := range [...]func() *schema.Root{
+		r.failedPart,
+		r.beginsAtPort, r.onlyReceiver, r.leadingPort, r.beginsAtSwitch,
+		r.slowNodes, r.endsAtLink, r.endsAtNodes,
+	} {
+		if at := answer(); at != nil {
+			return at
 		}
 	}
-	if r.back.Kind == "" && r.back.As != "" {
-		return r.portOf(r.back.Leading, "", r.back.As)
+	return nil
+}
+
+// failedPart is what failed, if a failure is blamed.
+func (r *report) failedPart() *schema.Root {
+	if r.verdict.class != schema.CauseFailure || r.verdict.blamed == 0 {
+		return nil
 	}
-	if r.back.Kind == "" && r.back.KindAt != "" {
-		return &schema.Root{Device: r.in.graph.Device(r.back.At).Name, Kind: r.back.KindAt, Link: schema.NoLink}
+	f := &r.failures[0]
+	if len(f.Links) > 0 && f.Port != "" {
+		return r.portOf(f.Links[0], f.Device, schema.RootLinkDown)
 	}
-	if r.back.Kind == "" {
-		return r.centreRoot()
+	return &schema.Root{Device: f.Device, Port: f.Port, Kind: schema.RootLinkDown, Link: schema.NoLink}
+}
+
+// leadingPort is the port for which most waits, if it is not sure that this is the only one.
+func (r *report) leadingPort() *schema.Root {
+	if r.back.As == "" {
+		return nil
 	}
+	return r.portOf(r.back.Leading, "", r.back.As)
+}
+
+// beginsAtSwitch is the switch where back pressure begins, if it is not known at which of its ports.
+func (r *report) beginsAtSwitch() *schema.Root {
+	if r.back.KindAt == "" {
+		return nil
+	}
+	return &schema.Root{Device: r.in.graph.Device(r.back.At).Name, Kind: r.back.KindAt, Link: schema.NoLink}
+}
+
+// beginsAtPort is the port where back pressure begins; of a deadlock the first one.
+func (r *report) beginsAtPort() *schema.Root {
 	kind := r.back.Kind
+	if kind == "" {
+		return nil
+	}
 	if kind == schema.RootSlowReceiver && r.back.Use < 0 && r.verdict.accused > 0 {
 		kind = schema.RootIncast // its load is unknown, but a job is known to load it
 	}
@@ -87,9 +113,9 @@ func (r *report) cycleFromFirst() []schema.LinkID {
 }
 
 // onlyReceiver is the port to the only host of the accused job at the switch where the stall ends, if nothing
-// else says which port is full; nil: none. What a job writes to files ends elsewhere.
+// else says which port is full. What a job writes to files ends elsewhere.
 func (r *report) onlyReceiver() *schema.Root {
-	if r.verdict.accused == 0 || r.mostlyWrites(&r.suspects[0]) {
+	if !r.back.Waits || r.verdict.accused == 0 || r.mostlyWrites(&r.suspects[0]) {
 		return nil
 	}
 	only := schema.NoLink
@@ -110,18 +136,33 @@ func (r *report) onlyReceiver() *schema.Root {
 	return r.portOf(only, "", schema.RootIncast)
 }
 
-// centreRoot is the root on a grid, whose links have no direction: where its back pressure ends; of a slow host the switch whose
-// nodes take too little.
-func (r *report) centreRoot() *schema.Root {
-	end := r.ends.endingFor(r.verdict.class)
-	if !end.Found || !r.ends.showsEnd() && !r.guessesEnd() {
+// endOnGrid is where the back pressure of a region of a grid ends, given what it is blamed on, if anything shows it.
+func (r *report) endOnGrid() (end root.Ending, known bool) {
+	end = r.ends.endingFor(r.verdict.class)
+	return end, end.Found && (r.ends.showsEnd() || r.guessesEnd())
+}
+
+// slowNodes is the switch whose nodes take too little, if a slow host is blamed.
+func (r *report) slowNodes() *schema.Root {
+	if _, known := r.endOnGrid(); !known || r.verdict.class != schema.CauseSlowHost {
 		return nil
 	}
-	if r.verdict.class == schema.CauseSlowHost {
-		return &schema.Root{Device: r.in.graph.Device(r.ends.endings.Slow).Name, Kind: schema.RootSlowReceiver, Link: schema.NoLink}
+	return &schema.Root{Device: r.in.graph.Device(r.ends.endings.Slow).Name, Kind: schema.RootSlowReceiver, Link: schema.NoLink}
+}
+
+// endsAtLink is the link for which the region waits.
+func (r *report) endsAtLink() *schema.Root {
+	end, known := r.endOnGrid()
+	if !known || end.Link == schema.NoLink {
+		return nil
 	}
-	if end.Link != schema.NoLink {
-		return r.portOf(end.Link, r.in.graph.Device(end.Device).Name, r.kindOf(end.Link))
+	return r.portOf(end.Link, r.in.graph.Device(end.Device).Name, r.kindOf(end.Link))
+}
+
+// endsAtNodes is the switch at whose nodes the region's traffic ends.
+func (r *report) endsAtNodes() *schema.Root {
+	if _, known := r.endOnGrid(); !known {
+		return nil
 	}
 	at := &schema.Root{Device: r.nodes.Name, Kind: schema.RootIncast, Link: schema.NoLink}
 	if r.verdict.class == schema.CauseUnknown && !r.ends.showsEnd() {

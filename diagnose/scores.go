@@ -325,7 +325,7 @@ func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (
 	coincidence = max(coincidence, moved)
 	score = failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
 	if score += failureMoved*moved - (1-moved)*s.rose(); !s.endsAtFailed(f) {
-		score -= endsElsewhere(1 - s.ends.atNodes())
+		score -= endsElsewhere(1 - s.ends.nodesProbability())
 	}
 	if s.back.IsIncast() && !slices.Contains(f.Links, s.back.Link) {
 		score -= incastLoad
@@ -359,9 +359,9 @@ func (s scores) slowLinkScore() float64 {
 	case s.back.Kind == schema.RootLinkCapacity && s.back.Slower && s.timeline.hasOnset():
 		return slowLinkFell
 	case s.ends.neck.Slower && s.ends.neck.Cannot && s.ends.neck.Before(&s.ends.drain):
-		return slowLinkMeasured - s.rose() - endsElsewhere(1-s.ends.atNodes())
+		return slowLinkMeasured - s.rose() - endsElsewhere(1-s.ends.nodesProbability())
 	case s.ends.neck.Slower && s.ends.neck.Before(&s.ends.drain):
-		return slowLinkFell + slowLinkLost*(s.ends.neck.Lost-(1-root.ClearlyLess)) - s.rose() - endsElsewhere(1-s.ends.atNodes())
+		return slowLinkFell + slowLinkLost*(s.ends.neck.Lost-(1-root.ClearlyLess)) - s.rose() - endsElsewhere(1-s.ends.nodesProbability())
 	}
 	return math.Inf(-1)
 }

@@ -95,7 +95,7 @@ func (d directed) waitsForUplink() bool {
 // sent there.
 func (g grid) takesLess() float64 {
 	score := slowHostGrid - slowHostArrives*g.ends.arrives.doublings() - slowHostLoad*g.load.doublings()
-	score -= endsElsewhere(g.ends.atNodes())
+	score -= endsElsewhere(g.ends.nodesProbability())
 	if g.ends.drain.Meeting.Grew {
 		score -= slowHostGrew
 	}
@@ -111,7 +111,7 @@ func (g grid) takesLess() float64 {
 
 // atNodes is the probability that the back pressure of a region of a grid ends at a switch's nodes, not at a link. A tree that fits almost
 // exactly does.
-func (e *ends) atNodes() float64 {
+func (e *ends) nodesProbability() float64 {
 	switch {
 	case !e.endings.Any.Found:
 		return .5

@@ -53,7 +53,7 @@ func TestWhereItEndsTellsHostsFromLinks(t *testing.T) {
 		{"nowhere", root.Endings{}, 0, false, false},
 	} {
 		rc := &regionCase{ends: ends{endings: c.end, drain: root.Drain{Fit: c.fit}}}
-		if host, link := endsElsewhere(rc.ends.atNodes()) > 0, endsElsewhere(1-rc.ends.atNodes()) > 0; host != c.host || link != c.link {
+		if host, link := endsElsewhere(rc.ends.nodesProbability()) > 0, endsElsewhere(1-rc.ends.nodesProbability()) > 0; host != c.host || link != c.link {
 			t.Errorf("%s: against a host: %v, against a link: %v", c.name, host, link)
 		}
 	}

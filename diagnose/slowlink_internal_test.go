@@ -55,7 +55,7 @@ func TestALinkThatLostRate(t *testing.T) {
 		t.Errorf("neck %+v, want link %d from device %d; drain %+v", n, slow, tail, rc.ends.drain)
 	}
 	rc.verdict.class = schema.CauseFailure
-	if root := (&report{rc}).centreRoot(); root == nil || root.Device != "2,2,2" || root.Port != "Z+" || root.Kind != schema.RootLinkCapacity {
+	if root := (&report{rc}).rootPort(); root == nil || root.Device != "2,2,2" || root.Port != "Z+" || root.Kind != schema.RootLinkCapacity {
 		t.Errorf("root %+v", root)
 	}
 	if rc.scores().slowLinkScore() <= slowLinkFell {
