@@ -133,14 +133,6 @@ func (g grid) fitFailures(near []nearFailure, senders []root.Sender) {
 	}
 }
 
-// waitsForHost counts against a failure if a region of directed links waits for a host that takes too little, and neither ends at what failed
-// nor carries its load: as much as if more arrives for a host than its port can deliver.
-const waitsForHost = incastLoad
-
-// leadsElsewhere counts against a failed link of a grid without load readings if none of a region leads to it: its time then counts
-// as little as that of a link that was idle. Load readings show whether it was, and where its load moved.
-const leadsElsewhere = (1 - hostShare) * failureOnset
-
 // stallAround is the stall of a failed part: of its own links where measured, with a small part of the stall
 // of others at its ends and of its load before.
 func (rc *regionCase) stallAround(f *history.PlacedFailure) float64 {

@@ -7,23 +7,6 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// The scores of a host that does not take what arrives. On a grid they are a logistic regression on incidents of three simulators,
-// with the other causes' scores fixed, on features that agree in all of them (docs/measurements/diagnosis.md).
-const (
-	slowHostFull     = 3.  // a port to a host that stalls and carries little
-	slowHostPaused   = 8.  // and hardly anything, whatever jobs do
-	slowHostMaybe    = 1.  // its load is unknown
-	slowHostGrid     = -.1 // on a grid
-	slowHostArrives  = 1.9 // per halving of what arrives where the region's traffic ends
-	slowHostLoad     = .9  // per halving of the region's load
-	slowHostGrew     = 1.5 // load was added where traffic meets
-	slowHostFullLink = 1.7 // a link is full
-	slowHostNewJobs  = 2.5 // jobs that began with it move much of what it carries
-	slowHostTree     = .9  // held-back traffic is a tree to one switch
-	slowHostStarved  = 3.5 // and a node there gets less than its share of its job's exchange
-	slowHostFailure  = 1.5 // a failure explains it
-)
-
 // slowHostScore rates the cause that a host does not take what arrives.
 func (s scores) slowHostScore() float64 {
 	if s.region.Metric == schema.PCIeStallRead || s.region.Metric == schema.PCIeStallWrite {

@@ -81,19 +81,6 @@ func (d decision) decide() verdict {
 	return v
 }
 
-// calibration maps a probability by the scores to how often it is right: a logistic regression on its log odds.
-type calibration struct{ slope, offset float64 }
-
-// Verdicts that name a cause are right more often than the scores say where these hesitate, and less often where they are sure, as fitted in
-// three simulators (docs/measurements/diagnosis.md). Verdicts of an unknown cause are right less often: the scores' zero assumes that a
-// culprit missing from all tables is as common as any other, and of two equally likely causes one is right. Without load readings, slow
-// hosts and links, and jobs that show only where load was added, are unknown on grids, too.
-var (
-	causeCalibration   = calibration{slope: .85, offset: .7}
-	unknownCalibration = calibration{slope: .8, offset: -1.6}
-	unknownUnread      = calibration{slope: .8, offset: -3.2}
-)
-
 // unknownCalibration is that of an unknown cause.
 func (d decision) unknownCalibration() calibration {
 	if d.isStallOnly() && d.in.router.Grid != nil {
@@ -101,10 +88,6 @@ func (d decision) unknownCalibration() calibration {
 	}
 	return unknownCalibration
 }
-
-// mostConfident bounds confidence: even on the incidents of package bench, one in a hundred of the verdicts with the most evidence
-// is wrong.
-const mostConfident = .99
 
 func (c calibration) of(p float64) float64 {
 	p = min(.999, max(.001, p))

@@ -13,10 +13,6 @@ import (
 // a part.
 const culpritShare, enoughShare, enoughBound = .25, .5, .35
 
-// nothingMoved is what is added to the penalty of a job that moves nothing of the root's load, none from half of the least share on: several
-// culprits each have a part, but no evidence by time makes up for a job's having none.
-const nothingMoved = .5
-
 // tooLittlePenalty is the penalty of a suspect whose traffic, or its growth, is too little for the root's load: a
 // coincidence in time does not make a cause. What arrives at a host of the job alone is the job's, wherever it comes from.
 func (s scores) tooLittlePenalty(c *suspect) float64 {

@@ -67,7 +67,7 @@ func (rc *regionCase) sendPart(j *job) float64 {
 // factor of e between it and usualPart, from which on suspects are guilty more often than not in three simulators (filePart for
 // files, as several jobs share a port to a storage node). A small part counts against it, up to jobAbsent. A large one says where load comes
 // from, not why it waits: only if more arrives for a host than its port delivers, and nothing else is known of the suspect, it counts for it.
-const jobSends, usualPart, filePart = 3., .2, usualPart / 2
+const usualPart, filePart = .2, usualPart / 2
 
 // sendScore is that of a suspect. What it reads waits at storage nodes, which are hosts of no listed job. What else these have a part in
 // counts for an unlisted job, not against the suspect.

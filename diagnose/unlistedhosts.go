@@ -5,13 +5,6 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// mostUnlisted bounds the blame of hosts of no listed job, as a multiple of that of the accused.
-const mostUnlisted = 100
-
-// unlistedWeight is the weight of what hosts of no listed job send, relative to the accused's: such hosts seldom send more than before, or
-// anything that could wait, while jobs begin and change all the time, and every job in a region waits.
-const unlistedWeight = 3.
-
 // unlistedPart is the part that hosts of no listed job have in a region of directed links, as a multiple of that of the accused: the blame
 // of a job that no table lists. All that speaks in time for the accused speaks for these hosts, too. The part is what they may have
 // added to the region's root since its onset, with what the traffic table does not account for on the hosts of the accused or, if no load is

@@ -5,10 +5,7 @@ import "github.com/giverny/giverny/topology"
 // A region's share of switches without a listed job that exceeds that of the whole grid by usualEmpty is evidence of a job that no table
 // lists, jobEmpty a share, against exchanges of listed jobs: those congest the ground between their own nodes. Exchanges that were right
 // to accuse had shares of up to .1 more.
-const (
-	usualEmpty = .05
-	jobEmpty   = 15.
-)
+const usualEmpty = .05
 
 // findEmpty sets by how much a region of a grid lies more on switches without a listed job than the grid has such switches.
 func (g grid) findEmpty() {
