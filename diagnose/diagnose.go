@@ -16,7 +16,8 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	defer func() { s.scratch.cases = cases }()
 	snap := s.history.Fill(r.Snapshot)
 	for i := range r.Regions {
-		if region := &r.Regions[i]; region.Severity >= schema.Low && len(region.Links) > 0 && int(region.Links[len(region.Links)-1]) < s.graph.NumLinks() {
+		if region := &r.Regions[i]; region.Severity >= schema.Low && len(region.Links) > 0 &&
+			int(region.Links[len(region.Links)-1]) < s.graph.NumLinks() {
 			cases = slices.Grow(cases, 1)[:len(cases)+1]
 			s.begin(&cases[len(cases)-1], snap, region)
 		}

@@ -59,7 +59,8 @@ func (g grid) tooLittleAtEnd(c *suspect, recent, baseline float64) (penalty floa
 	grew := recent - baseline*c.job.baseline.ran // links were compared with the mean of all slots
 	interval := float64(g.in.history.Clock.Duration) / 1e9
 	switch {
-	case g.ends.fullLink != schema.NoLink && (c.file || g.in.routesOf(c.job).On(g.ends.fullLink) > 0): // the region does not end at the switch
+	case g.ends.fullLink != schema.NoLink && (c.file || g.in.routesOf(c.job).On(g.ends.fullLink) > 0):
+		// the region does not end at the switch
 		more, _ := g.averaged().Added(g.ends.fullLink)
 		return addsTooLittle(g.scores().withOthers(c, grew)/interval, more), true
 	case g.endsAtOwn(c): // what it sends there may hold up its other traffic, so its total need not grow
@@ -169,7 +170,8 @@ func (d directed) receives(c *suspect) bool {
 // one of its hosts: as far as its hosts send more, it moves more, or it read files, which may arrive long after it asked for them. Otherwise
 // hosts of another job, which may be in no table, send to that host.
 func (d directed) feeds(c *suspect) bool {
-	if d.in.router.Paths == nil || !d.timeline.hasOnset() || d.root.added <= grownShare*d.root.carries || !d.in.measuresHosts(c.job) {
+	if d.in.router.Paths == nil || !d.timeline.hasOnset() || d.root.added <= grownShare*d.root.carries ||
+		!d.in.measuresHosts(c.job) {
 		return true
 	}
 	recent, _ := d.in.recentOf(c.job)
@@ -185,7 +187,8 @@ const takesShare = .75
 // takesAdded reports whether the hosts of a job that mostly reads or writes files take in what was added to a full link down a tree since
 // the onset, and no failed link explains that: a table counts reads when they are asked for, ports when they arrive.
 func (d directed) takesAdded(c *suspect) bool {
-	return d.addedBelow > 0 && d.in.mostlyFiles(c.job) && d.in.takeMore(c.job.Devices, d.back.Link) >= takesShare*d.addedBelow
+	return d.addedBelow > 0 && d.in.mostlyFiles(c.job) &&
+		d.in.takeMore(c.job.Devices, d.back.Link) >= takesShare*d.addedBelow
 }
 
 // mostlyFiles reports whether a job mostly reads or writes files.
@@ -197,14 +200,17 @@ func (in *interval) mostlyFiles(j *job) bool {
 // findAddedBelow finds what hosts behind a root that is full down a tree take in more since the onset, if a job that mostly reads or writes
 // files is a suspect.
 func (rc *regionCase) findAddedBelow() {
-	if rc.isFullDownTree() && slices.ContainsFunc(rc.suspects, func(c suspect) bool { return rc.in.mostlyFiles(c.job) }) {
+	if rc.isFullDownTree() && slices.ContainsFunc(rc.suspects, func(c suspect) bool {
+		return rc.in.mostlyFiles(c.job)
+	}) {
 		rc.addedBelow = max(rc.root.added, rc.in.takeMore(rc.in.hosts, rc.back.Link))
 	}
 }
 
 // isFullDownTree reports whether the root is a link down a tree that is full since the onset, and no failed link explains that.
 func (rc *regionCase) isFullDownTree() bool {
-	if rc.back.Kind != schema.RootLinkCapacity || rc.back.Slower || !rc.back.IsFull() || rc.root.added <= grownShare*rc.root.carries || rc.rerouted > 1-takesShare || rc.in.router.Paths == nil {
+	if rc.back.Kind != schema.RootLinkCapacity || rc.back.Slower || !rc.back.IsFull() ||
+		rc.root.added <= grownShare*rc.root.carries || rc.rerouted > 1-takesShare || rc.in.router.Paths == nil {
 		return false
 	}
 	from, to := rc.in.graph.Ends(rc.back.Link)
@@ -267,7 +273,8 @@ func (d directed) cannotEndAt(c *suspect) bool {
 	}
 	for _, l := range d.in.graph.LinksAt(d.back.At) {
 		_, host := d.in.graph.Ends(l)
-		if !d.in.graph.IsSwitch(host) && (c.job.Has(host) || len(d.in.tenants[host]) == 0 && (c.writes() || !c.filesKnown)) {
+		takes := c.job.Has(host) || len(d.in.tenants[host]) == 0 && (c.writes() || !c.filesKnown)
+		if takes && !d.in.graph.IsSwitch(host) {
 			return false
 		}
 	}

@@ -51,7 +51,8 @@ func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (
 // endsAtFailed reports whether the traffic of a region of a grid seems to end at a switch of a failed part, or beside it: what waits for a dead
 // link does.
 func (s scores) endsAtFailed(f *history.PlacedFailure) bool {
-	return s.ends.endings.Nodes.Found && s.in.anyBeside(f.Devices, s.ends.endings.Nodes.Device) || s.ends.drain.Fit > 0 && s.in.anyBeside(f.Devices, s.ends.drain.Device)
+	return s.ends.endings.Nodes.Found && s.in.anyBeside(f.Devices, s.ends.endings.Nodes.Device) ||
+		s.ends.drain.Fit > 0 && s.in.anyBeside(f.Devices, s.ends.drain.Device)
 }
 
 // slowLinkScore rates the cause that a link without a logged failure carries less than before. If a cable died at the same
@@ -59,7 +60,8 @@ func (s scores) endsAtFailed(f *history.PlacedFailure) bool {
 // cable.
 func (s scores) slowLinkScore() float64 {
 	switch {
-	case len(s.failures) > 0 && s.failures[0].fell() && s.failures[0].score > 0 && (s.failures[0].share > 0 || !s.back.Cannot):
+	case len(s.failures) > 0 && s.failures[0].fell() && s.failures[0].score > 0 &&
+		(s.failures[0].share > 0 || !s.back.Cannot):
 	case s.back.Kind == schema.RootLinkCapacity && s.back.Cannot:
 		return slowLinkMeasured
 	case s.back.Kind == schema.RootLinkCapacity && s.back.Slower && s.timeline.hasOnset():

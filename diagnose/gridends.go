@@ -17,7 +17,8 @@ type ends struct {
 	endings  root.Endings  // on a grid
 	arrives  ratio         // load of the links where its traffic ends, relative to the baseline
 	flooded  bool          // on a grid, load was added where the region's traffic ends, even if the mean load fell
-	starved  float64       // on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
+	// on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
+	starved float64
 }
 
 // noEnds are the ends of a region of directed links.

@@ -51,7 +51,8 @@ func (rc *regionCase) lossBy(j *job) (share float64, measured bool) {
 
 // lossSince is the same since a slot. The interval of the onset itself is mixed, and is used only if it is the last.
 func (in *interval) lossSince(j *job, onset int64) loss {
-	w, from, to := &in.scratch, max(in.history.Clock.First, in.history.Clock.Now-int64(in.history.TrafficLength())+1), onset-settle
+	w, from, to := &in.scratch, max(in.history.Clock.First, in.history.Clock.Now-int64(in.history.TrafficLength())+1),
+		onset-settle
 	l := loss{cached: true, onset: onset, baseline: jobBaseline{main: j.Traffic.Main(from, to)}}
 	w.baseline = j.Traffic.MovedIn(w.baseline[:0], l.baseline.main, from, to)
 	w.since = j.Traffic.MovedIn(w.since[:0], l.baseline.main, min(onset+1, in.history.Clock.Now), in.history.Clock.Now)
@@ -61,7 +62,8 @@ func (in *interval) lossSince(j *job, onset int64) loss {
 	}
 	most := min(lastIntervals, len(baseline), len(since))
 	first := min(firstIntervals, most)
-	l.measured, l.baseline.least, l.baseline.first = history.SumOf(baseline) > 0, leastMean(baseline, most), below(leastMean(baseline, first), since[:first])
+	l.measured, l.baseline.least, l.baseline.first = history.SumOf(baseline) > 0, leastMean(baseline, most),
+		below(leastMean(baseline, first), since[:first])
 	l.share = min(l.baseline.first, below(l.baseline.least, since[len(since)-most:]))
 	return l
 }

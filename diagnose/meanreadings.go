@@ -24,7 +24,8 @@ func (g grid) averaged() *root.Pressure {
 		return g.in.history.Average(now.Metric, from)
 	}
 	q.Stall, q.Credit, q.Inq, q.Use = of(g.in.p.Stall), of(g.in.p.Credit), of(g.in.p.Inq), of(g.in.p.Use)
-	if g.in.p.Use == nil && g.in.p.Rate != nil && g.in.history.LevelsOf(schema.BandwidthUsed) != nil { // remembered as shares of capacity
+	// remembered as shares of capacity
+	if g.in.p.Use == nil && g.in.p.Rate != nil && g.in.history.LevelsOf(schema.BandwidthUsed) != nil {
 		q.Use = g.in.history.Average(schema.BandwidthUsed, from)
 	}
 	return &q

@@ -22,7 +22,8 @@ type nearFailure struct {
 
 	score float64
 	stall float64 // around what failed, percent
-	share float64 // part of the region that leads to it rather than to other failures: share of links on a grid, else stall, percent
+	// part of the region that leads to it rather than to other failures: share of links on a grid, else stall, percent
+	share float64
 }
 
 func (f *nearFailure) report() schema.NearFailure {
@@ -169,16 +170,18 @@ func (d decision) logged(lost schema.LinkID) int {
 			return 3
 		case slices.Contains(f.Devices, from) || slices.Contains(f.Devices, to):
 			return 1
-		case f.score > 0 && !d.ground().isUnrelated(f) && slices.ContainsFunc(f.Devices, func(at topology.DeviceID) bool {
-			return d.in.history.Adjacent(at, from) || d.in.history.Adjacent(at, to)
-		}):
+		case f.score > 0 && !d.ground().isUnrelated(f) && slices.ContainsFunc(f.Devices,
+			func(at topology.DeviceID) bool {
+				return d.in.history.Adjacent(at, from) || d.in.history.Adjacent(at, to)
+			}):
 			return 2
 		}
 		return 3
 	}
 	slices.SortStableFunc(d.failures, func(a, b nearFailure) int { return cmp.Compare(rank(&a), rank(&b)) })
 	n := 0
-	for n < min(len(d.failures), d.in.cfg.MaxListed) && rank(&d.failures[n]) == rank(&d.failures[0]) && rank(&d.failures[n]) < 3 {
+	for n < min(len(d.failures), d.in.cfg.MaxListed) && rank(&d.failures[n]) == rank(&d.failures[0]) &&
+		rank(&d.failures[n]) < 3 {
 		n++
 	}
 	return n
@@ -188,7 +191,8 @@ func (d decision) logged(lost schema.LinkID) int {
 func (rc *regionCase) findRestored() {
 	back := map[history.Part]schema.Instant{} // when it came back last
 	for i := range rc.failures {
-		if f := &rc.failures[i]; !f.Broke() && rc.in.history.Clock.Now-rc.in.history.Clock.SlotOf(int64(f.Time)) > settle {
+		if f := &rc.failures[i]; !f.Broke() &&
+			rc.in.history.Clock.Now-rc.in.history.Clock.SlotOf(int64(f.Time)) > settle {
 			back[f.Part()] = max(back[f.Part()], f.Time)
 		}
 	}

@@ -26,7 +26,8 @@ func (d decision) othersLoad(c *suspect) float64 {
 		return 1
 	}
 	part /= waits
-	if root := d.back.Link; d.back.Kind == schema.RootLinkCapacity && d.back.IsFull() && d.in.inTree(root) && d.in.routesOf(c.job).On(root) > 0 {
+	if root := d.back.Link; d.back.Kind == schema.RootLinkCapacity && d.back.IsFull() && d.in.inTree(root) &&
+		d.in.routesOf(c.job).On(root) > 0 {
 		own, theirs = d.expectedLoads(c, []schema.LinkID{root})
 		part = max(part, d.othersOn(c, root, own[0], theirs[0]))
 	}
@@ -62,7 +63,8 @@ func (d decision) othersOn(c *suspect, l schema.LinkID, own, theirs float64) flo
 // call.
 func (d decision) expectedLoads(c *suspect, links []schema.LinkID) (own, theirs []float64) {
 	w := &d.in.scratch
-	w.own, w.theirs = slices.Grow(w.own[:0], len(links))[:len(links)], slices.Grow(w.theirs[:0], len(links))[:len(links)]
+	w.own, w.theirs = slices.Grow(w.own[:0], len(links))[:len(links)],
+		slices.Grow(w.theirs[:0], len(links))[:len(links)]
 	clear(w.own)
 	clear(w.theirs)
 	usual := d.movedByNode()

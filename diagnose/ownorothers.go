@@ -43,7 +43,8 @@ func (d decision) classOf(accused int) (class schema.CauseClass, right float64) 
 	part := d.steady().meanPart(c.job, d.othersPart(c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
 	lost, known := d.mostLost(c.job)
-	if d.in.router.Grid != nil && d.in.measuresLoad { // all of a tree's load is the job's, and jobs that cross it are held up
+	// all of a tree's load is the job's, and jobs that cross it are held up
+	if d.in.router.Grid != nil && d.in.measuresLoad {
 		shape.lost *= ramp(c.fit, mayConverge, surelyConverges)
 	}
 	odds += shape.lost * max(0, min(1, (lost-shape.mayHurt)/surelyHurts))

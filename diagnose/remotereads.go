@@ -33,5 +33,6 @@ func (rc *regionCase) doubled(j *job) bool {
 // fetches reports whether the RDMA reads of a suspect that may fetch are what stands out, and follow the stall: the table has them not
 // as traffic with files, but they are with others than its nodes.
 func (rc *regionCase) fetches(c *suspect) bool {
-	return c.feature == history.RDMARead && c.evidence.Correlation >= readsCorrelation && c.evidence.P <= readsP && rc.ground().mayFetch(c)
+	return c.feature == history.RDMARead && c.evidence.Correlation >= readsCorrelation && c.evidence.P <= readsP &&
+		rc.ground().mayFetch(c)
 }

@@ -16,7 +16,8 @@ func (r *report) failedRoot(root *schema.Root) *nearFailure {
 	}
 	var last *nearFailure
 	for i := range r.failures {
-		if f := &r.failures[i]; slices.Contains(f.Links, root.Link) && f.Port != "" && (last == nil || f.Time > last.Time) {
+		if f := &r.failures[i]; slices.Contains(f.Links, root.Link) && f.Port != "" &&
+			(last == nil || f.Time > last.Time) {
 			last = f
 		}
 	}
@@ -147,7 +148,8 @@ func (r *report) slowNodes() *schema.Root {
 	if _, known := r.endOnGrid(); !known || r.verdict.class != schema.CauseSlowHost {
 		return nil
 	}
-	return &schema.Root{Device: r.in.graph.Device(r.ends.endings.Slow).Name, Kind: schema.RootSlowReceiver, Link: schema.NoLink}
+	return &schema.Root{Device: r.in.graph.Device(r.ends.endings.Slow).Name, Kind: schema.RootSlowReceiver,
+		Link: schema.NoLink}
 }
 
 // endsAtLink is the link for which the region waits.
@@ -181,7 +183,8 @@ func (rc *regionCase) guessesEnd() bool {
 // where traffic meets, a link that is full or lost rate, a node that takes little, or the traffic of either direction. Level stall
 // alone does not.
 func (e *ends) showsEnd() bool {
-	return e.endings.OfMeans || e.drain.IsRoot() || e.drain.Meeting.IsKnown() || e.fullLink != schema.NoLink || e.neck.Before(&e.drain)
+	return e.endings.OfMeans || e.drain.IsRoot() || e.drain.Meeting.IsKnown() || e.fullLink != schema.NoLink ||
+		e.neck.Before(&e.drain)
 }
 
 // endingFor is where the back pressure of a region ends, given what it is blamed on: a slow host, a link that lost rate, or load.

@@ -95,5 +95,6 @@ func (s scores) takesOver(failed schema.LinkID) bool {
 		return true
 	}
 	a, b := s.in.graph.Ends(s.root.link)
-	return s.in.graph.IsSwitch(a) && s.in.graph.IsSwitch(b) && a != to && b != from && (s.in.history.Adjacent(b, to) || s.in.history.Adjacent(from, a))
+	return s.in.graph.IsSwitch(a) && s.in.graph.IsSwitch(b) && a != to && b != from &&
+		(s.in.history.Adjacent(b, to) || s.in.history.Adjacent(from, a))
 }

@@ -114,7 +114,8 @@ func (c *suspect) timeScore(succeeds bool) float64 {
 func (d directed) endScore(c *suspect) (score float64) {
 	if d.back.Kind != "" && d.back.Kind != schema.RootDeadlock && !c.atRoot && (!c.file || d.endsAtJob()) {
 		switch {
-		case c.filesKnown && (d.endsAtNoJob() || d.endsAtJob()): // its exchange does not lead there, nor does its traffic with files, if any
+		case c.filesKnown && (d.endsAtNoJob() || d.endsAtJob()):
+			// its exchange does not lead there, nor does its traffic with files, if any
 			score = -jobTooLittle * (1 + nothingMoved)
 		case !d.endsAtNoJob():
 			score = -jobElsewhere

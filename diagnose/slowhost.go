@@ -47,7 +47,8 @@ func (g grid) slowHostScore() float64 {
 	switch {
 	case g.together != nil:
 		return leastScore
-	case !g.load.known && g.ends.starved <= 0, !g.ends.neck.Sole && !g.ends.neck.Slower && g.ends.neck.Before(&g.ends.drain):
+	case !g.load.known && g.ends.starved <= 0,
+		!g.ends.neck.Sole && !g.ends.neck.Slower && g.ends.neck.Before(&g.ends.drain):
 		return math.Inf(-1)
 	}
 	score := g.takesLess()
@@ -64,7 +65,8 @@ func (d directed) waitsForUplink() bool {
 		return false
 	}
 	f := &d.failures[0]
-	if f.score <= 0 || f.share == 0 || f.Port == "" || !f.Broke() || f.restored || d.in.history.PassesNothing(f.PlacedFailure) {
+	if f.score <= 0 || f.share == 0 || f.Port == "" || !f.Broke() || f.restored ||
+		d.in.history.PassesNothing(f.PlacedFailure) {
 		return false
 	}
 	at, _ := d.in.graph.Ends(d.back.Link)
@@ -120,6 +122,7 @@ const pausedPercent, slowPercent, busyPercent = 10, 30, 30
 // paused rates a port to a host that stalls below its capacity: the less it carries, the less it matters who
 // sends to it.
 func (d directed) paused() float64 {
-	little := max(0, min(1, (slowPercent-d.back.Use)/(slowPercent-pausedPercent), (d.back.Use+d.back.Stall)/busyPercent))
+	little := min(1, (slowPercent-d.back.Use)/(slowPercent-pausedPercent), (d.back.Use+d.back.Stall)/busyPercent)
+	little = max(0, little)
 	return slowHostFull + (slowHostPaused-slowHostFull)*little - (1-little)*d.scores().rose()
 }

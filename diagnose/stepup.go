@@ -34,7 +34,8 @@ func (d directed) dateOnset() {
 func (d directed) stepUp() int {
 	for i := range d.in.history.Failures {
 		f := &d.in.history.Failures[i]
-		if at := d.timeline.indexIn(f.Time); f.Broke() && d.in.stepsAt(d.timeline.stall, at) && d.isBeside(f) && !d.in.history.WasIdle(f) {
+		if at := d.timeline.indexIn(f.Time); f.Broke() && d.in.stepsAt(d.timeline.stall, at) && d.isBeside(f) &&
+			!d.in.history.WasIdle(f) {
 			return at
 		}
 	}
@@ -55,8 +56,10 @@ func (in *interval) stepsAt(stall []float64, at int) bool {
 	}
 	in.scratch.baseline = baseline
 	usual := spreadOf(baseline, leastChange)
-	now := meanOf(stall[min(n-1, max(at+1, n-correlation.Average)):]) // what failed within an interval shows in full from the next on
-	return usual.count >= leastBaseline && now-usual.median >= max(leastOnset, leastStep*now, stepDeviations*usual.scale)
+	// what failed within an interval shows in full from the next on
+	now := meanOf(stall[min(n-1, max(at+1, n-correlation.Average)):])
+	return usual.count >= leastBaseline && now-usual.median >= max(leastOnset, leastStep*now,
+		stepDeviations*usual.scale)
 }
 
 // isBeside reports whether a link between switches failed at a switch of a region's links.

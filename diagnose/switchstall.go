@@ -42,7 +42,8 @@ func (rc *regionCase) around(cases []regionCase) (of *regionCase) {
 		if len(c.region.Links) < all {
 			n, all = with.theirs, len(c.region.Links)
 		}
-		if c.region.Metric == schema.CreditStall && c.region.Severity >= rc.region.Severity && float64(n) >= sameGround*float64(all) && (of == nil || c.totalWeight > of.totalWeight) {
+		if c.region.Metric == schema.CreditStall && c.region.Severity >= rc.region.Severity &&
+			float64(n) >= sameGround*float64(all) && (of == nil || c.totalWeight > of.totalWeight) {
 			of = c
 		}
 	}

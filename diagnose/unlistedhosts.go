@@ -30,7 +30,8 @@ func (d directed) unlistedPart(accused int) float64 {
 	theirs, own := d.in.boundOf(d.in.hostsWithoutJob(), d.root.link, false).added, 0.
 	for i := range accused {
 		more := d.mayHaveAdded(&d.suspects[i])
-		if others := d.scores().unaccountedAt(&d.suspects[i]); others > 0 { // the rest is the job'd, whatever its hosts send in total
+		// the rest is the job's, whatever its hosts send in total
+		if others := d.scores().unaccountedAt(&d.suspects[i]); others > 0 {
 			more, theirs = max(0, d.root.added-others), theirs+others
 		}
 		own += more

@@ -29,7 +29,8 @@ func (d decision) decide() verdict {
 	}
 	slow, lost := d.steady().smooth(d.scores().slowHostScore(), d.scores().slowLinkScore())
 	slices.SortFunc(d.suspects, func(a, b suspect) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID),
+			cmp.Compare(a.job.Start, b.job.Start))
 	})
 	sum := 1. // unknown
 	for i := range d.suspects {
@@ -39,12 +40,14 @@ func (d decision) decide() verdict {
 	jobs, others, accused := 0., 0., d.accused()
 	for i := range accused {
 		jobs += d.suspects[i].blame
-		others += math.Exp(d.suspects[i].score - min(0, d.suspects[i].sends)) // that others send more counts against it only
+		// that others send more counts against it only
+		others += math.Exp(d.suspects[i].score - min(0, d.suspects[i].sends))
 	}
 	d.unlisted = others * d.ground().unlistedPart(accused)
 	failures, over := 0., 0. // one event often has several lines
 	for i := range d.failures {
-		if f := &d.failures[i]; f.over { // what still stalls does not wait for it, unless it left something that is not measured
+		// what still stalls does not wait for it, unless it left something that is not measured
+		if f := &d.failures[i]; f.over {
 			over = max(over, math.Exp(f.score))
 		} else {
 			failures = max(failures, math.Exp(f.score))
@@ -73,7 +76,9 @@ func (d decision) decide() verdict {
 		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, d.logged(d.slowLink())
 	case most == broken:
 		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, d.blamed()
-		slices.SortStableFunc(d.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.share, a.share) })
+		slices.SortStableFunc(d.failures[:v.blamed], func(a, b nearFailure) int {
+			return cmp.Compare(b.share, a.share)
+		})
 	default:
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
@@ -97,7 +102,8 @@ func (c calibration) of(p float64) float64 {
 // blamed is how many of the failures near a region are listed: one event often has several lines.
 func (d decision) blamed() int {
 	n := 1
-	for n < min(len(d.failures), d.in.cfg.MaxListed) && d.failures[n].score >= d.failures[0].score-sameEvent && (d.failures[n].silent == nil) == (d.failures[0].silent == nil) {
+	for n < min(len(d.failures), d.in.cfg.MaxListed) && d.failures[n].score >= d.failures[0].score-sameEvent &&
+		(d.failures[n].silent == nil) == (d.failures[0].silent == nil) {
 		n++
 	}
 	return n

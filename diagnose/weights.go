@@ -20,17 +20,19 @@ const (
 	jobUnmeasured    = 4.  // it began with the onset, and its traffic is unknown
 	jobUnseen        = 2.3 // half of that, if the links' load does not show it; twice as much if no load is measured
 	jobUnplaced      = 4.  // on a grid without load readings: the stall is where its traffic cannot be
-	jobConverges     = 5.  // the added load is a tree of its nodes' routes, or all of its exchange, and its traffic is unknown
-	jobSendsAll      = 4.  // the added load is a tree of the routes from its nodes to one switch
-	jobReceives      = 3.  // the full port leads to a host of this job alone, and it moves enough to fill that
-	jobExplains      = 3.5 // the region's load always was its exchange, in whole or in part
-	jobRemains       = 5.  // the region always stalled, and this is the only job without traffic data
-	jobReads         = 2.5 // its file traffic is an outlier and follows the stall over the whole window
-	jobOutlying      = 1.5 // its file traffic stands out; exchanges of large jobs always do
-	jobShare         = 1.5
-	jobRose          = 1.  // the load on the region rose, weighted by its share of it
-	jobEmpty         = 15. // per share of the region on switches without a listed job, beyond the usual
-	jobSends         = 3.  // without load readings: per factor of e between its part of the time for which hosts wait to send and the usual one
+	// the added load is a tree of its nodes' routes, or all of its exchange, and its traffic is unknown
+	jobConverges = 5.
+	jobSendsAll  = 4.  // the added load is a tree of the routes from its nodes to one switch
+	jobReceives  = 3.  // the full port leads to a host of this job alone, and it moves enough to fill that
+	jobExplains  = 3.5 // the region's load always was its exchange, in whole or in part
+	jobRemains   = 5.  // the region always stalled, and this is the only job without traffic data
+	jobReads     = 2.5 // its file traffic is an outlier and follows the stall over the whole window
+	jobOutlying  = 1.5 // its file traffic stands out; exchanges of large jobs always do
+	jobShare     = 1.5
+	jobRose      = 1.  // the load on the region rose, weighted by its share of it
+	jobEmpty     = 15. // per share of the region on switches without a listed job, beyond the usual
+	// without load readings: per factor of e between its part of the time for which hosts wait to send and the usual one
+	jobSends = 3.
 
 	// Links between a job and others count less if its file traffic is measured and no outlier, or is not
 	// measured.

@@ -27,7 +27,7 @@ func (s scores) explains(c *suspect) float64 {
 	if !s.in.measuresLoad || isHeldUp {
 		return 0
 	}
-	if h := s.in.given.kept[s.region.ID]; s.timeline.hasOnset() && !s.asBefore() || !s.timeline.hasOnset() && h != nil && h.cause.Class != schema.CauseUnknown && s.steady().stands(h) {
+	if s.timeline.hasOnset() && !s.asBefore() || !s.timeline.hasOnset() && s.steady().hasCause() {
 		return 0
 	}
 	share, cross := 0., 0.
@@ -78,7 +78,8 @@ const halfFull = 50
 // grew. A link of a torus shows one load for both directions, so it cannot tell this.
 func (s scores) asBefore() bool {
 	inBursts := s.back.Kind == schema.RootLinkCapacity && !s.back.Slower && s.back.Use >= halfFull
-	return !s.hasFailed() && (s.back.IsFull() || inBursts) && s.load.atLeast(fallen) && s.root.added <= standingMore*s.root.carries
+	return !s.hasFailed() && (s.back.IsFull() || inBursts) && s.load.atLeast(fallen) &&
+		s.root.added <= standingMore*s.root.carries
 }
 
 // hasFailed reports whether a failure may explain a region of directed links: one that scores, unless nothing waits for the failed part and
