@@ -16,7 +16,8 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	defer func() { s.scratch.cases = cases }()
 	snap := s.history.Fill(r.Snapshot)
 	for i := range r.Regions {
-		if region := &r.Regions[i]; region.Severity >= schema.Low && len(region.Links) > 0 && int(region.Links[len(region.Links)-1]) < s.graph.NumLinks() {
+		if region := &r.Regions[i]; region.Severity >= schema.Low && len(region.Links) > 0 &&
+			int(region.Links[len(region.Links)-1]) < s.graph.NumLinks() {
 			cases = slices.Grow(cases, 1)[:len(cases)+1]
 			s.begin(&cases[len(cases)-1], snap, region)
 		}
@@ -54,14 +55,13 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 // examine measures what speaks for each cause of a region. Its timeline and where it stalls are known (begin).
 func (rc *regionCase) examine(snap *schema.Snapshot) {
 	rc.load = rc.loadRatio()
-	rc.cutToFirstStep()
+	rc.ground().cutStall()
 	rc.p = rc.in.read.For(snap.Find(rc.region.Metric), rc.past())
 	rc.back = rc.p.Follow(rc.region, rc.weight)
 	rc.root.link, rc.root.carries, rc.root.added = rc.rootLoad(&rc.back)
 	rc.near()
 	rc.measure()
 	rc.converge()
-	rc.findEmpty()
 	rc.findAdded()
 	rc.findAddedBelow()
 }
@@ -83,11 +83,10 @@ func (rc *regionCase) converge() {
 	if rc.region.Metric == schema.InqStall && p.Credit != nil {
 		p = rc.in.read.For(p.Credit, p.Past)
 	}
-	senders, jobs := rc.findSenders()
-	rc.ends = rc.findEnds(p, rc.averaged(p), senders, jobs)
-	rc.findConverging()
+	senders := rc.ground().findEnds(p)
 	rc.nearFailures()
-	rc.fitFailures(p, senders)
+	rc.ground().fitFailures(p, rc.failures[:min(len(rc.failures), maxFitted)], senders)
+	rc.sortFailures()
 }
 
 // assumedUse is the load assumed of a root whose load is not measured, as a share of its capacity: it sends while traffic waits for

@@ -39,7 +39,7 @@ func TestWhereATrafficDoesNotEnd(t *testing.T) {
 	} {
 		rc := &regionCase{in: &s.interval, region: &schema.Region{}, back: root.BackPressure{Root: root.Port{Kind: c.kind, Link: roottest.Link(t, g, c.link)}}}
 		c.suspect.job, c.suspect.known = &job{Job: &history.Job{}}, true
-		if got := rc.scores().endScore(&c.suspect); got != c.want {
+		if got := rc.ground().endScore(&c.suspect); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -120,7 +120,7 @@ func TestASenderWithoutTraffic(t *testing.T) {
 		"it fits badly":        {root.Drain{Device: end, Fit: .6, Grew: true}, sender, false, false},
 	} {
 		rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{}, ends: ends{drain: c.drain, sender: sender, fullLink: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
-		if got := rc.scores().endScore(&suspect{job: c.job, known: c.known}); (got == jobConverges) != c.want {
+		if got := rc.ground().endScore(&suspect{job: c.job, known: c.known}); (got == jobConverges) != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

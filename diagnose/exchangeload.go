@@ -25,14 +25,14 @@ type exchangeLoad struct {
 type growth struct{ by, load float64 }
 
 // loadsAll is how surely a job's exchange is the load added since the onset to a region of a grid, 0 to 1.
-func (s scores) loadsAll(c *suspect) float64 {
-	if !s.in.graph.Duplex() || c.cross == 0 || !s.load.isAbove(risen) || !s.loadsExchange(c.job) {
+func (g grid) loadsAll(c *suspect) float64 {
+	if c.cross == 0 || !g.load.isAbove(risen) || !g.loadsExchange(c.job) {
 		return 0
 	}
-	set, all, fits := s.in.routesOf(c.job), 0., 0.
-	for k, l := range s.region.Links {
-		all += s.waits[k] * s.addedByLink[k]
-		fits += s.waits[k] * min(s.addedByLink[k], 100*c.job.exchange.grew*set.On(l))
+	set, all, fits := g.in.routesOf(c.job), 0., 0.
+	for k, l := range g.region.Links {
+		all += g.waits[k] * g.addedByLink[k]
+		fits += g.waits[k] * min(g.addedByLink[k], 100*c.job.exchange.grew*set.On(l))
 	}
 	if all == 0 {
 		return 0

@@ -70,7 +70,7 @@ func TestFilesOnlyLeaveWhoWaits(t *testing.T) {
 		j.Traffic = history.NewTraffic(rc.in.history.TrafficLength(), 0)
 		j.Traffic.Listed[feature] = true
 		rc.suspects, rc.timeline.onset = []suspect{{job: j}}, -1
-		rc.findWaits()
+		rc.ground().findWaits()
 		if got := rc.suspects[0].share; math.Abs(got-want) > 1e-6 {
 			t.Errorf("%s is measured: a part of %.2f, want %.2f", feature, got, want)
 		}

@@ -27,7 +27,7 @@ func TestFilesCongestByWhatTheyAdd(t *testing.T) {
 		"an exchange":         {suspect{known: true}, .8, .6, 0},
 	} {
 		rc := regionCase{load: times(c.load), ends: ends{arrives: times(c.arrives)}}
-		if got := rc.scores().addsNone(&c.suspect); math.Abs(got-c.against) > 1e-9 {
+		if got := gridOf(&rc).addsNone(&c.suspect); math.Abs(got-c.against) > 1e-9 {
 			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.against)
 		}
 	}
@@ -86,7 +86,7 @@ func TestTrafficEndsAtHosts(t *testing.T) {
 		"before a link":      {suspect{job: away, filesKnown: true}, schema.RootLinkCapacity, false},
 	} {
 		rc := &regionCase{in: &s.interval, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf1, Kind: c.kind, Share: 1}}}
-		if got := rc.cannotEndAt(&c.suspect); got != c.cannot {
+		if got := directedOf(rc).cannotEndAt(&c.suspect); got != c.cannot {
 			t.Errorf("%s: it cannot end there: %v", name, got)
 		}
 	}

@@ -35,7 +35,7 @@ type interval struct {
 	usualOf         [history.NumMeasured]usualSpread // over all running jobs
 
 	memberships memberships
-	common      ground
+	overlap     overlap
 	scratch     scratch
 }
 
@@ -63,9 +63,10 @@ type scratch struct {
 
 // newInterval returns what is measured of a version of a fabric, as far as it does not change with the intervals.
 func newInterval(g *topology.Graph, cfg Config) interval {
-	in := interval{cfg: cfg, graph: g, router: routes.NewRouter(g), reach: newReach(g), tenants: make([][]*job, g.NumDevices())}
+	in := interval{cfg: cfg, graph: g, router: routes.NewRouter(g), reach: newReach(g),
+		tenants: make([][]*job, g.NumDevices())}
 	in.finder = root.NewFinder(g, in.router.Grid)
-	in.memberships.first, in.common.links = make([]int32, g.NumLinks()), make([]uint32, g.NumLinks())
+	in.memberships.first, in.overlap.links = make([]int32, g.NumLinks()), make([]uint32, g.NumLinks())
 	in.countHosts()
 	return in
 }

@@ -52,7 +52,8 @@ func (s steady) hold(because string, d *schema.Diagnosis) string {
 		return because
 	}
 	h.seen = s.in.history.Clock.Now
-	if !isUnknown && !agrees && !knowsLess || h.cause.Class == schema.CauseUnknown || s.back.Root.Kind == schema.RootDeadlock {
+	if !isUnknown && !agrees && !knowsLess || h.cause.Class == schema.CauseUnknown ||
+		s.back.Root.Kind == schema.RootDeadlock {
 		return because
 	}
 	if !s.stands(h) {
@@ -61,7 +62,8 @@ func (s steady) hold(because string, d *schema.Diagnosis) string {
 	}
 	s.in.restore(d, h)
 	if fellSilent {
-		return "Found while " + topology.PlainName(h.root.Device) + " still reported counters, which it no longer does: " + h.because
+		return "Found while " + topology.PlainName(h.root.Device) +
+			" still reported counters, which it no longer does: " + h.because
 	}
 	return "Found when the congestion began: " + h.because
 }
@@ -71,14 +73,17 @@ func (s steady) keep(because string, d *schema.Diagnosis, began int64) {
 	if s.in.given.kept == nil {
 		s.in.given.kept = map[uint64]*kept{}
 	}
-	s.in.given.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because,
-		seen: s.in.history.Clock.Now, began: began, slower: s.partSlower(), baselines: s.jobBaselines(s.in.earlierVerdict(d))}
+	s.in.given.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root,
+		action: d.Action, because: because,
+		seen: s.in.history.Clock.Now, began: began, slower: s.partSlower(),
+		baselines: s.jobBaselines(s.in.earlierVerdict(d))}
 }
 
 // restore replaces a verdict by a kept one: the jobs that it accuses are no victims.
 func (in *interval) restore(d *schema.Diagnosis, h *kept) {
 	d.Cause, d.Root, d.Action = h.cause, in.numbered(h.root), h.action
-	d.Jobs, d.Failures = append([]schema.AccusedJob{}, h.jobs...), append([]schema.NearFailure{}, h.failures...) // empty, not null
+	// empty, not null
+	d.Jobs, d.Failures = append([]schema.AccusedJob{}, h.jobs...), append([]schema.NearFailure{}, h.failures...)
 	d.Victims = slices.DeleteFunc(d.Victims, func(v schema.VictimJob) bool {
 		return slices.ContainsFunc(d.Jobs, func(a schema.AccusedJob) bool { return a.JobID == v.JobID })
 	})
@@ -188,6 +193,12 @@ func (k *kept) agrees(d *schema.Diagnosis) bool {
 	return len(d.Jobs) > 0 && len(k.jobs) > 0 && d.Jobs[0].JobID == k.jobs[0].JobID
 }
 
+// hasCause reports whether a kept verdict on the region names a cause, and stands.
+func (s steady) hasCause() bool {
+	h := s.in.given.kept[s.region.ID]
+	return h != nil && h.cause.Class != schema.CauseUnknown && s.stands(h)
+}
+
 // stands reports whether what a verdict blames is still there: its jobs run, no failed part came back, and the region did not always stall as
 // it does now.
 func (s steady) stands(h *kept) bool {
@@ -198,14 +209,17 @@ func (s steady) stands(h *kept) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(h.failures, func(f schema.NearFailure) bool { return s.in.cameBack(f, h) || s.settledSince(f) })
+	return !slices.ContainsFunc(h.failures, func(f schema.NearFailure) bool {
+		return s.in.cameBack(f, h) || s.settledSince(f)
+	})
 }
 
 // settledSince reports whether a region without an onset, which stalled more after a failure, stalls again as in all of the intervals before
 // it: what waited for the failed part has other routes. A part that flaps fails again.
 func (s steady) settledSince(was schema.NearFailure) bool {
 	at := s.timeline.indexIn(was.Time)
-	return !s.timeline.hasOnset() && s.timeline.old && at >= leastBaseline && at < len(s.timeline.stall)-1 && meanOf(s.timeline.stall[:at]) >= alreadyStalled*s.timeline.stall[len(s.timeline.stall)-1] &&
+	return !s.timeline.hasOnset() && s.timeline.old && at >= leastBaseline && at < len(s.timeline.stall)-1 &&
+		meanOf(s.timeline.stall[:at]) >= alreadyStalled*s.timeline.stall[len(s.timeline.stall)-1] &&
 		!slices.ContainsFunc(s.in.history.Failures, func(f history.PlacedFailure) bool {
 			return f.Device == was.Device && f.Port == was.Port && f.Times > 1
 		})
@@ -213,7 +227,9 @@ func (s steady) settledSince(was schema.NearFailure) bool {
 
 // partSlower reports whether the link that a region waits for carries less than before its onset, and is or was a failed part.
 func (s steady) partSlower() bool {
-	return (s.back.Root.Slower || s.ends.neck.Slower) && slices.ContainsFunc(s.failures, func(f nearFailure) bool { return slices.Contains(f.Links, s.slowLink()) })
+	return (s.back.Root.Slower || s.ends.neck.Slower) && slices.ContainsFunc(s.failures, func(f nearFailure) bool {
+		return slices.Contains(f.Links, s.slowLink())
+	})
 }
 
 // cameBack reports whether a part that a verdict blames came back. A verdict given after that, on a link that carries less since,
@@ -228,5 +244,7 @@ func (in *interval) cameBack(was schema.NearFailure, h *kept) bool {
 
 // forgetKept drops the verdicts on regions that have been gone for a window.
 func (in *interval) forgetKept() {
-	maps.DeleteFunc(in.given.kept, func(_ uint64, h *kept) bool { return in.history.Clock.Now-h.seen > int64(in.cfg.Window) })
+	maps.DeleteFunc(in.given.kept, func(_ uint64, h *kept) bool {
+		return in.history.Clock.Now-h.seen > int64(in.cfg.Window)
+	})
 }

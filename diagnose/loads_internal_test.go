@@ -54,7 +54,7 @@ func TestAJobLoadsItsGround(t *testing.T) {
 				rc.waits = append(rc.waits, 1)
 			}
 			rc.findAdded()
-			if got := rc.scores().loadsAll(&suspect{job: own, cross: 1}); (got > 0) != c.want {
+			if got := gridOf(rc).loadsAll(&suspect{job: own, cross: 1}); (got > 0) != c.want {
 				t.Errorf("loads its ground by %.2f, want any: %t", got, c.want)
 			}
 			last := own.Devices[len(own.Devices)-1]
@@ -89,7 +89,7 @@ func TestWhatWasAddedAstray(t *testing.T) {
 	} {
 		rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}, load: times(c.load)}
 		rc.findAdded()
-		if got := rc.scores().elsewherePenalty(&c.c); got != c.want {
+		if got := gridOf(rc).elsewherePenalty(&c.c); got != c.want {
 			t.Errorf("%s: %.1f speaks against it, want %.1f", c.name, got, c.want)
 		}
 	}

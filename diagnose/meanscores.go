@@ -25,7 +25,8 @@ type meanScores struct {
 	seen                int64          // last slot of the region
 	neck                root.Neck      // the last one that had lost rate
 	accused             string         // the job last accused
-	others, parts       float64        // mean part of others in the region, and how many intervals are in it, up to meanIntervals
+	// mean part of others in the region, and how many intervals are in it, up to meanIntervals
+	others, parts float64
 }
 
 const (
@@ -125,5 +126,7 @@ func (m *meanScores) smoothFailures(rc *regionCase) {
 
 // forgetMeans drops the means of regions that are gone.
 func (in *interval) forgetMeans() {
-	maps.DeleteFunc(in.given.means, func(_ uint64, m *meanScores) bool { return in.history.Clock.Now-m.seen > meanIntervals })
+	maps.DeleteFunc(in.given.means, func(_ uint64, m *meanScores) bool {
+		return in.history.Clock.Now-m.seen > meanIntervals
+	})
 }

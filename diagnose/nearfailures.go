@@ -22,7 +22,8 @@ type nearFailure struct {
 
 	score float64
 	stall float64 // around what failed, percent
-	share float64 // part of the region that leads to it rather than to other failures: share of links on a grid, else stall, percent
+	// part of the region that leads to it rather than to other failures: share of links on a grid, else stall, percent
+	share float64
 }
 
 func (f *nearFailure) report() schema.NearFailure {
@@ -100,25 +101,22 @@ func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) 
 // maxFitted bounds the failures near a region whose links are compared with it.
 const maxFitted = 8
 
-// fitFailures finds how much of the region, with the pressure p, leads to each of the failed links, and on a grid what follows for their scores.
-func (rc *regionCase) fitFailures(p *root.Pressure, senders []root.Sender) {
-	tried := rc.failures[:min(len(rc.failures), maxFitted)]
-	if !rc.in.graph.Duplex() {
-		for i := range tried {
-			f := &tried[i]
-			if f.share = p.EndsAt(f.Links); rc.back.Root.Kind == schema.RootSlowReceiver && rc.isUnrelated(f) {
-				f.score -= waitsForHost
-			}
+func (d directed) fitFailures(p *root.Pressure, near []nearFailure, _ []root.Sender) {
+	for i := range near {
+		f := &near[i]
+		if f.share = p.EndsAt(f.Links); d.back.Root.Kind == schema.RootSlowReceiver && d.isUnrelated(f) {
+			f.score -= waitsForHost
 		}
-		rc.sortFailures()
-		return
 	}
-	if rc.in.router.Grid == nil || len(tried) == 0 {
+}
+
+func (g grid) fitFailures(p *root.Pressure, near []nearFailure, senders []root.Sender) {
+	if g.in.router.Grid == nil || len(near) == 0 {
 		return
 	}
 	var failed, dead []schema.LinkID
-	for i := range tried {
-		f, first := &tried[i], schema.NoLink
+	for i := range near {
+		f, first := &near[i], schema.NoLink
 		if f.Port != "" && len(f.Links) > 0 {
 			first = f.Links[0]
 		}
@@ -127,23 +125,14 @@ func (rc *regionCase) fitFailures(p *root.Pressure, senders []root.Sender) {
 			dead = append(dead, f.Links...)
 		}
 	}
-	for i, share := range rc.in.finder.Shares(p, failed, dead, senders) {
-		f := &tried[i]
+	for i, share := range g.in.finder.Shares(p, failed, dead, senders) {
+		f := &near[i]
 		f.share = share
-		if share == 0 && !rc.in.measuresLoad && failed[i] != schema.NoLink && f.Broke() && !f.over {
+		if share == 0 && !g.in.measuresLoad && failed[i] != schema.NoLink && f.Broke() && !f.over {
 			f.score -= leadsElsewhere
 		}
 	}
-	rc.sortFailures()
 }
-
-// waitsForHost counts against a failure if a region of directed links waits for a host that takes too little, and neither ends at what failed
-// nor carries its load: as much as if more arrives for a host than its port can deliver.
-const waitsForHost = incastLoad
-
-// leadsElsewhere counts against a failed link of a grid without load readings if none of a region leads to it: its time then counts
-// as little as that of a link that was idle. Load readings show whether it was, and where its load moved.
-const leadsElsewhere = (1 - hostShare) * failureOnset
 
 // stallAround is the stall of a failed part: of its own links where measured, with a small part of the stall
 // of others at its ends and of its load before.
@@ -181,16 +170,18 @@ func (d decision) logged(lost schema.LinkID) int {
 			return 3
 		case slices.Contains(f.Devices, from) || slices.Contains(f.Devices, to):
 			return 1
-		case f.score > 0 && (d.in.graph.Duplex() || !d.isUnrelated(f)) && slices.ContainsFunc(f.Devices, func(at topology.DeviceID) bool {
-			return d.in.history.Adjacent(at, from) || d.in.history.Adjacent(at, to)
-		}):
+		case f.score > 0 && !d.ground().isUnrelated(f) && slices.ContainsFunc(f.Devices,
+			func(at topology.DeviceID) bool {
+				return d.in.history.Adjacent(at, from) || d.in.history.Adjacent(at, to)
+			}):
 			return 2
 		}
 		return 3
 	}
 	slices.SortStableFunc(d.failures, func(a, b nearFailure) int { return cmp.Compare(rank(&a), rank(&b)) })
 	n := 0
-	for n < min(len(d.failures), d.in.cfg.MaxListed) && rank(&d.failures[n]) == rank(&d.failures[0]) && rank(&d.failures[n]) < 3 {
+	for n < min(len(d.failures), d.in.cfg.MaxListed) && rank(&d.failures[n]) == rank(&d.failures[0]) &&
+		rank(&d.failures[n]) < 3 {
 		n++
 	}
 	return n
@@ -200,7 +191,8 @@ func (d decision) logged(lost schema.LinkID) int {
 func (rc *regionCase) findRestored() {
 	back := map[history.Part]schema.Instant{} // when it came back last
 	for i := range rc.failures {
-		if f := &rc.failures[i]; !f.Broke() && rc.in.history.Clock.Now-rc.in.history.Clock.SlotOf(int64(f.Time)) > settle {
+		if f := &rc.failures[i]; !f.Broke() &&
+			rc.in.history.Clock.Now-rc.in.history.Clock.SlotOf(int64(f.Time)) > settle {
 			back[f.Part()] = max(back[f.Part()], f.Time)
 		}
 	}
@@ -211,6 +203,6 @@ func (rc *regionCase) findRestored() {
 		f := &rc.failures[i]
 		at, came := back[f.Part()]
 		f.restored = f.Broke() && came && at >= f.Time
-		f.over = f.restored && rc.in.graph.Duplex() && !rc.in.measuresLoad
+		f.over = f.restored && rc.isStallOnly()
 	}
 }

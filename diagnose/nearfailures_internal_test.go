@@ -37,7 +37,8 @@ func TestAFailedLinkBesideARegion(t *testing.T) {
 			f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Port: name}, Links: []schema.LinkID{l}}
 			rc.failures = append(rc.failures, nearFailure{PlacedFailure: f, score: 3 - float64(len(rc.failures)), over: c.over && len(rc.failures) == 0})
 		}
-		rc.fitFailures(u.p, from)
+		rc.ground().fitFailures(u.p, rc.failures, from)
+		rc.sortFailures()
 		first, second := rc.failures[0], rc.failures[1]
 		if c.loads {
 			first, second = second, first
@@ -71,7 +72,8 @@ func TestAFailureBesideASlowHost(t *testing.T) {
 	for _, name := range []string{"leaf0>spine1", "leaf2>spine1"} {
 		rc.failures = append(rc.failures, nearFailure{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Port: name}, Links: []schema.LinkID{roottest.Link(t, g, name)}}, score: 3})
 	}
-	rc.fitFailures(p, nil)
+	rc.ground().fitFailures(p, rc.failures, nil)
+	rc.sortFailures()
 	if f := rc.failures; f[0].Port != "leaf0>spine1" || f[0].score != 3 || f[1].score != 3-waitsForHost {
 		t.Errorf("%s has score %v, %s %v", f[0].Port, f[0].score, f[1].Port, f[1].score)
 	}

@@ -23,15 +23,15 @@ func TestJobsThatBeganAreLoad(t *testing.T) {
 		"it is not measured": {[]suspect{{evidence: evidence{started: true}, share: .5}}, false},
 	} {
 		rc := &regionCase{in: &s.interval, p: u.p, region: &schema.Region{Metric: schema.CreditStall}, suspects: c.jobs, load: times(.95), ends: ends{arrives: times(.6), fullLink: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
-		if got := rc.newJobsLoad(); got != c.load {
+		if got := gridOf(rc).newJobsLoad(); got != c.load {
 			t.Errorf("%s: %v, want %v", name, got, c.load)
 		}
-		if got := rc.scores().slowHostScore(); got > 0 == c.load {
+		if got := rc.ground().slowHostScore(); got > 0 == c.load {
 			t.Errorf("%s: a slow host has a score of %.1f", name, got)
 		}
 	}
 	s.comparable = false
-	if (&regionCase{in: &s.interval, p: u.p, suspects: []suspect{{evidence: evidence{started: true}, known: true, share: 1}}}).newJobsLoad() {
+	if gridOf(&regionCase{in: &s.interval, p: u.p, suspects: []suspect{{evidence: evidence{started: true}, known: true, share: 1}}}).newJobsLoad() {
 		t.Error("shares count where traffic of jobs and of links is not measured alike")
 	}
 }

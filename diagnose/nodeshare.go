@@ -2,16 +2,12 @@ package diagnose
 
 import (
 	"github.com/giverny/giverny/diagnose/root"
-	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
 // brings is the load, bytes/s, that a job adds to the links of a switch of a grid if it moves this much more, exchanged among all its
 // nodes.
 func (in *interval) brings(end topology.DeviceID, j *job, more float64) (bytes float64) {
-	if !in.graph.Duplex() {
-		return 0
-	}
 	routes := in.routesOf(j)
 	for _, l := range in.graph.LinksAt(end) {
 		bytes += more * routes.On(l)
@@ -21,12 +17,12 @@ func (in *interval) brings(end topology.DeviceID, j *job, more float64) (bytes f
 
 // endsBeside reports whether a region's traffic ends at a switch that a job's exchange only passes: no known job has nodes there,
 // or the job's own are more than a step away along the line, as neighbours on a line show nearly the same.
-func (s scores) endsBeside(j *job) bool {
-	end, known := s.ends.end()
-	if !known || s.in.router.Grid == nil {
+func (g grid) endsBeside(j *job) bool {
+	end, known := g.ends.end()
+	if !known {
 		return false
 	}
-	return len(s.in.tenants[end]) == 0 || !s.in.hasBeside(j, end)
+	return len(g.in.tenants[end]) == 0 || !g.in.hasBeside(j, end)
 }
 
 const (
@@ -43,23 +39,23 @@ const (
 
 // shortfall is how far, 0 to 1, a job's node at the end of a tree of held-back traffic gets less than its share of the job's
 // exchange. It gets more if many send to one, and less if it does not take what arrives.
-func (rc *regionCase) shortfall(e *ends, q *root.Pressure) (most float64) {
-	end, known := e.end()
-	if !known || e.drain.Fit < starvedFit || e.fullLink != schema.NoLink {
+func (g grid) shortfall(e *ends, q *root.Pressure) (most float64) {
+	end, known := e.endBeyondLinks()
+	if !known || e.drain.Fit < starvedFit {
 		return 0
 	}
-	if !rc.load.known && !e.arrives.known {
-		return rc.denied(e, end, q)
+	if !g.load.known && !e.arrives.known {
+		return g.denied(e, end, q)
 	}
 	more := q.ArrivesMore(end)
 	if more <= 0 {
 		return 0
 	}
 	little := max(0, min(1, (grownMuch-e.arrives.doublings())/(grownMuch-grownLittle)))
-	for _, j := range rc.in.tenants[end] {
-		all, _ := rc.in.recentOf(j)
-		baseline, _ := rc.baselineOf(j)
-		share := rc.in.brings(end, j, rc.in.perSecond(all-baseline*j.baseline.ran))
+	for _, j := range g.in.tenants[end] {
+		all, _ := g.in.recentOf(j)
+		baseline, _ := g.baselineOf(j)
+		share := g.in.brings(end, j, g.in.perSecond(all-baseline*j.baseline.ran))
 		most = max(most, little*min(1, (share/more-leastStarved)/(surelyStarved-leastStarved)))
 	}
 	return most
@@ -67,14 +63,14 @@ func (rc *regionCase) shortfall(e *ends, q *root.Pressure) (most float64) {
 
 // denied is the same if what the links carried before is unknown, as the region was there before the data: back pressure surely ends at
 // a job's node, and half of its share of the job's exchange or less arrives there. Where many send to it, most of what the job moves does.
-func (rc *regionCase) denied(e *ends, end topology.DeviceID, q *root.Pressure) (most float64) {
+func (g grid) denied(e *ends, end topology.DeviceID, q *root.Pressure) (most float64) {
 	arrives := q.ArrivesInAll(end)
-	if e.atNodes() < surelyEnds || arrives <= 0 {
+	if e.nodesProbability() < surelyEnds || arrives <= 0 {
 		return 0
 	}
-	for _, j := range rc.in.tenants[end] {
-		all, _ := rc.in.recentOf(j)
-		share := rc.in.brings(end, j, rc.in.perSecond(all))
+	for _, j := range g.in.tenants[end] {
+		all, _ := g.in.recentOf(j)
+		share := g.in.brings(end, j, g.in.perSecond(all))
 		most = max(most, ramp(share/arrives, leastDenied, surelyDenied))
 	}
 	return most
@@ -98,20 +94,20 @@ const mayEnd, surelyEnds = .6, .9
 // concentrates reports whether the back pressure of a region of a grid surely ends at a node of a suspect alone, where clearly more arrives
 // than before and than its exchange would bring, and it moves as much: what it moved before goes to one node, and its total need not
 // grow. Of a suspect for its file traffic only what it reads can arrive there.
-func (rc *regionCase) concentrates(c *suspect) bool {
-	end, known := rc.ends.end()
-	if !known || !rc.in.graph.Duplex() || rc.in.router.Grid == nil || rc.ends.fullLink != schema.NoLink || !c.job.Has(end) || rc.in.hasOthers(end, c.job) {
+func (g grid) concentrates(c *suspect) bool {
+	end, known := g.ends.endBeyondLinks()
+	if !known || !c.job.Has(end) || g.in.hasOthers(end, c.job) {
 		return false
 	}
-	if rc.scores().ends.atNodes() < surelyEnds || rc.ends.arrives.doublings() < surelyMore || !rc.scores().overloads(c) {
+	if g.ends.nodesProbability() < surelyEnds || g.ends.arrives.doublings() < surelyMore || !g.scores().overloads(c) {
 		return false
 	}
-	moves, files := rc.in.recentOf(c.job)
+	moves, files := g.in.recentOf(c.job)
 	if c.file && c.filesKnown {
-		if written, _ := rc.written(c.job); written >= files {
+		if written, _ := g.written(c.job); written >= files {
 			return false
 		}
 		moves = files
 	}
-	return rc.in.perSecond(moves) >= addedEnough*rc.averaged(rc.p).ArrivesMore(end)
+	return g.in.perSecond(moves) >= addedEnough*g.averaged(g.p).ArrivesMore(end)
 }

@@ -59,12 +59,12 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 		{"half of its share, but many times what it was", 2, 4, 0},
 	} {
 		_, rc, _, p := endScene(t, c.arrives, c.shares*arrives/share, nodes...)
-		if got := rc.shortfall(&rc.ends, p); got != c.want {
+		if got := gridOf(rc).shortfall(&rc.ends, p); got != c.want {
 			t.Errorf("%s: %.2f, want %.2f", c.name, got, c.want)
 		}
 	}
 	_, rc, _, p = endScene(t, 1.2, 2*arrives/share, "3,3,3", "3,3,2")
-	if got := rc.shortfall(&rc.ends, p); got != 0 {
+	if got := gridOf(rc).shortfall(&rc.ends, p); got != 0 {
 		t.Errorf("a node of no job gets less by %.2f", got)
 	}
 }
@@ -94,11 +94,11 @@ func TestANodeIsDeniedItsShare(t *testing.T) {
 		rc.timeline.onset, rc.load, rc.ends.drain.Fit = noOnset, times(c.load), c.fit
 		j.recent.all = 60 * c.shares * arrives / share
 		rc.ends.endings.Any.Found, rc.ends.endings.AtNodes = true, c.ended
-		if rc.ends.starved = rc.shortfall(&rc.ends, p); rc.ends.starved != c.want {
+		if rc.ends.starved = gridOf(rc).shortfall(&rc.ends, p); rc.ends.starved != c.want {
 			t.Errorf("%s: %.2f, want %.2f", c.name, rc.ends.starved, c.want)
 		}
-		if rc.load = times(0); rc.scores().slowHostScore() > 0 != c.slow {
-			t.Errorf("%s: score %.2f of a slow host", c.name, rc.scores().slowHostScore())
+		if rc.load = times(0); rc.ground().slowHostScore() > 0 != c.slow {
+			t.Errorf("%s: score %.2f of a slow host", c.name, rc.ground().slowHostScore())
 		}
 	}
 }
@@ -156,13 +156,13 @@ func TestAJobConcentratesOnItsOwnNode(t *testing.T) {
 			other.Place(s.graph)
 			s.settle(other)
 		}
-		if got := rc.scores().receives(&suspect{job: j, known: true}); got != c.want {
+		if got := rc.ground().receives(&suspect{job: j, known: true}); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 	_, rc, j, _ = endScene(t, 2, 0, nodes...)
 	j.recent.all, rc.ends.endings.Any.Found, rc.ends.endings.AtNodes = 60*.5*arrives/share, true, .95
-	if rc.scores().receives(&suspect{job: j, known: true, file: true, filesKnown: true}) {
+	if rc.ground().receives(&suspect{job: j, known: true, file: true, filesKnown: true}) {
 		t.Error("a job that hardly reads is blamed for its files")
 	}
 }
@@ -253,7 +253,7 @@ func TestAStartAloneIsHalfAReason(t *testing.T) {
 		if rc.ends.sender = nil; c.sends {
 			rc.ends.sender = j
 		}
-		if got := rc.scores().notSeenPenalty(&suspect{job: j, known: c.known, evidence: evidence{started: true}}, c.space); got != c.want {
+		if got := gridOf(rc).notSeenPenalty(&suspect{job: j, known: c.known, evidence: evidence{started: true}}, c.space); got != c.want {
 			t.Errorf("%+v: %v against it", c, got)
 		}
 	}

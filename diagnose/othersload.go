@@ -26,7 +26,8 @@ func (d decision) othersLoad(c *suspect) float64 {
 		return 1
 	}
 	part /= waits
-	if root := d.back.Root.Link; d.back.Root.Kind == schema.RootLinkCapacity && d.back.Root.IsFull() && d.in.inTree(root) && d.in.routesOf(c.job).On(root) > 0 {
+	if root := d.back.Root.Link; d.back.Root.Kind == schema.RootLinkCapacity && d.back.Root.IsFull() && d.in.inTree(root) &&
+		d.in.routesOf(c.job).On(root) > 0 {
 		own, theirs = d.expectedLoads(c, []schema.LinkID{root})
 		part = max(part, d.othersOn(c, root, own[0], theirs[0]))
 	}
@@ -37,7 +38,7 @@ func (d decision) othersLoad(c *suspect) float64 {
 func (in *interval) inTree(l schema.LinkID) bool {
 	from, to := in.graph.Ends(l)
 	u, v := in.graph.Device(from).Level, in.graph.Device(to).Level
-	return !in.graph.Duplex() && min(u, v) >= 0 && u != v
+	return min(u, v) >= 0 && u != v
 }
 
 // othersOn is the part of jobs other than c in the load of a link, 0 to 1.
@@ -62,7 +63,8 @@ func (d decision) othersOn(c *suspect, l schema.LinkID, own, theirs float64) flo
 // call.
 func (d decision) expectedLoads(c *suspect, links []schema.LinkID) (own, theirs []float64) {
 	w := &d.in.scratch
-	w.own, w.theirs = slices.Grow(w.own[:0], len(links))[:len(links)], slices.Grow(w.theirs[:0], len(links))[:len(links)]
+	w.own, w.theirs = slices.Grow(w.own[:0], len(links))[:len(links)],
+		slices.Grow(w.theirs[:0], len(links))[:len(links)]
 	clear(w.own)
 	clear(w.theirs)
 	usual := d.movedByNode()

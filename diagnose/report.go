@@ -18,7 +18,8 @@ func (r *report) diagnosis(snap *schema.Snapshot) schema.Diagnosis {
 	region := r.region
 	d := schema.Diagnosis{Fabric: snap.Fabric, Time: schema.Instant(snap.Interval.StartNanos), Region: region.ID,
 		Metric: region.Metric, Severity: region.Severity, Links: slices.Clone(region.Links), Mean: region.Mean,
-		Cause: schema.Cause{Class: r.verdict.class, Confidence: r.verdict.confidence}, Jobs: []schema.AccusedJob{}, Failures: []schema.NearFailure{}, Victims: []schema.VictimJob{}}
+		Cause: schema.Cause{Class: r.verdict.class, Confidence: r.verdict.confidence}, Jobs: []schema.AccusedJob{},
+		Failures: []schema.NearFailure{}, Victims: []schema.VictimJob{}}
 	seconds := float64(snap.Interval.DurationNanos) / 1e9
 	for i := range r.verdict.accused {
 		c := &r.suspects[i]
@@ -30,7 +31,8 @@ func (r *report) diagnosis(snap *schema.Snapshot) schema.Diagnosis {
 		d.Jobs = append(d.Jobs, a)
 	}
 	d.Root = r.steady().steadyRoot(r.rootPort())
-	if r.verdict.class == schema.CauseFailure && r.verdict.blamed == 0 && d.Root != nil && d.Root.Kind == schema.RootLinkDown {
+	if r.verdict.class == schema.CauseFailure && r.verdict.blamed == 0 && d.Root != nil &&
+		d.Root.Kind == schema.RootLinkDown {
 		r.verdict.blamed = r.decision().logged(d.Root.Link) // of most intervals, not this one's
 	}
 	for i := range r.verdict.blamed {
@@ -49,7 +51,8 @@ func (r *report) diagnosis(snap *schema.Snapshot) schema.Diagnosis {
 	because := r.because(d.Root)
 	if also != nil {
 		d.Action = "First replace or reseat the cable at " + r.cableAt(also.Device, also.Port) + ". " + d.Action
-		because += " " + r.failed(also) + ", and the back pressure leads to it: without that link the job's traffic has less capacity."
+		because += " " + r.failed(also) + ", and the back pressure leads to it: without that link the job's traffic " +
+			"has less capacity."
 	}
 	because = r.steady().hold(because, &d)
 	d.Text = schema.OneLine(r.text(because, &d))
@@ -62,11 +65,11 @@ func (r *report) diagnosis(snap *schema.Snapshot) schema.Diagnosis {
 // the worst of them, as if all messages waited for it. If the measured loss is small, that is the lower bound, and what still counts
 // as small the upper. An earlier verdict may know more of what a job moved before.
 func (r *report) victims(earlier *kept) []schema.VictimJob {
-	out := []schema.VictimJob{}
+	out, ground := []schema.VictimJob{}, r.ground()
 	for i := r.verdict.accused; i < len(r.suspects); i++ {
 		c := &r.suspects[i]
 		lost, measured := 0., false
-		if r.in.canHoldUp(c) {
+		if ground.canHoldUp(c) {
 			lost, measured = r.lossBy(c.job)
 			if was, known := r.remembered(earlier, c.job); known {
 				lost, measured = max(lost, was), true
@@ -84,10 +87,12 @@ func (r *report) victims(earlier *kept) []schema.VictimJob {
 		if c.worstStall < schema.LowPercent/100. && lost == 0 {
 			continue
 		}
-		out = append(out, schema.VictimJob{JobID: c.job.ID, Slowdown: [2]float64{slowdown(least), slowdown(most)}, LostPercent: 100 * lost})
+		out = append(out, schema.VictimJob{JobID: c.job.ID, Slowdown: [2]float64{slowdown(least), slowdown(most)},
+			LostPercent: 100 * lost})
 	}
 	slices.SortStableFunc(out, func(a, b schema.VictimJob) int { // measured losses come before bounds
-		return cmp.Or(cmp.Compare(b.LostPercent, a.LostPercent), cmp.Compare(b.Slowdown[1], a.Slowdown[1]), cmp.Compare(a.JobID, b.JobID))
+		return cmp.Or(cmp.Compare(b.LostPercent, a.LostPercent), cmp.Compare(b.Slowdown[1], a.Slowdown[1]),
+			cmp.Compare(a.JobID, b.JobID))
 	})
 	return out[:min(len(out), r.in.cfg.MaxListed)]
 }
@@ -103,8 +108,11 @@ func (r *report) repeated(d *schema.Diagnosis) {
 	}
 	for i := range r.failures {
 		o := &r.failures[i]
-		if o.silent == nil && o.Broke() && o.Part() == f.Part() && o.Time < f.Time && len(d.Failures) < r.in.cfg.MaxListed &&
-			!slices.ContainsFunc(d.Failures, func(n schema.NearFailure) bool { return n.Time == o.Time && n.Device == o.Device && n.Port == o.Port }) {
+		if o.silent == nil && o.Broke() && o.Part() == f.Part() && o.Time < f.Time &&
+			len(d.Failures) < r.in.cfg.MaxListed &&
+			!slices.ContainsFunc(d.Failures, func(n schema.NearFailure) bool {
+				return n.Time == o.Time && n.Device == o.Device && n.Port == o.Port
+			}) {
 			d.Failures = append(d.Failures, o.report())
 		}
 	}

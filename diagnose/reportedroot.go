@@ -16,7 +16,8 @@ func (r *report) failedRoot(root *schema.Root) *nearFailure {
 	}
 	var last *nearFailure
 	for i := range r.failures {
-		if f := &r.failures[i]; slices.Contains(f.Links, root.Link) && f.Port != "" && (last == nil || f.Time > last.Time) {
+		if f := &r.failures[i]; slices.Contains(f.Links, root.Link) && f.Port != "" &&
+			(last == nil || f.Time > last.Time) {
 			last = f
 		}
 	}
@@ -26,43 +27,67 @@ func (r *report) failedRoot(root *schema.Root) *nearFailure {
 	return last
 }
 
-// rootPort names the root: the failed port if a failure is blamed, else where back pressure begins.
+// rootPort is the root of a region: where it ends, given the verdict. Of the answers that are known the first one wins: what
+// is blamed says more than the readings, a port more than a switch, and the accused job's only host there more than the port
+// for which most waits. Back pressure has a place on directed links only, the ends of traffic on grids only.
 func (r *report) rootPort() *schema.Root {
-	if r.verdict.class == schema.CauseFailure && r.verdict.blamed > 0 {
-		f := &r.failures[0]
-		if len(f.Links) > 0 && f.Port != "" {
-			return r.portOf(f.Links[0], f.Device, schema.RootLinkDown)
-		}
-		return &schema.Root{Device: f.Device, Port: f.Port, Kind: schema.RootLinkDown, Link: schema.NoLink}
-	}
-	if !r.back.HasRoot() && r.back.Switch.HasMost() {
-		if port := r.onlyReceiver(); port != nil {
-			return port
+	for _, answer := range [...]func() *schema.Root{
+		r.failedPart,
+		r.beginsAtPort, r.onlyReceiver, r.leadingPort, r.beginsAtSwitch,
+		r.slowNodes, r.endsAtLink, r.endsAtNodes,
+	} {
+		if at := answer(); at != nil {
+			return at
 		}
 	}
-	switch r.back.Known() {
-	case root.CycleOfPorts:
-		return r.portOf(r.cycleFromFirst()[0], "", schema.RootDeadlock)
-	case root.RootPort:
-		return r.portOf(r.back.Root.Link, "", r.kindOfRoot())
-	case root.LeadingPort:
-		return r.portOf(r.back.Leading.Link, "", r.back.Leading.Kind)
-	case root.OnlySwitch:
-		return &schema.Root{Device: r.in.graph.Device(r.back.Switch.Device).Name, Kind: r.back.Switch.Kind, Link: schema.NoLink}
-	}
-	return r.centreRoot()
+	return nil
 }
 
-// kindOfRoot is the kind of a root with a known port, given the verdict.
-func (r *report) kindOfRoot() string {
+// failedPart is what failed, if a failure is blamed.
+func (r *report) failedPart() *schema.Root {
+	if r.verdict.class != schema.CauseFailure || r.verdict.blamed == 0 {
+		return nil
+	}
+	f := &r.failures[0]
+	if len(f.Links) > 0 && f.Port != "" {
+		return r.portOf(f.Links[0], f.Device, schema.RootLinkDown)
+	}
+	return &schema.Root{Device: f.Device, Port: f.Port, Kind: schema.RootLinkDown, Link: schema.NoLink}
+}
+
+// leadingPort is the port for which most waits, if it is not sure that this is the only one.
+func (r *report) leadingPort() *schema.Root {
+	if r.back.Leading.Kind == "" {
+		return nil
+	}
+	return r.portOf(r.back.Leading.Link, "", r.back.Leading.Kind)
+}
+
+// beginsAtSwitch is the switch where back pressure begins, if it is not known at which of its ports.
+func (r *report) beginsAtSwitch() *schema.Root {
+	at := &r.back.Switch
+	if at.Kind == "" {
+		return nil
+	}
+	return &schema.Root{Device: r.in.graph.Device(at.Device).Name, Kind: at.Kind, Link: schema.NoLink}
+}
+
+// beginsAtPort is the port where back pressure begins; of a deadlock the first one.
+func (r *report) beginsAtPort() *schema.Root {
 	kind := r.back.Root.Kind
+	if kind == "" {
+		return nil
+	}
 	if kind == schema.RootSlowReceiver && r.back.Root.Use < 0 && r.verdict.accused > 0 {
 		kind = schema.RootIncast // its load is unknown, but a job is known to load it
 	}
 	if kind == schema.RootIncast && r.verdict.class == schema.CauseSlowHost {
 		kind = schema.RootSlowReceiver // the counters inside the host show that it does not take what arrives
 	}
-	return kind
+	if kind == schema.RootDeadlock {
+		return r.portOf(r.cycleFromFirst()[0], "", kind)
+	}
+	return r.portOf(r.back.Root.Link, "", kind)
 }
 
 // cycleOf is the ports of a deadlock, unless a failure is the cause.
@@ -90,9 +115,9 @@ func (r *report) cycleFromFirst() []schema.LinkID {
 }
 
 // onlyReceiver is the port to the only host of the accused job at the switch where the stall ends, if nothing
-// else says which port is full; nil: none. What a job writes to files ends elsewhere.
+// else says which port is full. What a job writes to files ends elsewhere.
 func (r *report) onlyReceiver() *schema.Root {
-	if r.verdict.accused == 0 || r.mostlyWrites(&r.suspects[0]) {
+	if !r.back.Switch.HasMost() || r.verdict.accused == 0 || r.mostlyWrites(&r.suspects[0]) {
 		return nil
 	}
 	only := schema.NoLink
@@ -113,18 +138,34 @@ func (r *report) onlyReceiver() *schema.Root {
 	return r.portOf(only, "", schema.RootIncast)
 }
 
-// centreRoot is the root on a grid, whose links have no direction: where its back pressure ends; of a slow host the switch whose
-// nodes take too little.
-func (r *report) centreRoot() *schema.Root {
-	end := r.ends.endingFor(r.verdict.class)
-	if !end.Found || !r.ends.showsEnd() && !r.guessesEnd() {
+// endOnGrid is where the back pressure of a region of a grid ends, given what it is blamed on, if anything shows it.
+func (r *report) endOnGrid() (end root.Ending, known bool) {
+	end = r.ends.endingFor(r.verdict.class)
+	return end, end.Found && (r.ends.showsEnd() || r.guessesEnd())
+}
+
+// slowNodes is the switch whose nodes take too little, if a slow host is blamed.
+func (r *report) slowNodes() *schema.Root {
+	if _, known := r.endOnGrid(); !known || r.verdict.class != schema.CauseSlowHost {
 		return nil
 	}
-	if r.verdict.class == schema.CauseSlowHost {
-		return &schema.Root{Device: r.in.graph.Device(r.ends.endings.Slow).Name, Kind: schema.RootSlowReceiver, Link: schema.NoLink}
+	return &schema.Root{Device: r.in.graph.Device(r.ends.endings.Slow).Name, Kind: schema.RootSlowReceiver,
+		Link: schema.NoLink}
+}
+
+// endsAtLink is the link for which the region waits.
+func (r *report) endsAtLink() *schema.Root {
+	end, known := r.endOnGrid()
+	if !known || end.Link == schema.NoLink {
+		return nil
 	}
-	if end.Link != schema.NoLink {
-		return r.portOf(end.Link, r.in.graph.Device(end.Device).Name, r.kindOf(end.Link))
+	return r.portOf(end.Link, r.in.graph.Device(end.Device).Name, r.kindOf(end.Link))
+}
+
+// endsAtNodes is the switch at whose nodes the region's traffic ends.
+func (r *report) endsAtNodes() *schema.Root {
+	if _, known := r.endOnGrid(); !known {
+		return nil
 	}
 	at := &schema.Root{Device: r.nodes.Name, Kind: schema.RootIncast, Link: schema.NoLink}
 	if r.verdict.class == schema.CauseUnknown && !r.ends.showsEnd() {
@@ -143,7 +184,8 @@ func (rc *regionCase) guessesEnd() bool {
 // where traffic meets, a link that is full or lost rate, a node that takes little, or the traffic of either direction. Level stall
 // alone does not.
 func (e *ends) showsEnd() bool {
-	return e.endings.OfMeans || e.drain.IsRoot() || e.drain.Meeting.IsKnown() || e.fullLink != schema.NoLink || e.neck.Before(&e.drain)
+	return e.endings.OfMeans || e.drain.IsRoot() || e.drain.Meeting.IsKnown() || e.fullLink != schema.NoLink ||
+		e.neck.Before(&e.drain)
 }
 
 // endingFor is where the back pressure of a region ends, given what it is blamed on: a slow host, a link that lost rate, or load.

@@ -13,15 +13,16 @@ import (
 const leastMoved = .1
 
 // movedFrom is the share of the load added to a full link, since the onset or since a failure, that the failed links carried
-// before: it was rerouted. On a tree the failed link is beside the full one or a hop away, or beside one that waits for it. 0 if no
-// load was added.
+// before: it was rerouted. 0 if no load was added.
 func (s scores) movedFrom(f *history.PlacedFailure) float64 {
 	if !f.Broke() || s.root.link == schema.NoLink {
 		return 0
 	}
-	if s.in.router.Grid != nil && s.in.graph.Duplex() {
-		return s.movedRound(f)
-	}
+	return s.ground().movedFrom(f)
+}
+
+// movedBeside is the same with directed links: the failed link is beside the full one or a hop away, or beside one that waits for it.
+func (s scores) movedBeside(f *history.PlacedFailure) float64 {
 	more := s.root.added
 	if last := s.in.lastUse(f, s.root.link); last.known {
 		more = max(more, s.root.carries-last.of/100*s.in.graph.Capacity(s.root.link))
@@ -41,38 +42,38 @@ func (s scores) movedFrom(f *history.PlacedFailure) float64 {
 // movedRound is the same on a torus: traffic of a failed link goes the other way round its ring, or takes the dimensions in
 // another order, over the links beside it; if the link comes back within the interval, a part of it. It is the share of the highest
 // load that was added to a link at the region.
-func (s scores) movedRound(f *history.PlacedFailure) (share float64) {
-	if s.in.history.PassesNothing(f) {
+func (g grid) movedRound(f *history.PlacedFailure) (share float64) {
+	if g.in.history.PassesNothing(f) {
 		return 0
 	}
 	for _, failed := range f.Links {
-		if s.in.router.Grid.Dim(failed) < 0 {
+		if g.in.router.Grid.Dim(failed) < 0 {
 			continue
 		}
-		if most, instead := s.addedAround(failed); instead > 0 {
-			lost := max(s.baselineUse(failed).orZero(), s.in.lastUse(f, failed).orZero()) - s.in.use(failed).orZero()
-			share = max(share, min(instead, max(0, lost)/100*s.in.graph.Capacity(failed))/most)
+		if most, instead := g.addedAround(failed); instead > 0 {
+			lost := max(g.baselineUse(failed).orZero(), g.in.lastUse(f, failed).orZero()) - g.in.use(failed).orZero()
+			share = max(share, min(instead, max(0, lost)/100*g.in.graph.Capacity(failed))/most)
 		}
 	}
 	return share
 }
 
 // addedAround is the highest load added, bytes/s, to a link at a region, and to one that replaces a failed link.
-func (s scores) addedAround(failed schema.LinkID) (most, instead float64) {
+func (g grid) addedAround(failed schema.LinkID) (most, instead float64) {
 	add := func(at topology.DeviceID) {
-		for _, l := range s.in.graph.LinksAt(at) {
-			baseline := s.baselineUse(l)
-			added := s.in.read.Carries(l) - baseline.of/100*s.in.graph.Capacity(l)
-			if l == failed || !baseline.known || added < leastMoved*s.in.read.Carries(l) {
+		for _, l := range g.in.graph.LinksAt(at) {
+			baseline := g.baselineUse(l)
+			added := g.in.read.Carries(l) - baseline.of/100*g.in.graph.Capacity(l)
+			if l == failed || !baseline.known || added < leastMoved*g.in.read.Carries(l) {
 				continue
 			}
-			if most = max(most, added); s.in.router.Grid.TakesOver(l, failed) {
+			if most = max(most, added); g.in.router.Grid.TakesOver(l, failed) {
 				instead = max(instead, added)
 			}
 		}
 	}
-	for _, l := range s.region.Links {
-		from, to := s.in.graph.Ends(l)
+	for _, l := range g.region.Links {
+		from, to := g.in.graph.Ends(l)
 		add(from)
 		add(to)
 	}
@@ -94,5 +95,6 @@ func (s scores) takesOver(failed schema.LinkID) bool {
 		return true
 	}
 	a, b := s.in.graph.Ends(s.root.link)
-	return s.in.graph.IsSwitch(a) && s.in.graph.IsSwitch(b) && a != to && b != from && (s.in.history.Adjacent(b, to) || s.in.history.Adjacent(from, a))
+	return s.in.graph.IsSwitch(a) && s.in.graph.IsSwitch(b) && a != to && b != from &&
+		(s.in.history.Adjacent(b, to) || s.in.history.Adjacent(from, a))
 }

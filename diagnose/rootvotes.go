@@ -105,7 +105,9 @@ func (s steady) touches(device string) bool {
 
 // forgetRoots drops the votes of regions that are gone.
 func (in *interval) forgetRoots() {
-	maps.DeleteFunc(in.given.roots, func(_ uint64, r *rootVotes) bool { return in.history.Clock.Now-r.seen > meanIntervals })
+	maps.DeleteFunc(in.given.roots, func(_ uint64, r *rootVotes) bool {
+		return in.history.Clock.Now-r.seen > meanIntervals
+	})
 }
 
 // code encodes or decodes the fields.

@@ -20,7 +20,10 @@ var savedFormat = codec.Format{Mark: "DIAG", Version: 11, Oldest: 1}
 // rate, formOfRoots the roots of the last intervals and the onsets of kept verdicts, formOfParts the part of others in a region,
 // formOfFloor what a fabric's readings stand for, formOfSlower whether the failed part of a kept verdict carries less, formOfUsual
 // what jobs moved before it. The history has more.
-const formOfKept, formOfMeans, formOfNecks, formOfRoots, formOfParts, formOfFloor, formOfSlower, formOfBaselines = 2, 3, 4, 6, 7, 8, 10, 11
+const (
+	formOfKept, formOfMeans, formOfNecks, formOfRoots       = 2, 3, 4, 6
+	formOfParts, formOfFloor, formOfSlower, formOfBaselines = 7, 8, 10, 11
+)
 
 // Save returns the learned state: jobs with their traffic (to one percent), failures, mitigations, the stall of those links
 // that stalled, the load of links (about a byte per link and slot), the verdicts kept for when an onset leaves the window,

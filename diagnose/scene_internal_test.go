@@ -47,3 +47,7 @@ func remembersAt(g *topology.Graph, c history.Clock) *history.History {
 
 // times is a ratio of loads in a table of cases, in which 0 stands for one that is not known.
 func times(v float64) ratio { return ratio{v, v > 0} }
+
+func gridOf(rc *regionCase) grid { return grid{rc} }
+
+func directedOf(rc *regionCase) directed { return directed{rc} }

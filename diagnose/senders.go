@@ -15,14 +15,14 @@ const mostExchange = .5
 
 // findSenders lists the jobs on whose links most of a grid region's stall is, likeliest first. The lists are valid until the
 // next call.
-func (rc *regionCase) findSenders() (senders []root.Sender, jobs []*job) {
-	senders, jobs = rc.in.scratch.senders[:0], rc.in.scratch.sending[:0]
-	if rc.in.router.Grid == nil || !rc.in.graph.Duplex() {
+func (g grid) findSenders() (senders []root.Sender, jobs []*job) {
+	senders, jobs = g.in.scratch.senders[:0], g.in.scratch.sending[:0]
+	if g.in.router.Grid == nil {
 		return nil, nil
 	}
 	var out []*suspect
-	for i := range rc.suspects {
-		if c := &rc.suspects[i]; max(c.cross, c.gate, c.way) >= mostExchange && len(c.job.Devices) > 1 {
+	for i := range g.suspects {
+		if c := &g.suspects[i]; max(c.cross, c.gate, c.way) >= mostExchange && len(c.job.Devices) > 1 {
 			out = append(out, c)
 		}
 	}
@@ -30,9 +30,9 @@ func (rc *regionCase) findSenders() (senders []root.Sender, jobs []*job) {
 	slices.SortStableFunc(out, func(a, b *suspect) int { return cmp.Compare(weight(b), weight(a)) })
 	for _, c := range out[:min(len(out), mostSenders)] {
 		jobs = append(jobs, c.job)
-		senders = append(senders, root.Sender{Devices: c.job.Devices, Routes: rc.in.routesOf(c.job)})
+		senders = append(senders, root.Sender{Devices: c.job.Devices, Routes: g.in.routesOf(c.job)})
 	}
-	rc.in.scratch.senders, rc.in.scratch.sending = senders, jobs
+	g.in.scratch.senders, g.in.scratch.sending = senders, jobs
 	return senders, jobs
 }
 
@@ -41,9 +41,9 @@ const fewSenders = .25
 
 // excludes reports whether the region is a tree that the job does not send: few of its senders are nodes of the job, and it
 // does not end at one. Jobs with file traffic are not excluded, as storage nodes send it.
-func (s scores) excludes(c *suspect) bool {
-	d := &s.ends.drain
-	if !d.IsCertain() || c.job == s.ends.sender || c.file || c.job.Has(d.Device) {
+func (g grid) excludes(c *suspect) bool {
+	d := &g.ends.drain
+	if !d.IsCertain() || c.job == g.ends.sender || c.file || c.job.Has(d.Device) {
 		return false
 	}
 	n := 0

@@ -7,96 +7,96 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// The scores of a host that does not take what arrives. On a grid they are a logistic regression on incidents of three simulators,
-// with the other causes' scores fixed, on features that agree in all of them (docs/measurements/diagnosis.md).
-const (
-	slowHostFull     = 3.  // a port to a host that stalls and carries little
-	slowHostPaused   = 8.  // and hardly anything, whatever jobs do
-	slowHostMaybe    = 1.  // its load is unknown
-	slowHostGrid     = -.1 // on a grid
-	slowHostArrives  = 1.9 // per halving of what arrives where the region's traffic ends
-	slowHostLoad     = .9  // per halving of the region's load
-	slowHostGrew     = 1.5 // load was added where traffic meets
-	slowHostFullLink = 1.7 // a link is full
-	slowHostNewJobs  = 2.5 // jobs that began with it move much of what it carries
-	slowHostTree     = .9  // held-back traffic is a tree to one switch
-	slowHostStarved  = 3.5 // and a node there gets less than its share of its job's exchange
-	slowHostFailure  = 1.5 // a failure explains it
-)
-
 // slowHostScore rates the cause that a host does not take what arrives.
 func (s scores) slowHostScore() float64 {
 	if s.region.Metric == schema.PCIeStallRead || s.region.Metric == schema.PCIeStallWrite {
 		return slowHostFull
 	}
-	score := math.Inf(-1)
+	return s.ground().slowHostScore()
+}
+
+// slowHostScore is that of the host to which the reported port leads.
+func (d directed) slowHostScore() float64 {
 	switch {
-	case s.back.Root.Kind == schema.RootSlowReceiver && s.back.Root.Use >= 0 && s.waitsForUplink():
+	case d.back.Root.Kind != schema.RootSlowReceiver:
+		return math.Inf(-1)
+	case d.back.Root.Use >= 0 && d.waitsForUplink():
 		return slowHostMaybe
-	case s.back.Root.Kind == schema.RootSlowReceiver && s.back.Root.Slower: // it does not pause the port: the link to it may be slow
-		if score = slowLinkFell; s.back.Root.Cannot {
+	case d.back.Root.Slower: // it does not pause the port: the link to it may be slow
+		score := slowLinkFell
+		if d.back.Root.Cannot {
 			score = slowLinkMeasured
 		}
-		if len(s.failures) > 0 && s.failures[0].score > 0 {
-			score -= slowHostFailure
-		}
-		return score
-	case s.back.Root.Kind == schema.RootSlowReceiver && s.back.Root.Use >= 0:
-		return s.paused()
-	case s.back.Root.Kind == schema.RootSlowReceiver:
-		score = slowHostMaybe
-	case s.together != nil:
-		return leastScore
-	case s.in.graph.Duplex() && (s.load.known || s.ends.starved > 0) && (s.ends.neck.Sole || s.ends.neck.Slower || !s.ends.neck.Before(&s.ends.drain)):
-		if score = s.takesLess(); s.newJobsLoad() {
-			score -= slowHostNewJobs
-		}
-		return score
+		return score - d.failureBeside()
+	case d.back.Root.Use >= 0:
+		return d.paused()
 	}
-	return score - s.rose()
+	return slowHostMaybe - d.scores().rose()
+}
+
+// failureBeside is what a failure that explains the region takes off the score of a slow host.
+func (rc *regionCase) failureBeside() float64 {
+	if len(rc.failures) == 0 || rc.failures[0].score <= 0 {
+		return 0
+	}
+	return slowHostFailure
+}
+
+// slowHostScore is that of a host at the switch where traffic ends, unless a job's phase began or a full link comes first.
+func (g grid) slowHostScore() float64 {
+	switch {
+	case g.together != nil:
+		return leastScore
+	case !g.load.known && g.ends.starved <= 0,
+		!g.ends.neck.Sole && !g.ends.neck.Slower && g.ends.neck.Before(&g.ends.drain):
+		return math.Inf(-1)
+	}
+	score := g.takesLess()
+	if g.newJobsLoad() {
+		score -= slowHostNewJobs
+	}
+	return score
 }
 
 // waitsForUplink reports whether only hosts wait to send into the switch of the reported port, and a cable that this switch sends to
 // failed when the region began: a host that takes little also holds up other switches, that cable only what the switch's own hosts send.
-func (s scores) waitsForUplink() bool {
-	if len(s.failures) == 0 || s.in.graph.Duplex() {
+func (d directed) waitsForUplink() bool {
+	if len(d.failures) == 0 {
 		return false
 	}
-	f := &s.failures[0]
-	if f.score <= 0 || f.share == 0 || f.Port == "" || !f.Broke() || f.restored || s.in.history.PassesNothing(f.PlacedFailure) {
+	f := &d.failures[0]
+	if f.score <= 0 || f.share == 0 || f.Port == "" || !f.Broke() || f.restored ||
+		d.in.history.PassesNothing(f.PlacedFailure) {
 		return false
 	}
-	at, _ := s.in.graph.Ends(s.back.Root.Link)
-	return slices.Contains(f.Devices, at) && !slices.ContainsFunc(s.region.Links, func(l schema.LinkID) bool {
-		from, _ := s.in.graph.Ends(l)
-		return s.in.graph.IsSwitch(from)
+	at, _ := d.in.graph.Ends(d.back.Root.Link)
+	return slices.Contains(f.Devices, at) && !slices.ContainsFunc(d.region.Links, func(l schema.LinkID) bool {
+		from, _ := d.in.graph.Ends(l)
+		return d.in.graph.IsSwitch(from)
 	})
 }
 
 // takesLess rates the same on a grid, by whether less arrives where the region's traffic ends than before its onset, or more was
 // sent there.
-func (s scores) takesLess() float64 {
-	score := slowHostGrid - slowHostArrives*s.ends.arrives.doublings() - slowHostLoad*s.load.doublings()
-	score -= endsElsewhere(s.ends.atNodes())
-	if s.ends.drain.Meeting.Grew {
+func (g grid) takesLess() float64 {
+	score := slowHostGrid - slowHostArrives*g.ends.arrives.doublings() - slowHostLoad*g.load.doublings()
+	score -= endsElsewhere(g.ends.nodesProbability())
+	if g.ends.drain.Meeting.Grew {
 		score -= slowHostGrew
 	}
-	if s.ends.fullLink != schema.NoLink {
+	if g.ends.fullLink != schema.NoLink {
 		score -= slowHostFullLink
 	}
-	if s.ends.drain.IsCertain() {
+	if g.ends.drain.IsCertain() {
 		score += slowHostTree
 	}
-	score += slowHostStarved * s.ends.starved
-	if len(s.failures) > 0 && s.failures[0].score > 0 {
-		score -= slowHostFailure
-	}
-	return score
+	score += slowHostStarved * g.ends.starved
+	return score - g.failureBeside()
 }
 
 // atNodes is the probability that the back pressure of a region of a grid ends at a switch's nodes, not at a link. A tree that fits almost
 // exactly does.
-func (e *ends) atNodes() float64 {
+func (e *ends) nodesProbability() float64 {
 	switch {
 	case !e.endings.Any.Found:
 		return .5
@@ -121,7 +121,8 @@ const pausedPercent, slowPercent, busyPercent = 10, 30, 30
 
 // paused rates a port to a host that stalls below its capacity: the less it carries, the less it matters who
 // sends to it.
-func (s scores) paused() float64 {
-	little := max(0, min(1, (slowPercent-s.back.Root.Use)/(slowPercent-pausedPercent), (s.back.Root.Use+s.back.Root.Stall)/busyPercent))
-	return slowHostFull + (slowHostPaused-slowHostFull)*little - (1-little)*s.rose()
+func (d directed) paused() float64 {
+	little := min(1, (slowPercent-d.back.Root.Use)/(slowPercent-pausedPercent), (d.back.Root.Use+d.back.Root.Stall)/busyPercent)
+	little = max(0, little)
+	return slowHostFull + (slowHostPaused-slowHostFull)*little - (1-little)*d.scores().rose()
 }

@@ -31,7 +31,7 @@ func TestAHostThatTakesLess(t *testing.T) {
 	} {
 		rc := &regionCase{load: times(c.load), ends: ends{arrives: times(c.arrives), fullLink: schema.NoLink, drain: root.Drain{Fit: .8}}}
 		c.change(rc)
-		if got := rc.scores().takesLess(); got > 0 != c.slow {
+		if got := gridOf(rc).takesLess(); got > 0 != c.slow {
 			t.Errorf("%s: score %.2f", c.name, got)
 		}
 	}
@@ -53,7 +53,7 @@ func TestWhereItEndsTellsHostsFromLinks(t *testing.T) {
 		{"nowhere", root.Endings{}, 0, false, false},
 	} {
 		rc := &regionCase{ends: ends{endings: c.end, drain: root.Drain{Fit: c.fit}}}
-		if host, link := endsElsewhere(rc.ends.atNodes()) > 0, endsElsewhere(1-rc.ends.atNodes()) > 0; host != c.host || link != c.link {
+		if host, link := endsElsewhere(rc.ends.nodesProbability()) > 0, endsElsewhere(1-rc.ends.nodesProbability()) > 0; host != c.host || link != c.link {
 			t.Errorf("%s: against a host: %v, against a link: %v", c.name, host, link)
 		}
 	}
@@ -90,7 +90,7 @@ func TestHostsWaitForAFailedUplink(t *testing.T) {
 		c.change(&f)
 		rc := &regionCase{in: &s.interval, region: &schema.Region{Links: c.links}, failures: []nearFailure{f},
 			back: root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver, Link: roottest.Link(t, g, "leaf0>host0"), Use: 15, Slower: true, Cannot: true}}}
-		if got := rc.scores().slowHostScore(); got > slowHostMaybe != c.slow {
+		if got := rc.ground().slowHostScore(); got > slowHostMaybe != c.slow {
 			t.Errorf("%s: score %.1f beside a failure of %.1f", c.name, got, f.score)
 		}
 	}

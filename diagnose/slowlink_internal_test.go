@@ -55,7 +55,7 @@ func TestALinkThatLostRate(t *testing.T) {
 		t.Errorf("neck %+v, want link %d from device %d; drain %+v", n, slow, tail, rc.ends.drain)
 	}
 	rc.verdict.class = schema.CauseFailure
-	if root := (&report{rc}).centreRoot(); root == nil || root.Device != "2,2,2" || root.Port != "Z+" || root.Kind != schema.RootLinkCapacity {
+	if root := (&report{rc}).rootPort(); root == nil || root.Device != "2,2,2" || root.Port != "Z+" || root.Kind != schema.RootLinkCapacity {
 		t.Errorf("root %+v", root)
 	}
 	if rc.scores().slowLinkScore() <= slowLinkFell {
@@ -76,11 +76,11 @@ func TestScoreOfASlowPort(t *testing.T) {
 	rc := &regionCase{in: &s.interval, region: &schema.Region{Metric: schema.CreditStall}, back: root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver, Slower: true}}}
 	for cannot, want := range map[bool]float64{true: slowLinkMeasured, false: slowLinkFell} {
 		rc.back.Root.Cannot = cannot
-		if rc.failures = nil; rc.scores().slowHostScore() != want {
-			t.Errorf("score %g, want %g", rc.scores().slowHostScore(), want)
+		if rc.failures = nil; rc.ground().slowHostScore() != want {
+			t.Errorf("score %g, want %g", rc.ground().slowHostScore(), want)
 		}
-		if rc.failures = []nearFailure{{score: 1}}; rc.scores().slowHostScore() != want-slowHostFailure {
-			t.Errorf("score beside a failure %g, want %g", rc.scores().slowHostScore(), want-slowHostFailure)
+		if rc.failures = []nearFailure{{score: 1}}; rc.ground().slowHostScore() != want-slowHostFailure {
+			t.Errorf("score beside a failure %g, want %g", rc.ground().slowHostScore(), want-slowHostFailure)
 		}
 	}
 }

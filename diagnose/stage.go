@@ -28,7 +28,8 @@ func New(g *topology.Graph, cfg Config) (*Stage, error) {
 
 func newStage(g *topology.Graph, cfg Config) *Stage {
 	s := &Stage{interval: newInterval(g, cfg)}
-	s.given, s.history = newGiven(), history.New(g, s.router, history.Limits{Window: cfg.Window, MaxLag: cfg.MaxLag, Jobs: cfg.MaxJobs})
+	s.given, s.history = newGiven(), history.New(g, s.router, history.Limits{Window: cfg.Window, MaxLag: cfg.MaxLag,
+		Jobs: cfg.MaxJobs})
 	return s
 }
 

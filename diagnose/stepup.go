@@ -13,12 +13,29 @@ import (
 // stepDeviations of how much its stall varied then.
 const leastStep, stepDeviations = .2, 4.
 
+// dateOnset: the onset is the first after the last long pause or, of a region that always stalled, its step up.
+func (d directed) dateOnset() {
+	t := &d.timeline
+	if first := onsetOf(t.stall, longPause); first != noOnset {
+		t.onset = first
+	}
+	if t.hasOnset() && t.baseline().N == 0 {
+		t.onset = noOnset // nothing is remembered to compare it with
+	}
+	if !t.hasOnset() {
+		if at := d.stepUp(); at != noOnset { // its beginning moves to the failure
+			t.onset, t.burst = at, at
+		}
+	}
+}
+
 // stepUp is the index into a region's stall of the first failure beside it since when it stalls clearly more; noOnset: there is none. The
 // same traffic has less room since then, and goes over the region's links instead.
-func (rc *regionCase) stepUp() int {
-	for i := range rc.in.history.Failures {
-		f := &rc.in.history.Failures[i]
-		if at := rc.timeline.indexIn(f.Time); f.Broke() && rc.in.stepsAt(rc.timeline.stall, at) && rc.isBeside(f) && !rc.in.history.WasIdle(f) {
+func (d directed) stepUp() int {
+	for i := range d.in.history.Failures {
+		f := &d.in.history.Failures[i]
+		if at := d.timeline.indexIn(f.Time); f.Broke() && d.in.stepsAt(d.timeline.stall, at) && d.isBeside(f) &&
+			!d.in.history.WasIdle(f) {
 			return at
 		}
 	}
@@ -39,8 +56,10 @@ func (in *interval) stepsAt(stall []float64, at int) bool {
 	}
 	in.scratch.baseline = baseline
 	usual := spreadOf(baseline, leastChange)
-	now := meanOf(stall[min(n-1, max(at+1, n-correlation.Average)):]) // what failed within an interval shows in full from the next on
-	return usual.count >= leastBaseline && now-usual.median >= max(leastOnset, leastStep*now, stepDeviations*usual.scale)
+	// what failed within an interval shows in full from the next on
+	now := meanOf(stall[min(n-1, max(at+1, n-correlation.Average)):])
+	return usual.count >= leastBaseline && now-usual.median >= max(leastOnset, leastStep*now,
+		stepDeviations*usual.scale)
 }
 
 // isBeside reports whether a link between switches failed at a switch of a region's links.

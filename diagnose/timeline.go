@@ -145,6 +145,7 @@ func (rc *regionCase) isFlat(l schema.LinkID) bool {
 	if use == nil || rc.timeline.burst == noOnset {
 		return false
 	}
-	n, mean, deviation := use.Moments(rc.in.history.Clock.Now-int64(min(endIntervals, len(rc.timeline.stall)-rc.timeline.burst-1))+1, rc.in.history.Clock.Now, l)
+	now, since := rc.in.history.Clock.Now, min(endIntervals, len(rc.timeline.stall)-rc.timeline.burst-1)
+	n, mean, deviation := use.Moments(now-int64(since)+1, now, l)
 	return n >= flatIntervals && deviation <= max(flatShare*mean, flatSteps)
 }

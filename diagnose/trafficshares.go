@@ -170,13 +170,13 @@ const newJobs = .25
 
 // newJobsLoad reports whether jobs that began with a region of a grid carry much of its load. Total load does not show that: a link
 // that was already full carries no more than before, whatever they displace.
-func (rc *regionCase) newJobsLoad() bool {
-	if !rc.in.graph.Duplex() || !rc.in.comparable {
+func (g grid) newJobsLoad() bool {
+	if !g.in.comparable {
 		return false
 	}
 	share := 0.
-	for i := range rc.suspects {
-		if c := &rc.suspects[i]; c.evidence.started && c.known {
+	for i := range g.suspects {
+		if c := &g.suspects[i]; c.evidence.started && c.known {
 			share += c.share
 		}
 	}

@@ -29,7 +29,8 @@ func (d decision) decide() verdict {
 	}
 	slow, lost := d.steady().smooth(d.scores().slowHostScore(), d.scores().slowLinkScore())
 	slices.SortFunc(d.suspects, func(a, b suspect) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID), cmp.Compare(a.job.Start, b.job.Start))
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID),
+			cmp.Compare(a.job.Start, b.job.Start))
 	})
 	sum := 1. // unknown
 	for i := range d.suspects {
@@ -39,12 +40,14 @@ func (d decision) decide() verdict {
 	jobs, others, accused := 0., 0., d.accused()
 	for i := range accused {
 		jobs += d.suspects[i].blame
-		others += math.Exp(d.suspects[i].score - min(0, d.suspects[i].sends)) // that others send more counts against it only
+		// that others send more counts against it only
+		others += math.Exp(d.suspects[i].score - min(0, d.suspects[i].sends))
 	}
-	d.unlisted = others * d.scores().unlistedPart(accused)
+	d.unlisted = others * d.ground().unlistedPart(accused)
 	failures, over := 0., 0. // one event often has several lines
 	for i := range d.failures {
-		if f := &d.failures[i]; f.over { // what still stalls does not wait for it, unless it left something that is not measured
+		// what still stalls does not wait for it, unless it left something that is not measured
+		if f := &d.failures[i]; f.over {
 			over = max(over, math.Exp(f.score))
 		} else {
 			failures = max(failures, math.Exp(f.score))
@@ -65,7 +68,7 @@ func (d decision) decide() verdict {
 		calibrated = d.unknownCalibration()
 	case most == jobs:
 		v.accused = accused
-		d.suspects[0].exchanges = d.in.graph.Duplex() && d.loadsExchange(d.suspects[0].job)
+		d.suspects[0].exchanges = d.ground().exchanges(d.suspects[0].job)
 		v.confidence = jobs / sum
 		v.class, right = d.classOf(accused)
 	case most == broken && (link >= failures || link > 1 && d.passesBy()):
@@ -73,7 +76,9 @@ func (d decision) decide() verdict {
 		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, d.logged(d.slowLink())
 	case most == broken:
 		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, d.blamed()
-		slices.SortStableFunc(d.failures[:v.blamed], func(a, b nearFailure) int { return cmp.Compare(b.share, a.share) })
+		slices.SortStableFunc(d.failures[:v.blamed], func(a, b nearFailure) int {
+			return cmp.Compare(b.share, a.share)
+		})
 	default:
 		v.class, v.confidence = schema.CauseSlowHost, host/sum
 	}
@@ -81,30 +86,13 @@ func (d decision) decide() verdict {
 	return v
 }
 
-// calibration maps a probability by the scores to how often it is right: a logistic regression on its log odds.
-type calibration struct{ slope, offset float64 }
-
-// Verdicts that name a cause are right more often than the scores say where these hesitate, and less often where they are sure, as fitted in
-// three simulators (docs/measurements/diagnosis.md). Verdicts of an unknown cause are right less often: the scores' zero assumes that a
-// culprit missing from all tables is as common as any other, and of two equally likely causes one is right. Without load readings, slow
-// hosts and links, and jobs that show only where load was added, are unknown on grids, too.
-var (
-	causeCalibration   = calibration{slope: .85, offset: .7}
-	unknownCalibration = calibration{slope: .8, offset: -1.6}
-	unknownUnread      = calibration{slope: .8, offset: -3.2}
-)
-
 // unknownCalibration is that of an unknown cause.
 func (d decision) unknownCalibration() calibration {
-	if d.in.graph.Duplex() && d.in.router.Grid != nil && !d.in.measuresLoad {
+	if d.isStallOnly() && d.in.router.Grid != nil {
 		return unknownUnread
 	}
 	return unknownCalibration
 }
-
-// mostConfident bounds confidence: even on the incidents of package bench, one in a hundred of the verdicts with the most evidence
-// is wrong.
-const mostConfident = .99
 
 func (c calibration) of(p float64) float64 {
 	p = min(.999, max(.001, p))
@@ -114,7 +102,8 @@ func (c calibration) of(p float64) float64 {
 // blamed is how many of the failures near a region are listed: one event often has several lines.
 func (d decision) blamed() int {
 	n := 1
-	for n < min(len(d.failures), d.in.cfg.MaxListed) && d.failures[n].score >= d.failures[0].score-sameEvent && (d.failures[n].silent == nil) == (d.failures[0].silent == nil) {
+	for n < min(len(d.failures), d.in.cfg.MaxListed) && d.failures[n].score >= d.failures[0].score-sameEvent &&
+		(d.failures[n].silent == nil) == (d.failures[0].silent == nil) {
 		n++
 	}
 	return n
@@ -123,12 +112,12 @@ func (d decision) blamed() int {
 // passesBy reports whether the likeliest failure is neither where a region of directed links ends nor one whose load moved there: traffic
 // waits for a link that carries less, not for that failure.
 func (d decision) passesBy() bool {
-	return !d.in.graph.Duplex() && d.back.Root.Slower && len(d.failures) > 0 && d.isUnrelated(&d.failures[0])
+	return d.back.Root.Slower && len(d.failures) > 0 && d.ground().isUnrelated(&d.failures[0])
 }
 
 // isUnrelated reports whether no stall of a region of directed links ends at a failed part, and no load of that moved to the root.
-func (rc *regionCase) isUnrelated(f *nearFailure) bool {
-	return f.share == 0 && !slices.Contains(f.Links, rc.back.Root.Link) && rc.scores().movedFrom(f.PlacedFailure) == 0
+func (d directed) isUnrelated(f *nearFailure) bool {
+	return f.share == 0 && !slices.Contains(f.Links, d.back.Root.Link) && d.scores().movedFrom(f.PlacedFailure) == 0
 }
 
 // sameEvent is the largest difference of score to the first failure within one event.

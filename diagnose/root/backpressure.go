@@ -5,8 +5,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// BackPressure is where the stall of a region begins, as far as it can be followed (Known): at a port, the root, or in a cycle of
-// ports. Without either, what is known instead.
+// BackPressure is where the stall of a region begins, as far as it can be followed: at a port, the root, which may be one of a cycle
+// of ports. Without a root, two less sure answers may be known instead; the port is the better one.
 type BackPressure struct {
 	Root    Port            // its Kind is empty if none is known
 	Cycle   []schema.LinkID // of a deadlock: the links that wait for each other, in order; Root is the first
@@ -41,33 +41,7 @@ type Switch struct {
 // HasMost reports whether most of a region's stall ends at the switch.
 func (s *Switch) HasMost() bool { return s.Share >= rootShare }
 
-// Known says how closely it is known where back pressure begins, each closer than the one before.
-type Known int
-
-const (
-	Nothing     Known = iota
-	OnlySwitch        // the kind, and the switch, but not the port
-	LeadingPort       // the port where the largest part begins, which is not most of it
-	RootPort          // the port
-	CycleOfPorts
-)
-
-// Known says which field of the back pressure names its beginning best.
-func (b *BackPressure) Known() Known {
-	switch {
-	case b.Root.Kind == schema.RootDeadlock:
-		return CycleOfPorts
-	case b.HasRoot():
-		return RootPort
-	case b.Leading.Kind != "":
-		return LeadingPort
-	case b.Switch.Kind != "":
-		return OnlySwitch
-	}
-	return Nothing
-}
-
-// HasRoot reports whether the port where it begins is known; of a deadlock that is one of several.
+// HasRoot reports whether the port where it begins is known.
 func (b *BackPressure) HasRoot() bool { return b.Root.Kind != "" }
 
 // HasSwitch reports whether most of the stall ends at a switch, with a known kind of root, but not a known port.

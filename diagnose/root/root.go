@@ -266,10 +266,10 @@ func (p *Pressure) classify(port Port) Port {
 // port where the largest part begins, or of the link with the highest load.
 func (p *Pressure) LoadAt(b *BackPressure, links []schema.LinkID) (fullest schema.LinkID, now, more float64) {
 	fullest = schema.NoLink
-	switch b.Known() {
-	case CycleOfPorts, RootPort:
+	switch {
+	case b.HasRoot():
 		links = []schema.LinkID{b.Root.Link}
-	case LeadingPort:
+	case b.Leading.Kind != "":
 		links = []schema.LinkID{b.Leading.Link}
 	}
 	for _, l := range links {

@@ -105,7 +105,7 @@ func TestWhoFillsAPort(t *testing.T) {
 		if got := rc.scores().tooLittlePenalty(suspect); (got == 0) != c.able {
 			t.Errorf("%g%% before: %.1f against a job that moves %g%% and moved %g%%", c.before, got, c.moves, c.was)
 		}
-		if got := rc.receives(suspect); got != c.ownReceives {
+		if got := rc.ground().receives(suspect); got != c.ownReceives {
 			t.Errorf("%g%% before, %g%% moved: what arrives is the job's: %v", c.before, c.moves, got)
 		}
 	}
@@ -143,7 +143,7 @@ func TestOthersFillAJobsPort(t *testing.T) {
 		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, root: rootLoad{link: port, carries: g.Capacity(port), added: .7 * g.Capacity(port)}}
 		rc.back = root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}
 		j.baseline = moves{known: true, slots: rc.timeline.baseline(), all: c.was * unit}
-		if got := rc.receives(&suspect{job: j, known: true, filesKnown: true, cross: c.cross}); got != c.own {
+		if got := rc.ground().receives(&suspect{job: j, known: true, filesKnown: true, cross: c.cross}); got != c.own {
 			t.Errorf("%+v: what arrives is the job's: %v", c, got)
 		}
 	}
@@ -232,7 +232,7 @@ func TestPortToAStorageNode(t *testing.T) {
 		t.Error("a job runs there")
 	}
 	reader := suspect{file: true, filesKnown: true, job: &job{Job: &history.Job{}}}
-	if score := rc.scores().endScore(&reader); score > -jobTooLittle {
+	if score := rc.ground().endScore(&reader); score > -jobTooLittle {
 		t.Errorf("a job that reads elsewhere has a score of %v", score)
 	}
 	if rc.back.Root.Link = roottest.Link(t, g, "leaf0>spine0"); rc.endsAtNoJob() {
@@ -325,7 +325,7 @@ func TestHostsTakeWhatWasAdded(t *testing.T) {
 		rc.back = root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootLinkCapacity, Use: 95}}
 		rc.suspects = []suspect{{job: j, known: true}}
 		rc.findAddedBelow()
-		if got := rc.receives(&rc.suspects[0]); got != c.want {
+		if got := rc.ground().receives(&rc.suspects[0]); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

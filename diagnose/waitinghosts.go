@@ -14,12 +14,12 @@ const partShare, noPart = .05, .02
 
 // noPartPenalty is the penalty of a suspect that has next to no part in a region of directed links: whatever its traffic did in time, others'
 // traffic waits there. Of a job without traffic data only who waits shows that.
-func (s scores) noPartPenalty(c *suspect) float64 {
-	if s.in.graph.Duplex() || !s.in.comparable || c.share >= partShare || s.waiting {
+func (d directed) noPartPenalty(c *suspect) float64 {
+	if !d.in.comparable || c.share >= partShare || d.waiting {
 		return 0
 	}
 	part := c.share
-	own, _, all := s.hostWaits(c.job)
+	own, _, all := d.hostWaits(c.job)
 	if all > 0 {
 		part = max(part, own/all)
 	}
@@ -67,7 +67,7 @@ func (rc *regionCase) sendPart(j *job) float64 {
 // factor of e between it and usualPart, from which on suspects are guilty more often than not in three simulators (filePart for
 // files, as several jobs share a port to a storage node). A small part counts against it, up to jobAbsent. A large one says where load comes
 // from, not why it waits: only if more arrives for a host than its port delivers, and nothing else is known of the suspect, it counts for it.
-const jobSends, usualPart, filePart = 3., .2, usualPart / 2
+const usualPart, filePart = .2, usualPart / 2
 
 // sendScore is that of a suspect. What it reads waits at storage nodes, which are hosts of no listed job. What else these have a part in
 // counts for an unlisted job, not against the suspect.
@@ -99,25 +99,25 @@ func (s scores) sendScore(c *suspect) float64 {
 
 // findWaits finds whether hosts are seen to wait to send into a region whose load is not measured. If a job's traffic is unknown, its
 // part of that time is its part of the region's traffic.
-func (rc *regionCase) findWaits() {
-	if rc.in.graph.Duplex() || rc.in.measuresLoad {
+func (d directed) findWaits() {
+	if d.in.measuresLoad {
 		return
 	}
 	all := 0.
-	for _, waits := range rc.waitingHosts() {
+	for _, waits := range d.waitingHosts() {
 		all += waits
 	}
-	if rc.waiting = all > 0; !rc.waiting {
+	if d.waiting = all > 0; !d.waiting {
 		return
 	}
-	for i := range rc.suspects {
-		c := &rc.suspects[i]
-		if c.job.Traffic != nil && !rc.in.measuresFilesOnly(c.job) {
+	for i := range d.suspects {
+		c := &d.suspects[i]
+		if c.job.Traffic != nil && !d.in.measuresFilesOnly(c.job) {
 			continue
 		}
-		own, _, _ := rc.hostWaits(c.job)
+		own, _, _ := d.hostWaits(c.job)
 		c.share = own / all
-		if rc.timeline.hasOnset() {
+		if d.timeline.hasOnset() {
 			c.growth = c.share
 		}
 	}

@@ -13,14 +13,10 @@ import (
 // a part.
 const culpritShare, enoughShare, enoughBound = .25, .5, .35
 
-// nothingMoved is what is added to the penalty of a job that moves nothing of the root's load, none from half of the least share on: several
-// culprits each have a part, but no evidence by time makes up for a job's having none.
-const nothingMoved = .5
-
 // tooLittlePenalty is the penalty of a suspect whose traffic, or its growth, is too little for the root's load: a
 // coincidence in time does not make a cause. What arrives at a host of the job alone is the job's, wherever it comes from.
 func (s scores) tooLittlePenalty(c *suspect) float64 {
-	if !c.known || s.root.carries <= 0 || s.receives(c) || s.isPhaseOf(c) {
+	if !c.known || s.root.carries <= 0 || s.ground().receives(c) || s.isPhaseOf(c) {
 		return 0
 	}
 	all, files := s.in.recentOf(c.job)
@@ -31,20 +27,8 @@ func (s scores) tooLittlePenalty(c *suspect) float64 {
 		}
 	}
 	interval := float64(s.in.history.Clock.Duration) / 1e9
-	if end, known := s.ends.end(); known && s.in.graph.Duplex() {
-		grew := all - baseline*c.job.baseline.ran // links were compared with the mean of all slots
-		switch {
-		case s.ends.fullLink != schema.NoLink && (c.file || s.in.routesOf(c.job).On(s.ends.fullLink) > 0): // the region does not end at the switch
-			more, _ := s.averaged(s.p).Added(s.ends.fullLink)
-			return addsTooLittle(s.withOthers(c, grew)/interval, more)
-		case s.endsAtOwn(c): // what it sends there may hold up its other traffic, so its total need not grow
-			grew = all
-		case (!c.file || !c.writes() && s.ends.drain.IsCertain()) && s.endsBeside(c.job):
-			grew = min(grew, s.in.brings(end, c.job, grew))
-		}
-		if more := s.averaged(s.p).ArrivesMore(end); more > 0 {
-			return addsTooLittle(s.withOthers(c, grew)/interval, more)
-		}
+	if penalty, known := s.ground().tooLittleAtEnd(c, all, baseline); known {
+		return penalty
 	}
 	least, enough, carries := culpritShare, enoughShare, s.root.carries
 	if most := s.boundOn(c.job, s.root.link, c.file || !c.filesKnown); most.known {
@@ -66,17 +50,39 @@ func (s scores) tooLittlePenalty(c *suspect) float64 {
 	return against
 }
 
+// tooLittleAtEnd is the same by the load added at the switch where the region's traffic ends, or at the full link for which it waits.
+func (g grid) tooLittleAtEnd(c *suspect, recent, baseline float64) (penalty float64, known bool) {
+	end, known := g.ends.end()
+	if !known {
+		return 0, false
+	}
+	grew := recent - baseline*c.job.baseline.ran // links were compared with the mean of all slots
+	interval := float64(g.in.history.Clock.Duration) / 1e9
+	switch {
+	case g.ends.fullLink != schema.NoLink && (c.file || g.in.routesOf(c.job).On(g.ends.fullLink) > 0):
+		// the region does not end at the switch
+		more, _ := g.averaged(g.p).Added(g.ends.fullLink)
+		return addsTooLittle(g.scores().withOthers(c, grew)/interval, more), true
+	case g.endsAtOwn(c): // what it sends there may hold up its other traffic, so its total need not grow
+		grew = recent
+	case (!c.file || !c.writes() && g.ends.drain.IsCertain()) && g.endsBeside(c.job):
+		grew = min(grew, g.in.brings(end, c.job, grew))
+	}
+	more := g.averaged(g.p).ArrivesMore(end)
+	return addsTooLittle(g.scores().withOthers(c, grew)/interval, more), more > 0
+}
+
 // Load, relative to before the onset, up to which a region of a grid shows that no file traffic was added to it, and from which it may
 // have been.
 const filesAddNone, filesMayAdd = .95, 1.05
 
 // addsNone is the penalty of a suspect for its file traffic if neither the links of a region of a grid nor those of the switch where its
 // traffic ends carry more than before the onset: reads and writes congest by what they add, and a host that takes little lets less arrive.
-func (s scores) addsNone(c *suspect) float64 {
-	if !c.file || !c.known || !s.load.known {
+func (g grid) addsNone(c *suspect) float64 {
+	if !c.file || !c.known || !g.load.known {
 		return 0
 	}
-	return jobTooLittle * max(0, min(1, (filesMayAdd-s.load.orMore(s.ends.arrives).times)/(filesMayAdd-filesAddNone)))
+	return jobTooLittle * max(0, min(1, (filesMayAdd-g.load.orMore(g.ends.arrives).times)/(filesMayAdd-filesAddNone)))
 }
 
 // writes reports whether a suspect's file traffic leads from its nodes to others: what it reads arrives at its own.
@@ -148,30 +154,31 @@ func (s scores) withWriters(c *suspect, recent, baseline, enough float64) (all, 
 
 // receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that load is the
 // job's, even if neither its total nor the port's load grew, as its other traffic is held up and the port was full before.
-func (rc *regionCase) receives(c *suspect) bool {
-	if !c.known || rc.back.Root.Kind != schema.RootIncast {
-		return c.known && (rc.takesAdded(c) || rc.concentrates(c))
+func (d directed) receives(c *suspect) bool {
+	if !c.known || d.back.Root.Kind != schema.RootIncast {
+		return c.known && d.takesAdded(c)
 	}
-	_, host := rc.in.graph.Ends(rc.back.Root.Link)
-	if !c.job.Has(host) || rc.in.hasOthers(host, c.job) || c.cross < clearWay && !rc.feeds(c) {
+	_, host := d.in.graph.Ends(d.back.Root.Link)
+	if !c.job.Has(host) || d.in.hasOthers(host, c.job) || c.cross < clearWay && !d.feeds(c) {
 		return false
 	}
-	all, _ := rc.in.recentOf(c.job)
-	return rc.in.perSecond(all) >= enoughShare*rc.root.carries
+	all, _ := d.in.recentOf(c.job)
+	return d.in.perSecond(all) >= enoughShare*d.root.carries
 }
 
 // feeds reports whether a job, on whose exchange little of the stall lies, may have sent culpritShare of what was added to the full port to
 // one of its hosts: as far as its hosts send more, it moves more, or it read files, which may arrive long after it asked for them. Otherwise
 // hosts of another job, which may be in no table, send to that host.
-func (rc *regionCase) feeds(c *suspect) bool {
-	if rc.in.graph.Duplex() || rc.in.router.Paths == nil || !rc.timeline.hasOnset() || rc.root.added <= grownShare*rc.root.carries || !rc.in.measuresHosts(c.job) {
+func (d directed) feeds(c *suspect) bool {
+	if d.in.router.Paths == nil || !d.timeline.hasOnset() || d.root.added <= grownShare*d.root.carries ||
+		!d.in.measuresHosts(c.job) {
 		return true
 	}
-	recent, _ := rc.in.recentOf(c.job)
-	baseline, _ := rc.baselineOf(c.job)
-	reads, _ := rc.in.maximum(c.job, history.Read)
-	may := rc.in.perSecond(max(recent-baseline, reads)) + rc.boundOn(c.job, rc.back.Root.Link, false).added
-	return may >= culpritShare*rc.root.added
+	recent, _ := d.in.recentOf(c.job)
+	baseline, _ := d.baselineOf(c.job)
+	reads, _ := d.in.maximum(c.job, history.Read)
+	may := d.in.perSecond(max(recent-baseline, reads)) + d.boundOn(c.job, d.back.Root.Link, false).added
+	return may >= culpritShare*d.root.added
 }
 
 // takesShare of what was added to a full link must arrive in addition at the hosts of one job for it to be that job's.
@@ -179,8 +186,9 @@ const takesShare = .75
 
 // takesAdded reports whether the hosts of a job that mostly reads or writes files take in what was added to a full link down a tree since
 // the onset, and no failed link explains that: a table counts reads when they are asked for, ports when they arrive.
-func (rc *regionCase) takesAdded(c *suspect) bool {
-	return rc.addedBelow > 0 && rc.in.mostlyFiles(c.job) && rc.takeMore(c.job.Devices, rc.back.Root.Link) >= takesShare*rc.addedBelow
+func (d directed) takesAdded(c *suspect) bool {
+	return d.addedBelow > 0 && d.in.mostlyFiles(c.job) &&
+		d.takeMore(c.job.Devices, d.back.Root.Link) >= takesShare*d.addedBelow
 }
 
 // mostlyFiles reports whether a job mostly reads or writes files.
@@ -192,14 +200,17 @@ func (in *interval) mostlyFiles(j *job) bool {
 // findAddedBelow finds what hosts behind a root that is full down a tree take in more since the onset, if a job that mostly reads or writes
 // files is a suspect.
 func (rc *regionCase) findAddedBelow() {
-	if rc.isFullDownTree() && slices.ContainsFunc(rc.suspects, func(c suspect) bool { return rc.in.mostlyFiles(c.job) }) {
+	if rc.isFullDownTree() && slices.ContainsFunc(rc.suspects, func(c suspect) bool {
+		return rc.in.mostlyFiles(c.job)
+	}) {
 		rc.addedBelow = max(rc.root.added, rc.takeMore(rc.in.hosts, rc.back.Root.Link))
 	}
 }
 
 // isFullDownTree reports whether the root is a link down a tree that is full since the onset, and no failed link explains that.
 func (rc *regionCase) isFullDownTree() bool {
-	if rc.back.Root.Kind != schema.RootLinkCapacity || rc.back.Root.Slower || !rc.back.Root.IsFull() || rc.root.added <= grownShare*rc.root.carries || rc.rerouted > 1-takesShare || rc.in.router.Paths == nil {
+	if rc.back.Root.Kind != schema.RootLinkCapacity || rc.back.Root.Slower || !rc.back.Root.IsFull() ||
+		rc.root.added <= grownShare*rc.root.carries || rc.rerouted > 1-takesShare || rc.in.router.Paths == nil {
 		return false
 	}
 	from, to := rc.in.graph.Ends(rc.back.Root.Link)
@@ -247,7 +258,7 @@ func (rc *regionCase) endsAtNoJob() bool {
 // endsAtJob reports whether the root of directed links is the full port to a host with a job: files that others read or write do not
 // go there.
 func (rc *regionCase) endsAtJob() bool {
-	if rc.back.Root.Kind != schema.RootIncast || rc.in.graph.Duplex() {
+	if rc.back.Root.Kind != schema.RootIncast {
 		return false
 	}
 	_, host := rc.in.graph.Ends(rc.back.Root.Link)
@@ -256,13 +267,14 @@ func (rc *regionCase) endsAtJob() bool {
 
 // cannotEndAt reports whether more arrives for a host of the switch where stall ends than its port delivers, and none of a suspect's traffic
 // ends at a host there: neither at its own nor, if it may write, at one of no job.
-func (rc *regionCase) cannotEndAt(c *suspect) bool {
-	if !rc.back.HasSwitch() || !rc.back.IsIncast() {
+func (d directed) cannotEndAt(c *suspect) bool {
+	if !d.back.HasSwitch() || !d.back.IsIncast() {
 		return false
 	}
-	for _, l := range rc.in.graph.LinksAt(rc.back.Switch.Device) {
-		_, host := rc.in.graph.Ends(l)
-		if !rc.in.graph.IsSwitch(host) && (c.job.Has(host) || len(rc.in.tenants[host]) == 0 && (c.writes() || !c.filesKnown)) {
+	for _, l := range d.in.graph.LinksAt(d.back.Switch.Device) {
+		_, host := d.in.graph.Ends(l)
+		takes := c.job.Has(host) || len(d.in.tenants[host]) == 0 && (c.writes() || !c.filesKnown)
+		if takes && !d.in.graph.IsSwitch(host) {
 			return false
 		}
 	}

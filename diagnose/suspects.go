@@ -67,7 +67,8 @@ func (in *interval) crossing(cases []regionCase) {
 		}
 		for _, c := range w.touched {
 			t, rc := &w.sums[c], &cases[c]
-			rc.suspects = append(rc.suspects, suspect{job: j, hops: beyondHops, cross: t.cross / rc.totalWeight, gate: t.gate / rc.totalWeight, linksPerByte: t.load, waitPerByte: t.waits, worstStall: t.worst})
+			rc.suspects = append(rc.suspects, suspect{job: j, hops: beyondHops, cross: t.cross / rc.totalWeight,
+				gate: t.gate / rc.totalWeight, linksPerByte: t.load, waitPerByte: t.waits, worstStall: t.worst})
 		}
 	}
 }
@@ -95,10 +96,12 @@ func (rc *regionCase) near() {
 		}
 	}
 	for _, j := range rc.in.nearest() {
-		rc.suspects = append(rc.suspects, suspect{job: j, hops: int(j.hops), atRoot: rc.back.HasRoot() && rc.in.isAt(j, rc.back.Root.Link)})
+		atRoot := rc.back.HasRoot() && rc.in.isAt(j, rc.back.Root.Link)
+		rc.suspects = append(rc.suspects, suspect{job: j, hops: int(j.hops), atRoot: atRoot})
 	}
 	for _, j := range rc.in.readers {
-		if !slices.ContainsFunc(rc.suspects, func(c suspect) bool { return c.job == j }) { // beyond the hops, or the nearest
+		// beyond the hops, or the nearest
+		if !slices.ContainsFunc(rc.suspects, func(c suspect) bool { return c.job == j }) {
 			rc.suspects = append(rc.suspects, suspect{job: j, hops: beyondHops})
 		}
 	}
@@ -126,7 +129,9 @@ func (in *interval) findReaders() {
 			in.readers = append(in.readers, j)
 		}
 	}
-	slices.SortFunc(in.readers, func(a, b *job) int { return cmp.Or(cmp.Compare(b.files, a.files), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(in.readers, func(a, b *job) int {
+		return cmp.Or(cmp.Compare(b.files, a.files), cmp.Compare(a.ID, b.ID))
+	})
 	in.readers = in.readers[:min(maxReaders, len(in.readers))]
 }
 
@@ -150,7 +155,9 @@ func (in *interval) nearest() []*job {
 		if j.round != in.scratch.round {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(near, j, func(a, b *job) int { return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.order, b.order)) })
+		at, _ := slices.BinarySearchFunc(near, j, func(a, b *job) int {
+			return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.order, b.order))
+		})
 		if at == maxSuspects {
 			continue
 		}
@@ -190,7 +197,7 @@ func (rc *regionCase) measure() {
 		}
 	}
 	rc.shareTraffic()
-	rc.findWaits()
+	rc.ground().findWaits()
 	for i := range rc.suspects {
 		rc.findStrongestFeature(&rc.suspects[i], &usual)
 	}
@@ -263,7 +270,7 @@ const preferred = .05
 func (rc *regionCase) findStrongestFeature(c *suspect, usual *[history.NumMeasured]spread) {
 	c.evidence.P = 1
 	c.evidence.started = rc.timeline.startedAt(c.job.Start)
-	if most := c.mostScore(); most < -jobReads || most < 0 && !rc.mayFetch(c) {
+	if most := c.mostScore(); most < -jobReads || most < 0 && !rc.ground().mayFetch(c) {
 		_, c.known = rc.in.maximum(c.job, history.RDMARead)
 		c.known = c.known && !rc.in.measuresFilesOnly(c.job)
 		return
@@ -314,7 +321,8 @@ func (rc *regionCase) findStrongestFeature(c *suspect, usual *[history.NumMeasur
 		c.value, _ = rc.in.maximum(c.job, history.Write)
 	}
 	if !c.file && rc.in.measuresFilesOnly(c.job) { // files that cause nothing say nothing about its exchange
-		c.known, c.value, c.devs, c.evidence = false, 0, 0, evidence{Result: correlation.Result{P: 1}, started: c.evidence.started}
+		c.known, c.value, c.devs, c.evidence = false, 0, 0, evidence{Result: correlation.Result{P: 1},
+			started: c.evidence.started}
 	}
 }
 

@@ -43,7 +43,7 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
-		if got := rc.scores().noPartPenalty(&c.suspect); math.Abs(got-c.want) > 1e-6 {
+		if got := directedOf(rc).noPartPenalty(&c.suspect); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: penalty %v, want %v", name, got, c.want)
 		}
 	}
@@ -93,7 +93,7 @@ func TestWhoWaitsToSend(t *testing.T) {
 		rc, mine := regionOfTwo(t, g, c.stalls)
 		c.suspect.job = mine
 		rc.suspects, rc.back.Root.Kind = []suspect{c.suspect}, c.kind
-		rc.findWaits()
+		rc.ground().findWaits()
 		if got := rc.scores().sendScore(&rc.suspects[0]); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
@@ -148,7 +148,7 @@ func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
 		"its files are not measured": {suspect{}, 0},
 	} {
 		c.suspect.job, c.suspect.known = &job{Job: &history.Job{}}, true
-		if got := rc.scores().endScore(&c.suspect); got != c.want {
+		if got := rc.ground().endScore(&c.suspect); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // ground is the share of a region's links without a node of another job at either end.
-func (rc *regionCase) ground(own *job) float64 {
+func (rc *regionCase) ownLinks(own *job) float64 {
 	mine := 0
 	for _, l := range rc.region.Links {
 		from, to := rc.in.graph.Ends(l)
@@ -43,7 +43,8 @@ func (d decision) classOf(accused int) (class schema.CauseClass, right float64) 
 	part := d.steady().meanPart(c.job, d.othersPart(c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
 	lost, known := d.mostLost(c.job)
-	if d.in.router.Grid != nil && d.in.measuresLoad { // all of a tree's load is the job's, and jobs that cross it are held up
+	// all of a tree's load is the job's, and jobs that cross it are held up
+	if d.in.router.Grid != nil && d.in.measuresLoad {
 		shape.lost *= ramp(c.fit, mayConverge, surelyConverges)
 	}
 	odds += shape.lost * max(0, min(1, (lost-shape.mayHurt)/surelyHurts))
@@ -56,23 +57,6 @@ func (d decision) classOf(accused int) (class schema.CauseClass, right float64) 
 	}
 	return schema.CauseSystem, logistic(shape.either + odds)
 }
-
-// ofOthers models the probability of each class by the part of others in a region: the log odds that system rather than
-// intra_application is right are linear in the log odds of that part, and either is right with the log odds of both being equal. A
-// large loss of another job at the onset adds lost: it is held up as a whole, however little of it waits on the region's links. No
-// such loss says nothing, as senders that do not wait for each other lose only what their queues do not take.
-type ofOthers struct{ slope, middle, either, lost, mayHurt float64 }
-
-// They were fitted on 318 incidents of three simulators, on grids with load readings on 44 of three, where losses say nothing beside
-// the load except of an incast (convergence.go), and without load readings on 432 of three, the losses there on 84
-// (docs/measurements/diagnosis.md); partPrior keeps a part of 0 or 1 from being certain.
-var (
-	othersOnTrees       = ofOthers{slope: 6.3, middle: 5.1, either: 2.1, lost: 8, mayHurt: .1}
-	othersOnLoadedGrids = ofOthers{slope: 4, middle: 1.8, either: 1.5, lost: 6, mayHurt: .3}
-	othersOnGrids       = ofOthers{slope: 2.8, middle: 1, either: 1.3, lost: 4.4, mayHurt: .2}
-)
-
-const partPrior = .3
 
 // surelyHurts is by how much more than mayHurt the worst-off other job must lose to say all that a loss can; up to mayHurt it says nothing.
 // A loss is what falls below the least mean before, so a job that lost a fifth of what it usually moves shows less. On grids back

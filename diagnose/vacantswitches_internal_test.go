@@ -16,14 +16,16 @@ func TestAnExchangeCongestsItsOwnGround(t *testing.T) {
 	s := u.stage
 	s.findRunning()
 	rc := &regionCase{in: &s.interval, p: u.p, region: &schema.Region{Links: []schema.LinkID{0, 1, 2}}}
-	if rc.findEmpty(); math.Abs(rc.emptyExcess) > 1e-9 {
+	gridOf(rc).findEmpty()
+	if math.Abs(rc.emptyExcess) > 1e-9 {
 		t.Errorf("without jobs a region is emptier than the torus by %.2f", rc.emptyExcess)
 	}
 	for _, l := range rc.region.Links { // a job at both ends of all links
 		from, to := s.graph.Ends(l)
 		s.settle(&job{Job: &history.Job{Devices: []topology.DeviceID{from, to}}})
 	}
-	if rc.findEmpty(); rc.emptyExcess >= 0 {
+	gridOf(rc).findEmpty()
+	if rc.emptyExcess >= 0 {
 		t.Errorf("a region among jobs is emptier than the torus by %.2f", rc.emptyExcess)
 	}
 	rc.emptyExcess = .2
@@ -35,7 +37,7 @@ func TestAnExchangeCongestsItsOwnGround(t *testing.T) {
 		"files":       {suspect{known: true, file: true}, 0},
 		"unmeasured":  {suspect{}, 0},
 	} {
-		if got := rc.scores().emptyGroundPenalty(&c.suspect); math.Abs(got-c.against) > 1e-9 {
+		if got := gridOf(rc).emptyGroundPenalty(&c.suspect); math.Abs(got-c.against) > 1e-9 {
 			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.against)
 		}
 	}

@@ -23,19 +23,25 @@ type regionCase struct {
 	back        root.BackPressure
 	load        ratio // of its links, relative to the baseline
 	root        rootLoad
-	addedBelow  float64   // what hosts behind a full root down a tree take in more since the onset, at least what was added to it, bytes/s; 0: no such root, or no job that mostly reads or writes
+	// what hosts behind a full root down a tree take in more since the onset, at least what was added to it, bytes/s; 0: no such root, or no job that mostly reads or writes
+	addedBelow  float64
 	addedByLink []float64 // by link of the region: load added since the onset; empty if they do not carry clearly more
 	suspects    []suspect
 	waiting     bool // no load is measured, and hosts are seen to wait to send into it
 	ends        ends
-	together    *job             // on a grid, the only job on whose ground the region and others began together; nil: none
-	failures    []nearFailure    // most likely first
-	rerouted    float64          // share of more that failed links beside it carried before
-	emptyExcess float64          // on a grid, its share of switches without a listed job, beyond that of the grid
-	unlisted    float64          // blame of hosts of no listed job, in odds against an unknown cause
-	verdict     verdict          // set once decided
-	nodes       *topology.Device // on a grid, the switch at whose nodes back pressure ends, given the verdict; nil: it does not, or unknown
+	// on a grid, the only job on whose ground the region and others began together; nil: none
+	together    *job
+	failures    []nearFailure // most likely first
+	rerouted    float64       // share of more that failed links beside it carried before
+	emptyExcess float64       // on a grid, its share of switches without a listed job, beyond that of the grid
+	unlisted    float64       // blame of hosts of no listed job, in odds against an unknown cause
+	verdict     verdict       // set once decided
+	// on a grid, the switch at whose nodes back pressure ends, given the verdict; nil: it does not, or unknown
+	nodes *topology.Device
 }
+
+// isStallOnly reports whether nothing but stall is read on a grid, so that a link that lost rate looks like any other.
+func (rc *regionCase) isStallOnly() bool { return rc.in.graph.Duplex() && !rc.in.measuresLoad }
 
 // rootLoad is what the root of a region carries, and how that changed since its onset.
 type rootLoad struct {
@@ -46,7 +52,9 @@ type rootLoad struct {
 
 // begin sets up the case of a region, in memory reused from the previous interval.
 func (in *interval) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Region) {
-	*rc = regionCase{in: in, region: region, timeline: timeline{clock: in.history.Clock, stall: rc.timeline.stall[:0], onset: noOnset, burst: noOnset}, weight: rc.weight[:0], waits: rc.waits[:0], addedByLink: rc.addedByLink[:0], suspects: rc.suspects[:0], failures: rc.failures[:0]}
+	*rc = regionCase{in: in, region: region, timeline: timeline{clock: in.history.Clock, stall: rc.timeline.stall[:0],
+		onset: noOnset, burst: noOnset}, weight: rc.weight[:0], waits: rc.waits[:0], addedByLink: rc.addedByLink[:0],
+		suspects: rc.suspects[:0], failures: rc.failures[:0]}
 	levels := in.history.LevelsOf(region.Metric)
 	seen := min(int64(in.cfg.Window), in.history.Clock.Now-in.history.Clock.First+1)
 	for slot := in.history.Clock.Now - seen + 1; slot <= in.history.Clock.Now; slot++ {
@@ -69,18 +77,6 @@ func (in *interval) begin(rc *regionCase, snap *schema.Snapshot, region *schema.
 	}
 	rc.timeline.burst = onsetOf(rc.timeline.stall, shortPause)
 	rc.timeline.onset = rc.timeline.burst
-	if !in.graph.Duplex() {
-		if first := onsetOf(rc.timeline.stall, longPause); first != noOnset {
-			rc.timeline.onset = first
-		}
-		if rc.timeline.hasOnset() && rc.timeline.baseline().N == 0 {
-			rc.timeline.onset = noOnset // nothing is remembered to compare it with
-		}
-		if !rc.timeline.hasOnset() {
-			if at := rc.stepUp(); at != noOnset { // its beginning moves to the failure
-				rc.timeline.onset, rc.timeline.burst = at, at
-			}
-		}
-	}
+	rc.ground().dateOnset()
 	rc.timeline.old = !rc.timeline.hasOnset() && seen >= correlation.LeastPairs
 }

@@ -17,41 +17,51 @@ type ends struct {
 	endings  root.Endings  // on a grid
 	arrives  ratio         // load of the links where its traffic ends, relative to the baseline
 	flooded  bool          // on a grid, load was added where the region's traffic ends, even if the mean load fell
-	starved  float64       // on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
+	// on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
+	starved float64
 }
 
-// findEnds finds them by the readings, p, and their mean, q. The senders are the likeliest, of jobs in this order.
-func (rc *regionCase) findEnds(p, q *root.Pressure, senders []root.Sender, jobs []*job) (e ends) {
-	links, isSteady, from := rc.region.Links, !rc.load.atLeast(root.SteadyLoad), -1
-	if e.drain, from = rc.in.finder.Drain(q, links, senders); from >= 0 {
+// noEnds are the ends of a region of directed links.
+var noEnds = ends{neck: root.Neck{Link: schema.NoLink}, fullLink: schema.NoLink}
+
+// endsBy finds them by the readings, p, and their mean, q. The senders are the likeliest, of jobs in this order.
+func (g grid) endsBy(p, q *root.Pressure, senders []root.Sender, jobs []*job) (e ends) {
+	links, isSteady, from := g.region.Links, !g.load.atLeast(root.SteadyLoad), -1
+	if e.drain, from = g.in.finder.Drain(q, links, senders); from >= 0 {
 		e.sender = jobs[from]
 	}
-	e.neck = rc.in.finder.Neck(p, links, senders, &e.drain, isSteady)
+	e.neck = g.in.finder.Neck(p, links, senders, &e.drain, isSteady)
 	e.fullLink = q.FullLink(links, &e.neck, &e.drain)
-	e.endings = rc.in.finder.Endings(q, &e.drain)
-	if e.arrives, e.flooded = rc.arriving(&e, q); isSteady && e.endsAtSlowLink() {
+	e.endings = g.in.finder.Endings(q, &e.drain)
+	if e.arrives, e.flooded = g.arriving(&e, q); isSteady && e.endsAtSlowLink() {
 		e.neck = e.endings.Neck()
 	}
-	e.starved = rc.shortfall(&e, q)
+	e.starved = g.shortfall(&e, q)
 	return e
 }
 
 // arriving is the load of the links of the switch where a region's traffic ends, relative to the baseline, and whether load was added
 // there.
-func (rc *regionCase) arriving(e *ends, q *root.Pressure) (arrives ratio, flooded bool) {
-	if end, known := e.end(); known && rc.in.graph.Duplex() && rc.timeline.hasOnset() {
-		arrives, flooded = rc.arrivesNow(end, q), q.IsFlooded(&e.drain, end)
+func (g grid) arriving(e *ends, q *root.Pressure) (arrives ratio, flooded bool) {
+	if end, known := e.end(); known && g.timeline.hasOnset() {
+		arrives, flooded = g.arrivesNow(end, q), q.IsFlooded(&e.drain, end)
 	}
-	return arrives, flooded || rc.newJobsLoad()
+	return arrives, flooded || g.newJobsLoad()
 }
 
-// end is the switch where the traffic of a region of a grid ends, if known: the one at whose nodes back pressure ends, or else the end
-// of the tree.
+// end is the switch where the traffic of a region of a grid ends, if known: by the comparison of all places where that is the more
+// reliable, else the end of the tree. If traffic waits for a full link (fullLink), it need not end at the nodes there.
 func (e *ends) end() (at topology.DeviceID, known bool) {
 	if e.endsAtNodes() {
 		return e.endings.Any.Device, true
 	}
 	return e.drain.End()
+}
+
+// endBeyondLinks is that switch if traffic waits for no full link before it.
+func (e *ends) endBeyondLinks() (at topology.DeviceID, known bool) {
+	at, known = e.end()
+	return at, known && e.fullLink == schema.NoLink
 }
 
 // exactFit is the fit from which the tree of a job's nodes overrides other evidence of where it ends; a tree that seems to end beside

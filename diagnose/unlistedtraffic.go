@@ -16,7 +16,7 @@ const leastAccounted, accountedIntervals = 4, 8
 // job, or another listed job is on its hosts.
 func (rc *regionCase) unaccounted(j *job) float64 {
 	t := j.Traffic
-	if rc.in.graph.Duplex() || !rc.timeline.hasOnset() || t == nil || !t.Listed[history.RDMARead] && !t.Listed[history.RDMAWrite] {
+	if !rc.timeline.hasOnset() || t == nil || !t.Listed[history.RDMARead] && !t.Listed[history.RDMAWrite] {
 		return 0
 	}
 	for _, d := range j.Devices {

@@ -27,7 +27,8 @@ type reached struct {
 }
 
 func newReach(g *topology.Graph) reach {
-	r := reach{graph: g, switches: schema.NewBitmap(g.NumDevices()), at: make([]reached, g.NumDevices()), first: make([]int32, g.NumDevices()+1)}
+	r := reach{graph: g, switches: schema.NewBitmap(g.NumDevices()), at: make([]reached, g.NumDevices()),
+		first: make([]int32, g.NumDevices()+1)}
 	for d := range topology.DeviceID(g.NumDevices()) {
 		if g.IsSwitch(d) {
 			r.switches.Set(int(d))

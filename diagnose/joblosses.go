@@ -51,7 +51,8 @@ func (rc *regionCase) lossBy(j *job) (share float64, measured bool) {
 
 // lossSince is the same since a slot. The interval of the onset itself is mixed, and is used only if it is the last.
 func (in *interval) lossSince(j *job, onset int64) loss {
-	w, from, to := &in.scratch, max(in.history.Clock.First, in.history.Clock.Now-int64(in.history.TrafficLength())+1), onset-settle
+	w, from, to := &in.scratch, max(in.history.Clock.First, in.history.Clock.Now-int64(in.history.TrafficLength())+1),
+		onset-settle
 	l := loss{cached: true, onset: onset, baseline: jobBaseline{main: j.Traffic.Main(from, to)}}
 	w.baseline = j.Traffic.MovedIn(w.baseline[:0], l.baseline.main, from, to)
 	w.since = j.Traffic.MovedIn(w.since[:0], l.baseline.main, min(onset+1, in.history.Clock.Now), in.history.Clock.Now)
@@ -61,7 +62,8 @@ func (in *interval) lossSince(j *job, onset int64) loss {
 	}
 	most := min(lastIntervals, len(baseline), len(since))
 	first := min(firstIntervals, most)
-	l.measured, l.baseline.least, l.baseline.first = history.SumOf(baseline) > 0, leastMean(baseline, most), below(leastMean(baseline, first), since[:first])
+	l.measured, l.baseline.least, l.baseline.first = history.SumOf(baseline) > 0, leastMean(baseline, most),
+		below(leastMean(baseline, first), since[:first])
 	l.share = min(l.baseline.first, below(l.baseline.least, since[len(since)-most:]))
 	return l
 }
@@ -169,22 +171,13 @@ const smallLoss = .2
 // mostLost is the largest loss, at the onset of a region, of a job other than own that the region can hold up, and whether the loss of all
 // such jobs is known.
 func (rc *regionCase) mostLost(own *job) (most float64, known bool) {
+	ground := rc.ground()
 	known = true
 	for i := range rc.suspects {
-		if c := &rc.suspects[i]; c.job.ID != own.ID && rc.in.canHoldUp(c) {
+		if c := &rc.suspects[i]; c.job.ID != own.ID && ground.canHoldUp(c) {
 			lost, measured := rc.lossBy(c.job)
 			most, known = max(most, lost), known && measured
 		}
 	}
 	return most, known
-}
-
-// canHoldUp reports whether a region can hold up a job: with directed links, if the job's exchange crosses a link of the region or
-// its root. On a torus back pressure also reaches links around a region that stall too little to belong to it, and so jobs within
-// cfg.Hops.
-func (in *interval) canHoldUp(c *suspect) bool {
-	if in.graph.Duplex() {
-		return c.cross > 0 || c.hops != beyondHops
-	}
-	return c.cross > 0 || c.atRoot
 }

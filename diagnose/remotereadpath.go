@@ -12,7 +12,7 @@ const seenPart = 1. / 3
 // nodes of a suspect that fetches. It is known if its traffic grew and the region is one tree to that switch.
 func (s scores) seenOnWay(c *suspect) (share float64, known bool) {
 	grew := s.fetchGrew(c)
-	if !s.in.graph.Duplex() || s.ends.drain.Fit == 0 || grew <= 0 {
+	if s.ends.drain.Fit == 0 || grew <= 0 {
 		return 0, false
 	}
 	end := s.ends.drain.Device
@@ -21,7 +21,7 @@ func (s scores) seenOnWay(c *suspect) (share float64, known bool) {
 	for _, d := range c.job.Devices {
 		s.in.router.Grid.EachOnRoute(end, d, w.add)
 	}
-	mean := s.averaged(s.p)
+	mean := grid{s.regionCase}.averaged(s.p)
 	unit, seen, all := seenPart*grew/float64(len(c.job.Devices)), 0., 0.
 	for _, l := range w.links {
 		if added, measured := mean.Added(l); measured {

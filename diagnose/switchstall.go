@@ -35,14 +35,15 @@ type shared struct {
 // around returns the credit-stalled region with the most stall among those on the same ground as a region and at least as
 // severe; nil: none.
 func (rc *regionCase) around(cases []regionCase) (of *regionCase) {
-	w := &rc.in.common
+	w := &rc.in.overlap
 	for _, i := range rc.beside(cases) {
 		c, with := &cases[i], &w.shared[i]
 		n, all := with.mine, len(rc.region.Links)
 		if len(c.region.Links) < all {
 			n, all = with.theirs, len(c.region.Links)
 		}
-		if c.region.Metric == schema.CreditStall && c.region.Severity >= rc.region.Severity && float64(n) >= sameGround*float64(all) && (of == nil || c.totalWeight > of.totalWeight) {
+		if c.region.Metric == schema.CreditStall && c.region.Severity >= rc.region.Severity &&
+			float64(n) >= sameGround*float64(all) && (of == nil || c.totalWeight > of.totalWeight) {
 			of = c
 		}
 	}
@@ -52,7 +53,7 @@ func (rc *regionCase) around(cases []regionCase) (of *regionCase) {
 // beside lists the cases whose regions have a switch in common with a region, and counts what they share. It visits only links
 // beside the region's own, however many regions there are.
 func (rc *regionCase) beside(cases []regionCase) []int32 {
-	w := &rc.in.common
+	w := &rc.in.overlap
 	w.next(len(cases))
 	for _, own := range rc.region.Links {
 		from, to := rc.in.graph.Ends(own)
@@ -70,7 +71,7 @@ func (rc *regionCase) beside(cases []regionCase) []int32 {
 }
 
 // ground is what one region has in common with the others.
-type ground struct {
+type overlap struct {
 	round  uint32
 	links  []uint32 // by link: the round in which it had a switch in common with a region
 	shared []shared // by case: with the region of the round
@@ -78,7 +79,7 @@ type ground struct {
 }
 
 // next clears what the previous region shared with others.
-func (w *ground) next(cases int) {
+func (w *overlap) next(cases int) {
 	if w.round++; w.round == 0 {
 		clear(w.links)
 		clear(w.shared)
@@ -92,7 +93,7 @@ func (w *ground) next(cases int) {
 
 // share records that a link of another region has a switch in common with link own of the region; first is whether the
 // other region's link is new.
-func (w *ground) share(other int32, own schema.LinkID, first bool) {
+func (w *overlap) share(other int32, own schema.LinkID, first bool) {
 	with := &w.shared[other]
 	if with.round != w.round {
 		*with = shared{round: w.round, last: schema.NoLink}

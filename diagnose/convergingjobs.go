@@ -25,25 +25,25 @@ const (
 	mostTrees = 8
 )
 
-// findConverging finds how surely the load added to a region of a grid is what a suspect's nodes send to one switch: if back pressure
+// findConverging finds how surely the load added to a region is what a suspect's nodes send to one switch: if back pressure
 // probably ends at nodes, the switch where that is, or one beside it on the line, as neighbours show nearly the same.
-func (rc *regionCase) findConverging() {
-	end := rc.ends.endings.Nodes
-	if rc.in.router.Grid == nil || !rc.in.graph.Duplex() || !rc.in.measuresLoad || !end.Found || rc.ends.atNodes() < mayEnd {
+func (g grid) findConverging() {
+	end := g.ends.endings.Nodes
+	if g.in.router.Grid == nil || !g.in.measuresLoad || !end.Found || g.ends.nodesProbability() < mayEnd {
 		return
 	}
-	trees := rc.in.scratch.trees[:0]
-	for i := range rc.suspects {
-		if c := &rc.suspects[i]; len(c.job.Devices) > 1 && c.reaches() >= mostExchange {
+	trees := g.in.scratch.trees[:0]
+	for i := range g.suspects {
+		if c := &g.suspects[i]; len(c.job.Devices) > 1 && c.reaches() >= mostExchange {
 			trees = append(trees, tree{of: c})
 		}
 	}
 	slices.SortStableFunc(trees, func(a, b tree) int { return cmp.Compare(b.of.reaches(), a.of.reaches()) })
 	trees = trees[:min(len(trees), mostTrees)]
-	rc.in.scratch.trees = trees
-	line := rc.in.router.Grid.Line(end.Device, len(rc.in.router.Grid.Dims())-1)
+	g.in.scratch.trees = trees
+	line := g.in.router.Grid.Line(end.Device, len(g.in.router.Grid.Dims())-1)
 	for i := range trees {
-		rc.fit(&trees[i], line.Device(0))
+		g.fit(&trees[i], line.Device(0))
 	}
 	slices.SortStableFunc(trees, byFit)
 	if len(trees) == 0 || trees[0].fit < timelyMay/2 {
@@ -51,8 +51,8 @@ func (rc *regionCase) findConverging() {
 	}
 	likely := trees[:min(len(trees), 2)]
 	for i := range likely {
-		rc.fit(&likely[i], line.Device(-1))
-		rc.fit(&likely[i], line.Device(1))
+		g.fit(&likely[i], line.Device(-1))
+		g.fit(&likely[i], line.Device(1))
 	}
 	slices.SortStableFunc(likely, byFit)
 	next := 0.
@@ -75,8 +75,8 @@ type tree struct {
 func byFit(a, b tree) int { return cmp.Compare(b.fit, a.fit) }
 
 // fit compares the added load with a tree to another switch.
-func (rc *regionCase) fit(t *tree, end topology.DeviceID) {
-	fit := rc.in.finder.Converging(t.of.job.Devices, end)
+func (g grid) fit(t *tree, end topology.DeviceID) {
+	fit := g.in.finder.Converging(t.of.job.Devices, end)
 	t.fit = max(t.fit, fit)
 	if t.of.job.Has(end) {
 		t.own = max(t.own, fit)

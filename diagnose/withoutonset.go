@@ -12,7 +12,7 @@ import (
 const explainedStall, explainedLoad = .9, .8
 
 // ownGround of a region's links have no node of others if it lies on a job's own ground.
-const ownGround = .7
+const mostlyOwn = .7
 
 // explains is the score of a job whose traffic accounts for a standing region, alone or with that of other jobs. If the
 // others move too little, it is a job's without traffic data: with directed links the only such job there, on a grid one on whose own
@@ -27,16 +27,13 @@ func (s scores) explains(c *suspect) float64 {
 	if !s.in.measuresLoad || isHeldUp {
 		return 0
 	}
-	if h := s.in.given.kept[s.region.ID]; s.timeline.hasOnset() && !s.asBefore() || !s.timeline.hasOnset() && h != nil && h.cause.Class != schema.CauseUnknown && s.steady().stands(h) {
+	if s.timeline.hasOnset() && !s.asBefore() || !s.timeline.hasOnset() && s.steady().hasCause() {
 		return 0
 	}
-	share, cross, unmeasured := 0., 0., 0
+	share, cross := 0., 0.
 	for i := range s.suspects {
 		o := &s.suspects[i]
 		share, cross = share+o.share, cross+o.cross
-		if !o.known && o.cross > 0 {
-			unmeasured++
-		}
 	}
 	if c.known {
 		if s.in.comparable && c.share >= culpritShare && share >= explainedLoad && cross >= explainedStall {
@@ -44,20 +41,26 @@ func (s scores) explains(c *suspect) float64 {
 		}
 		return 0
 	}
-	isOwn := s.in.comparable && unmeasured == 1
-	if s.in.graph.Duplex() {
-		isOwn = s.ground(c.job) >= ownGround
-	}
-	if isOwn && c.cross >= explainedStall && share <= 1-explainedLoad {
+	if c.cross >= explainedStall && share <= 1-explainedLoad && s.ground().hasAllUnmeasured(c) {
 		return jobRemains
 	}
 	return 0
 }
 
+// unmeasured is how many jobs without traffic data have exchanges that cross the region.
+func (rc *regionCase) unmeasured() (jobs int) {
+	for i := range rc.suspects {
+		if c := &rc.suspects[i]; !c.known && c.cross > 0 {
+			jobs++
+		}
+	}
+	return jobs
+}
+
 // fillsByFiles reports whether a suspect writes enough for its files to fill the port to a host of no job for which a region waits: what
 // arrives there is written by somebody, and files that are written all the time, or since long before or after an onset, rise at none.
 func (rc *regionCase) fillsByFiles(c *suspect) bool {
-	if rc.in.graph.Duplex() || !c.filesKnown || !rc.endsAtNoJob() {
+	if !c.filesKnown || !rc.endsAtNoJob() {
 		return false
 	}
 	writes, _ := rc.written(c.job)
@@ -75,7 +78,8 @@ const halfFull = 50
 // grew. A link of a torus shows one load for both directions, so it cannot tell this.
 func (s scores) asBefore() bool {
 	inBursts := s.back.Root.Kind == schema.RootLinkCapacity && !s.back.Root.Slower && s.back.Root.Use >= halfFull
-	return !s.in.graph.Duplex() && !s.hasFailed() && (s.back.Root.IsFull() || inBursts) && s.load.atLeast(fallen) && s.root.added <= standingMore*s.root.carries
+	return !s.hasFailed() && (s.back.Root.IsFull() || inBursts) && s.load.atLeast(fallen) &&
+		s.root.added <= standingMore*s.root.carries
 }
 
 // hasFailed reports whether a failure may explain a region of directed links: one that scores, unless nothing waits for the failed part and
@@ -84,5 +88,5 @@ func (s scores) hasFailed() bool {
 	if len(s.failures) == 0 || s.failures[0].score <= 0 {
 		return false
 	}
-	return !s.isUnrelated(&s.failures[0]) || s.root.added > leastMoved*s.root.carries
+	return !s.ground().isUnrelated(&s.failures[0]) || s.root.added > leastMoved*s.root.carries
 }

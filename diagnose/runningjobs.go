@@ -28,7 +28,8 @@ func (in *interval) findRunning() {
 	for _, d := range in.scratch.settled {
 		in.tenants[d] = in.tenants[d][:0]
 	}
-	in.scratch.settled, in.running, in.scratch.laggedUsed, in.withoutJobKnown = in.scratch.settled[:0], in.running[:0], 0, false
+	in.scratch.settled, in.running, in.scratch.laggedUsed, in.withoutJobKnown = in.scratch.settled[:0],
+		in.running[:0], 0, false
 	in.usualOf = [history.NumMeasured]usualSpread{}
 	in.occupied = 0
 	running := in.history.Running()

@@ -37,7 +37,8 @@ func (in *interval) findTogether(cases []regionCase) {
 	for i := range cases {
 		if rc := &cases[i]; rc.together != nil {
 			set := sets[onsetOn{rc.together, rc.timeline.began()}]
-			if float64(set.largest) > togetherLargest*float64(set.links) || float64(set.nodes) < togetherNodes*float64(len(rc.together.Devices)) {
+			if float64(set.largest) > togetherLargest*float64(set.links) ||
+				float64(set.nodes) < togetherNodes*float64(len(rc.together.Devices)) {
 				rc.together = nil
 			}
 		}

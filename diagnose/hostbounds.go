@@ -57,9 +57,11 @@ func (rc *regionCase) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFi
 	sent.open()
 	taken.open()
 	if withFiles {
-		return bound{recent: max(sent.recent, taken.recent), baseline: max(sent.baseline, taken.baseline), added: max(sent.added, taken.added), known: true}
+		return bound{recent: max(sent.recent, taken.recent), baseline: max(sent.baseline, taken.baseline),
+			added: max(sent.added, taken.added), known: true}
 	}
-	return bound{recent: min(sent.recent, taken.recent), baseline: min(sent.baseline, taken.baseline), added: min(sent.added, taken.added), known: true}
+	return bound{recent: min(sent.recent, taken.recent), baseline: min(sent.baseline, taken.baseline),
+		added: min(sent.added, taken.added), known: true}
 }
 
 // open removes a bound of which no link has readings: where only switches report, what hosts send is not counted.
@@ -99,7 +101,8 @@ func (in *interval) measuresHosts(j *job) bool {
 		}
 	}
 	moved, _ := in.recentOf(j)
-	j.hostsMeasured = measuredHosts{true, all > 0 && float64(measured) >= mostLinks*float64(all) && carried*float64(in.history.Clock.Duration)/1e9 >= leastSeen*moved}
+	j.hostsMeasured = measuredHosts{true, all > 0 && float64(measured) >= mostLinks*float64(all) &&
+		carried*float64(in.history.Clock.Duration)/1e9 >= leastSeen*moved}
 	return j.hostsMeasured.hosts
 }
 

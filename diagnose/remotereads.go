@@ -18,9 +18,9 @@ func (rc *regionCase) hasNegligibleFiles(j *job) bool {
 // of its own exchange, or at its border, and its traffic doubled. Of a job that itself began then that says nothing.
 const fetchCross = .25
 
-// mayFetch reports whether a suspect on a grid may fetch.
-func (rc *regionCase) mayFetch(c *suspect) bool {
-	return rc.in.graph.Duplex() && rc.timeline.hasOnset() && !c.evidence.started && max(c.cross, c.gate) <= fetchCross && rc.doubled(c.job)
+// mayFetch reports whether a suspect may fetch.
+func (g grid) mayFetch(c *suspect) bool {
+	return g.timeline.hasOnset() && !c.evidence.started && max(c.cross, c.gate) <= fetchCross && g.doubled(c.job)
 }
 
 // doubled reports whether a job moves more than twice what it did before the onset of a region.
@@ -33,5 +33,6 @@ func (rc *regionCase) doubled(j *job) bool {
 // fetches reports whether the RDMA reads of a suspect that may fetch are what stands out, and follow the stall: the table has them not
 // as traffic with files, but they are with others than its nodes.
 func (rc *regionCase) fetches(c *suspect) bool {
-	return c.feature == history.RDMARead && c.evidence.Correlation >= readsCorrelation && c.evidence.P <= readsP && rc.mayFetch(c)
+	return c.feature == history.RDMARead && c.evidence.Correlation >= readsCorrelation && c.evidence.P <= readsP &&
+		rc.ground().mayFetch(c)
 }

@@ -30,10 +30,10 @@ func incastTo(t *testing.T, end string, jobs ...[]string) *regionCase {
 		u.Stall.Values[l] = 20
 	}
 	slices.Sort(rc.region.Links)
-	rc.ends = rc.findEnds(u.p, u.p, nil, nil)
+	rc.ends = gridOf(rc).endsBy(u.p, u.p, nil, nil)
 	rc.ends.endings.Nodes = root.Ending{Found: true, Device: u.Device(t, end), Link: schema.NoLink}
 	rc.ends.endings.Any, rc.ends.endings.AtNodes = rc.ends.endings.Nodes, 1
-	rc.findConverging()
+	gridOf(rc).findConverging()
 	return rc
 }
 
@@ -110,7 +110,8 @@ func TestTreesEndAtNodes(t *testing.T) {
 	} {
 		c.converges = 0
 		change()
-		if rc.findConverging(); c.converges != 0 {
+		gridOf(rc).findConverging()
+		if c.converges != 0 {
 			t.Errorf("%s: it sends by %.2f", name, c.converges)
 		}
 		rc.ends.endings.AtNodes, c.cross = 1, .9

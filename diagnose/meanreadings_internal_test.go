@@ -19,11 +19,11 @@ func TestAveragesSinceTheOnset(t *testing.T) {
 	}
 	for onset, want := range map[int]float64{-1: 0, 9: 0, 8: 16, 7: 14, 6: 12, 0: 12} {
 		rc := &regionCase{in: &s.interval, p: u.p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 10), onset: onset}}
-		p := rc.averaged(u.p)
+		p := gridOf(rc).averaged(u.p)
 		if got := p.UseOf(17); got != want {
 			t.Errorf("onset %d: %v, want %v", onset, got, want)
 		}
-		if p != u.p && (p.Use != rc.averaged(u.p).Use || p.UseOf(18) != -1 || p.Before(17) != 0) {
+		if p != u.p && (p.Use != gridOf(rc).averaged(u.p).Use || p.UseOf(18) != -1 || p.Before(17) != 0) {
 			t.Errorf("onset %d: not the same means, or of links that were not read", onset)
 		}
 	}

@@ -93,27 +93,27 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 	} {
 		rc, suspected := full, suspect{job: own, cross: .95}
 		c.change(&rc, &suspected)
-		if got := rc.scores().endsAtOwn(&suspected); got != c.want {
+		if got := gridOf(&rc).endsAtOwn(&suspected); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 	for _, c := range []struct{ arrives, want float64 }{{0, 0}, {1, 0}, {2, jobConverges + jobRise}} {
 		full.ends.arrives = times(c.arrives)
-		if got := full.scores().holdsItselfUp(&suspect{known: true}); got != c.want {
+		if got := gridOf(&full).holdsItselfUp(&suspect{known: true}); got != c.want {
 			t.Errorf("where %g times as much arrives as before, %v speaks for it, want %v", c.arrives, got, c.want)
 		}
 	}
 	full.ends.drain.Idle = true // buffers are not full, so its traffic would have changed
 	for _, c := range []struct{ rise, want float64 }{{0, unmoved * jobConverges}, {1, jobConverges}} {
-		if got := full.scores().holdsItselfUp(&suspect{known: true, evidence: evidence{rise: c.rise}}); got != c.want {
+		if got := gridOf(&full).holdsItselfUp(&suspect{known: true, evidence: evidence{rise: c.rise}}); got != c.want {
 			t.Errorf("where links idle and its traffic rises by %g, %v speaks for it, want %v", c.rise, got, c.want)
 		}
 	}
-	if got := full.scores().holdsItselfUp(&suspect{}); got != jobConverges {
+	if got := gridOf(&full).holdsItselfUp(&suspect{}); got != jobConverges {
 		t.Errorf("where links idle and its traffic is unknown, %v speaks for it, want all that the tree does", got)
 	}
 	full.rerouted = 1
-	if got := full.scores().holdsItselfUp(&suspect{}); got != 0 {
+	if got := gridOf(&full).holdsItselfUp(&suspect{}); got != 0 {
 		t.Errorf("a link that failed added the load, and %v speaks for the job", got)
 	}
 }
@@ -150,7 +150,7 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, want %.3g", before, got, want)
 		}
 		rc.ends.drain, _ = s.finder.Drain(p, region, nil)
-		rc.ends.arrives, rc.ends.flooded = rc.arriving(&rc.ends, p)
+		rc.ends.arrives, rc.ends.flooded = gridOf(rc).arriving(&rc.ends, p)
 		if got := arrives(); got == 0 == grows || rc.ends.arrives.isAbove(1) != grows {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, %.2f times what did", before, got, rc.ends.arrives.times)
 		}
