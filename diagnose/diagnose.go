@@ -57,7 +57,7 @@ func (rc *regionCase) examine(snap *schema.Snapshot) {
 	rc.load = rc.loadRatio()
 	rc.ground().cutStall()
 	rc.p = rc.in.read.For(snap.Find(rc.region.Metric), rc.past())
-	rc.back = rc.p.Follow(rc.region, rc.weight)
+	rc.back = rc.in.finder.Follow(rc.p, rc.region, rc.weight)
 	rc.root.link, rc.root.carries, rc.root.added = rc.rootLoad(&rc.back)
 	rc.near()
 	rc.measure()

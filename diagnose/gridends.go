@@ -31,7 +31,7 @@ func (g grid) endsBy(p, q *root.Pressure, senders []root.Sender, jobs []*job) (e
 		e.sender = jobs[from]
 	}
 	e.neck = g.in.finder.Neck(p, links, senders, &e.drain, isSteady)
-	e.fullLink = q.FullLink(links, &e.neck, &e.drain)
+	e.fullLink = g.in.finder.FullLink(q, links, &e.neck, &e.drain)
 	e.endings = g.in.finder.Endings(q, &e.drain)
 	if e.arrives, e.flooded = g.arriving(&e, q); isSteady && e.endsAtSlowLink() {
 		e.neck = e.endings.Neck()

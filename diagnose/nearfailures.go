@@ -101,10 +101,10 @@ func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) 
 // maxFitted bounds the failures near a region whose links are compared with it.
 const maxFitted = 8
 
-func (d directed) fitFailures(p *root.Pressure, near []nearFailure, _ []root.Sender) {
+func (d directed) fitFailures(_ *root.Pressure, near []nearFailure, _ []root.Sender) {
 	for i := range near {
 		f := &near[i]
-		if f.share = p.EndsAt(f.Links); d.back.Root.Kind == schema.RootSlowReceiver && d.isUnrelated(f) {
+		if f.share = d.in.finder.EndsAt(f.Links); d.back.Root.Kind == schema.RootSlowReceiver && d.isUnrelated(f) {
 			f.score -= waitsForHost
 		}
 	}

@@ -67,7 +67,7 @@ func TestAFailureBesideASlowHost(t *testing.T) {
 	}
 	s.read = &p.Readings
 	region := &schema.Region{Metric: schema.CreditStall, Links: links}
-	rc := &regionCase{in: &s.interval, p: p, region: region, back: p.Follow(region, []float64{60}), root: rootLoad{link: schema.NoLink}}
+	rc := &regionCase{in: &s.interval, p: p, region: region, back: s.finder.Follow(p, region, []float64{60}), root: rootLoad{link: schema.NoLink}}
 	rc.back.Root.Kind = schema.RootSlowReceiver
 	for _, name := range []string{"leaf0>spine1", "leaf2>spine1"} {
 		rc.failures = append(rc.failures, nearFailure{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Port: name}, Links: []schema.LinkID{roottest.Link(t, g, name)}}, score: 3})

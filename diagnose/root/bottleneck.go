@@ -49,8 +49,9 @@ func (f *Finder) Neck(p *Pressure, links []schema.LinkID, senders []Sender, d *D
 		return best
 	}
 	h := &f.held
-	f.ends.shown.turnTo(p.Stall, p.Since)
-	h.listNecks(p)
+	w := f.gridWalk(p)
+	w.shown.turnTo(p.Stall, p.Since)
+	h.listNecks(w)
 	h.resetClaims()
 	h.listStalled(p)
 	for i, n := range h.necks {
@@ -64,19 +65,19 @@ func (f *Finder) Neck(p *Pressure, links []schema.LinkID, senders []Sender, d *D
 		}
 	}
 	h.countClaims(len(h.necks))
-	p.spreadOnGrid(links)
+	w.spreadOnGrid(links)
 	for i := range h.necks {
 		h.necks[i].Share = h.share(i)
 	}
-	best = h.mostWaitedFor(p)
-	if n := p.flatNeck(links); n.Link != schema.NoLink {
+	best = h.mostWaitedFor(w)
+	if n := w.flatNeck(links); n.Link != schema.NoLink {
 		return n
 	}
 	if best.Link != schema.NoLink {
 		best.Tail, best.Fit = h.neckAt(senders, best.Link, p)
 	}
 	if isSteady && !best.Before(d) {
-		if n := p.soleWay(links); n.Link != schema.NoLink {
+		if n := w.soleWay(links); n.Link != schema.NoLink {
 			return n
 		}
 	}
@@ -86,20 +87,20 @@ func (f *Finder) Neck(p *Pressure, links []schema.LinkID, senders []Sender, d *D
 // mostWaitedFor is the candidate that most of a region waits for, by its share of the region's stall as followed without
 // routes. For a full link that is averaged with its share of the links claimed by suspects' routes. What a link that lost rate
 // holds back need not be an exchange of suspects.
-func (h *held) mostWaitedFor(p *Pressure) (best Neck) {
+func (h *held) mostWaitedFor(w *gridWalk) (best Neck) {
 	best.Link = schema.NoLink
 	followed := 0.
-	for _, l := range p.ends.known {
-		followed += p.ends.ports[l]
+	for _, l := range w.known {
+		followed += w.toPort[l]
 		if h.tried[l] != h.round {
-			n, _ := p.neckAt(l)
+			n, _ := w.neckAt(l)
 			h.necks = append(h.necks, n)
 		}
 	}
 	for i := range h.necks {
 		n := &h.necks[i]
 		if followed > 0 {
-			led := p.ends.ports[n.Link] / followed
+			led := w.toPort[n.Link] / followed
 			if n.Share = (n.Share + led) / 2; n.Slower {
 				n.Share = led
 			}
@@ -115,16 +116,16 @@ func (h *held) mostWaitedFor(p *Pressure) (best Neck) {
 }
 
 // listNecks lists the candidates at a region; if they are many, those with most waits.
-func (h *held) listNecks(p *Pressure) {
+func (h *held) listNecks(w *gridWalk) {
 	h.necks = h.necks[:0]
 	for _, d := range h.devices {
-		for _, l := range p.graph.LinksAt(d) {
+		for _, l := range w.graph.LinksAt(d) {
 			if h.tried[l] == h.round {
 				continue
 			}
 			h.tried[l] = h.round
-			if _, s := p.shows(l); s.isNeck {
-				n, _ := p.neckOf(l, s)
+			if _, s := w.shows(l); s.isNeck {
+				n, _ := w.neckOf(l, s)
 				h.necks = append(h.necks, n)
 			}
 		}
@@ -136,22 +137,22 @@ func (h *held) listNecks(p *Pressure) {
 }
 
 // neckAt rates a link by how much waits for it, and reports whether it is a candidate.
-func (p *Pressure) neckAt(l schema.LinkID) (n Neck, may bool) {
-	_, s := p.shows(l)
-	return p.neckOf(l, s)
+func (w *gridWalk) neckAt(l schema.LinkID) (n Neck, may bool) {
+	_, s := w.shows(l)
+	return w.neckOf(l, s)
 }
 
 // neckOf is neckAt for a link with known readings.
-func (p *Pressure) neckOf(l schema.LinkID, s *shown) (n Neck, may bool) {
-	n = Neck{Link: l, Waits: p.waitsFor(l), Slower: !s.isFull()}
+func (w *gridWalk) neckOf(l schema.LinkID, s *shown) (n Neck, may bool) {
+	n = Neck{Link: l, Waits: w.waitsFor(l), Slower: !s.isFull()}
 	n.Score = max(leastWaits, n.Waits)
 	if !n.Slower {
 		return n, true
 	}
-	if s.stall > neckStall || p.heldBehind(l) {
+	if s.stall > neckStall || w.heldBehind(l) {
 		return n, false
 	}
-	rate := p.rateLeft(l, s.use)
+	rate := w.rateLeft(l, s.use)
 	left := min(s.left(), rate) // of its former load or, if its waits show that it can send less, of its capacity
 	n.Lost, n.Cannot = 1-left, rate < ClearlyLess
 	n.Score *= n.Lost

@@ -18,7 +18,7 @@ func TestALinkIsClaimedByWhatItWaitsFor(t *testing.T) {
 		stall.Values[l] = 40
 		stall.Valid.Set(int(l))
 	}
-	p := (&Readings{graph: g}).For(&stall, Past{Before: func(schema.LinkID) float64 { return -1 }})
+	p := (&Readings{hops: &hops{graph: g}}).For(&stall, Past{Before: func(schema.LinkID) float64 { return -1 }})
 	for _, c := range []struct {
 		urgency [2]float64
 		want    float64 // share of the first

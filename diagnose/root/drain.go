@@ -163,20 +163,21 @@ const (
 // the link does not stall itself. Of equally full links it is the one before which the region lies. If links are idle for most
 // of the time that they do not send, stall says how much waits: then it is the one before which most is held back. It is
 // NoLink if none is full.
-func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.LinkID {
+func (f *Finder) FullLink(p *Pressure, links []schema.LinkID, n *Neck, d *Drain) schema.LinkID {
 	best, most := schema.NoLink, float64(fullPercent)
-	if p.grid == nil {
+	if f.grid == nil || !f.graph.Duplex() {
 		return best
 	}
+	w := f.gridWalk(p)
 	before := n.Link != schema.NoLink && !n.Slower && n.Before(d)
 	if before {
-		best, most = n.Link, max(most, p.UseOf(n.Link)+alikeFull)
+		best, most = n.Link, max(most, w.UseOf(n.Link)+alikeFull)
 	}
-	p.listFull(links, leastBefore*p.waitsAt(d))
+	w.listFull(links, leastBefore*w.waitsAt(d))
 	fullest := most - alikeFull
-	for _, f := range p.ends.full {
-		if fullest = max(fullest, f.use); f.use > most {
-			best, most = f.link, f.use
+	for _, on := range w.full {
+		if fullest = max(fullest, on.use); on.use > most {
+			best, most = on.link, on.use
 		}
 	}
 	if !d.mostlyIdle {
@@ -184,11 +185,11 @@ func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.Lin
 	}
 	held := -1.
 	if before {
-		best, held = n.Link, p.heldBefore(n.Link)
+		best, held = n.Link, w.heldBefore(n.Link)
 	}
-	for _, f := range p.ends.full {
-		if f.use >= fullest-alikeFull && f.held > held {
-			best, held = f.link, f.held
+	for _, on := range w.full {
+		if on.use >= fullest-alikeFull && on.held > held {
+			best, held = on.link, on.held
 		}
 	}
 	return best
@@ -203,24 +204,23 @@ type fullLink struct {
 
 // listFull lists the links at a region's switches that are full, fuller than before the onset and do not stall, and before
 // which least bytes/s or more wait.
-func (p *Pressure) listFull(links []schema.LinkID, least float64) {
-	e := p.ends
+func (w *gridWalk) listFull(links []schema.LinkID, least float64) {
+	e := w
 	e.full = e.full[:0]
-	e.round++
+	e.seen.clear()
 	for _, l := range links {
-		from, to := p.graph.Ends(l)
+		from, to := w.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
-			if e.seen[d] == e.round {
+			if !e.seen.add(d) {
 				continue
 			}
-			e.seen[d] = e.round
-			for _, out := range p.graph.LinksAt(d) {
-				use := p.UseOf(out)
-				isFull := use > fullPercent && p.grid.Dim(out) >= 0 && p.StallOf(out) < lineStall && use > SteadyLoad*p.Before(out)
+			for _, out := range w.graph.LinksAt(d) {
+				use := w.UseOf(out)
+				isFull := use > fullPercent && w.grid.Dim(out) >= 0 && w.StallOf(out) < lineStall && use > SteadyLoad*w.Before(out)
 				if !isFull {
 					continue
 				}
-				if held := p.heldBefore(out); held >= least {
+				if held := w.heldBefore(out); held >= least {
 					e.full = append(e.full, fullLink{out, use, held})
 				}
 			}
@@ -243,14 +243,14 @@ func (p *Pressure) waitsAt(d *Drain) (sum float64) {
 
 // heldBefore is what waits on the links into a link of a grid because it is full, bytes/s: by how much more they stall than the
 // link itself, as the rest waits for something downstream of it. It is the larger value of both directions.
-func (p *Pressure) heldBefore(l schema.LinkID) (most float64) {
-	own := p.StallOf(l)
-	from, to := p.graph.Ends(l)
+func (w *gridWalk) heldBefore(l schema.LinkID) (most float64) {
+	own := w.StallOf(l)
+	from, to := w.graph.Ends(l)
 	for _, at := range [2]topology.DeviceID{from, to} {
 		sum := 0.
-		for _, in := range p.graph.LinksAt(at) {
-			if stall := p.StallOf(in); in != l && p.grid.Dim(in) >= 0 && p.grid.Dim(in) <= p.grid.Dim(l) && stall > own {
-				sum += p.waitsOn(in) * (1 - own/stall)
+		for _, in := range w.graph.LinksAt(at) {
+			if stall := w.StallOf(in); in != l && w.grid.Dim(in) >= 0 && w.grid.Dim(in) <= w.grid.Dim(l) && stall > own {
+				sum += w.waitsOn(in) * (1 - own/stall)
 			}
 		}
 		most = max(most, sum)

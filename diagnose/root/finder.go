@@ -7,24 +7,35 @@ import (
 )
 
 // Finder finds the roots of regions on one version of a fabric, one region after the other. It reuses its memory and is not
-// safe for concurrent use. On directed links Pressure.Follow finds them; on a grid Drain, Neck, Endings and Shares do, in this
-// order for each region.
+// safe for concurrent use. On directed links Follow finds them; on a grid Drain, Neck, Endings and Shares do, in this order
+// for each region.
 type Finder struct {
 	graph   *topology.Graph
 	grid    *routes.Grid // nil if the graph is not a grid
-	ends    ends
+	hops    *hops
+	down    downstream
+	around  gridFlow
 	held    held
 	endings endings
 }
 
 // NewFinder returns a finder; grid is nil if the graph is not a grid.
 func NewFinder(g *topology.Graph, grid *routes.Grid) *Finder {
-	return &Finder{graph: g, grid: grid, ends: newEnds(g), held: newHeld(g, grid), endings: newEndings(g.NumLinks(), g.NumDevices())}
+	f := &Finder{graph: g, grid: grid, hops: &hops{g, nextSwitches(g)}, held: newHeld(g, grid), endings: newEndings(g.NumLinks(), g.NumDevices())}
+	if g.Duplex() {
+		f.around = newGridFlow(g)
+	} else {
+		f.down = newDownstream(g)
+	}
+	return f
 }
 
 // On returns the readings of an interval.
 func (f *Finder) On(snap *schema.Snapshot) *Readings {
-	r := &Readings{graph: f.graph, grid: f.grid, ends: &f.ends, Use: snap.Find(schema.BandwidthUsed), Rate: snap.Find(schema.Throughput), Inq: snap.Find(schema.InqStall), Credit: snap.Find(schema.CreditStall), oneWay: 1}
+	r := &Readings{hops: f.hops, Use: snap.Find(schema.BandwidthUsed), Rate: snap.Find(schema.Throughput), Inq: snap.Find(schema.InqStall), Credit: snap.Find(schema.CreditStall), oneWay: 1}
 	r.findCounted()
 	return r
 }
+
+// gridWalk follows the stall of a region of a grid.
+func (f *Finder) gridWalk(p *Pressure) *gridWalk { return &gridWalk{p, &f.around, f.grid} }

@@ -36,7 +36,7 @@ func TestRootThatNothingWaitsFor(t *testing.T) {
 	p.Before = func(schema.LinkID) float64 { return 10 }
 	weight, _ := weightOf(p, links)
 	seen := &schema.Root{Link: roottest.Link(t, g, "leaf3>host15")}
-	if back := p.Follow(&schema.Region{Metric: schema.CreditStall, Links: links, Root: seen}, weight); back.Root.Link == seen.Link || back.HasRoot() {
+	if back := NewFinder(g, nil).Follow(p, &schema.Region{Metric: schema.CreditStall, Links: links, Root: seen}, weight); back.Root.Link == seen.Link || back.HasRoot() {
 		t.Errorf("root %q at link %d", back.Root.Kind, back.Root.Link)
 	}
 }

@@ -28,11 +28,11 @@ func TestKindOfAPort(t *testing.T) {
 	} {
 		p, _ := readings(t, g, map[string]float64{"leaf0>host0": c.stall, "spine0>leaf0": c.waits}, map[string]float64{"leaf0>host0": c.use, "spine0>leaf0": c.use})
 		p.Before = func(schema.LinkID) float64 { return c.before }
-		if got := p.classify(Port{Link: port}); got.Kind != c.want {
+		if got := (ports{p}).classify(Port{Link: port}); got.Kind != c.want {
 			t.Errorf("%s: %q, want %q", name, got.Kind, c.want)
 		}
 		if p.Use = nil; c.stall > 0 {
-			if got := p.classify(Port{Link: port}); got.Kind != schema.RootSlowReceiver {
+			if got := (ports{p}).classify(Port{Link: port}); got.Kind != schema.RootSlowReceiver {
 				t.Errorf("%s, and no load is measured: %q", name, got.Kind)
 			}
 		}
@@ -74,7 +74,7 @@ func TestFullestPort(t *testing.T) {
 		"half full, as alike": {60, 58, schema.NoLink},
 	} {
 		p, links := readings(t, g, map[string]float64{"host0>leaf0": 50, "host1>leaf0": 50}, map[string]float64{"leaf0>spine0": c.first, "leaf0>spine1": c.second})
-		if got := p.fullest(leaf, links); got != c.want {
+		if got := (ports{p}).fullest(leaf, links); got != c.want {
 			t.Errorf("%s: link %d, want %d", name, got, c.want)
 		}
 	}
@@ -113,10 +113,10 @@ func TestSlowPort(t *testing.T) {
 			return 0
 		}
 		p.Flat = func(l schema.LinkID) bool { return l == up && c.flat || l == down && c.flatBack }
-		if got := p.slowest(leaf, links) == up; got != c.port {
+		if got := (ports{p}).slowest(leaf, links) == up; got != c.port {
 			t.Errorf("%s: slow port %t", name, got)
 		}
-		if got := p.isCableSlow(up); got != c.cable {
+		if got := (ports{p}).isCableSlow(up); got != c.cable {
 			t.Errorf("%s: slow cable %t", name, got)
 		}
 	}

@@ -1,9 +1,7 @@
 package root
 
 import (
-	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
 )
 
 // Readings are those of the links of a fabric in an interval, or means of several, by link. A series that is absent is nil.
@@ -13,9 +11,7 @@ type Readings struct {
 	Inq    *schema.Series // InqStall, percent of time
 	Credit *schema.Series // CreditStall, percent of time
 
-	graph    *topology.Graph
-	grid     *routes.Grid // nil if the graph is not a grid
-	ends     *ends
+	*hops
 	atInputs bool    // waits inside switches are counted at the links over which packets came
 	oneWay   float64 // what a link shows that is busy all the time in one direction, as a share of time: 1, or less if readings are means
 }

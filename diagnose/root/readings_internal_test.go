@@ -23,7 +23,7 @@ func TestALinkIsLookedUpOnce(t *testing.T) {
 		u.p.Since = since
 		d, _ := u.f.Drain(u.p, links, of)
 		u.f.Neck(u.p, links, of, &d, false)
-		if read, shown := len(u.f.held.readings.list), len(u.f.ends.shown.list); read < len(links) || read+shown > 2*u.Graph.NumLinks() {
+		if read, shown := len(u.f.held.readings.list), len(u.f.around.shown.list); read < len(links) || read+shown > 2*u.Graph.NumLinks() {
 			t.Fatalf("of %d links %d and %d were looked up", len(links), read, shown)
 		}
 		return asked

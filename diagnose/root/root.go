@@ -30,16 +30,17 @@ const (
 
 // Follow finds where the back pressure of a region begins, on a graph of directed links. Each link of the region counts by its
 // weight.
-func (p *Pressure) Follow(region *schema.Region, weight []float64) BackPressure {
-	if p.graph.Duplex() {
+func (f *Finder) Follow(p *Pressure, region *schema.Region, weight []float64) BackPressure {
+	if f.graph.Duplex() {
 		return BackPressure{Root: noPort, Leading: noPort}
 	}
-	if cycle := p.cycle(region.Links); cycle != nil {
+	w := &walk{ports{p}, &f.down}
+	if cycle := w.cycle(region.Links); cycle != nil {
 		first := Port{Link: cycle[0], Kind: schema.RootDeadlock, Use: p.UseOf(cycle[0]), Stall: p.StallOf(cycle[0]), Share: 1}
 		return BackPressure{Root: first, Cycle: cycle, Leading: noPort}
 	}
-	p.spread(region.Links, weight)
-	return p.rootOf(region)
+	w.spread(region.Links, weight)
+	return w.rootOf(region)
 }
 
 // atSwitch is the part of a region's stall that ends at a switch.
@@ -51,8 +52,8 @@ type atSwitch struct {
 }
 
 // switches sums up the stall by the switch where it ends, in descending order.
-func (p *Pressure) switches() (out []atSwitch, total float64) {
-	e := p.ends
+func (w *walk) switches() (out []atSwitch, total float64) {
+	e := w
 	find := func(d topology.DeviceID) *atSwitch {
 		i := slices.IndexFunc(out, func(a atSwitch) bool { return a.device == d })
 		if i < 0 {
@@ -62,19 +63,19 @@ func (p *Pressure) switches() (out []atSwitch, total float64) {
 		return &out[i]
 	}
 	for _, l := range e.known {
-		from, _ := p.graph.Ends(l)
+		from, _ := w.graph.Ends(l)
 		a := find(from)
-		if a.stall += e.ports[l]; e.ports[l] > a.most || e.ports[l] == a.most && l < a.port {
-			a.port, a.most = l, e.ports[l]
+		if a.stall += e.toPort[l]; e.toPort[l] > a.most || e.toPort[l] == a.most && l < a.port {
+			a.port, a.most = l, e.toPort[l]
 		}
-		total += e.ports[l]
+		total += e.toPort[l]
 	}
 	for _, l := range e.last {
-		if e.lost[l] > 0 {
-			_, to := p.graph.Ends(l)
+		if e.portless[l] > 0 {
+			_, to := w.graph.Ends(l)
 			a := find(to)
-			a.stall, a.lost = a.stall+e.lost[l], a.lost+e.lost[l]
-			total += e.lost[l]
+			a.stall, a.lost = a.stall+e.portless[l], a.lost+e.portless[l]
+			total += e.portless[l]
 		}
 	}
 	slices.SortFunc(out, func(a, b atSwitch) int { return cmp.Or(cmp.Compare(b.stall, a.stall), cmp.Compare(a.device, b.device)) })
@@ -82,29 +83,29 @@ func (p *Pressure) switches() (out []atSwitch, total float64) {
 }
 
 // portOfSwitch is the port for which most of the stall that ends at a switch waits.
-func (p *Pressure) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkID {
+func (w *walk) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkID {
 	port := a.port
 	if port == schema.NoLink || a.most < a.lost {
-		if l := p.fullest(a.device, links); l != schema.NoLink || !p.measures() {
+		if l := w.fullest(a.device, links); l != schema.NoLink || !w.measures() {
 			port = l
 		}
 	}
-	port = p.mostLoaded(a.device, port)
-	if port == schema.NoLink || p.StallOf(port) >= stalledPercent || p.UseOf(port) >= saturatedPercent {
+	port = w.mostLoaded(a.device, port)
+	if port == schema.NoLink || w.StallOf(port) >= stalledPercent || w.UseOf(port) >= saturatedPercent {
 		return port
 	}
-	if slow := p.slowest(a.device, links); slow != schema.NoLink && !p.loaded(port, slow) {
+	if slow := w.slowest(a.device, links); slow != schema.NoLink && !w.loaded(port, slow) {
 		return slow // traffic does not wait for a port with spare capacity and little added load
 	}
 	return port
 }
 
 // rootOf chooses the port where most of the stall begins or, if that is not known, the port or switch with the largest part.
-func (p *Pressure) rootOf(region *schema.Region) BackPressure {
+func (w *walk) rootOf(region *schema.Region) BackPressure {
 	b := BackPressure{Root: noPort, Leading: noPort}
-	ends, total := p.switches()
-	if root := p.portWithMost(ends, total, region); root.Link != schema.NoLink {
-		b.Root = p.classify(root)
+	ends, total := w.switches()
+	if root := w.portWithMost(ends, total, region); root.Link != schema.NoLink {
+		b.Root = w.classify(root)
 	}
 	if b.HasRoot() || len(ends) == 0 {
 		return b
@@ -114,12 +115,12 @@ func (p *Pressure) rootOf(region *schema.Region) BackPressure {
 		if ends[i].stall < leadingShare*total {
 			break
 		}
-		if b.Leading = p.portAt(&ends[i], region.Links); b.Leading.Kind != "" {
+		if b.Leading = w.portAt(&ends[i], region.Links); b.Leading.Kind != "" {
 			b.Leading.Share = ends[i].stall / total
 			break
 		}
-		if i == 0 && !p.measures() {
-			b.Switch.Kind = p.kindAt(&ends[i])
+		if i == 0 && !w.measures() {
+			b.Switch.Kind = w.kindAt(&ends[i])
 		}
 	}
 	return b
@@ -127,49 +128,49 @@ func (p *Pressure) rootOf(region *schema.Region) BackPressure {
 
 // portWithMost is the port for which most of the stall that ends at the given switches waits, with its share but not yet its kind:
 // at the switch where most ends, at a slow cable with that at both of its ends, or the root that the region was found with.
-func (p *Pressure) portWithMost(ends []atSwitch, total float64, region *schema.Region) Port {
+func (w *walk) portWithMost(ends []atSwitch, total float64, region *schema.Region) Port {
 	port := noPort
 	if len(ends) > 0 && ends[0].stall >= rootShare*total {
-		port.Link, port.Share = p.portOfSwitch(&ends[0], region.Links), ends[0].stall/total
+		port.Link, port.Share = w.portOfSwitch(&ends[0], region.Links), ends[0].stall/total
 	}
-	if cable, share := p.heldAtBothEnds(ends, total); cable != schema.NoLink && share >= port.Share {
+	if cable, share := w.heldAtBothEnds(ends, total); cable != schema.NoLink && share >= port.Share {
 		port.Link, port.Share = cable, share
 	}
-	if root := region.Root; port.Link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < p.graph.NumLinks() && p.ends.ports[root.Link] >= leadingShare*total {
+	if root := region.Root; port.Link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < w.graph.NumLinks() && w.toPort[root.Link] >= leadingShare*total {
 		port.Link, port.Share = root.Link, rootShare
 	}
 	if port.Link != schema.NoLink && port.Share >= oneReceiver {
-		port.Link = p.lastAsFull(port.Link)
+		port.Link = w.lastAsFull(port.Link)
 	}
 	return port
 }
 
 // portAt is the port of a switch where stall ends, as a root: the one for which most waits, or else the busiest.
-func (p *Pressure) portAt(a *atSwitch, links []schema.LinkID) Port {
+func (w *walk) portAt(a *atSwitch, links []schema.LinkID) Port {
 	port := noPort
-	if port.Link = p.portOfSwitch(a, links); port.Link == schema.NoLink {
-		port.Link = p.busiest(a.device, links)
+	if port.Link = w.portOfSwitch(a, links); port.Link == schema.NoLink {
+		port.Link = w.busiest(a.device, links)
 	}
 	if port.Link == schema.NoLink {
 		return noPort
 	}
-	return p.classify(port)
+	return w.classify(port)
 }
 
 // measures reports whether the load of links is measured.
 func (p *Readings) measures() bool { return p.Use != nil || p.Rate != nil }
 
 // kindAt is the kind of a root at a switch whose port is not known. What arrives from other switches at one with hosts goes to these.
-func (p *Pressure) kindAt(a *atSwitch) string {
+func (w *walk) kindAt(a *atSwitch) string {
 	arrives := 0.
-	for _, l := range p.ends.last {
-		if from, to := p.graph.Ends(l); to == a.device && p.graph.IsSwitch(from) {
-			arrives += p.ends.lost[l]
+	for _, l := range w.last {
+		if from, to := w.graph.Ends(l); to == a.device && w.graph.IsSwitch(from) {
+			arrives += w.portless[l]
 		}
 	}
-	if arrives >= leadingShare*a.lost && slices.ContainsFunc(p.graph.LinksAt(a.device), func(l schema.LinkID) bool {
-		from, to := p.graph.Ends(l)
-		return !p.graph.IsSwitch(from) || !p.graph.IsSwitch(to)
+	if arrives >= leadingShare*a.lost && slices.ContainsFunc(w.graph.LinksAt(a.device), func(l schema.LinkID) bool {
+		from, to := w.graph.Ends(l)
+		return !w.graph.IsSwitch(from) || !w.graph.IsSwitch(to)
 	}) {
 		return schema.RootIncast
 	}
@@ -181,7 +182,7 @@ const clearlyFuller = 1.1
 
 // fullest is the port of a switch that most likely blocks the traffic waiting there: one that is down, the one that clearly
 // carries most, or the only one that traffic of the region can take.
-func (p *Pressure) fullest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
+func (p ports) fullest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
 	best, only, n := schema.NoLink, schema.NoLink, 0
 	most, second := 0., 0.
 	for _, l := range p.graph.LinksAt(at) {
@@ -212,7 +213,7 @@ func (p *Pressure) fullest(at topology.DeviceID, links []schema.LinkID) schema.L
 }
 
 // busiest is the port with the highest use among those of a switch that the region may wait for.
-func (p *Pressure) busiest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
+func (p ports) busiest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
 	best, most := schema.NoLink, 0.
 	for _, l := range p.graph.LinksAt(at) {
 		if from, _ := p.graph.Ends(l); from == at && p.UseOf(l) > most && p.entered(at, l, links) {
@@ -223,7 +224,7 @@ func (p *Pressure) busiest(at topology.DeviceID, links []schema.LinkID) schema.L
 }
 
 // entered reports whether a link of the region into a switch may wait for a link out of it.
-func (p *Pressure) entered(at topology.DeviceID, out schema.LinkID, links []schema.LinkID) bool {
+func (p ports) entered(at topology.DeviceID, out schema.LinkID, links []schema.LinkID) bool {
 	for _, l := range p.graph.LinksAt(at) {
 		if _, found := slices.BinarySearch(links, l); found && p.mayWait(l, out) {
 			return true
@@ -233,7 +234,7 @@ func (p *Pressure) entered(at topology.DeviceID, out schema.LinkID, links []sche
 }
 
 // classify derives the kind of a root from the use and stall of its port.
-func (p *Pressure) classify(port Port) Port {
+func (p ports) classify(port Port) Port {
 	port.Use, port.Stall = p.UseOf(port.Link), p.StallOf(port.Link)
 	from, to := p.graph.Ends(port.Link)
 	port.Cannot = port.Stall < stalledPercent && port.Use < fullPercent && (p.canSend(port.Link) < ClearlyLess || p.isCableSlow(port.Link))
@@ -284,7 +285,7 @@ func (p *Pressure) LoadAt(b *BackPressure, links []schema.LinkID) (fullest schem
 }
 
 // cycle finds links of a region that wait for each other in a cycle and carry next to nothing, or nil.
-func (p *Pressure) cycle(links []schema.LinkID) []schema.LinkID {
+func (p ports) cycle(links []schema.LinkID) []schema.LinkID {
 	stuck := func(l schema.LinkID) bool {
 		use := p.UseOf(l)
 		from, to := p.graph.Ends(l)

@@ -17,7 +17,7 @@ func TestSlowPortIsTheOneAllWaitFor(t *testing.T) {
 			"spine0>leaf0": 20, "spine0>leaf1": 10, "spine0>leaf2": 15, "spine0>leaf3": 25})
 	p.Before = func(schema.LinkID) float64 { return 50 }
 	spine, _ := g.FindDevice("spine0")
-	if got, want := p.slowest(spine, links), roottest.Link(t, g, "spine0>leaf3"); got != want {
+	if got, want := (ports{p}).slowest(spine, links), roottest.Link(t, g, "spine0>leaf3"); got != want {
 		from, to := g.Ends(got)
 		t.Errorf("%s>%s is slow, want spine0>leaf3", g.Device(from).Name, g.Device(to).Name)
 	}
@@ -69,7 +69,7 @@ func TestSlowPortLostMost(t *testing.T) {
 		return 90
 	}
 	spine, _ := g.FindDevice("spine0")
-	if got := p.slowest(spine, links); got != roottest.Link(t, g, "spine0>leaf3") {
+	if got := (ports{p}).slowest(spine, links); got != roottest.Link(t, g, "spine0>leaf3") {
 		t.Errorf("link %d is slow, want spine0>leaf3", got)
 	}
 }
@@ -84,7 +84,7 @@ func TestSlowPortCarriesTheSame(t *testing.T) {
 	slow := roottest.Link(t, g, "spine0>leaf3")
 	p.Flat = func(l schema.LinkID) bool { return l == slow }
 	spine, _ := g.FindDevice("spine0")
-	if got := p.slowest(spine, links); got != slow {
+	if got := (ports{p}).slowest(spine, links); got != slow {
 		t.Errorf("link %d is slow, want spine0>leaf3", got)
 	}
 }

@@ -17,6 +17,11 @@ func readings(t *testing.T, g *topology.Graph, stalls, uses map[string]float64) 
 	return NewFinder(g, routes.NewRouter(g).Grid).On(snap).For(snap.Find(schema.CreditStall), unknown), region
 }
 
+// walkOf follows the stall of one region.
+func walkOf(p *Pressure) *walk {
+	return &walk{ports{p}, &NewFinder(p.graph, nil).down}
+}
+
 // weightOf returns the stall of links and its sum.
 func weightOf(p *Pressure, links []schema.LinkID) (weight []float64, sum float64) {
 	for _, l := range links {
@@ -28,8 +33,12 @@ func weightOf(p *Pressure, links []schema.LinkID) (weight []float64, sum float64
 
 // follow finds the root of a region.
 func follow(p *Pressure, links []schema.LinkID) BackPressure {
+	return followBy(NewFinder(p.graph, nil), p, links)
+}
+
+func followBy(f *Finder, p *Pressure, links []schema.LinkID) BackPressure {
 	weight, _ := weightOf(p, links)
-	return p.Follow(&schema.Region{Metric: schema.CreditStall, Links: links}, weight)
+	return f.Follow(p, &schema.Region{Metric: schema.CreditStall, Links: links}, weight)
 }
 
 // tiedUp is a torus with its Pressure.

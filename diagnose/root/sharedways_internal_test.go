@@ -45,12 +45,12 @@ func TestSharedWaysAreThoseFoundAlone(t *testing.T) {
 				}
 			}
 			p := r.For(&snap.Series[rng.IntN(2)], past)
-			alone := NewFinder(g, nil).On(snap).For(p.Stall, past)
-			follow(p, links)
-			follow(alone, links)
-			got, want := p.ends, alone.ends
-			if !slices.Equal(got.ports, want.ports) || !slices.Equal(got.at, want.at) || !slices.Equal(got.lost, want.lost) {
-				t.Fatalf("after other regions, %v waits for ports, alone %v", got.ports, want.ports)
+			alone := NewFinder(g, nil)
+			followBy(shared, p, links)
+			followBy(alone, p, links)
+			got, want := &shared.down, &alone.down
+			if !slices.Equal(got.toPort, want.toPort) || !slices.Equal(got.at, want.at) || !slices.Equal(got.portless, want.portless) {
+				t.Fatalf("after other regions, %v waits for ports, alone %v", got.toPort, want.toPort)
 			}
 			if len(got.known) > 0 {
 				followed++

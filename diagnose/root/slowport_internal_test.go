@@ -15,7 +15,7 @@ func TestPortThatCannotSendMore(t *testing.T) {
 		map[string]float64{"leaf1>spine0": 4, "leaf2>spine0": 18, "spine0>leaf0": 22, "spine0>leaf3": 45})
 	port := roottest.Link(t, g, "spine0>leaf0")
 	p.Before = func(schema.LinkID) float64 { return 24 }
-	can := func() bool { return p.canSend(port) >= ClearlyLess }
+	can := func() bool { return (ports{p}).canSend(port) >= ClearlyLess }
 	if can() {
 		t.Error("a port that carries 22% while inputs stall for half of the time can send more")
 	}
@@ -32,10 +32,10 @@ func TestLoadedOrSlow(t *testing.T) {
 	new, lost := roottest.Link(t, g, "leaf0>host0"), roottest.Link(t, g, "leaf0>host1")
 	was := map[schema.LinkID]float64{lost: 29}
 	p.Before = func(l schema.LinkID) float64 { return was[l] }
-	if !p.loaded(new, lost) {
+	if !(ports{p}).loaded(new, lost) {
 		t.Error("the port whose load is new is not what others wait for")
 	}
-	if was[new] = 50; p.loaded(new, lost) {
+	if was[new] = 50; (ports{p}).loaded(new, lost) {
 		t.Error("a port that carries what it always did is loaded")
 	}
 }
@@ -53,7 +53,7 @@ func TestPortThatIsFullInBursts(t *testing.T) {
 	} {
 		p, links := readings(t, g, map[string]float64{"host1>leaf0": c.stall, "spine0>leaf0": c.stall}, map[string]float64{"host1>leaf0": 5, "spine0>leaf0": 5, "leaf0>host0": c.use})
 		port := roottest.Link(t, g, "leaf0>host0")
-		if got := p.bursts(port); got != c.bursts {
+		if got := (ports{p}).bursts(port); got != c.bursts {
 			t.Errorf("%s: full in bursts %v", name, got)
 		}
 		if b := follow(p, links); c.bursts && (b.Root.Link != port || b.Root.Kind != schema.RootIncast) {
