@@ -76,7 +76,7 @@ func byFit(a, b tree) int { return cmp.Compare(b.fit, a.fit) }
 
 // fit compares the added load with a tree to another switch.
 func (g grid) fit(t *tree, end topology.DeviceID) {
-	fit := g.in.finder.Converging(t.of.job.Devices, end)
+	fit := g.onGrid.Converging(t.of.job.Devices, end)
 	t.fit = max(t.fit, fit)
 	if t.of.job.Has(end) {
 		t.own = max(t.own, fit)
@@ -104,5 +104,5 @@ func (c *suspect) sendsBy(fit float64) float64 {
 // endFit is how well the added load fits what a suspect that converges sends to a switch, relative to the best one,
 // 0 to 1.
 func (rc *regionCase) endFit(c *suspect, at topology.DeviceID) float64 {
-	return ramp(rc.in.finder.Converging(c.job.Devices, at), c.fit-worseEnd, c.fit)
+	return ramp(rc.onGrid.Converging(c.job.Devices, at), c.fit-worseEnd, c.fit)
 }

@@ -11,7 +11,7 @@ func (rc *regionCase) nodesEnd() *topology.Device {
 	if !rc.ends.endings.Nodes.Found {
 		return nil
 	}
-	return rc.in.graph.Device(rc.in.finder.NodesEnd(func(at topology.DeviceID) (most float64) {
+	return rc.in.graph.Device(rc.onGrid.NodesEnd(func(at topology.DeviceID) (most float64) {
 		for i := range rc.verdict.accused {
 			most = max(most, rc.receivesAt(&rc.suspects[i], at))
 		}

@@ -26,13 +26,14 @@ var noEnds = ends{neck: root.Neck{Link: schema.NoLink}, fullLink: schema.NoLink}
 
 // endsBy finds them by the readings, p, and their mean, q. The senders are the likeliest, of jobs in this order.
 func (g grid) endsBy(p, q *root.Pressure, senders []root.Sender, jobs []*job) (e ends) {
-	links, isSteady, from := g.region.Links, !g.load.atLeast(root.SteadyLoad), -1
-	if e.drain, from = g.in.finder.Drain(q, links, senders); from >= 0 {
+	isSteady, from := !g.load.atLeast(root.SteadyLoad), -1
+	g.onGrid = g.in.finder.Region(q, g.region.Links)
+	if e.drain, from = g.onGrid.Drain(senders); from >= 0 {
 		e.sender = jobs[from]
 	}
-	e.neck = g.in.finder.Neck(p, links, senders, &e.drain, isSteady)
-	e.fullLink = g.in.finder.FullLink(q, links, &e.neck, &e.drain)
-	e.endings = g.in.finder.Endings(q, &e.drain)
+	e.neck = g.onGrid.Neck(p, senders, &e.drain, isSteady)
+	e.fullLink = g.onGrid.FullLink(&e.neck, &e.drain)
+	e.endings = g.onGrid.Endings(&e.drain)
 	if e.arrives, e.flooded = g.arriving(&e, q); isSteady && e.endsAtSlowLink() {
 		e.neck = e.endings.Neck()
 	}

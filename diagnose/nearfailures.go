@@ -104,7 +104,7 @@ const maxFitted = 8
 func (d directed) fitFailures(_ *root.Pressure, near []nearFailure, _ []root.Sender) {
 	for i := range near {
 		f := &near[i]
-		if f.share = d.in.finder.EndsAt(f.Links); d.back.Root.Kind == schema.RootSlowReceiver && d.isUnrelated(f) {
+		if f.share = d.back.EndsAt(f.Links, d.in.graph); d.back.Root.Kind == schema.RootSlowReceiver && d.isUnrelated(f) {
 			f.score -= waitsForHost
 		}
 	}
@@ -125,7 +125,7 @@ func (g grid) fitFailures(p *root.Pressure, near []nearFailure, senders []root.S
 			dead = append(dead, f.Links...)
 		}
 	}
-	for i, share := range g.in.finder.Shares(p, failed, dead, senders) {
+	for i, share := range g.onGrid.Shares(p, failed, dead, senders) {
 		f := &near[i]
 		f.share = share
 		if share == 0 && !g.in.measuresLoad && failed[i] != schema.NoLink && f.Broke() && !f.over {

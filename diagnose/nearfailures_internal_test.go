@@ -31,7 +31,7 @@ func TestAFailedLinkBesideARegion(t *testing.T) {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "a"}, Devices: all}}
 		rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}}
 		from := []root.Sender{{Devices: all, Routes: rc.in.routesOf(j)}}
-		rc.in.finder.Drain(u.p, links, from)
+		rc.onGrid = rc.in.finder.Region(u.p, links)
 		for _, name := range []string{"4,4,4>4,4,5", "3,2,1>3,2,2"} {
 			l := roottest.Link(t, u.Graph, name)
 			f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Port: name}, Links: []schema.LinkID{l}}

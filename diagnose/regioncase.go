@@ -27,7 +27,8 @@ type regionCase struct {
 	addedBelow  float64
 	addedByLink []float64 // by link of the region: load added since the onset; empty if they do not carry clearly more
 	suspects    []suspect
-	waiting     bool // no load is measured, and hosts are seen to wait to send into it
+	waiting     bool             // no load is measured, and hosts are seen to wait to send into it
+	onGrid      *root.GridRegion // on a grid, the examination of where it ends
 	ends        ends
 	// on a grid, the only job on whose ground the region and others began together; nil: none
 	together    *job

@@ -149,7 +149,7 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 		if got := arrives(); got < want-1 || !grows && got > 0 {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, want %.3g", before, got, want)
 		}
-		rc.ends.drain, _ = s.finder.Drain(p, region, nil)
+		rc.ends.drain, _ = s.finder.Region(p, region).Drain(nil)
 		rc.ends.arrives, rc.ends.flooded = gridOf(rc).arriving(&rc.ends, p)
 		if got := arrives(); got == 0 == grows || rc.ends.arrives.isAbove(1) != grows {
 			t.Errorf("%g%% before: %.3g bytes/s arrive more, %.2f times what did", before, got, rc.ends.arrives.times)

@@ -12,6 +12,14 @@ type BackPressure struct {
 	Cycle   []schema.LinkID // of a deadlock: the links that wait for each other, in order; Root is the first
 	Leading Port            // without a root: where the largest part with a known port begins; its Kind is empty if there is none
 	Switch  Switch          // without a root: where the largest part ends
+
+	ends []stallEnd // all of it
+}
+
+// stallEnd is a part of a region's stall, and the switch or host where it ends.
+type stallEnd struct {
+	device topology.DeviceID
+	stall  float64
 }
 
 // Port is a port where back pressure may begin.
@@ -52,4 +60,16 @@ func (b *BackPressure) HasSwitch() bool {
 // IsIncast reports whether more arrives for a host than its port can deliver, also if it is not known for which host of a switch.
 func (b *BackPressure) IsIncast() bool {
 	return b.Root.Kind == schema.RootIncast || b.HasSwitch() && b.Switch.Kind == schema.RootIncast
+}
+
+// EndsAt sums up the followed stall that ends at the switches that some links of the graph leave.
+func (b *BackPressure) EndsAt(links []schema.LinkID, g *topology.Graph) (stall float64) {
+	for _, end := range b.ends {
+		for _, l := range links {
+			if at, _ := g.Ends(l); at == end.device {
+				stall += end.stall
+			}
+		}
+	}
+	return stall
 }

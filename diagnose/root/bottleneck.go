@@ -43,41 +43,41 @@ const (
 // Neck finds the link that the region lies upstream of: among the links that are full, or carry clearly less than before, and
 // do not stall themselves, the one that most of the region leads to and most packets wait for. The region is that of the last
 // call of Drain, which returned d; isSteady says that it does not carry more than before the onset.
-func (f *Finder) Neck(p *Pressure, links []schema.LinkID, senders []Sender, d *Drain, isSteady bool) Neck {
+func (g *GridRegion) Neck(p *Pressure, senders []Sender, d *Drain, isSteady bool) Neck {
 	best := Neck{Link: schema.NoLink}
-	if f.grid == nil || !f.graph.Duplex() || len(f.held.devices) == 0 {
+	if len(g.devices) == 0 {
 		return best
 	}
-	h := &f.held
-	w := f.gridWalk(p)
+	g.check()
+	w := g.walkBy(p)
 	w.shown.turnTo(p.Stall, p.Since)
-	h.listNecks(w)
-	h.resetClaims()
-	h.listStalled(p)
-	for i, n := range h.necks {
-		h.claimant, h.urgency = i, max(leastWaits, p.waitsFor(n.Link))
-		from, to := f.graph.Ends(n.Link)
+	g.listNecks(w)
+	g.claims.reset()
+	stalled := g.stalled(p)
+	for i, n := range g.necks {
+		by := p.claimant(i, n.Link)
+		from, to := p.graph.Ends(n.Link)
 		for _, tail := range [2]topology.DeviceID{from, to} {
 			for _, of := range senders {
-				pass := f.grid.Passage(of.Routes, n.Link, tail)
-				h.claimPassage(&pass)
+				pass := g.grid.Passage(of.Routes, n.Link, tail)
+				g.claims.addPassage(by, &pass, stalled)
 			}
 		}
 	}
-	h.countClaims(len(h.necks))
-	w.spreadOnGrid(links)
-	for i := range h.necks {
-		h.necks[i].Share = h.share(i)
+	w.spreadOnGrid(g.links)
+	g.shares = g.claims.shares(len(g.necks), g.shares[:0])
+	for i, share := range g.shares {
+		g.necks[i].Share = share
 	}
-	best = h.mostWaitedFor(w)
-	if n := w.flatNeck(links); n.Link != schema.NoLink {
+	best = g.mostWaitedFor(w)
+	if n := w.flatNeck(g.links); n.Link != schema.NoLink {
 		return n
 	}
 	if best.Link != schema.NoLink {
-		best.Tail, best.Fit = h.neckAt(senders, best.Link, p)
+		best.Tail, best.Fit = g.neckAt(senders, best.Link, p)
 	}
 	if isSteady && !best.Before(d) {
-		if n := w.soleWay(links); n.Link != schema.NoLink {
+		if n := w.soleWay(g.links); n.Link != schema.NoLink {
 			return n
 		}
 	}
@@ -87,18 +87,18 @@ func (f *Finder) Neck(p *Pressure, links []schema.LinkID, senders []Sender, d *D
 // mostWaitedFor is the candidate that most of a region waits for, by its share of the region's stall as followed without
 // routes. For a full link that is averaged with its share of the links claimed by suspects' routes. What a link that lost rate
 // holds back need not be an exchange of suspects.
-func (h *held) mostWaitedFor(w *gridWalk) (best Neck) {
+func (g *GridRegion) mostWaitedFor(w *gridWalk) (best Neck) {
 	best.Link = schema.NoLink
 	followed := 0.
 	for _, l := range w.known {
 		followed += w.toPort[l]
-		if h.tried[l] != h.round {
+		if !g.tried.has(l) {
 			n, _ := w.neckAt(l)
-			h.necks = append(h.necks, n)
+			g.necks = append(g.necks, n)
 		}
 	}
-	for i := range h.necks {
-		n := &h.necks[i]
+	for i := range g.necks {
+		n := &g.necks[i]
 		if followed > 0 {
 			led := w.toPort[n.Link] / followed
 			if n.Share = (n.Share + led) / 2; n.Slower {
@@ -116,23 +116,23 @@ func (h *held) mostWaitedFor(w *gridWalk) (best Neck) {
 }
 
 // listNecks lists the candidates at a region; if they are many, those with most waits.
-func (h *held) listNecks(w *gridWalk) {
-	h.necks = h.necks[:0]
-	for _, d := range h.devices {
+func (g *GridRegion) listNecks(w *gridWalk) {
+	g.necks = g.necks[:0]
+	g.tried.clear()
+	for _, d := range g.devices {
 		for _, l := range w.graph.LinksAt(d) {
-			if h.tried[l] == h.round {
+			if !g.tried.add(l) {
 				continue
 			}
-			h.tried[l] = h.round
 			if _, s := w.shows(l); s.isNeck {
 				n, _ := w.neckOf(l, s)
-				h.necks = append(h.necks, n)
+				g.necks = append(g.necks, n)
 			}
 		}
 	}
-	if len(h.necks) > maxNecks {
-		slices.SortStableFunc(h.necks, func(a, b Neck) int { return cmp.Compare(b.Score, a.Score) })
-		h.necks = h.necks[:maxNecks]
+	if len(g.necks) > maxNecks {
+		slices.SortStableFunc(g.necks, func(a, b Neck) int { return cmp.Compare(b.Score, a.Score) })
+		g.necks = g.necks[:maxNecks]
 	}
 }
 
@@ -203,13 +203,13 @@ func (n *Neck) Before(d *Drain) bool {
 const endMargin = .1
 
 // neckAt returns the end of a link at which the trees of suspects that lead to it agree best with readings, and their fit.
-func (h *held) neckAt(senders []Sender, l schema.LinkID, p *Pressure) (tail topology.DeviceID, fit float64) {
+func (g *GridRegion) neckAt(senders []Sender, l schema.LinkID, p *Pressure) (tail topology.DeviceID, fit float64) {
 	from, to := p.graph.Ends(l)
 	ends, fits := [2]topology.DeviceID{from, to}, [2]float64{}
 	for end, tail := range ends {
 		for _, of := range senders {
-			if h.tree.Upstream(of.Routes, l, tail, nil); len(h.tree.Links) > 0 {
-				fits[end] = max(fits[end], h.agreement())
+			if g.tree.Upstream(of.Routes, l, tail, nil); len(g.tree.Links) > 0 {
+				fits[end] = max(fits[end], g.agreement())
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func TestTheNodesWhoseRoutesConverge(t *testing.T) {
 	}
 	slices.Sort(links)
 	u.p.Since = 1
-	u.f.Drain(u.p, links, nil)
+	r := u.f.Region(u.p, links)
 	for _, c := range []struct {
 		name        string
 		senders     []topology.DeviceID
@@ -39,7 +39,7 @@ func TestTheNodesWhoseRoutesConverge(t *testing.T) {
 		{"with as many others", append(slices.Clone(senders), others...), end, 0, .8},
 		{"few say nothing", senders[:leastSenders-1], end, 0, 0},
 	} {
-		if fit := u.f.Converging(c.senders, c.to); fit < c.least || fit > c.most {
+		if fit := r.Converging(c.senders, c.to); fit < c.least || fit > c.most {
 			t.Errorf("%s: fit %.2f, want %.2f to %.2f", c.name, fit, c.least, c.most)
 		}
 	}
@@ -47,8 +47,7 @@ func TestTheNodesWhoseRoutesConverge(t *testing.T) {
 		u.Was[l] = float64(u.Use.Values[l])
 	}
 	u.p.Since = 2
-	u.f.Drain(u.p, links, nil)
-	if fit := u.f.Converging(senders, end); fit != 0 {
+	if fit := u.f.Region(u.p, links).Converging(senders, end); fit != 0 {
 		t.Errorf("nothing was added, and it fits by %.2f", fit)
 	}
 }
@@ -66,8 +65,7 @@ func TestLinksCarryWhatIsSentOverThem(t *testing.T) {
 	slices.Sort(links)
 	fits := func(since uint32) float64 {
 		u.p.Since = since
-		u.f.Drain(u.p, links, nil)
-		return u.f.Converging(senders, end)
+		return u.f.Region(u.p, links).Converging(senders, end)
 	}
 	all := fits(1)
 	for _, l := range links { // the farthest carries a quarter of the last

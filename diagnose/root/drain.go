@@ -65,44 +65,42 @@ type Sender struct {
 
 // Drain finds the switch on which the traffic of a region's links converges, if any, and the index in senders of the one
 // whose nodes send it; -1 if unknown. Regions with the same stalls and the same past share cached readings.
-func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender) (best Drain, from int) {
-	f.held.readings.turnTo(p.Stall, p.Since)
-	if f.grid == nil || !f.graph.Duplex() {
+func (g *GridRegion) Drain(senders []Sender) (best Drain, from int) {
+	g.check()
+	if g.grid == nil {
 		return best, -1
 	}
-	h := &f.held
-	h.take(links, p)
-	idle, mostly := h.idles()
-	ends, most := h.ends(p)
+	idle, mostly := g.idles()
+	ends, most := g.ends()
 	if len(ends) == 0 {
 		return Drain{Idle: idle, mostlyIdle: mostly}, -1
 	}
-	meeting := h.meetingOf(ends, idle, p)
+	meeting := g.meetingOf(ends, idle)
 	if !most {
 		return Drain{Idle: idle, mostlyIdle: mostly, Meeting: meeting}, -1
 	}
-	best, from = h.knownDrain(senders, ends, idle, p)
+	best, from = g.knownDrain(senders, ends, idle)
 	// Only for the grid's last dimension: with a slow link of an earlier one, a tree to the switch before it fits as well.
-	if best.Fit < drainFit && h.last == len(h.grid.Dims())-1 {
-		if unknown := h.unknownDrain(meeting.Device, p); unknown.Fit > best.Fit {
+	if best.Fit < drainFit && g.last == len(g.grid.Dims())-1 {
+		if unknown := g.unknownDrain(meeting.Device); unknown.Fit > best.Fit {
 			best, from = unknown, -1
 		}
 	}
 	best.known = from >= 0
 	if best.Fit > 0 {
-		h.tree.Gather(best.Senders, best.Device)
-		best.tree, best.Grew = h.agreement(), h.grew
+		g.tree.Gather(best.Senders, best.Device)
+		best.tree, best.Grew = g.agreement(), g.grew
 	}
 	best.Meeting, best.Idle, best.mostlyIdle = meeting, idle, mostly
 	return best, from
 }
 
 // knownDrain is the best tree from the nodes of one of the senders to one of the ends.
-func (h *held) knownDrain(senders []Sender, ends []topology.DeviceID, idle bool, p *Pressure) (best Drain, from int) {
+func (g *GridRegion) knownDrain(senders []Sender, ends []topology.DeviceID, idle bool) (best Drain, from int) {
 	weight := 1. * meetsWeight
 	for from, of := range senders {
 		for i, d := range ends {
-			fit := h.treeFit(of.Devices, d, p)
+			fit := g.treeFit(of.Devices, d)
 			if fit >= wellFits {
 				weight = meetsBeside
 			}
@@ -110,17 +108,17 @@ func (h *held) knownDrain(senders []Sender, ends []topology.DeviceID, idle bool,
 			if member {
 				fit += memberWeight
 			}
-			h.trees = append(h.trees, knownTree{from, i, fit, member})
+			g.trees = append(g.trees, knownTree{from, i, fit, member})
 		}
 	}
-	if from = -1; len(h.trees) == 0 {
+	if from = -1; len(g.trees) == 0 {
 		return best, from
 	}
-	tree := slices.MaxFunc(h.trees, func(a, b knownTree) int { return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(b.end, a.end)) })
-	line, most := h.grid.Line(ends[tree.end], h.last), math.Inf(-1)
-	for _, k := range h.trees {
-		d, meets := ends[k.end], h.scores[k.end]
-		if k.member && !idle && !h.tries[k.end].Grew {
+	tree := slices.MaxFunc(g.trees, func(a, b knownTree) int { return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(b.end, a.end)) })
+	line, most := g.grid.Line(ends[tree.end], g.last), math.Inf(-1)
+	for _, k := range g.trees {
+		d, meets := ends[k.end], g.scores[k.end]
+		if k.member && !idle && !g.tries[k.end].Grew {
 			meets += heldMember
 		}
 		if score := k.fit + weight*meets; k.from == tree.from && line.Has(d) && score > most {
@@ -140,12 +138,12 @@ type knownTree struct {
 
 // unknownDrain is the tree to the switch where the traffic of a region merges, from senders inferred from the held-back
 // traffic: they may belong to a job that is in no table.
-func (h *held) unknownDrain(end topology.DeviceID, p *Pressure) Drain {
-	senders := h.sendersTo(end)
+func (g *GridRegion) unknownDrain(end topology.DeviceID) Drain {
+	senders := g.sendersTo(end)
 	if len(senders) < leastSenders {
 		return Drain{}
 	}
-	fit := h.treeFit(senders, end, p)
+	fit := g.treeFit(senders, end)
 	if fit < unknownFit {
 		return Drain{}
 	}
@@ -163,17 +161,18 @@ const (
 // the link does not stall itself. Of equally full links it is the one before which the region lies. If links are idle for most
 // of the time that they do not send, stall says how much waits: then it is the one before which most is held back. It is
 // NoLink if none is full.
-func (f *Finder) FullLink(p *Pressure, links []schema.LinkID, n *Neck, d *Drain) schema.LinkID {
+func (g *GridRegion) FullLink(n *Neck, d *Drain) schema.LinkID {
 	best, most := schema.NoLink, float64(fullPercent)
-	if f.grid == nil || !f.graph.Duplex() {
+	if g.grid == nil {
 		return best
 	}
-	w := f.gridWalk(p)
+	g.check()
+	w := g.walkBy(g.p)
 	before := n.Link != schema.NoLink && !n.Slower && n.Before(d)
 	if before {
 		best, most = n.Link, max(most, w.UseOf(n.Link)+alikeFull)
 	}
-	w.listFull(links, leastBefore*w.waitsAt(d))
+	w.listFull(g.links, leastBefore*w.waitsAt(d))
 	fullest := most - alikeFull
 	for _, on := range w.full {
 		if fullest = max(fullest, on.use); on.use > most {

@@ -50,8 +50,9 @@ func TestBackPressureEnds(t *testing.T) {
 			if p.oneWay = 1; c.means {
 				p.oneWay = meanOneWay
 			}
-			drain, _ := u.f.Drain(p, region, nil)
-			ends := u.f.Endings(p, &drain)
+			r := u.f.Region(p, region)
+			drain, _ := r.Drain(nil)
+			ends := r.Endings(&drain)
 			if !ends.Any.Found || ends.OfMeans != c.means {
 				t.Fatalf("found: %v, of means: %v, want %v", ends.Any.Found, ends.OfMeans, c.means)
 			}

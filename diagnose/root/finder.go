@@ -7,21 +7,20 @@ import (
 )
 
 // Finder finds the roots of regions on one version of a fabric, one region after the other. It reuses its memory and is not
-// safe for concurrent use. On directed links Follow finds them; on a grid Drain, Neck, Endings and Shares do, in this order
-// for each region.
+// safe for concurrent use. On directed links Follow finds them, on a grid the methods of Region do.
+
 type Finder struct {
 	graph   *topology.Graph
-	grid    *routes.Grid // nil if the graph is not a grid
 	hops    *hops
 	down    downstream
 	around  gridFlow
-	held    held
+	region  *regionMemory
 	endings endings
 }
 
 // NewFinder returns a finder; grid is nil if the graph is not a grid.
 func NewFinder(g *topology.Graph, grid *routes.Grid) *Finder {
-	f := &Finder{graph: g, grid: grid, hops: &hops{g, nextSwitches(g)}, held: newHeld(g, grid), endings: newEndings(g.NumLinks(), g.NumDevices())}
+	f := &Finder{graph: g, hops: &hops{g, nextSwitches(g)}, region: newRegionMemory(g, grid), endings: newEndings(g.NumLinks(), g.NumDevices())}
 	if g.Duplex() {
 		f.around = newGridFlow(g)
 	} else {
@@ -36,6 +35,3 @@ func (f *Finder) On(snap *schema.Snapshot) *Readings {
 	r.findCounted()
 	return r
 }
-
-// gridWalk follows the stall of a region of a grid.
-func (f *Finder) gridWalk(p *Pressure) *gridWalk { return &gridWalk{p, &f.around, f.grid} }

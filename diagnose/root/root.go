@@ -40,7 +40,12 @@ func (f *Finder) Follow(p *Pressure, region *schema.Region, weight []float64) Ba
 		return BackPressure{Root: first, Cycle: cycle, Leading: noPort}
 	}
 	w.spread(region.Links, weight)
-	return w.rootOf(region)
+	b := w.rootOf(region)
+	for _, l := range w.last {
+		_, to := w.graph.Ends(l)
+		b.ends = append(b.ends, stallEnd{to, w.at[l]})
+	}
+	return b
 }
 
 // atSwitch is the part of a region's stall that ends at a switch.

@@ -22,6 +22,9 @@ func walkOf(p *Pressure) *walk {
 	return &walk{ports{p}, &NewFinder(p.graph, nil).down}
 }
 
+// walkOnGrid follows the stall of a region of a grid.
+func walkOnGrid(f *Finder, p *Pressure) *gridWalk { return f.Region(p, nil).walkBy(p) }
+
 // weightOf returns the stall of links and its sum.
 func weightOf(p *Pressure, links []schema.LinkID) (weight []float64, sum float64) {
 	for _, l := range links {

@@ -52,7 +52,7 @@ func TestTheOnlyWayOnThatLostRate(t *testing.T) {
 			if c.unknown != "" {
 				u.p.Use.Valid.Unset(int(roottest.Link(t, g, c.unknown)))
 			}
-			n := u.f.gridWalk(u.p).soleWay(slices.Sorted(maps.Keys(u.Was)))
+			n := walkOnGrid(u.f, u.p).soleWay(slices.Sorted(maps.Keys(u.Was)))
 			if got := n.Link == roottest.Link(t, g, "0,2,3>0,3,3") && n.Tail == u.Device(t, "0,2,3") && n.Sole && n.Slower; got != c.isFound {
 				t.Errorf("%+v: found %v, want %v", n, got, c.isFound)
 			}

@@ -318,16 +318,3 @@ func (p ports) lastAsFull(first schema.LinkID) schema.LinkID {
 	}
 	return first
 }
-
-// EndsAt sums up the stall that Follow followed last and that ends at the switches that some links leave.
-func (f *Finder) EndsAt(links []schema.LinkID) (stall float64) {
-	for _, last := range f.down.last {
-		_, to := f.graph.Ends(last)
-		for _, l := range links {
-			if at, _ := f.graph.Ends(l); at == to {
-				stall += f.down.at[last]
-			}
-		}
-	}
-	return stall
-}

@@ -77,7 +77,7 @@ func TestStallOnAGridEndsAtTheFullLink(t *testing.T) {
 	p, links := readings(t, g,
 		map[string]float64{"1,2,3>2,2,3": 40, "2,2,3>2,3,3": 40, "2,3,3>2,4,3": 40},
 		map[string]float64{"1,2,3>2,2,3": 30, "2,2,3>2,3,3": 50, "2,3,3>2,4,3": 60, "2,4,3>2,5,3": 100, "5,5,5>5,6,5": 100})
-	w := NewFinder(g, routes.NewRouter(g).Grid).gridWalk(p)
+	w := walkOnGrid(NewFinder(g, routes.NewRouter(g).Grid), p)
 	w.spreadOnGrid(links)
 	full := roottest.Link(t, g, "2,4,3>2,5,3")
 	if len(w.known) != 1 || w.known[0] != full || math.Abs(w.toPort[full]-120) > 1e-6 {
