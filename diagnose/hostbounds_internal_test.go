@@ -117,13 +117,15 @@ func TestOthersFillAJobsPort(t *testing.T) {
 	for _, c := range []struct {
 		cross             float64
 		sends, was, reads float64 // by its other hosts now, by the job before and from files at most, percent of the port's capacity
+		moves             float64 // by the job now
 		own               bool
 	}{
-		{.5, 30, 95, 0, false},
-		{.5, 80, 95, 0, true},
-		{.5, 30, 5, 0, true},
-		{.5, 30, 95, 80, true},
-		{.9, 30, 95, 0, true},
+		{.5, 30, 95, 0, 100, false},
+		{.5, 80, 95, 0, 100, true},
+		{.5, 30, 5, 0, 100, true},
+		{.5, 30, 95, 80, 100, true},
+		{.9, 30, 95, 0, 100, true},
+		{.5, 30, 1000, 0, 1000, true}, // its hosts' links carry too little of it to bound it
 	} {
 		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host1>leaf0": c.sends, "host2>leaf0": 30, "host0>leaf0": 30, "leaf0>host1": 30, "leaf0>host2": 30})
 		port := roottest.Link(t, g, "leaf0>host0")
@@ -137,7 +139,7 @@ func TestOthersFillAJobsPort(t *testing.T) {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, Traffic: &history.Traffic{}}}
 		j.Place(g)
 		unit := g.Capacity(port) / 100 * 60
-		j.recent, j.maximal = moves{known: true, all: 100 * unit}, true
+		j.recent, j.maximal = moves{known: true, all: c.moves * unit}, true
 		j.maxima[history.Read] = c.reads * unit
 		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, root: rootLoad{link: port, carries: g.Capacity(port), added: .7 * g.Capacity(port)}}
 		rc.back = root.BackPressure{Link: port, Kind: schema.RootIncast, Use: 100}

@@ -66,3 +66,35 @@ func TestUnknownWithoutLoads(t *testing.T) {
 		t.Errorf("tree: %.2f with load readings and %.2f without, want the same", with, without)
 	}
 }
+
+// TestASlowPortDoesNotHideAFailure: a failure beside a region is blamed unless a link that lost rate is likely, too: that
+// of a port that is slow without that stays the likelier cause.
+func TestASlowPortDoesNotHideAFailure(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	link := roottest.Link(t, g, "leaf0>spine1")
+	p, _ := readings(t, g, map[string]float64{"leaf0>spine1": 40}, map[string]float64{"leaf0>spine1": 40})
+	for name, c := range map[string]struct {
+		onset  int
+		blamed int // failures
+	}{
+		"the link lost rate since the onset": {5, 0},
+		"since when it is slow is not known": {noOnset, 1},
+	} {
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.p = p
+		s.history.Clock = history.Clock{Duration: 60e9, Now: 9}
+		failed := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.SwitchFailed, Device: "leaf3"}}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, weight: []float64{40},
+			totalWeight: 40, failures: []nearFailure{{PlacedFailure: failed, score: slowLinkFell + 1}},
+			timeline: timeline{clock: s.history.Clock, onset: c.onset, burst: c.onset},
+			root:     rootLoad{link: schema.NoLink},
+			back:     root.BackPressure{Kind: schema.RootLinkCapacity, Link: link, Slower: true}}
+		v := rc.decision().decide()
+		if v.class != schema.CauseFailure || v.blamed != c.blamed {
+			t.Errorf("%s: %s, %d failures", name, v.class, v.blamed)
+		}
+	}
+}
