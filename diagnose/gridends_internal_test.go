@@ -25,7 +25,8 @@ func TestWhatArrivesIsComparedSinceAnOnset(t *testing.T) {
 	}
 }
 
-// TestAFullLinkComesBeforeTheNodes: traffic that waits for a full link need not end at the nodes of the switch behind it.
+// TestAFullLinkComesBeforeTheNodes: traffic that waits for a full link need not end at the nodes of the switch behind
+// it.
 func TestAFullLinkComesBeforeTheNodes(t *testing.T) {
 	tree := root.Drain{Device: 7, Fit: .8}
 	for name, c := range map[string]struct {

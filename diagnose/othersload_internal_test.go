@@ -23,8 +23,9 @@ func hostsOf(t *testing.T, g *topology.Graph, names ...string) (found []topology
 	return found
 }
 
-// Others' part in a link is the least of what their exchanges put there and of what it carried before, of what it carries now. Job 1
-// has host0 and host2, job 2 host1 and host3; half of what each moves goes from leaf0 to leaf1. Capacities are 1% = 1.
+// Others' part in a link is the least of what their exchanges put there and of what it carried before, of what it
+// carries now. Job 1 has host0 and host2, job 2 host1 and host3; half of what each moves goes from leaf0 to leaf1.
+// Capacities are 1% = 1.
 func TestOthersLoad(t *testing.T) {
 	const across = "leaf0>spine0"
 	for _, c := range []struct {

@@ -109,13 +109,14 @@ func (d decision) blamed() int {
 	return n
 }
 
-// passesBy reports whether the likeliest failure is neither where a region of directed links ends nor one whose load moved there: traffic
-// waits for a link that carries less, not for that failure.
+// passesBy reports whether the likeliest failure is neither where a region of directed links ends nor one whose load
+// moved there: traffic waits for a link that carries less, not for that failure.
 func (d decision) passesBy() bool {
 	return d.back.Slower && len(d.failures) > 0 && d.ground().isUnrelated(&d.failures[0])
 }
 
-// isUnrelated reports whether no stall of a region of directed links ends at a failed part, and no load of that moved to the root.
+// isUnrelated reports whether no stall of a region of directed links ends at a failed part, and no load of that moved
+// to the root.
 func (d directed) isUnrelated(f *nearFailure) bool {
 	return f.share == 0 && !slices.Contains(f.Links, d.back.Link) && d.scores().movedFrom(f.PlacedFailure) == 0
 }

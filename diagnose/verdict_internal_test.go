@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestALinkThatFailedAndLostRate: a failure that a log reports and a link that carries less than before are of one class, and
-// neither makes the other unlikely.
+// TestALinkThatFailedAndLostRate: a failure that a log reports and a link that carries less than before are of one
+// class, and neither makes the other unlikely.
 func TestALinkThatFailedAndLostRate(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	link := roottest.Link(t, g, "leaf0>spine1")
@@ -42,7 +42,8 @@ func TestALinkThatFailedAndLostRate(t *testing.T) {
 	}
 }
 
-// TestUnknownWithoutLoads: on a grid without load readings more causes look like an unknown one, so that one is less certain.
+// TestUnknownWithoutLoads: on a grid without load readings more causes look like an unknown one, so that one is less
+// certain.
 func TestUnknownWithoutLoads(t *testing.T) {
 	confidence := func(fabric string, loads bool) float64 {
 		s, err := New(roottest.Graph(t, fabric), DefaultConfig())
@@ -67,8 +68,8 @@ func TestUnknownWithoutLoads(t *testing.T) {
 	}
 }
 
-// TestASlowPortDoesNotHideAFailure: a failure beside a region is blamed unless a link that lost rate is likely, too: that
-// of a port that is slow without that stays the likelier cause.
+// TestASlowPortDoesNotHideAFailure: a failure beside a region is blamed unless a link that lost rate is likely, too:
+// that of a port that is slow without that stays the likelier cause.
 func TestASlowPortDoesNotHideAFailure(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	link := roottest.Link(t, g, "leaf0>spine1")
