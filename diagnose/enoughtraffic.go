@@ -40,15 +40,16 @@ func (s scores) tooLittlePenalty(c *suspect) float64 {
 		least, enough, carries = addedShare, addedEnough, max(1, carries-s.displaced(c.job)/interval)
 		all, baseline = s.withWriters(c, all, baseline, addedEnough*carries*interval)
 	}
-	short := func(bytes, of float64) float64 {
-		share := bytes / interval / of
-		return min(1, max(0, (enough-share)/(enough-least))) + nothingMoved*max(0, 1-2*share/least)
-	}
-	against := jobTooLittle * short(all, carries)
+	against := jobTooLittle * shortOf(all/interval/carries, least, enough)
 	if s.root.added > grownShare*s.root.carries && s.explains(c) == 0 {
-		against = max(against, jobGrewTooLittle*short(all-baseline, s.root.added))
+		against = max(against, jobGrewTooLittle*shortOf((all-baseline)/interval/s.root.added, least, enough))
 	}
 	return against
+}
+
+// shortOf is how far a job's share of a load is from enough: 1 at the least of a culprit, more from half of that down.
+func shortOf(share, least, enough float64) float64 {
+	return min(1, max(0, (enough-share)/(enough-least))) + nothingMoved*max(0, 1-2*share/least)
 }
 
 // tooLittleAtEnd is the same by the load added at the switch where the region's traffic ends, or at the full link for

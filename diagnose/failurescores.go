@@ -19,15 +19,7 @@ func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (
 	coincidence := .5 // the onset is unknown
 	switch {
 	case s.timeline.burst != noOnset:
-		onset := s.timeline.burstBegan()
-		switch after := onset - s.in.history.Clock.SlotOf(int64(f.Time)); {
-		case after < -1:
-			coincidence = -.5 // the region was there before
-		case after <= 2:
-			coincidence = 1
-		default:
-			coincidence = max(.1, 1-.12*float64(after-2))
-		}
+		coincidence = coincidenceOf(s.timeline.burstBegan() - s.in.history.Clock.SlotOf(int64(f.Time)))
 	case s.timeline.old:
 		coincidence = -.5
 	}
@@ -47,6 +39,17 @@ func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (
 		score -= incastLoad
 	}
 	return score, moved
+}
+
+// coincidenceOf is how well a failure agrees in time with a burst that began some intervals after it.
+func coincidenceOf(after int64) float64 {
+	switch {
+	case after < -1:
+		return -.5 // the region was there before
+	case after <= 2:
+		return 1
+	}
+	return max(.1, 1-.12*float64(after-2))
 }
 
 // endsAtFailed reports whether the traffic of a region of a grid seems to end at a switch of a failed part, or beside

@@ -20,8 +20,8 @@ type regionCase struct {
 	totalWeight float64   // sum of weight
 	waits       []float64 // by link of the region: the share of time that it stalls, 0 if unknown
 
-	back root.BackPressure
 	load ratio // of its links, relative to the baseline
+	back root.BackPressure
 	root rootLoad
 
 	suspects []suspect

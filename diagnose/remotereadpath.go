@@ -22,7 +22,7 @@ func (s scores) seenOnWay(c *suspect) (share float64, known bool) {
 	for _, d := range c.job.Devices {
 		s.in.router.Grid.EachOnRoute(end, d, w.add)
 	}
-	mean := grid{s.regionCase}.averaged()
+	mean := grid(s).averaged()
 	unit, seen, all := seenPart*grew/float64(len(c.job.Devices)), 0., 0.
 	for _, l := range w.links {
 		if added, measured := mean.Added(l); measured {

@@ -125,7 +125,12 @@ const pausedPercent, slowPercent, busyPercent = 10, 30, 30
 // paused rates a port to a host that stalls below its capacity: the less it carries, the less it matters who
 // sends to it.
 func (d directed) paused() float64 {
-	little := min(1, (slowPercent-d.back.Use)/(slowPercent-pausedPercent), (d.back.Use+d.back.Stall)/busyPercent)
-	little = max(0, little)
+	little := littleOf(d.back.Use, d.back.Stall)
 	return slowHostFull + (slowHostPaused-slowHostFull)*little - (1-little)*d.scores().rose()
+}
+
+// littleOf is how surely, 0 to 1, a port to a host is held back by the host alone: it carries next to nothing, percent
+// of its capacity, while traffic waits for it for the percentage stall of the time.
+func littleOf(use, stall float64) float64 {
+	return max(0, min(1, (slowPercent-use)/(slowPercent-pausedPercent), (use+stall)/busyPercent))
 }

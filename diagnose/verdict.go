@@ -44,15 +44,7 @@ func (d decision) decide() verdict {
 		others += math.Exp(d.suspects[i].score - min(0, d.suspects[i].sends))
 	}
 	d.unlisted = others * d.ground().unlistedPart(accused)
-	failures, over := 0., 0. // one event often has several lines
-	for i := range d.failures {
-		// what still stalls does not wait for it, unless it left something that is not measured
-		if f := &d.failures[i]; f.over {
-			over = max(over, math.Exp(f.score))
-		} else {
-			failures = max(failures, math.Exp(f.score))
-		}
-	}
+	failures, over := d.failureOdds()
 	sum += over
 	host, link := math.Exp(slow), math.Exp(lost)
 	broken := failures + link // of one class, and often of one thing
@@ -84,6 +76,19 @@ func (d decision) decide() verdict {
 	}
 	v.confidence = calibrated.of(v.confidence) * right
 	return v
+}
+
+// failureOdds is the odds of the likeliest failure, as one event often has several lines, and of the likeliest of those that
+// are over: what still stalls does not wait for such a one, unless it left something that is not measured.
+func (d decision) failureOdds() (failures, over float64) {
+	for i := range d.failures {
+		if f := &d.failures[i]; f.over {
+			over = max(over, math.Exp(f.score))
+		} else {
+			failures = max(failures, math.Exp(f.score))
+		}
+	}
+	return failures, over
 }
 
 // unknownCalibration is that of an unknown cause.
