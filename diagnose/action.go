@@ -119,8 +119,8 @@ func (r *report) failureAction() string {
 	}
 }
 
-// receiver is the node of a job at which more arrives than it takes, if that is the root; else empty. In an exchange on a torus
-// many such nodes are full, and another receiver would not help.
+// receiver is the node of a job at which more arrives than it takes, if that is the root; else empty. In an exchange on
+// a torus many such nodes are full, and another receiver would not help.
 func (r *report) receiver(c *suspect, root *schema.Root) string {
 	if root == nil || root.Kind != schema.RootIncast || c.exchanges && root.Port == "" {
 		return ""
@@ -156,8 +156,8 @@ func (r *report) spreadOut(j *job) bool {
 	return volume > len(j.Devices)
 }
 
-// fitsFewerLeaves reports whether another placement could help a job on other fabrics than grids: not if it has one leaf
-// switch, or does not fit into fewer than all.
+// fitsFewerLeaves reports whether another placement could help a job on other fabrics than grids: not if it has one
+// leaf switch, or does not fit into fewer than all.
 func (r *report) fitsFewerLeaves(j *job) bool {
 	own := map[topology.DeviceID]bool{}
 	for _, d := range j.Devices {

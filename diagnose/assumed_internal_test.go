@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestAJobIsComparedWithTheCapacity: without load readings a job that moves a small part of what the congested links can carry is not
-// able to congest them, however well it correlates; the less so, if it moves nothing.
+// TestAJobIsComparedWithTheCapacity: without load readings a job that moves a small part of what the congested links
+// can carry is not able to congest them, however well it correlates; the less so, if it moves nothing.
 func TestAJobIsComparedWithTheCapacity(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	s, err := New(g, DefaultConfig())
@@ -32,8 +32,8 @@ func TestAJobIsComparedWithTheCapacity(t *testing.T) {
 	}
 }
 
-// TestAnIncastIsNoFailure: more than a host's port can deliver is load, whichever cable failed elsewhere, also if it is only known at
-// which switch the port is.
+// TestAnIncastIsNoFailure: more than a host's port can deliver is load, whichever cable failed elsewhere, also if it is
+// only known at which switch the port is.
 func TestAnIncastIsNoFailure(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	s, err := New(g, DefaultConfig())

@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestACableThatCameBackSlower: a verdict on a cable falls when the cable comes back, but not one that was given after that on a link
-// that carries less since. A restart forgets neither.
+// TestACableThatCameBackSlower: a verdict on a cable falls when the cable comes back, but not one that was given after
+// that on a link that carries less since. A restart forgets neither.
 func TestACableThatCameBackSlower(t *testing.T) {
 	g := roottest.Graph(t, "torus:4x4x4")
 	minute := func(m int) schema.Instant { return schema.Instant(m) * 60e9 }
@@ -47,8 +47,8 @@ func TestACableThatCameBackSlower(t *testing.T) {
 	}
 }
 
-// TestARegionSettlesAfterAFailure: a region that always stalled stalls more after a failure until routes are recomputed; one that still
-// stalls more, or that had not stalled, waits for it.
+// TestARegionSettlesAfterAFailure: a region that always stalled stalls more after a failure until routes are
+// recomputed; one that still stalls more, or that had not stalled, waits for it.
 func TestARegionSettlesAfterAFailure(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after, now float64

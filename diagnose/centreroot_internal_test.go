@@ -9,8 +9,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// On a torus the root is where back pressure ends; of a slow host the switch whose nodes take too little. There is none if level
-// stall is all that is known, unless no load is read and stall has a centre at a switch's nodes; its kind is then known of a job's load only.
+// On a torus the root is where back pressure ends; of a slow host the switch whose nodes take too little. There is none
+// if level stall is all that is known, unless no load is read and stall has a centre at a switch's nodes; its kind is
+// then known of a job's load only.
 func TestRootOnATorus(t *testing.T) {
 	g := roottest.Graph(t, "torus:4x4x4")
 	s, err := New(g, DefaultConfig())

@@ -1,7 +1,7 @@
 package diagnose
 
-// succeeds reports whether a job that began after a region runs on half or more of the nodes of one that began with the region and
-// ended before: it continues that job's traffic.
+// succeeds reports whether a job that began after a region runs on half or more of the nodes of one that began with the
+// region and ended before: it continues that job's traffic.
 func (s scores) succeeds(j *job) bool {
 	if !s.timeline.foundStalled(j.Start) {
 		return false

@@ -10,7 +10,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// A job that began in a stalled region succeeds a job that began with the region, if it runs on that job's nodes and began after its end.
+// A job that began in a stalled region succeeds a job that began with the region, if it runs on that job's nodes and
+// began after its end.
 func TestSuccessor(t *testing.T) {
 	const minute = 60_000_000_000
 	for name, c := range map[string]struct {

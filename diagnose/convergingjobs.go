@@ -7,13 +7,13 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// An incast on a grid loads a tree: the routes from a job's nodes to one switch. With static routes the tree follows from the job's
-// placement, and no other set of nodes has the same branches, so the load added to each link shows who sends, wherever the end is: at
-// a node of the job, of another, or of none.
+// An incast on a grid loads a tree: the routes from a job's nodes to one switch. With static routes the tree follows
+// from the job's placement, and no other set of nodes has the same branches, so the load added to each link shows who
+// sends, wherever the end is: at a node of the job, of another, or of none.
 const (
-	// mayConverge of the fit of a job's tree says nothing, surelyConverges is proof; timelyMay and timelySurely are the same for a job that
-	// began with the region, or whose traffic rose then by timelyRise: few others do so. The fit of every other job must be worse by
-	// convergesAlone.
+	// mayConverge of the fit of a job's tree says nothing, surelyConverges is proof; timelyMay and timelySurely are the
+	// same for a job that began with the region, or whose traffic rose then by timelyRise: few others do so. The fit of
+	// every other job must be worse by convergesAlone.
 	mayConverge, surelyConverges = .7, .9
 	timelyMay, timelySurely      = .4, .6
 	timelyRise, convergesAlone   = .5, .05
@@ -25,8 +25,9 @@ const (
 	mostTrees = 8
 )
 
-// findConverging finds how surely the load added to a region is what a suspect's nodes send to one switch: if back pressure
-// probably ends at nodes, the switch where that is, or one beside it on the line, as neighbours show nearly the same.
+// findConverging finds how surely the load added to a region is what a suspect's nodes send to one switch: if back
+// pressure probably ends at nodes, the switch where that is, or one beside it on the line, as neighbours show nearly
+// the same.
 func (g grid) findConverging() {
 	end := g.ends.endings.Nodes
 	if g.in.router.Grid == nil || !g.in.measuresLoad || !end.Found || g.ends.nodesProbability() < mayEnd {
@@ -89,8 +90,8 @@ func (c *suspect) reaches() float64 { return max(c.cross, c.gate, c.way) }
 // ramp is 0 up to a value and 1 from another on.
 func ramp(v, from, to float64) float64 { return max(0, min(1, (v-from)/(to-from))) }
 
-// sendsBy is how surely a suspect sends what was added, 0 to 1, by the fit of its tree. Of a job that neither began with the region nor has
-// a traffic table, an unlisted one on the same nodes cannot be distinguished.
+// sendsBy is how surely a suspect sends what was added, 0 to 1, by the fit of its tree. Of a job that neither began
+// with the region nor has a traffic table, an unlisted one on the same nodes cannot be distinguished.
 func (c *suspect) sendsBy(fit float64) float64 {
 	switch {
 	case c.evidence.started || c.evidence.rise >= timelyRise:

@@ -10,7 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// incastTo is the case of a region on a torus, found under diagnosis: the nodes of the first of some jobs send to a switch.
+// incastTo is the case of a region on a torus, found under diagnosis: the nodes of the first of some jobs send to a
+// switch.
 func incastTo(t *testing.T, end string, jobs ...[]string) *regionCase {
 	t.Helper()
 	u := newTiedUp(t)
@@ -42,8 +43,8 @@ var (
 	otherNodes   = []string{"3,1,0", "5,5,1", "6,0,6", "0,2,3", "4,7,7", "7,4,2"}
 )
 
-// TestWhoSendsToOneSwitch: the job whose nodes' routes to one switch are the load that was added sends it, whether that switch is one of
-// its own or not; not one on other nodes. If two jobs have the same nodes, neither surely does.
+// TestWhoSendsToOneSwitch: the job whose nodes' routes to one switch are the load that was added sends it, whether that
+// switch is one of its own or not; not one on other nodes. If two jobs have the same nodes, neither surely does.
 func TestWhoSendsToOneSwitch(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -69,8 +70,9 @@ func TestWhoSendsToOneSwitch(t *testing.T) {
 	}
 }
 
-// TestASenderElsewhereIsAccused: of a job that sends to a switch of no job it is no excuse that its exchange does not end there, that
-// load was added outside of its exchange, or that its total did not grow. The class is system, and the root that switch.
+// TestASenderElsewhereIsAccused: of a job that sends to a switch of no job it is no excuse that its exchange does not
+// end there, that load was added outside of its exchange, or that its total did not grow. The class is system, and the
+// root that switch.
 func TestASenderElsewhereIsAccused(t *testing.T) {
 	rc := incastTo(t, "2,3,4", sendingNodes, otherNodes)
 	c := &rc.suspects[0]
@@ -99,8 +101,8 @@ func TestASenderElsewhereIsAccused(t *testing.T) {
 	}
 }
 
-// TestTreesEndAtNodes: a tree to a switch shows nothing if back pressure ends at a link, and none is sought for a job whose traffic is not
-// at the region.
+// TestTreesEndAtNodes: a tree to a switch shows nothing if back pressure ends at a link, and none is sought for a job
+// whose traffic is not at the region.
 func TestTreesEndAtNodes(t *testing.T) {
 	rc := incastTo(t, "2,3,4", sendingNodes)
 	c := &rc.suspects[0]
@@ -118,8 +120,8 @@ func TestTreesEndAtNodes(t *testing.T) {
 	}
 }
 
-// TestHowSurelyAJobSends: a job that began with the region, or whose traffic rose then, needs less of a fit. If a job has no traffic data
-// and ran before, an unlisted one on its nodes may send.
+// TestHowSurelyAJobSends: a job that began with the region, or whose traffic rose then, needs less of a fit. If a job
+// has no traffic data and ran before, an unlisted one on its nodes may send.
 func TestHowSurelyAJobSends(t *testing.T) {
 	for name, c := range map[string]struct {
 		suspect suspect
@@ -139,8 +141,8 @@ func TestHowSurelyAJobSends(t *testing.T) {
 	}
 }
 
-// TestAnIncastHoldsUpOthers: on a torus the loss of another job, of which hardly any load is in a region, makes an incast within a job
-// system congestion; not the region of another job's exchange, whose load decides.
+// TestAnIncastHoldsUpOthers: on a torus the loss of another job, of which hardly any load is in a region, makes an
+// incast within a job system congestion; not the region of another job's exchange, whose load decides.
 func TestAnIncastHoldsUpOthers(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -66,8 +66,8 @@ func (rc *regionCase) examine(snap *schema.Snapshot) {
 	rc.findAddedBelow()
 }
 
-// rootLoad returns the root of a region or, if it has none, its fullest link, what that carries, bytes/s, and by how much more than
-// before the onset.
+// rootLoad returns the root of a region or, if it has none, its fullest link, what that carries, bytes/s, and by how
+// much more than before the onset.
 func (rc *regionCase) rootLoad(back *root.BackPressure) (fullest schema.LinkID, carries, more float64) {
 	fullest, carries, more = rc.p.LoadAt(back, rc.region.Links)
 	if !rc.in.measuresLoad {
@@ -76,8 +76,8 @@ func (rc *regionCase) rootLoad(back *root.BackPressure) (fullest schema.LinkID, 
 	return fullest, carries, more
 }
 
-// converge finds where the traffic of a region ends, and the failures near it. Stall inside switches lies beside the tree; the links
-// that stall for credits are the tree.
+// converge finds where the traffic of a region ends, and the failures near it. Stall inside switches lies beside the
+// tree; the links that stall for credits are the tree.
 func (rc *regionCase) converge() {
 	p := rc.p
 	if rc.region.Metric == schema.InqStall && p.Credit != nil {
@@ -89,12 +89,12 @@ func (rc *regionCase) converge() {
 	rc.sortFailures()
 }
 
-// assumedUse is the load assumed of a root whose load is not measured, as a share of its capacity: it sends while traffic waits for
-// it, but a cable that lost lanes sends less, and stall may last for a part of the interval.
+// assumedUse is the load assumed of a root whose load is not measured, as a share of its capacity: it sends while
+// traffic waits for it, but a cable that lost lanes sends less, and stall may last for a part of the interval.
 const assumedUse = .5
 
-// assumedLoad is what the root of a region carries if no load is measured, bytes/s. Where its port is not known, it has the capacity
-// of the link that stalls most.
+// assumedLoad is what the root of a region carries if no load is measured, bytes/s. Where its port is not known, it has
+// the capacity of the link that stalls most.
 func (rc *regionCase) assumedLoad(back *root.BackPressure) float64 {
 	l := back.Root.Link
 	if !back.HasRoot() {

@@ -1,7 +1,7 @@
-// Package diagnose finds the cause of each congested region and who should act (Monet, section 7). In: the regions of an
-// interval, the state of the fabric's links, jobs with their traffic, and failures. Out: a schema.Diagnosis per region and
-// the congestion mitigation events (package mitigation). It is a stage of the analysis: values in, values out, with a
-// bounded memory of the last intervals. It does no I/O and reads no clock.
+// Package diagnose finds the cause of each congested region and who should act (Monet, section 7). In: the regions of
+// an interval, the state of the fabric's links, jobs with their traffic, and failures. Out: a schema.Diagnosis per
+// region and the congestion mitigation events (package mitigation). It is a stage of the analysis: values in, values
+// out, with a bounded memory of the last intervals. It does no I/O and reads no clock.
 //
 // Jobs near a region or with traffic across it are candidates (A table), as are failures near it in the last
 // intervals (F table). Outliers in the jobs' traffic are found by median and MAD. Each candidate gets evidence:
@@ -9,12 +9,12 @@
 // that its routes cross. Back pressure is followed to its root port (package root). A score over these numbers
 // decides; if none is convincing, the verdict is unknown.
 //
-// What is known of jobs, failures and links alone is in package history; which links traffic can take, in package routes;
-// where back pressure begins by the readings, in package root. The rest is here, in the order in which it is found, with the
-// type that holds it; a failure's score (step 5) is found with the failure (step 4).
+// What is known of jobs, failures and links alone is in package history; which links traffic can take, in package
+// routes; where back pressure begins by the readings, in package root. The rest is here, in the order in which it is
+// found, with the type that holds it; a failure's score (step 5) is found with the failure (step 4).
 //
-// Two kinds of links need rules of their own: ground says which, and chooses them. A method of grid applies to links that
-// stand for both directions, one of directed to links that stand for one, any other to both.
+// Two kinds of links need rules of their own: ground says which, and chooses them. A method of grid applies to links
+// that stand for both directions, one of directed to links that stand for one, any other to both.
 //
 //	stage.go             Stage: what it takes, and the order of an interval
 //	diagnose.go          the order in which regions are diagnosed, and in which one is measured

@@ -5,8 +5,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// nodesEnd is the switch at whose nodes the back pressure of a region of a grid ends, if it ends at nodes: what a job exchanges or reads
-// goes to its own nodes, what it writes to storage nodes, which are in no job. nil: unknown.
+// nodesEnd is the switch at whose nodes the back pressure of a region of a grid ends, if it ends at nodes: what a job
+// exchanges or reads goes to its own nodes, what it writes to storage nodes, which are in no job. nil: unknown.
 func (rc *regionCase) nodesEnd() *topology.Device {
 	if !rc.ends.endings.Nodes.Found {
 		return nil

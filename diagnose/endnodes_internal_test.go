@@ -9,7 +9,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// What a job exchanges or reads, also from elsewhere than its files, goes to its own nodes, what it writes to nodes of no job.
+// What a job exchanges or reads, also from elsewhere than its files, goes to its own nodes, what it writes to nodes of
+// no job.
 func TestWhereAJobsTrafficGoes(t *testing.T) {
 	const own, other, free topology.DeviceID = 1, 2, 3
 	for _, c := range []struct {

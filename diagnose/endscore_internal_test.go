@@ -45,8 +45,8 @@ func TestWhereATrafficDoesNotEnd(t *testing.T) {
 	}
 }
 
-// TestTheOnlyReceiver: the port at the switch where stall ends is known if one host of the accused job is there, not if two are
-// or none.
+// TestTheOnlyReceiver: the port at the switch where stall ends is known if one host of the accused job is there, not if
+// two are or none.
 func TestTheOnlyReceiver(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	leaf, _ := g.Ends(roottest.Link(t, g, "leaf0>host0"))
@@ -75,8 +75,8 @@ func TestTheOnlyReceiver(t *testing.T) {
 	}
 }
 
-// TestWhichLoadBoundsALink: a host bounds the load of a link by what it sends if shortest paths lead from it over the link, and by
-// what it takes in if they lead to it; not by the other, however much that is.
+// TestWhichLoadBoundsALink: a host bounds the load of a link by what it sends if shortest paths lead from it over the
+// link, and by what it takes in if they lead to it; not by the other, however much that is.
 func TestWhichLoadBoundsALink(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=3,hosts=2,spines=1")
 	s, err := New(g, DefaultConfig())
@@ -98,8 +98,9 @@ func TestWhichLoadBoundsALink(t *testing.T) {
 	}
 }
 
-// TestASenderWithoutTraffic: on a grid, a job without traffic data is accused of the added load of a tree that its nodes surely send;
-// not of a tree that fits badly or shows no added load, nor if its traffic is known, nor if it is not the sender.
+// TestASenderWithoutTraffic: on a grid, a job without traffic data is accused of the added load of a tree that its
+// nodes surely send; not of a tree that fits badly or shows no added load, nor if its traffic is known, nor if it is
+// not the sender.
 func TestASenderWithoutTraffic(t *testing.T) {
 	u := newTiedUp(t)
 	sender := &job{Job: &history.Job{Job: schema.Job{ID: "1"}}}

@@ -9,12 +9,13 @@ import (
 )
 
 // culpritShare of the root's load is the least that a culprit moves; from enoughShare on a job has no penalty. With
-// directed links routes bound what a job can have put there, so enoughBound suffices: jobs that contend for a port each get
-// a part.
+// directed links routes bound what a job can have put there, so enoughBound suffices: jobs that contend for a port each
+// get a part.
 const culpritShare, enoughShare, enoughBound = .25, .5, .35
 
 // tooLittlePenalty is the penalty of a suspect whose traffic, or its growth, is too little for the root's load: a
-// coincidence in time does not make a cause. What arrives at a host of the job alone is the job's, wherever it comes from.
+// coincidence in time does not make a cause. What arrives at a host of the job alone is the job's, wherever it comes
+// from.
 func (s scores) tooLittlePenalty(c *suspect) float64 {
 	if !c.known || s.root.carries <= 0 || s.ground().receives(c) || s.isPhaseOf(c) {
 		return 0
@@ -39,18 +40,20 @@ func (s scores) tooLittlePenalty(c *suspect) float64 {
 		least, enough, carries = addedShare, addedEnough, max(1, carries-s.displaced(c.job)/interval)
 		all, baseline = s.withWriters(c, all, baseline, addedEnough*carries*interval)
 	}
-	short := func(bytes, of float64) float64 {
-		share := bytes / interval / of
-		return min(1, max(0, (enough-share)/(enough-least))) + nothingMoved*max(0, 1-2*share/least)
-	}
-	against := jobTooLittle * short(all, carries)
+	against := jobTooLittle * shortOf(all/interval/carries, least, enough)
 	if s.root.added > grownShare*s.root.carries && s.explains(c) == 0 {
-		against = max(against, jobGrewTooLittle*short(all-baseline, s.root.added))
+		against = max(against, jobGrewTooLittle*shortOf((all-baseline)/interval/s.root.added, least, enough))
 	}
 	return against
 }
 
-// tooLittleAtEnd is the same by the load added at the switch where the region's traffic ends, or at the full link for which it waits.
+// shortOf is how far a job's share of a load is from enough: 1 at the least of a culprit, more from half of that down.
+func shortOf(share, least, enough float64) float64 {
+	return min(1, max(0, (enough-share)/(enough-least))) + nothingMoved*max(0, 1-2*share/least)
+}
+
+// tooLittleAtEnd is the same by the load added at the switch where the region's traffic ends, or at the full link for
+// which it waits.
 func (g grid) tooLittleAtEnd(c *suspect, recent, baseline float64) (penalty float64, known bool) {
 	end, known := g.ends.end()
 	if !known {
@@ -72,12 +75,13 @@ func (g grid) tooLittleAtEnd(c *suspect, recent, baseline float64) (penalty floa
 	return addsTooLittle(g.scores().withOthers(c, grew)/interval, more), more > 0
 }
 
-// Load, relative to before the onset, up to which a region of a grid shows that no file traffic was added to it, and from which it may
-// have been.
+// Load, relative to before the onset, up to which a region of a grid shows that no file traffic was added to it, and
+// from which it may have been.
 const filesAddNone, filesMayAdd = .95, 1.05
 
-// addsNone is the penalty of a suspect for its file traffic if neither the links of a region of a grid nor those of the switch where its
-// traffic ends carry more than before the onset: reads and writes congest by what they add, and a host that takes little lets less arrive.
+// addsNone is the penalty of a suspect for its file traffic if neither the links of a region of a grid nor those of the
+// switch where its traffic ends carry more than before the onset: reads and writes congest by what they add, and a host
+// that takes little lets less arrive.
 func (g grid) addsNone(c *suspect) float64 {
 	if !c.file || !c.known || !g.load.known {
 		return 0
@@ -101,12 +105,12 @@ func addsTooLittle(adds, more float64) float64 {
 	return jobTooLittle * min(1, max(0, (addedEnough-adds/more)/(addedEnough-addedShare)))
 }
 
-// Of what jobs with files that rose by togetherRise at the onset added together, togetherShare is the least of one of several culprits:
-// of three at one storage node each has a third.
+// Of what jobs with files that rose by togetherRise at the onset added together, togetherShare is the least of one of
+// several culprits: of three at one storage node each has a third.
 const togetherShare, togetherRise = culpritShare, .5
 
-// withOthers is what a suspect adds where a region of a grid ends, bytes. Jobs with files at one storage node add together what none
-// of them does alone.
+// withOthers is what a suspect adds where a region of a grid ends, bytes. Jobs with files at one storage node add
+// together what none of them does alone.
 func (s scores) withOthers(c *suspect, grew float64) float64 {
 	if !c.joins() {
 		return grew
@@ -128,8 +132,8 @@ func (s scores) withOthers(c *suspect, grew float64) float64 {
 // joins reports whether a suspect's file traffic rose at the onset.
 func (c *suspect) joins() bool { return c.file && c.filesKnown && c.evidence.rise >= togetherRise }
 
-// withWriters is what a suspect writes to a full port of a host of no job, and did before the onset, bytes, with other writers that
-// rose with it, unless one of them writes enough alone.
+// withWriters is what a suspect writes to a full port of a host of no job, and did before the onset, bytes, with other
+// writers that rose with it, unless one of them writes enough alone.
 func (s scores) withWriters(c *suspect, recent, baseline, enough float64) (all, baselineOfAll float64) {
 	all, baselineOfAll = recent, baseline
 	if !c.joins() || recent >= enough {
@@ -152,8 +156,9 @@ func (s scores) withWriters(c *suspect, recent, baseline, enough float64) (all, 
 	return all, baselineOfAll
 }
 
-// receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that load is the
-// job's, even if neither its total nor the port's load grew, as its other traffic is held up and the port was full before.
+// receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that
+// load is the job's, even if neither its total nor the port's load grew, as its other traffic is held up and the port
+// was full before.
 func (d directed) receives(c *suspect) bool {
 	if !c.known || d.back.Root.Kind != schema.RootIncast {
 		return c.known && d.takesAdded(c)
@@ -166,9 +171,9 @@ func (d directed) receives(c *suspect) bool {
 	return d.in.perSecond(all) >= enoughShare*d.root.carries
 }
 
-// feeds reports whether a job, on whose exchange little of the stall lies, may have sent culpritShare of what was added to the full port to
-// one of its hosts: as far as its hosts send more, it moves more, or it read files, which may arrive long after it asked for them. Otherwise
-// hosts of another job, which may be in no table, send to that host.
+// feeds reports whether a job, on whose exchange little of the stall lies, may have sent culpritShare of what was added
+// to the full port to one of its hosts: as far as its hosts send more, it moves more, or it read files, which may
+// arrive long after it asked for them. Otherwise hosts of another job, which may be in no table, send to that host.
 func (d directed) feeds(c *suspect) bool {
 	if d.in.router.Paths == nil || !d.timeline.hasOnset() || d.root.added <= grownShare*d.root.carries ||
 		!d.in.measuresHosts(c.job) {
@@ -184,8 +189,9 @@ func (d directed) feeds(c *suspect) bool {
 // takesShare of what was added to a full link must arrive in addition at the hosts of one job for it to be that job's.
 const takesShare = .75
 
-// takesAdded reports whether the hosts of a job that mostly reads or writes files take in what was added to a full link down a tree since
-// the onset, and no failed link explains that: a table counts reads when they are asked for, ports when they arrive.
+// takesAdded reports whether the hosts of a job that mostly reads or writes files take in what was added to a full link
+// down a tree since the onset, and no failed link explains that: a table counts reads when they are asked for, ports
+// when they arrive.
 func (d directed) takesAdded(c *suspect) bool {
 	return d.addedBelow > 0 && d.in.mostlyFiles(c.job) &&
 		d.takeMore(c.job.Devices, d.back.Root.Link) >= takesShare*d.addedBelow
@@ -197,8 +203,8 @@ func (in *interval) mostlyFiles(j *job) bool {
 	return files >= enoughShare*all
 }
 
-// findAddedBelow finds what hosts behind a root that is full down a tree take in more since the onset, if a job that mostly reads or writes
-// files is a suspect.
+// findAddedBelow finds what hosts behind a root that is full down a tree take in more since the onset, if a job that
+// mostly reads or writes files is a suspect.
 func (rc *regionCase) findAddedBelow() {
 	if rc.isFullDownTree() && slices.ContainsFunc(rc.suspects, func(c suspect) bool {
 		return rc.in.mostlyFiles(c.job)
@@ -207,7 +213,8 @@ func (rc *regionCase) findAddedBelow() {
 	}
 }
 
-// isFullDownTree reports whether the root is a link down a tree that is full since the onset, and no failed link explains that.
+// isFullDownTree reports whether the root is a link down a tree that is full since the onset, and no failed link
+// explains that.
 func (rc *regionCase) isFullDownTree() bool {
 	if rc.back.Root.Kind != schema.RootLinkCapacity || rc.back.Root.Slower || !rc.back.Root.IsFull() ||
 		rc.root.added <= grownShare*rc.root.carries || rc.rerouted > 1-takesShare || rc.in.router.Paths == nil {
@@ -234,8 +241,8 @@ func (rc *regionCase) takeMore(hosts []topology.DeviceID, l schema.LinkID) float
 	return taken.added
 }
 
-// displaced is the traffic with files, bytes, of the jobs that lost traffic at the onset of a region: a culprit leaves them the rest
-// of a full port that they share.
+// displaced is the traffic with files, bytes, of the jobs that lost traffic at the onset of a region: a culprit leaves
+// them the rest of a full port that they share.
 func (s scores) displaced(culprit *job) (bytes float64) {
 	for i := range s.suspects {
 		if j := s.suspects[i].job; j != culprit && s.lostBy(j) >= smallLoss {
@@ -246,7 +253,8 @@ func (s scores) displaced(culprit *job) (bytes float64) {
 	return bytes
 }
 
-// endsAtNoJob reports whether the root is the full port to a host without a job: what arrives there is file traffic, of any job.
+// endsAtNoJob reports whether the root is the full port to a host without a job: what arrives there is file traffic, of
+// any job.
 func (rc *regionCase) endsAtNoJob() bool {
 	if rc.back.Root.Kind != schema.RootIncast {
 		return false
@@ -255,8 +263,8 @@ func (rc *regionCase) endsAtNoJob() bool {
 	return !rc.in.graph.IsSwitch(host) && len(rc.in.tenants[host]) == 0
 }
 
-// endsAtJob reports whether the root of directed links is the full port to a host with a job: files that others read or write do not
-// go there.
+// endsAtJob reports whether the root of directed links is the full port to a host with a job: files that others read or
+// write do not go there.
 func (rc *regionCase) endsAtJob() bool {
 	if rc.back.Root.Kind != schema.RootIncast {
 		return false
@@ -265,8 +273,8 @@ func (rc *regionCase) endsAtJob() bool {
 	return len(rc.in.tenants[host]) > 0
 }
 
-// cannotEndAt reports whether more arrives for a host of the switch where stall ends than its port delivers, and none of a suspect's traffic
-// ends at a host there: neither at its own nor, if it may write, at one of no job.
+// cannotEndAt reports whether more arrives for a host of the switch where stall ends than its port delivers, and none
+// of a suspect's traffic ends at a host there: neither at its own nor, if it may write, at one of no job.
 func (d directed) cannotEndAt(c *suspect) bool {
 	if !d.back.HasSwitch() || !d.back.IsIncast() {
 		return false

@@ -7,10 +7,10 @@ import (
 	"github.com/giverny/giverny/diagnose/root"
 )
 
-// A job loads its exchange on a grid if on loadedWays of it at least root.LeastUse of the capacity was added since the onset. Without
-// a traffic table, it then loads a region as far as the growth of its exchange, its median over the exchange's links, explains the load
-// that was added to the region's links: from fitsLeast of that on, surely from fitsMost. Traffic that crosses a job's ground, or
-// converges within it, loads few of its links, and unevenly.
+// A job loads its exchange on a grid if on loadedWays of it at least root.LeastUse of the capacity was added since the
+// onset. Without a traffic table, it then loads a region as far as the growth of its exchange, its median over the
+// exchange's links, explains the load that was added to the region's links: from fitsLeast of that on, surely from
+// fitsMost. Traffic that crosses a job's ground, or converges within it, loads few of its links, and unevenly.
 const loadedWays, fitsLeast, fitsMost = .5, .3, .6
 
 // exchangeLoad is what was added to a job's exchange since the onset of a round of past.
@@ -40,8 +40,8 @@ func (g grid) loadsAll(c *suspect) float64 {
 	return max(0, min(1, (fits/all-fitsLeast)/(fitsMost-fitsLeast)))
 }
 
-// loadsExchange reports whether load was added since the onset on most of a job's exchange: a tree of its nodes to one of them
-// has a small part of that.
+// loadsExchange reports whether load was added since the onset on most of a job's exchange: a tree of its nodes to one
+// of them has a small part of that.
 func (rc *regionCase) loadsExchange(j *job) bool {
 	if j.exchange.known && j.exchange.round == rc.p.Since {
 		return j.exchange.most

@@ -9,8 +9,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// failureScore rates a failure by the time from it to the region's onset, and its distance. It also returns the share of the added
-// load that moved from it, as far as the failure is sure. A failure at a time when the region stalled as it does now did not cause it.
+// failureScore rates a failure by the time from it to the region's onset, and its distance. It also returns the share
+// of the added load that moved from it, as far as the failure is sure. A failure at a time when the region stalled as
+// it does now did not cause it.
 func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (score, moved float64) {
 	if s.timeline.foundStalled(f.Time) {
 		return leastScore, 0
@@ -18,15 +19,7 @@ func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (
 	coincidence := .5 // the onset is unknown
 	switch {
 	case s.timeline.burst != noOnset:
-		onset := s.timeline.burstBegan()
-		switch after := onset - s.in.history.Clock.SlotOf(int64(f.Time)); {
-		case after < -1:
-			coincidence = -.5 // the region was there before
-		case after <= 2:
-			coincidence = 1
-		default:
-			coincidence = max(.1, 1-.12*float64(after-2))
-		}
+		coincidence = coincidenceOf(s.timeline.burstBegan() - s.in.history.Clock.SlotOf(int64(f.Time)))
 	case s.timeline.old:
 		coincidence = -.5
 	}
@@ -48,16 +41,27 @@ func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (
 	return score, moved
 }
 
-// endsAtFailed reports whether the traffic of a region of a grid seems to end at a switch of a failed part, or beside it: what waits for a dead
-// link does.
+// coincidenceOf is how well a failure agrees in time with a burst that began some intervals after it.
+func coincidenceOf(after int64) float64 {
+	switch {
+	case after < -1:
+		return -.5 // the region was there before
+	case after <= 2:
+		return 1
+	}
+	return max(.1, 1-.12*float64(after-2))
+}
+
+// endsAtFailed reports whether the traffic of a region of a grid seems to end at a switch of a failed part, or beside
+// it: what waits for a dead link does.
 func (s scores) endsAtFailed(f *history.PlacedFailure) bool {
 	return s.ends.endings.Nodes.Found && s.in.anyBeside(f.Devices, s.ends.endings.Nodes.Device) ||
 		s.ends.drain.Fit > 0 && s.in.anyBeside(f.Devices, s.ends.drain.Device)
 }
 
-// slowLinkScore rates the cause that a link without a logged failure carries less than before. If a cable died at the same
-// time, other links lose what it fed them; that a link cannot carry more is measured, unless what waits leads to the dead
-// cable.
+// slowLinkScore rates the cause that a link without a logged failure carries less than before. If a cable died at the
+// same time, other links lose what it fed them; that a link cannot carry more is measured, unless what waits leads to
+// the dead cable.
 func (s scores) slowLinkScore() float64 {
 	switch {
 	case len(s.failures) > 0 && s.failures[0].fell() && s.failures[0].score > 0 &&
@@ -69,7 +73,8 @@ func (s scores) slowLinkScore() float64 {
 	case s.ends.neck.Slower && s.ends.neck.Cannot && s.ends.neck.Before(&s.ends.drain):
 		return slowLinkMeasured - s.rose() - endsElsewhere(1-s.ends.nodesProbability())
 	case s.ends.neck.Slower && s.ends.neck.Before(&s.ends.drain):
-		return slowLinkFell + slowLinkLost*(s.ends.neck.Lost-(1-root.ClearlyLess)) - s.rose() - endsElsewhere(1-s.ends.nodesProbability())
+		score := slowLinkFell + slowLinkLost*(s.ends.neck.Lost-(1-root.ClearlyLess))
+		return score - s.rose() - endsElsewhere(1-s.ends.nodesProbability())
 	}
 	return math.Inf(-1)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestFilesOnlySayNothingOnAnExchange: the traffic of a job of which the table has file traffic only is unknown, unless its files stand out,
-// or the links of its hosts show the rest.
+// TestFilesOnlySayNothingOnAnExchange: the traffic of a job of which the table has file traffic only is unknown, unless
+// its files stand out, or the links of its hosts show the rest.
 func TestFilesOnlySayNothingOnAnExchange(t *testing.T) {
 	const now, onset = 20, 12
 	idle, steps := func(int64) float64 { return 0 }, func(slot int64) float64 {
@@ -61,8 +61,8 @@ func TestFilesOnlySayNothingOnAnExchange(t *testing.T) {
 	}
 }
 
-// TestFilesOnlyLeaveWhoWaits: without load readings the part of a job's hosts in the time for which hosts wait to send is its part of the
-// region's traffic, unless the traffic table has more than its files.
+// TestFilesOnlyLeaveWhoWaits: without load readings the part of a job's hosts in the time for which hosts wait to send
+// is its part of the region's traffic, unless the traffic table has more than its files.
 func TestFilesOnlyLeaveWhoWaits(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for feature, want := range map[history.Feature]float64{history.Write: .6, history.RDMAWrite: 0} {

@@ -1,8 +1,8 @@
 package diagnose
 
-// cutStall leaves only the first step of the stall if that rose in two and nothing explains the second: its
-// links carry as much as before, no job whose exchange crosses it began or doubled its traffic, and nothing broke. Severe congestion
-// may come long after the load that causes it.
+// cutStall leaves only the first step of the stall if that rose in two and nothing explains the second: its links carry
+// as much as before, no job whose exchange crosses it began or doubled its traffic, and nothing broke. Severe
+// congestion may come long after the load that causes it.
 func (g grid) cutStall() {
 	if !g.timeline.hasOnset() || !g.load.atLeast(fallen) || g.load.isAbove(moreLoad) {
 		return
@@ -22,7 +22,8 @@ func (g grid) cutStall() {
 // moreLoad is the load of a region's links relative to before its onset from which on they carry more.
 const moreLoad = 1.1
 
-// explainsOnset reports whether something broke at a region's onset, or a job whose exchange crosses it began or doubled its traffic.
+// explainsOnset reports whether something broke at a region's onset, or a job whose exchange crosses it began or
+// doubled its traffic.
 func (g grid) explainsOnset() bool {
 	for i := range g.in.history.Failures {
 		if f := &g.in.history.Failures[i]; f.Broke() && g.timeline.indexIn(f.Time) >= g.timeline.onset-settle-1 {

@@ -41,8 +41,8 @@ func (g grid) endsBy(p, q *root.Pressure, senders []root.Sender, jobs []*job) (e
 	return e
 }
 
-// arriving is the load of the links of the switch where a region's traffic ends, relative to the baseline, and whether load was added
-// there.
+// arriving is the load of the links of the switch where a region's traffic ends, relative to the baseline, and whether
+// load was added there.
 func (g grid) arriving(e *ends, q *root.Pressure) (arrives ratio, flooded bool) {
 	if end, known := e.end(); known && g.timeline.hasOnset() {
 		arrives, flooded = g.arrivesNow(end, q), q.IsFlooded(&e.drain, end)
@@ -50,8 +50,9 @@ func (g grid) arriving(e *ends, q *root.Pressure) (arrives ratio, flooded bool) 
 	return arrives, flooded || g.newJobsLoad()
 }
 
-// end is the switch where the traffic of a region of a grid ends, if known: by the comparison of all places where that is the more
-// reliable, else the end of the tree. If traffic waits for a full link (fullLink), it need not end at the nodes there.
+// end is the switch where the traffic of a region of a grid ends, if known: by the comparison of all places where that
+// is the more reliable, else the end of the tree. If traffic waits for a full link (fullLink), it need not end at the
+// nodes there.
 func (e *ends) end() (at topology.DeviceID, known bool) {
 	if e.endsAtNodes() {
 		return e.endings.Any.Device, true
@@ -65,26 +66,26 @@ func (e *ends) endBeyondLinks() (at topology.DeviceID, known bool) {
 	return at, known && e.fullLink == schema.NoLink
 }
 
-// exactFit is the fit from which the tree of a job's nodes overrides other evidence of where it ends; a tree that seems to end beside
-// one of the nodes ends at it.
+// exactFit is the fit from which the tree of a job's nodes overrides other evidence of where it ends; a tree that seems
+// to end beside one of the nodes ends at it.
 const exactFit = .95
 
-// endsAtNodes reports whether the back pressure of a region of a grid ends at a switch's nodes by the comparison of all places,
-// which is more reliable than the tree if readings are the mean of both directions.
+// endsAtNodes reports whether the back pressure of a region of a grid ends at a switch's nodes by the comparison of all
+// places, which is more reliable than the tree if readings are the mean of both directions.
 func (e *ends) endsAtNodes() bool {
 	end := &e.endings.Any
 	return e.endings.OfMeans && end.Found && end.Link == schema.NoLink && e.drain.Fit < exactFit
 }
 
-// endsAtSlowLink reports whether the comparison of all places shows that a link of a grid lost rate, where nothing else does: no load was
-// added, and no tree to nodes fits almost exactly.
+// endsAtSlowLink reports whether the comparison of all places shows that a link of a grid lost rate, where nothing else
+// does: no load was added, and no tree to nodes fits almost exactly.
 func (e *ends) endsAtSlowLink() bool {
 	named := e.neck.Slower && e.neck.Before(&e.drain)
 	return !named && !e.flooded && e.drain.Fit < exactFit && e.endings.AtSlowLink()
 }
 
-// hasBeside reports whether a job has a node at a switch of a grid or one step away along the last dimension: neighbours
-// on a line show nearly the same.
+// hasBeside reports whether a job has a node at a switch of a grid or one step away along the last dimension:
+// neighbours on a line show nearly the same.
 func (in *interval) hasBeside(j *job, at topology.DeviceID) bool { return in.anyBeside(j.Devices, at) }
 
 // anyBeside reports the same of a list of devices in ascending order.

@@ -22,9 +22,9 @@ func (g grid) endScore(c *suspect) (score float64) {
 	return score
 }
 
-// endsAtOwn reports whether the load added to a region of a grid is a tree of a job's nodes that ends at one of them. Such
-// a job holds itself up: its total traffic may have fallen at the onset, as a victim's does, while the load that arrives
-// at that node has grown.
+// endsAtOwn reports whether the load added to a region of a grid is a tree of a job's nodes that ends at one of them.
+// Such a job holds itself up: its total traffic may have fallen at the onset, as a victim's does, while the load that
+// arrives at that node has grown.
 func (g grid) endsAtOwn(c *suspect) bool {
 	d := &g.ends.drain
 	sends, onOwn := c.job == g.ends.sender && d.IsRoot(), !c.file && c.cross >= explainedStall
@@ -38,14 +38,15 @@ func (g grid) endsAtOwn(c *suspect) bool {
 		onOwn && d.Meeting.IsKnown() && d.Meeting.Grew && c.job.Has(d.Meeting.Device)
 }
 
-// Doublings of the load that arrives where a region of a grid ends: up to surelyNot it shows no added load, from surelyMore it
-// surely does.
+// Doublings of the load that arrives where a region of a grid ends: up to surelyNot it shows no added load, from
+// surelyMore it surely does.
 const surelyNot, surelyMore = .1, .4
 
-// holdsItselfUp is the score of that for a job, scaled by how surely more arrives there, unless the load was rerouted from a
-// failed link: the nodes of a large job are everywhere, so another job's tree looks like its own.
+// holdsItselfUp is the score of that for a job, scaled by how surely more arrives there, unless the load was rerouted
+// from a failed link: the nodes of a large job are everywhere, so another job's tree looks like its own.
 func (g grid) holdsItselfUp(c *suspect) float64 {
-	sure := max(0, min(1, (g.ends.arrives.doublings()-surelyNot)/(surelyMore-surelyNot))) * (1 - g.rerouted) * (1 - g.ends.starved)
+	sure := max(0, min(1, (g.ends.arrives.doublings()-surelyNot)/(surelyMore-surelyNot)))
+	sure = sure * (1 - g.rerouted) * (1 - g.ends.starved)
 	if !c.known { // only the tree speaks
 		return jobConverges * sure
 	}
@@ -56,10 +57,10 @@ func (g grid) holdsItselfUp(c *suspect) float64 {
 	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.evidence.rise)*moves) * sure
 }
 
-// notSeenPenalty is the penalty of a suspect on a grid whose load does not show. Without load readings only its place and time speak against
-// it, so that the more of the region's stall lies where its traffic cannot be, the less it is likely. If it began with the region and
-// its traffic is unknown, its start is all there is against it, and an unlisted job may have begun, too, unless the added load is a
-// tree of its nodes, or on most of its exchange.
+// notSeenPenalty is the penalty of a suspect on a grid whose load does not show. Without load readings only its place
+// and time speak against it, so that the more of the region's stall lies where its traffic cannot be, the less it is
+// likely. If it began with the region and its traffic is unknown, its start is all there is against it, and an unlisted
+// job may have begun, too, unless the added load is a tree of its nodes, or on most of its exchange.
 func (g grid) notSeenPenalty(c *suspect, space float64) (against float64) {
 	unseen := jobUnseen
 	if !g.in.measuresLoad {
@@ -75,8 +76,8 @@ func (g grid) notSeenPenalty(c *suspect, space float64) (against float64) {
 // penalty is full.
 const ownAdded, elsewhereAdded = .9, .7
 
-// elsewherePenalty is the penalty of a job if load was added to a region of a grid on links outside its exchange: back pressure
-// reaches such links too, but then they carry less, not more. File traffic goes elsewhere.
+// elsewherePenalty is the penalty of a job if load was added to a region of a grid on links outside its exchange: back
+// pressure reaches such links too, but then they carry less, not more. File traffic goes elsewhere.
 func (g grid) elsewherePenalty(c *suspect) float64 {
 	if c.file || !c.known || !g.load.isAbove(risen) {
 		return 0

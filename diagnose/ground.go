@@ -5,10 +5,10 @@ import (
 	"github.com/giverny/giverny/diagnose/root"
 )
 
-// ground is what depends on the kind of links of a region's fabric. On a grid a link stands for both directions, so back
-// pressure cannot be followed; where traffic ends is found by the load and stall around (ends), and stall spreads in all
-// directions. Directed links have a root (package root), hosts that wait before them, and bounds on what a host can have
-// put there. The rules of one kind can never apply to the other; what is not asked here is common to both.
+// ground is what depends on the kind of links of a region's fabric. On a grid a link stands for both directions, so
+// back pressure cannot be followed; where traffic ends is found by the load and stall around (ends), and stall spreads
+// in all directions. Directed links have a root (package root), hosts that wait before them, and bounds on what a host
+// can have put there. The rules of one kind can never apply to the other; what is not asked here is common to both.
 type ground interface {
 	// dateOnset mends the onset that is found by the region's stall alone. Nothing else is known of the region yet.
 	dateOnset()
@@ -88,7 +88,8 @@ func (g grid) movedFrom(f *history.PlacedFailure) float64 {
 
 func (g grid) receives(c *suspect) bool { return c.known && g.concentrates(c) }
 
-// canHoldUp: back pressure also reaches links around a region that stall too little to belong to it, and so jobs within cfg.Hops.
+// canHoldUp: back pressure also reaches links around a region that stall too little to belong to it, and so jobs within
+// cfg.Hops.
 func (grid) canHoldUp(c *suspect) bool { return c.cross > 0 || c.hops != beyondHops }
 
 func (g grid) hasAllUnmeasured(c *suspect) bool { return g.ownLinks(c.job) >= mostlyOwn }

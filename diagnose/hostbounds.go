@@ -23,8 +23,8 @@ func (rc *regionCase) boundOn(j *job, l schema.LinkID, withFiles bool) bound {
 	return b
 }
 
-// boundOf sums what hosts send from which shortest paths lead over a link, and what hosts take in to which they lead. Traffic
-// between them is at most the lesser of the two; file traffic has one of its ends elsewhere.
+// boundOf sums what hosts send from which shortest paths lead over a link, and what hosts take in to which they lead.
+// Traffic between them is at most the lesser of the two; file traffic has one of its ends elsewhere.
 func (rc *regionCase) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFiles bool) bound {
 	paths := rc.in.router.Paths
 	if paths == nil || rc.in.graph.Duplex() || l == schema.NoLink {

@@ -11,7 +11,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestWhatAHostSendsMayBeItsJobs: all traffic on the link that leaves a host is its job's, if other nodes of the job take it in.
+// TestWhatAHostSendsMayBeItsJobs: all traffic on the link that leaves a host is its job's, if other nodes of the job
+// take it in.
 func TestWhatAHostSendsMayBeItsJobs(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
 	p, _ := readings(t, g, nil, map[string]float64{"host0>leaf0": 50, "leaf0>host0": 40, "host2>leaf1": 40, "leaf1>host2": 50})
@@ -30,8 +31,8 @@ func TestWhatAHostSendsMayBeItsJobs(t *testing.T) {
 	}
 }
 
-// TestAPartOfAPortIsEnough: no job of several that contend for a port moves half of its load. If a job's hosts bound its load
-// there, a quarter of the port clears the job, two fifths do not; on a grid, without a bound, two fifths do.
+// TestAPartOfAPortIsEnough: no job of several that contend for a port moves half of its load. If a job's hosts bound
+// its load there, a quarter of the port clears the job, two fifths do not; on a grid, without a bound, two fifths do.
 func TestAPartOfAPortIsEnough(t *testing.T) {
 	for _, c := range []struct {
 		fabric, root, first, second string
@@ -66,9 +67,10 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 	}
 }
 
-// TestWhoFillsAPort: a job cannot have filled a port if it moves a small part of the port's load, or grew by a small part of what
-// was added. If the port leads to a host of that job alone, and the job moves as much, the port's load is the job's, even if the
-// job's total is unchanged, its other hosts send little, as it reads from elsewhere, or the port was as full before.
+// TestWhoFillsAPort: a job cannot have filled a port if it moves a small part of the port's load, or grew by a small
+// part of what was added. If the port leads to a host of that job alone, and the job moves as much, the port's load is
+// the job's, even if the job's total is unchanged, its other hosts send little, as it reads from elsewhere, or the port
+// was as full before.
 func TestWhoFillsAPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for _, c := range []struct {
@@ -111,20 +113,23 @@ func TestWhoFillsAPort(t *testing.T) {
 	}
 }
 
-// TestOthersFillAJobsPort: what was added to the full port to a host of a job is not the job's if its hosts send no more than before, nor it
-// moves more or reads files, and most of the stall lies off its exchange: hosts of another job send there.
+// TestOthersFillAJobsPort: what was added to the full port to a host of a job is not the job's if its hosts send no
+// more than before, nor it moves more or reads files, and most of the stall lies off its exchange: hosts of another job
+// send there.
 func TestOthersFillAJobsPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for _, c := range []struct {
 		cross             float64
 		sends, was, reads float64 // by its other hosts now, by the job before and from files at most, percent of the port's capacity
+		moves             float64 // by the job now
 		own               bool
 	}{
-		{.5, 30, 95, 0, false},
-		{.5, 80, 95, 0, true},
-		{.5, 30, 5, 0, true},
-		{.5, 30, 95, 80, true},
-		{.9, 30, 95, 0, true},
+		{.5, 30, 95, 0, 100, false},
+		{.5, 80, 95, 0, 100, true},
+		{.5, 30, 5, 0, 100, true},
+		{.5, 30, 95, 80, 100, true},
+		{.9, 30, 95, 0, 100, true},
+		{.5, 30, 1000, 0, 1000, true}, // its hosts' links carry too little of it to bound it
 	} {
 		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host1>leaf0": c.sends, "host2>leaf0": 30, "host0>leaf0": 30, "leaf0>host1": 30, "leaf0>host2": 30})
 		port := roottest.Link(t, g, "leaf0>host0")
@@ -138,7 +143,7 @@ func TestOthersFillAJobsPort(t *testing.T) {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, Traffic: &history.Traffic{}}}
 		j.Place(g)
 		unit := g.Capacity(port) / 100 * 60
-		j.recent, j.maximal = moves{known: true, all: 100 * unit}, true
+		j.recent, j.maximal = moves{known: true, all: c.moves * unit}, true
 		j.maxima[history.Read] = c.reads * unit
 		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, root: rootLoad{link: port, carries: g.Capacity(port), added: .7 * g.Capacity(port)}}
 		rc.back = root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}
@@ -149,8 +154,8 @@ func TestOthersFillAJobsPort(t *testing.T) {
 	}
 }
 
-// TestAFullStorageNodeIsShared: a job that writes half of what a full port to a host without a job carries is able to congest it if
-// another job that writes has lost traffic since.
+// TestAFullStorageNodeIsShared: a job that writes half of what a full port to a host without a job carries is able to
+// congest it if another job that writes has lost traffic since.
 func TestAFullStorageNodeIsShared(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for _, lost := range []float64{0, .5} {
@@ -178,8 +183,8 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 	}
 }
 
-// TestWritersTogether: several jobs that write fill a full port to a host without a job together, unless one does alone; a job with a small
-// part of what they write does not join them.
+// TestWritersTogether: several jobs that write fill a full port to a host without a job together, unless one does
+// alone; a job with a small part of what they write does not join them.
 func TestWritersTogether(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
 	for _, c := range []struct {
@@ -240,8 +245,8 @@ func TestPortToAStorageNode(t *testing.T) {
 	}
 }
 
-// TestBeforeAJobBegan: a job's traffic before an onset is a mean over the slots in which it ran, given with the share of these
-// slots.
+// TestBeforeAJobBegan: a job's traffic before an onset is a mean over the slots in which it ran, given with the share
+// of these slots.
 func TestBeforeAJobBegan(t *testing.T) {
 	s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 10, Now: 9})}}
 	j := &job{Job: &history.Job{Job: schema.Job{Start: 50}, Traffic: history.NewTraffic(20, 9)}}
@@ -253,8 +258,8 @@ func TestBeforeAJobBegan(t *testing.T) {
 	}
 }
 
-// A job that writes files must explain three quarters of a full port to a host without a job: half clears the job there,
-// but not if the host is another job's. What a job reads does not arrive there.
+// A job that writes files must explain three quarters of a full port to a host without a job: half clears the job
+// there, but not if the host is another job's. What a job reads does not arrive there.
 func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
 	port := roottest.Link(t, g, "leaf0>host0")
@@ -288,8 +293,9 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 	}
 }
 
-// TestHostsTakeWhatWasAdded: what was added to a full link down a tree is that of a job that reads, whenever its table counts that, if the
-// job's hosts behind the link take in as much more, others' hosts do not, and no failed link explains it.
+// TestHostsTakeWhatWasAdded: what was added to a full link down a tree is that of a job that reads, whenever its table
+// counts that, if the job's hosts behind the link take in as much more, others' hosts do not, and no failed link
+// explains it.
 func TestHostsTakeWhatWasAdded(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=2")
 	for _, c := range []struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestFilesCongestByWhatTheyAdd: where neither the region nor its end on a grid carries more than before, file traffic is not the cause,
-// whatever it did at the onset.
+// TestFilesCongestByWhatTheyAdd: where neither the region nor its end on a grid carries more than before, file traffic
+// is not the cause, whatever it did at the onset.
 func TestFilesCongestByWhatTheyAdd(t *testing.T) {
 	file := suspect{file: true, known: true}
 	for name, c := range map[string]struct {
@@ -33,8 +33,8 @@ func TestFilesCongestByWhatTheyAdd(t *testing.T) {
 	}
 }
 
-// TestWritersWaitWhereTheyCongest: a job that writes, none of whose hosts waits, has no place in a region of directed links, though its
-// exchange may lead over the root.
+// TestWritersWaitWhereTheyCongest: a job that writes, none of whose hosts waits, has no place in a region of directed
+// links, though its exchange may lead over the root.
 func TestWritersWaitWhereTheyCongest(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for waits, want := range map[string]float64{"host0>leaf0": .9, "host2>leaf0": 0} {
@@ -58,7 +58,8 @@ func TestWritersWaitWhereTheyCongest(t *testing.T) {
 	}
 }
 
-// TestTrafficEndsAtHosts: at an incast at a switch, what a job sends ends at a host of it there or, if it writes, at a host of no job.
+// TestTrafficEndsAtHosts: at an incast at a switch, what a job sends ends at a host of it there or, if it writes, at a
+// host of no job.
 func TestTrafficEndsAtHosts(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	s, err := New(g, DefaultConfig())
@@ -92,7 +93,8 @@ func TestTrafficEndsAtHosts(t *testing.T) {
 	}
 }
 
-// TestLargeExchangesStandOut: the traffic of a large job is far above the median whatever it does; files that stand out are evidence.
+// TestLargeExchangesStandOut: the traffic of a large job is far above the median whatever it does; files that stand out
+// are evidence.
 func TestLargeExchangesStandOut(t *testing.T) {
 	exchange := suspect{devs: 30}
 	files := exchange

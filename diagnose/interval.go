@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// interval is what is measured of the whole fabric in one interval. The cases of its regions share it. Its memory is reused in the
-// next interval.
+// interval is what is measured of the whole fabric in one interval. The cases of its regions share it. Its memory is
+// reused in the next interval.
 type interval struct {
 	cfg     Config
 	graph   *topology.Graph

@@ -14,7 +14,7 @@ type loss struct {
 	baseline jobBaseline // if measured
 }
 
-// usual is what a job moved before the onset of a region.
+// jobBaseline is what a job moved before the onset of a region.
 type jobBaseline struct {
 	main  history.Feature
 	least float64 // least mean of consecutive intervals, bytes
@@ -22,22 +22,22 @@ type jobBaseline struct {
 }
 
 const (
-	// A job's earlier traffic is compared with its mean over the first intervals since an onset, as held-up traffic falls with
-	// it, and over the last, as it stays down.
+	// A job's earlier traffic is compared with its mean over the first intervals since an onset, as held-up traffic
+	// falls with it, and over the last, as it stays down.
 	firstIntervals, lastIntervals = 3, 8
-	// leastUsual intervals before the onset are needed to know what is usual.
-	minBaseline = 4
+	// leastJobBaseline intervals before the onset are needed to know what a job moved then.
+	leastJobBaseline = 4
 )
 
-// lostBy is that share alone, 0 also if it is not known (lossBy).
+// lostBy is the share of lossBy for a sum, to which a loss that is not known adds nothing.
 func (rc *regionCase) lostBy(j *job) float64 {
 	lost, _ := rc.lossBy(j)
 	return lost
 }
 
-// lossBy is the share of its traffic that a job lost since the onset of a region, 0 to 1, and whether that is known. Jobs that
-// communicate in phases move in some intervals what they do not in others, so the mean over the intervals since the onset is
-// compared with the least mean over as many consecutive intervals before.
+// lossBy is the share of its traffic that a job lost since the onset of a region, 0 to 1, and whether that is known.
+// Jobs that communicate in phases move in some intervals what they do not in others, so the mean over the intervals
+// since the onset is compared with the least mean over as many consecutive intervals before.
 func (rc *regionCase) lossBy(j *job) (share float64, measured bool) {
 	if !rc.timeline.hasOnset() || j.Traffic == nil {
 		return 0, false
@@ -57,7 +57,7 @@ func (in *interval) lossSince(j *job, onset int64) loss {
 	w.baseline = j.Traffic.MovedIn(w.baseline[:0], l.baseline.main, from, to)
 	w.since = j.Traffic.MovedIn(w.since[:0], l.baseline.main, min(onset+1, in.history.Clock.Now), in.history.Clock.Now)
 	baseline, since := w.baseline, w.since
-	if len(baseline) < minBaseline || len(since) == 0 {
+	if len(baseline) < leastJobBaseline || len(since) == 0 {
 		return l
 	}
 	most := min(lastIntervals, len(baseline), len(since))
@@ -87,8 +87,8 @@ func below(usual float64, values []float64) float64 {
 	return max(0, 1-history.SumOf(values)/float64(len(values))/usual)
 }
 
-// remembered is the share of its traffic that a job lost since the onset of a region, where an earlier verdict knows what the job
-// moved before: the onset may have left the window, or the same root held the job up before it.
+// remembered is the share of its traffic that a job lost since the onset of a region, where an earlier verdict knows
+// what the job moved before: the onset may have left the window, or the same root held the job up before it.
 func (rc *regionCase) remembered(h *kept, j *job) (share float64, known bool) {
 	u, known := rc.baselineFor(h, j)
 	if !known {
@@ -106,8 +106,8 @@ func (rc *regionCase) remembered(h *kept, j *job) (share float64, known bool) {
 	return min(rc.firstLost(u, j), below(u.least, last)), true
 }
 
-// firstLost is the share of what is usual that a job lost in the first intervals since the onset of a region or, if that left the
-// window, of its kept verdict.
+// firstLost is the share of what is usual that a job lost in the first intervals since the onset of a region or, if
+// that left the window, of its kept verdict.
 func (rc *regionCase) firstLost(u jobBaseline, j *job) float64 {
 	if !rc.timeline.hasOnset() {
 		return u.first
@@ -121,8 +121,8 @@ func (rc *regionCase) firstLost(u jobBaseline, j *job) float64 {
 	return below(u.least, first)
 }
 
-// usualBefore is what a job moved before an earlier verdict, if it is still usual: the same run of the job, which between that
-// congestion and this one, if there was a pause, moved no less.
+// baselineFor is what a job moved before an earlier verdict, if it is still usual: the same run of the job, which
+// between that congestion and this one, if there was a pause, moved no less.
 func (rc *regionCase) baselineFor(h *kept, j *job) (u jobBaseline, known bool) {
 	if h == nil || j.Traffic == nil || rc.in.history.Clock.SlotOf(int64(j.Start)) >= h.began {
 		return u, false
@@ -135,8 +135,8 @@ func (rc *regionCase) baselineFor(h *kept, j *job) (u jobBaseline, known bool) {
 	return u, len(between) == 0 || below(u.least, between) < smallLoss
 }
 
-// usualOf is what jobs near a region moved before its onset, and before an earlier verdict: of the two the most, since what is usual
-// is less where the same root held the job up not long before.
+// jobBaselines is what jobs near a region moved before its onset, and before an earlier verdict: of the two the most,
+// since what is usual is less where the same root held the job up not long before.
 func (rc *regionCase) jobBaselines(h *kept) map[string]jobBaseline {
 	all := map[string]jobBaseline{}
 	for i := range rc.suspects {
@@ -168,8 +168,8 @@ func (in *interval) earlierVerdict(d *schema.Diagnosis) (h *kept) {
 // smallLoss of its traffic may be a job's own variation: a victim lost more.
 const smallLoss = .2
 
-// mostLost is the largest loss, at the onset of a region, of a job other than own that the region can hold up, and whether the loss of all
-// such jobs is known.
+// mostLost is the largest loss, at the onset of a region, of a job other than own that the region can hold up, and
+// whether the loss of all such jobs is known.
 func (rc *regionCase) mostLost(own *job) (most float64, known bool) {
 	ground := rc.ground()
 	known = true

@@ -25,12 +25,13 @@ type kept struct {
 	baselines map[string]jobBaseline // by job near the region
 }
 
-// leastBefore is how many calm intervals before an onset must be remembered to say what is usual, and to keep a new verdict.
+// leastBaseline is how many calm intervals before an onset must be remembered to say what is usual, and to keep a new
+// verdict.
 const leastBaseline = 3
 
-// hold replaces the verdict on a region by the kept one if the onset or the failures left the window, the region resumes or stalls more
-// again for no visible reason, or its root gives no more readings, as long as what the kept one blames is there and nothing new
-// speaks against it. It returns the reason.
+// hold replaces the verdict on a region by the kept one if the onset or the failures left the window, the region
+// resumes or stalls more again for no visible reason, or its root gives no more readings, as long as what the kept one
+// blames is there and nothing new speaks against it. It returns the reason.
 func (s steady) hold(because string, d *schema.Diagnosis) string {
 	seesOnset := s.timeline.baseline().N >= leastBaseline
 	h := s.in.keptFor(d)
@@ -99,13 +100,14 @@ func (s steady) stallsMore(h *kept) bool {
 	return s.timeline.hasOnset() && (s.timeline.cut || s.rises(h) || s.hasSecondStep(h))
 }
 
-// outlasts reports whether a kept cause is still the best known: what shows it left the window, and the region never stalled more.
+// outlasts reports whether a kept cause is still the best known: what shows it left the window, and the region never
+// stalled more.
 func (s steady) outlasts(h *kept) bool {
 	return h.cause.Class != schema.CauseUnknown && s.in.forgot(h) && !(s.rises(h) && s.timeline.peaks())
 }
 
-// keptFor is the kept verdict on a region; on one without, that on the last other region, if it was there within a pause, whose root is
-// a link of this one, or is this one's: a region whose links change much has a new number.
+// keptFor is the kept verdict on a region; on one without, that on the last other region, if it was there within a
+// pause, whose root is a link of this one, or is this one's: a region whose links change much has a new number.
 func (in *interval) keptFor(d *schema.Diagnosis) *kept {
 	h := in.given.kept[d.Region]
 	if h != nil {
@@ -133,8 +135,8 @@ func (k *kept) isAfter(o *kept) bool {
 	return cmp.Or(cmp.Compare(k.seen, o.seen), cmp.Compare(k.time, o.time), cmp.Compare(k.because, o.because)) > 0
 }
 
-// hasSecondStep reports whether a region stalls clearly more, since a kept verdict was given, than at any time before: its stall has two
-// steps, and what caused the first follows it no more. In its first intervals a region still rises.
+// hasSecondStep reports whether a region stalls clearly more, since a kept verdict was given, than at any time before:
+// its stall has two steps, and what caused the first follows it no more. In its first intervals a region still rises.
 func (s steady) hasSecondStep(h *kept) bool {
 	at := s.timeline.indexIn(h.time)
 	if at < 0 || s.in.history.Clock.SlotOf(int64(h.time)) <= h.began+settle {
@@ -152,8 +154,8 @@ func (s steady) hasSecondStep(h *kept) bool {
 // moreStall is how many times the most that a region stalled is clearly more.
 const moreStall = 1.3
 
-// forgot reports whether what shows the cause of a verdict left the window: the onset, with enough before it, the earlier traffic of the
-// accused that the stall followed, or the failures.
+// forgot reports whether what shows the cause of a verdict left the window: the onset, with enough before it, the
+// earlier traffic of the accused that the stall followed, or the failures.
 func (in *interval) forgot(h *kept) bool {
 	shown := h.began
 	if len(h.jobs) > 0 {
@@ -199,8 +201,8 @@ func (s steady) hasCause() bool {
 	return h != nil && h.cause.Class != schema.CauseUnknown && s.stands(h)
 }
 
-// stands reports whether what a verdict blames is still there: its jobs run, no failed part came back, and the region did not always stall as
-// it does now.
+// stands reports whether what a verdict blames is still there: its jobs run, no failed part came back, and the region
+// did not always stall as it does now.
 func (s steady) stands(h *kept) bool {
 	for _, a := range h.jobs {
 		if !slices.ContainsFunc(s.in.running, func(j *job) bool {
@@ -214,8 +216,8 @@ func (s steady) stands(h *kept) bool {
 	})
 }
 
-// settledSince reports whether a region without an onset, which stalled more after a failure, stalls again as in all of the intervals before
-// it: what waited for the failed part has other routes. A part that flaps fails again.
+// settledSince reports whether a region without an onset, which stalled more after a failure, stalls again as in all of
+// the intervals before it: what waited for the failed part has other routes. A part that flaps fails again.
 func (s steady) settledSince(was schema.NearFailure) bool {
 	at := s.timeline.indexIn(was.Time)
 	return !s.timeline.hasOnset() && s.timeline.old && at >= leastBaseline && at < len(s.timeline.stall)-1 &&
@@ -225,15 +227,16 @@ func (s steady) settledSince(was schema.NearFailure) bool {
 		})
 }
 
-// partSlower reports whether the link that a region waits for carries less than before its onset, and is or was a failed part.
+// partSlower reports whether the link that a region waits for carries less than before its onset, and is or was a
+// failed part.
 func (s steady) partSlower() bool {
 	return (s.back.Root.Slower || s.ends.neck.Slower) && slices.ContainsFunc(s.failures, func(f nearFailure) bool {
 		return slices.Contains(f.Links, s.slowLink())
 	})
 }
 
-// cameBack reports whether a part that a verdict blames came back. A verdict given after that, on a link that carries less since,
-// blames what is left, such as a lost lane.
+// cameBack reports whether a part that a verdict blames came back. A verdict given after that, on a link that carries
+// less since, blames what is left, such as a lost lane.
 func (in *interval) cameBack(was schema.NearFailure, h *kept) bool {
 	since := was.Time
 	if h.slower {

@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestARegionSwells: a region swells if it stalls clearly more than ever before since the kept verdict on it, unless that was given while
-// it first rose.
+// TestARegionSwells: a region swells if it stalls clearly more than ever before since the kept verdict on it, unless
+// that was given while it first rose.
 func TestARegionSwells(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -30,8 +30,8 @@ func TestARegionSwells(t *testing.T) {
 	}
 }
 
-// TestEarlyTrafficIsForgottenFirst: traffic that the stall followed long after leaves the window before the onset does, and the verdict
-// that it gave is kept from then on.
+// TestEarlyTrafficIsForgottenFirst: traffic that the stall followed long after leaves the window before the onset does,
+// and the verdict that it gave is kept from then on.
 func TestEarlyTrafficIsForgottenFirst(t *testing.T) {
 	const onset, now = 30, 45
 	s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: now})}}

@@ -10,8 +10,8 @@ import (
 )
 
 // TestAJobLoadsItsGround: without a traffic table, a job is known to load a region if load was added all over the links
-// of its exchange, also among another job's nodes; not if only traffic that converges on one of its nodes was added, or if the load did
-// not rise.
+// of its exchange, also among another job's nodes; not if only traffic that converges on one of its nodes was added, or
+// if the load did not rise.
 func TestAJobLoadsItsGround(t *testing.T) {
 	var block []string
 	for _, x := range "123" {
@@ -66,8 +66,8 @@ func TestAJobLoadsItsGround(t *testing.T) {
 	}
 }
 
-// TestWhatWasAddedAstray: load added to a region of a torus outside a job's exchange clears the job, unless the region's
-// load did not rise, the job's traffic is with files, or it is not measured.
+// TestWhatWasAddedAstray: load added to a region of a torus outside a job's exchange clears the job, unless the
+// region's load did not rise, the job's traffic is with files, or it is not measured.
 func TestWhatWasAddedAstray(t *testing.T) {
 	u := newTiedUp(t)
 	senders := []topology.DeviceID{u.Device(t, "1,1,1"), u.Device(t, "1,1,5"), u.Device(t, "1,5,1"), u.Device(t, "1,5,5")}

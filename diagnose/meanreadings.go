@@ -6,8 +6,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// endIntervals is how many intervals since the onset are averaged to find where a region's traffic converges: neighbours on
-// a line differ by little more than the noise of one interval.
+// endIntervals is how many intervals since the onset are averaged to find where a region's traffic converges:
+// neighbours on a line differ by little more than the noise of one interval.
 const endIntervals = 8
 
 // averaged returns readings, averaged over the last intervals since a region's onset.

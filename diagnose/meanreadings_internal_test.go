@@ -7,7 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestAveragesSinceTheOnset: readings are averaged over the last intervals since the onset, without those that were lost.
+// TestAveragesSinceTheOnset: readings are averaged over the last intervals since the onset, without those that were
+// lost.
 func TestAveragesSinceTheOnset(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage

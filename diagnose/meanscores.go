@@ -84,8 +84,8 @@ func (s steady) meanPart(accused *job, part float64) float64 {
 	return m.others
 }
 
-// recallSlowLink restores the last link that had lost rate as the neck of a region that shows none in this interval, but is
-// blamed on one by the mean.
+// recallSlowLink restores the last link that had lost rate as the neck of a region that shows none in this interval,
+// but is blamed on one by the mean.
 func (s steady) recallSlowLink() {
 	if m := s.in.given.means[s.region.ID]; m != nil && m.neck.Slower && math.IsInf(s.scores().slowLinkScore(), -1) {
 		s.ends.neck = m.neck

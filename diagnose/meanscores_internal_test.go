@@ -42,8 +42,8 @@ func TestMeanScores(t *testing.T) {
 	}
 }
 
-// A cause that is impossible in one of several intervals is remembered, with its link; one that is impossible for long is
-// not.
+// A cause that is impossible in one of several intervals is remembered, with its link; one that is impossible for long
+// is not.
 func TestAnIntervalRulesNothingOut(t *testing.T) {
 	s := &Stage{interval: interval{graph: roottest.Graph(t, "torus:4x4x4"), history: remembersAt(roottest.Graph(t, "torus:4x4x4"), history.Clock{}), given: &given{means: map[uint64]*meanScores{}}}}
 	for i, now := range [...]float64{4, 4, 4, math.Inf(-1), 4, 4, math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1)} {

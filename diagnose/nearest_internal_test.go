@@ -13,7 +13,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestTheNearestJobs: of many jobs around a region only the maxSuspects nearest are listed, without those that cross it.
+// TestTheNearestJobs: of many jobs around a region only the maxSuspects nearest are listed, without those that cross
+// it.
 func TestTheNearestJobs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{0, 3, maxSuspects - 1, maxSuspects, maxSuspects + 1, 400} {
@@ -35,7 +36,8 @@ func TestTheNearestJobs(t *testing.T) {
 	}
 }
 
-// TestReadersStaySuspects: a job that reads from elsewhere stays a suspect, however many jobs have more traffic across the region.
+// TestReadersStaySuspects: a job that reads from elsewhere stays a suspect, however many jobs have more traffic across
+// the region.
 func TestReadersStaySuspects(t *testing.T) {
 	reader := &job{Job: &history.Job{}}
 	in := &interval{readers: []*job{reader}}
@@ -79,8 +81,8 @@ func TestAReaderBeyondTheNearest(t *testing.T) {
 	}
 }
 
-// TestAWriterDoesNotReceive: where no load is read, the port of a switch at which stall ends is that to the only node there of a job that
-// exchanges, not of one that writes to files.
+// TestAWriterDoesNotReceive: where no load is read, the port of a switch at which stall ends is that to the only node
+// there of a job that exchanges, not of one that writes to files.
 func TestAWriterDoesNotReceive(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
 	for _, writes := range []bool{false, true} {

@@ -16,8 +16,8 @@ type nearFailure struct {
 	*history.PlacedFailure
 	silent *history.SilentCable // set if only counters show it, no log
 	hops   int
-	// restored: it came back long enough ago for its traffic to be back, too. over: and no load readings show whether with
-	// fewer lanes.
+	// restored: it came back long enough ago for its traffic to be back, too. over: and no load readings show whether
+	// with fewer lanes.
 	restored, over bool
 
 	score float64

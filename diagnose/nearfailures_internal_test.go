@@ -11,9 +11,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestAFailedLinkBesideARegion: of two links of a torus that failed beside a region, the one that the region's traffic leads to keeps its
-// score. The other one loses what it had by its time, unless it is over and only counts for an unknown cause, or load readings show what
-// it carried.
+// TestAFailedLinkBesideARegion: of two links of a torus that failed beside a region, the one that the region's traffic
+// leads to keeps its score. The other one loses what it had by its time, unless it is over and only counts for an
+// unknown cause, or load readings show what it carried.
 func TestAFailedLinkBesideARegion(t *testing.T) {
 	for _, c := range []struct{ over, loads bool }{{}, {over: true}, {loads: true}} {
 		u := newTiedUp(t)
@@ -56,8 +56,8 @@ func TestAFailedLinkBesideARegion(t *testing.T) {
 	}
 }
 
-// TestAFailureBesideASlowHost: of two failed links of a tree, the one where stall ends keeps its score beside a host that takes too little,
-// and neither counts for a link that lost rate at which nothing of it waits.
+// TestAFailureBesideASlowHost: of two failed links of a tree, the one where stall ends keeps its score beside a host
+// that takes too little, and neither counts for a link that lost rate at which nothing of it waits.
 func TestAFailureBesideASlowHost(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=2,spines=2")
 	p, links := readings(t, g, map[string]float64{"spine0>leaf0": 60}, map[string]float64{"leaf0>host0": 10})

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestJobsThatBeganAreLoad: the load of full links does not rise when new jobs take a part of it. If jobs that began with the region
-// carry much of that load, the cause is load rather than a slow host.
+// TestJobsThatBeganAreLoad: the load of full links does not rise when new jobs take a part of it. If jobs that began
+// with the region carry much of that load, the cause is load rather than a slow host.
 func TestJobsThatBeganAreLoad(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage

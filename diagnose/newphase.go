@@ -5,9 +5,10 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Regions of a grid that begin together on the ground of one job are that job's new phase: all of its hosts take less, or pass on other
-// traffic than before, because the job sends otherwise. One slow host or failure holds up one region, or a large one and its fragments.
-// So none may have more than togetherLargest of their links, and they must reach togetherNodes of the job's nodes.
+// Regions of a grid that begin together on the ground of one job are that job's new phase: all of its hosts take less,
+// or pass on other traffic than before, because the job sends otherwise. One slow host or failure holds up one region,
+// or a large one and its fragments. So none may have more than togetherLargest of their links, and they must reach
+// togetherNodes of the job's nodes.
 const togetherLargest, togetherNodes = .25, .5
 
 // onsetOn is when regions began, a slot, and the only job on whose ground they lie.
@@ -16,7 +17,8 @@ type onsetOn struct {
 	began int64
 }
 
-// begunTogether is the size of the regions with the same onset on a job's ground: links in all, and of the largest, and nodes of the job.
+// begunTogether is the size of the regions with the same onset on a job's ground: links in all, and of the largest, and
+// nodes of the job.
 type begunTogether struct{ links, largest, nodes int }
 
 // findTogether sets the job of regions of a grid that began together.

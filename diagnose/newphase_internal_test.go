@@ -9,8 +9,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestRegionsThatBeginTogetherAreAJobsPhase: regions with one onset all over the ground of one job are that job's; a large region with
-// its fragments, regions with other onsets, on little of the ground, or among the nodes of several jobs are not.
+// TestRegionsThatBeginTogetherAreAJobsPhase: regions with one onset all over the ground of one job are that job's; a
+// large region with its fragments, regions with other onsets, on little of the ground, or among the nodes of several
+// jobs are not.
 func TestRegionsThatBeginTogetherAreAJobsPhase(t *testing.T) {
 	g := roottest.Graph(t, "torus:4x4x4")
 	var all []topology.DeviceID

@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// endScene is a torus on which the traffic of a region ends at 1,1,1, where the load of each link rose by 4% of its capacity, and
-// the traffic of a job of some nodes rose by more, bytes/s.
+// endScene is a torus on which the traffic of a region ends at 1,1,1, where the load of each link rose by 4% of its
+// capacity, and the traffic of a job of some nodes rose by more, bytes/s.
 func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *regionCase, *job, *root.Pressure) {
 	t.Helper()
 	g := roottest.Graph(t, "torus:4x4x4")
@@ -40,8 +40,8 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 	return s, rc, j, p
 }
 
-// A job's node that gets less than its share of the job's exchange does not take what arrives; one that gets more is sent too
-// much, as is one where the load rose many times.
+// A job's node that gets less than its share of the job's exchange does not take what arrives; one that gets more is
+// sent too much, as is one where the load rose many times.
 func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	_, rc, j, p := endScene(t, 1, 0, nodes...)
@@ -69,8 +69,9 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 	}
 }
 
-// TestANodeIsDeniedItsShare: where nothing is known from before a region, a job's node at which back pressure surely ends and where half of
-// its share of the job's exchange arrives belongs to a slow host. Its share, an incast, or an end that may be a link do not show one.
+// TestANodeIsDeniedItsShare: where nothing is known from before a region, a job's node at which back pressure surely
+// ends and where half of its share of the job's exchange arrives belongs to a slow host. Its share, an incast, or an
+// end that may be a link do not show one.
 func TestANodeIsDeniedItsShare(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	_, rc, j, p := endScene(t, 0, 0, nodes...)
@@ -103,8 +104,8 @@ func TestANodeIsDeniedItsShare(t *testing.T) {
 	}
 }
 
-// TestANodeThatGetsMoreThanItsShareIsOverloaded: many send to a node of a job at which most of what the job moves arrives. Where as
-// much arrives as the job's exchange brings, or at a node of another, a host may be slow.
+// TestANodeThatGetsMoreThanItsShareIsOverloaded: many send to a node of a job at which most of what the job moves
+// arrives. Where as much arrives as the job's exchange brings, or at a node of another, a host may be slow.
 func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	_, rc, j, p := endScene(t, 1, 0, nodes...)
@@ -127,8 +128,9 @@ func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {
 	}
 }
 
-// TestAJobConcentratesOnItsOwnNode: what a job moved before goes to one of its nodes, and back pressure surely ends there. The load there
-// is the job's, though its total did not grow, unless another is there, too little more arrives, or it moves too little.
+// TestAJobConcentratesOnItsOwnNode: what a job moved before goes to one of its nodes, and back pressure surely ends
+// there. The load there is the job's, though its total did not grow, unless another is there, too little more arrives,
+// or it moves too little.
 func TestAJobConcentratesOnItsOwnNode(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	_, rc, j, p := endScene(t, 1, 0, nodes...)
@@ -185,9 +187,9 @@ func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
 	}
 }
 
-// A region waits for a full link: a job that grew by what was added to the link can have filled it, even if more arrives at the
-// switch to which it leads, where traffic that goes on is counted twice. A job that grew by less, or does not use the link, is
-// judged as before.
+// A region waits for a full link: a job that grew by what was added to the link can have filled it, even if more
+// arrives at the switch to which it leads, where traffic that goes on is counted twice. A job that grew by less, or
+// does not use the link, is judged as before.
 func TestWhoFillsALinkGrewByWhatWasAddedToIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		full    string
@@ -212,8 +214,8 @@ func TestWhoFillsALinkGrewByWhatWasAddedToIt(t *testing.T) {
 	}
 }
 
-// Several jobs that write to one storage node share the load added there: one with a third of it is a culprit if the others, with what
-// is left, rose at the onset, too, but not if they did not or if it has a small part.
+// Several jobs that write to one storage node share the load added there: one with a third of it is a culprit if the
+// others, with what is left, rose at the onset, too, but not if they did not or if it has a small part.
 func TestJobsFillAStorageNodeTogether(t *testing.T) {
 	for name, c := range map[string]struct {
 		own, others, rise float64 // of the load added, and whether the others rose
@@ -238,8 +240,8 @@ func TestJobsFillAStorageNodeTogether(t *testing.T) {
 	}
 }
 
-// TestAStartAloneIsHalfAReason: a job without traffic data began with a region, and the load of the links may show that or not. If no
-// load is measured, it counts against any suspect that the stall lies where its traffic cannot be.
+// TestAStartAloneIsHalfAReason: a job without traffic data began with a region, and the load of the links may show that
+// or not. If no load is measured, it counts against any suspect that the stall lies where its traffic cannot be.
 func TestAStartAloneIsHalfAReason(t *testing.T) {
 	for _, c := range []struct {
 		loads, known, sends, most bool

@@ -81,8 +81,8 @@ func (in *interval) riseAt(x *lagged, onset int, floor float64) float64 {
 // the region has other links than before.
 const leastOnset, leastOnsetShare = 3., .5
 
-// shortPause and longPause are how many consecutive intervals of low stall count as a pause of the same congestion. Jobs that
-// communicate in phases pause for some intervals.
+// shortPause and longPause are how many consecutive intervals of low stall count as a pause of the same congestion.
+// Jobs that communicate in phases pause for some intervals.
 const shortPause, longPause = 1, 6
 
 // risenStall is the threshold, percent, above which a region stalls as it does now; +Inf if no rise is known.
@@ -115,8 +115,8 @@ func risenStall(stall []float64) float64 {
 	return low + .4*(now-low)
 }
 
-// onsetOf returns the index at which a stall series rose to its current level, ignoring pauses; noOnset if it was always there, as
-// far as known.
+// onsetOf returns the index at which a stall series rose to its current level, ignoring pauses; noOnset if it was
+// always there, as far as known.
 func onsetOf(stall []float64, pause int) int {
 	n, limit := len(stall), risenStall(stall)
 	onset, gap := n, 0

@@ -6,11 +6,12 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// othersLoad is the part, 0 to 1, that jobs other than c have in a region of directed links: their share of the load of each of its
-// links, weighted by how long the link stalls. On a link that the job's exchange does not use all of it is theirs, also if no known
-// job is there. On the others it is the less of two numbers: what their exchanges put on the link, and what the link carried before
-// the onset. The rest is the job's, which is accused of the load that was added: what it sends to a few of its nodes is more there
-// than a uniform exchange would be. If no load is measured, it is the others' share of the time for which hosts wait to send.
+// othersLoad is the part, 0 to 1, that jobs other than c have in a region of directed links: their share of the load of
+// each of its links, weighted by how long the link stalls. On a link that the job's exchange does not use all of it is
+// theirs, also if no known job is there. On the others it is the less of two numbers: what their exchanges put on the
+// link, and what the link carried before the onset. The rest is the job's, which is accused of the load that was added:
+// what it sends to a few of its nodes is more there than a uniform exchange would be. If no load is measured, it is the
+// others' share of the time for which hosts wait to send.
 func (d decision) othersLoad(c *suspect) float64 {
 	if d.waiting {
 		own, _, all := d.hostWaits(c.job)
@@ -34,7 +35,8 @@ func (d decision) othersLoad(c *suspect) float64 {
 	return part
 }
 
-// inTree reports whether a directed link joins two levels of a tree: there traffic takes all shortest paths, as an exchange is taken to.
+// inTree reports whether a directed link joins two levels of a tree: there traffic takes all shortest paths, as an
+// exchange is taken to.
 func (in *interval) inTree(l schema.LinkID) bool {
 	from, to := in.graph.Ends(l)
 	u, v := in.graph.Device(from).Level, in.graph.Device(to).Level
@@ -59,8 +61,8 @@ func (d decision) othersOn(c *suspect, l schema.LinkID, own, theirs float64) flo
 	return min(1, theirs/carries)
 }
 
-// expectedLoads is what the exchanges of a job and of all others put on each of some links, bytes/s. They are valid until the next
-// call.
+// expectedLoads is what the exchanges of a job and of all others put on each of some links, bytes/s. They are valid
+// until the next call.
 func (d decision) expectedLoads(c *suspect, links []schema.LinkID) (own, theirs []float64) {
 	w := &d.in.scratch
 	w.own, w.theirs = slices.Grow(w.own[:0], len(links))[:len(links)],
@@ -82,8 +84,8 @@ func (d decision) expectedLoads(c *suspect, links []schema.LinkID) (own, theirs 
 	return w.own, w.theirs
 }
 
-// addExpected adds what a job's exchange puts on each of some links, in ascending order, bytes/s. Of a job whose traffic is not known
-// it is as much by node as is usual.
+// addExpected adds what a job's exchange puts on each of some links, in ascending order, bytes/s. Of a job whose
+// traffic is not known it is as much by node as is usual.
 func (in *interval) addExpected(load []float64, links []schema.LinkID, j *job, usual float64) {
 	rate, set, from := in.perSecond(in.movedOr(j, usual)), in.routesOf(j), 0
 	for k, l := range links {

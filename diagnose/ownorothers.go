@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// ground is the share of a region's links without a node of another job at either end.
+// ownLinks is the share of a region's links without a node of another job at either end.
 func (rc *regionCase) ownLinks(own *job) float64 {
 	mine := 0
 	for _, l := range rc.region.Links {
@@ -25,9 +25,9 @@ func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
 	return slices.ContainsFunc(in.tenants[d], func(j *job) bool { return j.ID != own.ID })
 }
 
-// classOf distinguishes system congestion from intra-application congestion: one job without file traffic, in whose region
-// others have little part, and none loses much. It also returns the probability that the class is right if the accused are. In
-// the middle either class is right, so the two probabilities may sum to more than 1.
+// classOf distinguishes system congestion from intra-application congestion: one job without file traffic, in whose
+// region others have little part, and none loses much. It also returns the probability that the class is right if the
+// accused are. In the middle either class is right, so the two probabilities may sum to more than 1.
 func (d decision) classOf(accused int) (class schema.CauseClass, right float64) {
 	c := &d.suspects[0]
 	if accused > 1 || c.file || d.endsAtNoJob() || c.away {
@@ -58,21 +58,21 @@ func (d decision) classOf(accused int) (class schema.CauseClass, right float64) 
 	return schema.CauseSystem, logistic(shape.either + odds)
 }
 
-// surelyHurts is by how much more than mayHurt the worst-off other job must lose to say all that a loss can; up to mayHurt it says nothing.
-// A loss is what falls below the least mean before, so a job that lost a fifth of what it usually moves shows less. On grids back
-// pressure reaches around a region, and more is asked for.
+// surelyHurts is by how much more than mayHurt the worst-off other job must lose to say all that a loss can; up to
+// mayHurt it says nothing. A loss is what falls below the least mean before, so a job that lost a fifth of what it
+// usually moves shows less. On grids back pressure reaches around a region, and more is asked for.
 const surelyHurts = .1
 
-// unseenLoss is how often no other job is held up, although the region of directed links is on the way of one whose loss is not known, and no
-// other is seen to lose.
+// unseenLoss is how often no other job is held up, although the region of directed links is on the way of one whose
+// loss is not known, and no other is seen to lose.
 const unseenLoss = .85
 
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
-// othersPart is the part that jobs other than c have in a region, 0 to 1: by the load there, if that is measured or links are directed.
-// On a grid without load readings it is the others' share of what waits: a job's weight is the share of its
-// exchange that waits times the geometric mean of its nodes and its traffic, as nodes that send little wait with little, but are no
-// less held up.
+// othersPart is the part that jobs other than c have in a region, 0 to 1: by the load there, if that is measured or
+// links are directed. On a grid without load readings it is the others' share of what waits: a job's weight is the
+// share of its exchange that waits times the geometric mean of its nodes and its traffic, as nodes that send little
+// wait with little, but are no less held up.
 func (d decision) othersPart(c *suspect) float64 {
 	if d.in.router.Grid == nil || d.in.measuresLoad {
 		return d.othersLoad(c)
@@ -94,7 +94,7 @@ func (d decision) othersPart(c *suspect) float64 {
 	return others / all
 }
 
-// movedOr is what a job moved lately, bytes; if that is not known, as much by node as is usual.
+// movedOr is what a job moved recently, bytes; if that is not known, as much by node as is usual.
 func (in *interval) movedOr(j *job, usual float64) float64 {
 	if j.Traffic == nil || in.measuresFilesOnly(j) {
 		return usual * j.Size()

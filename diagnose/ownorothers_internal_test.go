@@ -43,8 +43,8 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 	}
 }
 
-// Near the boundary between the classes either is likely to be right, far from it one is all but certain. The part of others
-// over the last intervals counts, not in a single one.
+// Near the boundary between the classes either is likely to be right, far from it one is all but certain. The part of
+// others over the last intervals counts, not in a single one.
 func TestClassByTheOthersPart(t *testing.T) {
 	for _, fabric := range []string{"fattree:leaves=2,hosts=10,spines=1", "torus:4x4x4", "torus:4x4x2"} {
 		g := roottest.Graph(t, fabric)
@@ -122,7 +122,8 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 	}
 }
 
-// TestUnseenLoss: that no other job is held up is less certain if the loss of one on whose way the region is is not known.
+// TestUnseenLoss: that no other job is held up is less certain if the loss of one on whose way the region is is not
+// known.
 func TestUnseenLoss(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=10,spines=1")
 	s, err := New(g, DefaultConfig())

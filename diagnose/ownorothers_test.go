@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// incastPlant is a tree on which job 1 starts to send to host7, at leaf1, after 20 intervals. One link of its region carried
-// other traffic before, percent of its capacity.
+// incastPlant is a tree on which job 1 starts to send to host7, at leaf1, after 20 intervals. One link of its region
+// carried other traffic before, percent of its capacity.
 func incastPlant(t *testing.T, before float64) *plant {
 	t.Helper()
 	p := newPlant(t, "fattree:leaves=4,hosts=4,spines=2")
@@ -36,8 +36,8 @@ func incastPlant(t *testing.T, before float64) *plant {
 	return p
 }
 
-// A job whose rate rises many times has the links to itself whose load rises as many times, though nodes of others are at
-// their switches.
+// A job whose rate rises many times has the links to itself whose load rises as many times, though nodes of others are
+// at their switches.
 func TestWhoElseUsesTheLinksOfARaisedRate(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -79,8 +79,8 @@ func TestWhoElseUsesTheLinksOfARaisedRate(t *testing.T) {
 	}
 }
 
-// A job that by the stall there has its region to itself is in others' way if another job there loses much of its traffic at the
-// onset, and stays down; that job is the first victim.
+// A job that by the stall there has its region to itself is in others' way if another job there loses much of its
+// traffic at the onset, and stays down; that job is the first victim.
 func TestAnotherJobThatLosesItsTraffic(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -10,34 +10,40 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// regionCase is a region under diagnosis: what is measured of it in the interval, and the verdict. Its steps fill it in the order of
-// its fields (examine).
+// regionCase is a region under diagnosis: what is measured of it in the interval, and the verdict. The steps of examine
+// fill it in the order of its fields; scores only read it.
 type regionCase struct {
 	in          *interval
 	region      *schema.Region
 	timeline    timeline
-	weight      []float64      // by link of the region: its stall now, or 1e-3 if unknown
-	totalWeight float64        // sum of weight
-	waits       []float64      // by link of the region: the share of time that it stalls, 0 if unknown
-	p           *root.Pressure // the readings, compared with those before its onset
-	back        root.BackPressure
-	load        ratio // of its links, relative to the baseline
-	root        rootLoad
-	// what hosts behind a full root down a tree take in more since the onset, at least what was added to it, bytes/s; 0: no such root, or no job that mostly reads or writes
-	addedBelow  float64
-	addedByLink []float64 // by link of the region: load added since the onset; empty if they do not carry clearly more
-	suspects    []suspect
-	waiting     bool             // no load is measured, and hosts are seen to wait to send into it
+	weight      []float64 // by link of the region: its stall now, or 1e-3 if unknown
+	totalWeight float64   // sum of weight
+	waits       []float64 // by link of the region: the share of time that it stalls, 0 if unknown
+
+	load ratio          // of its links, relative to the baseline
+	p    *root.Pressure // the readings, compared with those before its onset
+	back root.BackPressure
+	root rootLoad
+
+	suspects []suspect
+	waiting  bool // no load is measured, and hosts are seen to wait to send into it
+	// together is, on a grid, the only job on whose ground the region and others began together; nil: none.
+	together *job
+
 	onGrid      *root.GridRegion // on a grid, the examination of where it ends
 	ends        ends
-	// on a grid, the only job on whose ground the region and others began together; nil: none
-	together    *job
 	failures    []nearFailure // most likely first
-	rerouted    float64       // share of more that failed links beside it carried before
+	rerouted    float64       // share of root.added that failed links beside it carried before
 	emptyExcess float64       // on a grid, its share of switches without a listed job, beyond that of the grid
-	unlisted    float64       // blame of hosts of no listed job, in odds against an unknown cause
-	verdict     verdict       // set once decided
-	// on a grid, the switch at whose nodes back pressure ends, given the verdict; nil: it does not, or unknown
+	addedByLink []float64     // by link of the region: load added since the onset; empty if they carry hardly more
+	// addedBelow is what hosts behind a root that is full down a tree take in more since the onset, at least
+	// root.added, bytes/s; 0 if there is no such root, or no job that mostly reads or writes files.
+	addedBelow float64
+
+	unlisted float64 // blame of hosts of no listed job, in odds against an unknown cause
+	verdict  verdict // set once decided
+	// nodes is, on a grid, the switch at whose nodes back pressure ends, given the verdict; nil: it does not, or
+	// unknown.
 	nodes *topology.Device
 }
 

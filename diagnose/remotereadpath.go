@@ -4,12 +4,13 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// seenPart is the part of what a job fetches more that is expected on the way from one end: it may have several, and the load that it
-// adds to a full link displaces others'.
+// seenPart is the part of what a job fetches more that is expected on the way from one end: it may have several, and
+// the load that it adds to a full link displaces others'.
 const seenPart = 1. / 3
 
-// seenOnWay is the share of the expected load that shows on the links from the switch of a grid where a region's traffic ends to the
-// nodes of a suspect that fetches. It is known if its traffic grew and the region is one tree to that switch.
+// seenOnWay is the share of the expected load that shows on the links from the switch of a grid where a region's
+// traffic ends to the nodes of a suspect that fetches. It is known if its traffic grew and the region is one tree to
+// that switch.
 func (s scores) seenOnWay(c *suspect) (share float64, known bool) {
 	grew := s.fetchGrew(c)
 	if s.ends.drain.Fit == 0 || grew <= 0 {
@@ -21,7 +22,7 @@ func (s scores) seenOnWay(c *suspect) (share float64, known bool) {
 	for _, d := range c.job.Devices {
 		s.in.router.Grid.EachOnRoute(end, d, w.add)
 	}
-	mean := grid{s.regionCase}.averaged(s.p)
+	mean := grid(s).averaged(s.p)
 	unit, seen, all := seenPart*grew/float64(len(c.job.Devices)), 0., 0.
 	for _, l := range w.links {
 		if added, measured := mean.Added(l); measured {
@@ -36,7 +37,8 @@ func (s scores) seenOnWay(c *suspect) (share float64, known bool) {
 	return max(0, seen/all), true
 }
 
-// fetchGrew is the growth of the traffic of a suspect that fetches since the onset, bytes/s; 0 if it does not, or within noise.
+// fetchGrew is the growth of the traffic of a suspect that fetches since the onset, bytes/s; 0 if it does not, or
+// within noise.
 func (s scores) fetchGrew(c *suspect) float64 {
 	if !c.fetches || !s.timeline.hasOnset() {
 		return 0

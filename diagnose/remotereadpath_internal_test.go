@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestFetchesAreSeenOnTheirWay: what a job begins to fetch shows on the links from where the region's traffic ends to its nodes; if it
-// comes from elsewhere, the load of those links is unchanged.
+// TestFetchesAreSeenOnTheirWay: what a job begins to fetch shows on the links from where the region's traffic ends to
+// its nodes; if it comes from elsewhere, the load of those links is unchanged.
 func TestFetchesAreSeenOnTheirWay(t *testing.T) {
 	const own = 1e9 // bytes/s that the job began to fetch, in equal parts to two nodes
 	g := roottest.Graph(t, "torus:4x4x4")

@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// report puts the verdict on a region into words. It reads the case; steadyRoot and hold take the verdicts of earlier intervals into
-// account.
+// report puts the verdict on a region into words. It reads the case; steadyRoot and hold take the verdicts of earlier
+// intervals into account.
 type report struct{ *regionCase }
 
 // diagnosis is the verdict in its stored and published form (docs/reference/diagnosis.md).
@@ -59,11 +59,12 @@ func (r *report) diagnosis(snap *schema.Snapshot) schema.Diagnosis {
 	return d
 }
 
-// victims are the jobs that are not accused, and whose traffic crosses the region's links or fell much at its onset. A job that lost
-// a share s of its traffic takes 1/(1-s) as long. If that is not measured, it takes as much longer as it waits for a share s of the
-// time: at least the mean stall of the region's links that the job uses, weighted by the share of its traffic there, and at most
-// the worst of them, as if all messages waited for it. If the measured loss is small, that is the lower bound, and what still counts
-// as small the upper. An earlier verdict may know more of what a job moved before.
+// victims are the jobs that are not accused, and whose traffic crosses the region's links or fell much at its onset. A
+// job that lost a share s of its traffic takes 1/(1-s) as long. If that is not measured, it takes as much longer as it
+// waits for a share s of the time: at least the mean stall of the region's links that the job uses, weighted by the
+// share of its traffic there, and at most the worst of them, as if all messages waited for it. If the measured loss is
+// small, that is the lower bound, and what still counts as small the upper. An earlier verdict may know more of what a
+// job moved before.
 func (r *report) victims(earlier *kept) []schema.VictimJob {
 	out, ground := []schema.VictimJob{}, r.ground()
 	for i := r.verdict.accused; i < len(r.suspects); i++ {
@@ -97,7 +98,8 @@ func (r *report) victims(earlier *kept) []schema.VictimJob {
 	return out[:min(len(out), r.in.cfg.MaxListed)]
 }
 
-// slowdown is the factor by which a job is slower that waits for a share of the time, to thousandths: of root.MaxStall exactly 20.
+// slowdown is the factor by which a job is slower that waits for a share of the time, to thousandths: of root.MaxStall
+// exactly 20.
 func slowdown(share float64) float64 { return math.Round(1000/(1-share)) / 1000 }
 
 // repeated adds to a diagnosis the earlier failures of the part that it blames first.

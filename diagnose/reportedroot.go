@@ -27,9 +27,10 @@ func (r *report) failedRoot(root *schema.Root) *nearFailure {
 	return last
 }
 
-// rootPort is the root of a region: where it ends, given the verdict. Of the answers that are known the first one wins: what
-// is blamed says more than the readings, a port more than a switch, and the accused job's only host there more than the port
-// for which most waits. Back pressure has a place on directed links only, the ends of traffic on grids only.
+// rootPort is the root of a region: where it ends, given the verdict. Of the answers that are known the first one wins:
+// what is blamed says more than the readings, a port more than a switch, and the accused job's only host there more
+// than the port for which most waits. Back pressure has a place on directed links only, the ends of traffic on grids
+// only.
 func (r *report) rootPort() *schema.Root {
 	for _, answer := range [...]func() *schema.Root{
 		r.failedPart,
@@ -174,21 +175,23 @@ func (r *report) endsAtNodes() *schema.Root {
 	return at
 }
 
-// guessesEnd reports whether the back pressure of a region on a grid without load readings most probably ends at the nodes of a switch:
-// stall, which all traffic to them shares, has a centre there. A full link does not show without its load.
+// guessesEnd reports whether the back pressure of a region on a grid without load readings most probably ends at the
+// nodes of a switch: stall, which all traffic to them shares, has a centre there. A full link does not show without its
+// load.
 func (rc *regionCase) guessesEnd() bool {
 	return !rc.in.measuresLoad && rc.ends.endings.Any.Link == schema.NoLink && rc.ends.endings.AtNodes >= surelyEnds
 }
 
-// showsEnd reports whether anything shows where the back pressure of a region on a grid ends: a tree of held-back traffic, a switch
-// where traffic meets, a link that is full or lost rate, a node that takes little, or the traffic of either direction. Level stall
-// alone does not.
+// showsEnd reports whether anything shows where the back pressure of a region on a grid ends: a tree of held-back
+// traffic, a switch where traffic meets, a link that is full or lost rate, a node that takes little, or the traffic of
+// either direction. Level stall alone does not.
 func (e *ends) showsEnd() bool {
 	return e.endings.OfMeans || e.drain.IsRoot() || e.drain.Meeting.IsKnown() || e.fullLink != schema.NoLink ||
 		e.neck.Before(&e.drain)
 }
 
-// endingFor is where the back pressure of a region ends, given what it is blamed on: a slow host, a link that lost rate, or load.
+// endingFor is where the back pressure of a region ends, given what it is blamed on: a slow host, a link that lost
+// rate, or load.
 func (e *ends) endingFor(class schema.CauseClass) root.Ending {
 	switch class {
 	case schema.CauseSlowHost:
@@ -199,7 +202,8 @@ func (e *ends) endingFor(class schema.CauseClass) root.Ending {
 	return e.endings.Any
 }
 
-// kindOf is the kind of a root between switches: down if the link is, or if a failure of it is near that nothing restored.
+// kindOf is the kind of a root between switches: down if the link is, or if a failure of it is near that nothing
+// restored.
 func (r *report) kindOf(l schema.LinkID) string {
 	if !r.in.graph.Link(l).Up {
 		return schema.RootLinkDown

@@ -12,8 +12,8 @@ import (
 // leastMoved is the share of a full link's load that must have been added before its origin is sought.
 const leastMoved = .1
 
-// movedFrom is the share of the load added to a full link, since the onset or since a failure, that the failed links carried
-// before: it was rerouted. 0 if no load was added.
+// movedFrom is the share of the load added to a full link, since the onset or since a failure, that the failed links
+// carried before: it was rerouted. 0 if no load was added.
 func (s scores) movedFrom(f *history.PlacedFailure) float64 {
 	if !f.Broke() || s.root.link == schema.NoLink {
 		return 0
@@ -21,7 +21,8 @@ func (s scores) movedFrom(f *history.PlacedFailure) float64 {
 	return s.ground().movedFrom(f)
 }
 
-// movedBeside is the same with directed links: the failed link is beside the full one or a hop away, or beside one that waits for it.
+// movedBeside is the same with directed links: the failed link is beside the full one or a hop away, or beside one that
+// waits for it.
 func (s scores) movedBeside(f *history.PlacedFailure) float64 {
 	more := s.root.added
 	if last := s.in.lastUse(f, s.root.link); last.known {
@@ -39,9 +40,9 @@ func (s scores) movedBeside(f *history.PlacedFailure) float64 {
 	return min(1, carried/more)
 }
 
-// movedRound is the same on a torus: traffic of a failed link goes the other way round its ring, or takes the dimensions in
-// another order, over the links beside it; if the link comes back within the interval, a part of it. It is the share of the highest
-// load that was added to a link at the region.
+// movedRound is the same on a torus: traffic of a failed link goes the other way round its ring, or takes the
+// dimensions in another order, over the links beside it; if the link comes back within the interval, a part of it. It
+// is the share of the highest load that was added to a link at the region.
 func (g grid) movedRound(f *history.PlacedFailure) (share float64) {
 	if g.in.history.PassesNothing(f) {
 		return 0

@@ -45,8 +45,8 @@ func TestMovedLoad(t *testing.T) {
 	}
 }
 
-// TestMovedLoadFromAHopAway: on a tree of three levels, what went down a failed link comes over another switch of the pod, and fills the
-// link into that; a link into another pod carries none of it.
+// TestMovedLoadFromAHopAway: on a tree of three levels, what went down a failed link comes over another switch of the
+// pod, and fills the link into that; a link into another pod carries none of it.
 func TestMovedLoadFromAHopAway(t *testing.T) {
 	g := roottest.Graph(t, "fattree:k=4")
 	lost := roottest.Link(t, g, "agg3-1>leaf3-0")
@@ -91,9 +91,9 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	}
 }
 
-// TestMovedRoundARing: the load of a torus link that failed goes the other way round its ring, or over the links beside it, and
-// explains as much added load there as it carried; not load added on other rings. Nothing moves from a failed node or from a link
-// that still carries as much.
+// TestMovedRoundARing: the load of a torus link that failed goes the other way round its ring, or over the links beside
+// it, and explains as much added load there as it carried; not load added on other rings. Nothing moves from a failed
+// node or from a link that still carries as much.
 func TestMovedRoundARing(t *testing.T) {
 	g := roottest.Graph(t, "torus:4x4x4")
 	lost := roottest.Link(t, g, "0,0,0>0,0,1")

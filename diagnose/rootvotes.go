@@ -8,24 +8,24 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// rootVotes are the roots found for a region in its last intervals. If several are about as likely, noise alone would pick
-// another one in each interval.
+// rootVotes are the roots found for a region in its last intervals. If several are about as likely, noise alone would
+// pick another one in each interval.
 type rootVotes struct {
 	roots []rootVote
 	seen  int64 // slot in which the region was last there
 }
 
-// rootVote is the decayed count of a root: the last interval counts 1, each earlier one voteDecay times the next. An empty device
-// stands for no root.
+// rootVote is the decayed count of a root: the last interval counts 1, each earlier one voteDecay times the next. An
+// empty device stands for no root.
 type rootVote struct {
 	root   schema.Root
 	weight float64
 	given  bool // as the last result
 }
 
-// voteDecay gives votes the memory of meanScores: a root must be found in three intervals in a row to replace another that was
-// always found. clearlyMore is the factor by which it must lead: less than the lead of what is found in a region's second interval
-// over what was in the first.
+// voteDecay gives votes the memory of meanScores: a root must be found in three intervals in a row to replace another
+// that was always found. clearlyMore is the factor by which it must lead: less than the lead of what is found in a
+// region's second interval over what was in the first.
 const voteDecay, clearlyMore = 1 - 1./meanIntervals, 1.3
 
 // steadyRoot returns the root with the most votes of a region, counting the one found now, if it lies in the region.

@@ -7,12 +7,14 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// scores rates the causes of a region by what is measured of it. A score is a function of the case, which it does not change.
+// scores rates the causes of a region by what is measured of it. A score is a function of the case, which it does not
+// change.
 type scores struct{ *regionCase }
 
 func (rc *regionCase) scores() scores { return scores{rc} }
 
-// timeWeight is how much evidence by time counts for a suspect with traffic on this share of a region: in full from half of it on.
+// timeWeight is how much evidence by time counts for a suspect with traffic on this share of a region: in full from
+// half of it on.
 func timeWeight(space float64) float64 { return .3 + .7*min(1, 2*space) }
 
 // mostScore bounds the score that a suspect can reach whatever its traffic did: below 0 it cannot be accused,
@@ -31,7 +33,8 @@ func (c *suspect) mostScore() float64 {
 	return jobBias + jobSpace*space + time*timeWeight(space) + (jobShare+jobRose)*c.share + jobGrowth*c.growth
 }
 
-// rate scores a suspect, of which sends is the part by whose hosts wait to send. Its traffic counts as far as it has a path to the region.
+// rate scores a suspect, of which sends is the part by whose hosts wait to send. Its traffic counts as far as it has a
+// path to the region.
 func (s scores) rate(c *suspect) (score, sends float64) {
 	succeeds := s.succeeds(c.job)
 	if !succeeds && s.timeline.foundStalled(c.job.Start) {
@@ -62,7 +65,8 @@ func (s scores) rate(c *suspect) (score, sends float64) {
 	return score, sends
 }
 
-// growthScore is the score of a suspect's part in the load that was added to the region, and did not move there from a failed part.
+// growthScore is the score of a suspect's part in the load that was added to the region, and did not move there from a
+// failed part.
 func (s scores) growthScore(c *suspect) float64 { return jobGrowth * c.growth * (1 - s.rerouted) }
 
 // spaceScore is the share of a region's stall, 0 to 1, where a suspect's traffic can be.
@@ -141,13 +145,14 @@ func (c *suspect) surelyReads() bool {
 // grownShare of a root's load must have been added since the onset for its growth to be evidence.
 const grownShare = .2
 
-// fuller reports whether the root of directed links carries more than before the onset: load was added there, and the links
-// that lead to it may carry less, as back pressure holds them up.
+// fuller reports whether the root of directed links carries more than before the onset: load was added there, and the
+// links that lead to it may carry less, as back pressure holds them up.
 func (s scores) fuller() bool {
 	return s.back.Root.Kind == schema.RootIncast && s.root.added > grownShare*s.root.carries
 }
 
-// rose is the evidence of risen load, of a region or where its traffic ends on a grid, against failures and slow parts, and for jobs.
+// rose is the evidence of risen load, of a region or where its traffic ends on a grid, against failures and slow parts,
+// and for jobs.
 func (s scores) rose() float64 {
 	load := s.load.orMore(s.ends.arrives)
 	if !load.isAbove(risen) {

@@ -13,8 +13,8 @@ const mostSenders = 3
 // mostExchange is the least share of a region's stall on links of a job's exchange for the job to be a likely sender.
 const mostExchange = .5
 
-// findSenders lists the jobs on whose links most of a grid region's stall is, likeliest first. The lists are valid until the
-// next call.
+// findSenders lists the jobs on whose links most of a grid region's stall is, likeliest first. The lists are valid
+// until the next call.
 func (g grid) findSenders() (senders []root.Sender, jobs []*job) {
 	senders, jobs = g.in.scratch.senders[:0], g.in.scratch.sending[:0]
 	if g.in.router.Grid == nil {
@@ -39,8 +39,8 @@ func (g grid) findSenders() (senders []root.Sender, jobs []*job) {
 // fewSenders is the share of a tree's senders below which a job is not the sender.
 const fewSenders = .25
 
-// excludes reports whether the region is a tree that the job does not send: few of its senders are nodes of the job, and it
-// does not end at one. Jobs with file traffic are not excluded, as storage nodes send it.
+// excludes reports whether the region is a tree that the job does not send: few of its senders are nodes of the job,
+// and it does not end at one. Jobs with file traffic are not excluded, as storage nodes send it.
 func (g grid) excludes(c *suspect) bool {
 	d := &g.ends.drain
 	if !d.IsCertain() || c.job == g.ends.sender || c.file || c.job.Has(d.Device) {

@@ -42,7 +42,8 @@ func (rc *regionCase) failureBeside() float64 {
 	return slowHostFailure
 }
 
-// slowHostScore is that of a host at the switch where traffic ends, unless a job's phase began or a full link comes first.
+// slowHostScore is that of a host at the switch where traffic ends, unless a job's phase began or a full link comes
+// first.
 func (g grid) slowHostScore() float64 {
 	switch {
 	case g.together != nil:
@@ -58,8 +59,9 @@ func (g grid) slowHostScore() float64 {
 	return score
 }
 
-// waitsForUplink reports whether only hosts wait to send into the switch of the reported port, and a cable that this switch sends to
-// failed when the region began: a host that takes little also holds up other switches, that cable only what the switch's own hosts send.
+// waitsForUplink reports whether only hosts wait to send into the switch of the reported port, and a cable that this
+// switch sends to failed when the region began: a host that takes little also holds up other switches, that cable only
+// what the switch's own hosts send.
 func (d directed) waitsForUplink() bool {
 	if len(d.failures) == 0 {
 		return false
@@ -76,8 +78,8 @@ func (d directed) waitsForUplink() bool {
 	})
 }
 
-// takesLess rates the same on a grid, by whether less arrives where the region's traffic ends than before its onset, or more was
-// sent there.
+// takesLess rates the same on a grid, by whether less arrives where the region's traffic ends than before its onset, or
+// more was sent there.
 func (g grid) takesLess() float64 {
 	score := slowHostGrid - slowHostArrives*g.ends.arrives.doublings() - slowHostLoad*g.load.doublings()
 	score -= endsElsewhere(g.ends.nodesProbability())
@@ -94,8 +96,8 @@ func (g grid) takesLess() float64 {
 	return score - g.failureBeside()
 }
 
-// atNodes is the probability that the back pressure of a region of a grid ends at a switch's nodes, not at a link. A tree that fits almost
-// exactly does.
+// nodesProbability is the probability that the back pressure of a region of a grid ends at a switch's nodes, not at a
+// link. A tree that fits almost exactly does.
 func (e *ends) nodesProbability() float64 {
 	switch {
 	case !e.endings.Any.Found:
@@ -106,7 +108,8 @@ func (e *ends) nodesProbability() float64 {
 	return e.endings.AtNodes
 }
 
-// endsElsewhere is the evidence, log odds, against a cause by the probability that back pressure ends where it would with that.
+// endsElsewhere is the evidence, log odds, against a cause by the probability that back pressure ends where it would
+// with that.
 func endsElsewhere(probability float64) float64 {
 	return -math.Log(min(1, 2*max(leastEnding, probability)))
 }
@@ -122,7 +125,12 @@ const pausedPercent, slowPercent, busyPercent = 10, 30, 30
 // paused rates a port to a host that stalls below its capacity: the less it carries, the less it matters who
 // sends to it.
 func (d directed) paused() float64 {
-	little := min(1, (slowPercent-d.back.Root.Use)/(slowPercent-pausedPercent), (d.back.Root.Use+d.back.Root.Stall)/busyPercent)
-	little = max(0, little)
+	little := littleOf(d.back.Root.Use, d.back.Root.Stall)
 	return slowHostFull + (slowHostPaused-slowHostFull)*little - (1-little)*d.scores().rose()
+}
+
+// littleOf is how surely, 0 to 1, a port to a host is held back by the host alone: it carries next to nothing, percent
+// of its capacity, while traffic waits for it for the percentage stall of the time.
+func littleOf(use, stall float64) float64 {
+	return max(0, min(1, (slowPercent-use)/(slowPercent-pausedPercent), (use+stall)/busyPercent))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestAHostThatTakesLess: if less arrives than before, only a host that does not take it explains a region; if as much arrives, or
-// load was added, that is unlikely.
+// TestAHostThatTakesLess: if less arrives than before, only a host that does not take it explains a region; if as much
+// arrives, or load was added, that is unlikely.
 func TestAHostThatTakesLess(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -37,8 +37,8 @@ func TestAHostThatTakesLess(t *testing.T) {
 	}
 }
 
-// TestWhereItEndsTellsHostsFromLinks: back pressure that ends at a switch's nodes speaks against a link, and the reverse; a tree that fits
-// almost exactly ends at nodes, and without an end nothing speaks against either.
+// TestWhereItEndsTellsHostsFromLinks: back pressure that ends at a switch's nodes speaks against a link, and the
+// reverse; a tree that fits almost exactly ends at nodes, and without an end nothing speaks against either.
 func TestWhereItEndsTellsHostsFromLinks(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -59,8 +59,8 @@ func TestWhereItEndsTellsHostsFromLinks(t *testing.T) {
 	}
 }
 
-// TestHostsWaitForAFailedUplink: hosts that alone wait to send into a switch whose cable failed when their region began do not wait for
-// a slow host there.
+// TestHostsWaitForAFailedUplink: hosts that alone wait to send into a switch whose cable failed when their region began
+// do not wait for a slow host there.
 func TestHostsWaitForAFailedUplink(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=2")
 	s, err := New(g, DefaultConfig())

@@ -69,8 +69,8 @@ func TestALinkThatLostRate(t *testing.T) {
 	}
 }
 
-// TestScoreOfASlowPort: a port that cannot carry more is stronger evidence of a slow host than one that carries less, and a
-// failure near it weakens either.
+// TestScoreOfASlowPort: a port that cannot carry more is stronger evidence of a slow host than one that carries less,
+// and a failure near it weakens either.
 func TestScoreOfASlowPort(t *testing.T) {
 	s := &Stage{interval: interval{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history: remembersAt(roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history.Clock{})}}
 	rc := &regionCase{in: &s.interval, region: &schema.Region{Metric: schema.CreditStall}, back: root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver, Slower: true}}}
@@ -85,8 +85,8 @@ func TestScoreOfASlowPort(t *testing.T) {
 	}
 }
 
-// TestLessThanBeforeIsSinceAnOnset: without a known onset, that a port of directed links carries less than it once did says
-// nothing; that it cannot carry more does.
+// TestLessThanBeforeIsSinceAnOnset: without a known onset, that a port of directed links carries less than it once did
+// says nothing; that it cannot carry more does.
 func TestLessThanBeforeIsSinceAnOnset(t *testing.T) {
 	s := &Stage{interval: interval{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history: remembersAt(roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history.Clock{})}}
 	for _, c := range []struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// A region that always stalled steps up with a failure if it stalls more than before by leastStep, of what it stalls now, and by
-// stepDeviations of how much its stall varied then.
+// A region that always stalled steps up with a failure if it stalls more than before by leastStep, of what it stalls
+// now, and by stepDeviations of how much its stall varied then.
 const leastStep, stepDeviations = .2, 4.
 
 // dateOnset: the onset is the first after the last long pause or, of a region that always stalled, its step up.
@@ -29,8 +29,8 @@ func (d directed) dateOnset() {
 	}
 }
 
-// stepUp is the index into a region's stall of the first failure beside it since when it stalls clearly more; noOnset: there is none. The
-// same traffic has less room since then, and goes over the region's links instead.
+// stepUp is the index into a region's stall of the first failure beside it since when it stalls clearly more; noOnset:
+// there is none. The same traffic has less room since then, and goes over the region's links instead.
 func (d directed) stepUp() int {
 	for i := range d.in.history.Failures {
 		f := &d.in.history.Failures[i]
@@ -42,7 +42,8 @@ func (d directed) stepUp() int {
 	return noOnset
 }
 
-// stepsAt reports whether a stall is clearly higher in the last intervals, of those after an index, than in those before it.
+// stepsAt reports whether a stall is clearly higher in the last intervals, of those after an index, than in those
+// before it.
 func (in *interval) stepsAt(stall []float64, at int) bool {
 	n := len(stall)
 	if at < leastBaseline || at >= n {

@@ -144,8 +144,8 @@ func (in *interval) isAt(j *job, l schema.LinkID) bool {
 	return r.On(l) > 0
 }
 
-// maxSuspects bounds the suspects of a region; those with the least traffic across it are dropped, except readers, whose paths to
-// storage nodes are not known.
+// maxSuspects bounds the suspects of a region; those with the least traffic across it are dropped, except readers,
+// whose paths to storage nodes are not known.
 const maxSuspects = 32
 
 // nearest returns the maxSuspects nearest jobs around a region that do not cross it, nearest first.
@@ -326,8 +326,8 @@ func (rc *regionCase) findStrongestFeature(c *suspect, usual *[history.NumMeasur
 	}
 }
 
-// measuresFilesOnly reports whether a job has file traffic in the traffic table, and no other, and no link shows the traffic of its nodes,
-// as on a grid or where no load is read: what they exchange is unknown.
+// measuresFilesOnly reports whether a job has file traffic in the traffic table, and no other, and no link shows the
+// traffic of its nodes, as on a grid or where no load is read: what they exchange is unknown.
 func (in *interval) measuresFilesOnly(j *job) bool {
 	if j.Traffic == nil || in.measuresLoad && !in.graph.Duplex() {
 		return false

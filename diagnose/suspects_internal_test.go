@@ -11,8 +11,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestWhatFoundARegionDidNotCauseIt: a job that began or a link that failed after a region did not cause it, unless the region
-// stalls far more since, or the clocks may be off. A region older than what is remembered was there before either.
+// TestWhatFoundARegionDidNotCauseIt: a job that began or a link that failed after a region did not cause it, unless the
+// region stalls far more since, or the clocks may be off. A region older than what is remembered was there before
+// either.
 func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: 100})}}
 	rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 30), onset: 19}} // began in slot 90
@@ -118,8 +119,8 @@ func TestAJobHoldsItselfUp(t *testing.T) {
 	}
 }
 
-// TestACulpritMovesWhatArrives: load added at the switch where the traffic of a region of a grid ends arrives over all of its
-// links, and a culprit moves a part of it; not if less arrives than before.
+// TestACulpritMovesWhatArrives: load added at the switch where the traffic of a region of a grid ends arrives over all
+// of its links, and a culprit moves a part of it; not if less arrives than before.
 func TestACulpritMovesWhatArrives(t *testing.T) {
 	g := roottest.Graph(t, "torus:4x4x4")
 	end, _ := g.FindDevice("0,0,2")

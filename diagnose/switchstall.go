@@ -32,8 +32,8 @@ type shared struct {
 	last         schema.LinkID // last one counted into mine
 }
 
-// around returns the credit-stalled region with the most stall among those on the same ground as a region and at least as
-// severe; nil: none.
+// around returns the credit-stalled region with the most stall among those on the same ground as a region and at least
+// as severe; nil: none.
 func (rc *regionCase) around(cases []regionCase) (of *regionCase) {
 	w := &rc.in.overlap
 	for _, i := range rc.beside(cases) {
@@ -50,8 +50,8 @@ func (rc *regionCase) around(cases []regionCase) (of *regionCase) {
 	return of
 }
 
-// beside lists the cases whose regions have a switch in common with a region, and counts what they share. It visits only links
-// beside the region's own, however many regions there are.
+// beside lists the cases whose regions have a switch in common with a region, and counts what they share. It visits
+// only links beside the region's own, however many regions there are.
 func (rc *regionCase) beside(cases []regionCase) []int32 {
 	w := &rc.in.overlap
 	w.next(len(cases))
@@ -70,7 +70,7 @@ func (rc *regionCase) beside(cases []regionCase) []int32 {
 	return w.beside
 }
 
-// ground is what one region has in common with the others.
+// overlap is what one region has in common with the others.
 type overlap struct {
 	round  uint32
 	links  []uint32 // by link: the round in which it had a switch in common with a region

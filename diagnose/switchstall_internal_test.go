@@ -84,8 +84,8 @@ func manyRegions(tb testing.TB) (*Stage, []regionCase) {
 	return s, cases
 }
 
-// sameGroundNaive reports whether at least half of the links of the smaller of two regions have an end at a switch of the
-// other's links.
+// sameGroundNaive reports whether at least half of the links of the smaller of two regions have an end at a switch of
+// the other's links.
 func sameGroundNaive(s *Stage, a, b *regionCase) bool {
 	if len(a.region.Links) > len(b.region.Links) {
 		a, b = b, a

@@ -212,8 +212,8 @@ func (r *report) accusation(c *suspect, class schema.CauseClass, root *schema.Ro
 	return b.String()
 }
 
-// trafficText names the traffic that is the evidence against a job. Without values in the traffic table it is what the links of
-// the job's hosts carried, which is no measurement of RDMA reads or file traffic.
+// trafficText names the traffic that is the evidence against a job. Without values in the traffic table it is what the
+// links of the job's hosts carried, which is no measurement of RDMA reads or file traffic.
 func trafficText(c *suspect, interval time.Duration) string {
 	t, value := c.job.Traffic, bytesText(c.value)+" in an interval of "+interval.String()
 	switch name := strings.Replace(strings.ReplaceAll(strings.TrimSuffix(c.feature.String(), "_bytes"), "_", " "),

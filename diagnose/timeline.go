@@ -11,7 +11,7 @@ type timeline struct {
 	clock history.Clock
 	stall []float64 // mean over its links by slot, the last one now; NaN: not measured
 	onset int       // index into stall, or noOnset
-	burst int       // the same, or the end of the last pause since
+	burst int       // the same of the last burst: the end of the last pause since the onset, if there was one
 	old   bool      // it began before the remembered intervals
 	cut   bool      // its stall is cut to the first of two steps
 }
@@ -27,7 +27,7 @@ func (t *timeline) began() int64 {
 	return t.clock.Now - int64(len(t.stall)-1-t.onset)
 }
 
-// beganAgain is the slot of an onset, or of the end of the last pause since.
+// burstBegan is the slot of the last burst.
 func (t *timeline) burstBegan() int64 {
 	return t.clock.Now - int64(len(t.stall)-1-t.burst)
 }
@@ -46,7 +46,8 @@ func (t *timeline) startedAt(at schema.Instant) bool {
 // alreadyStalled is the share of a region's stall that, if there before an event, clears the event of having caused it.
 const alreadyStalled = .7
 
-// foundStalled reports whether an event came later than one interval after the onset, when the region stalled as it does now.
+// foundStalled reports whether an event came later than one interval after the onset, when the region stalled as it
+// does now.
 func (t *timeline) foundStalled(at schema.Instant) bool {
 	first := t.onset + 2
 	if !t.hasOnset() && !t.old || first >= len(t.stall) {
@@ -59,9 +60,9 @@ func (t *timeline) foundStalled(at schema.Instant) bool {
 	return meanOf(t.stall[t.onset+1:now]) >= alreadyStalled*meanOf(t.stall[now:])
 }
 
-// before returns the slots that define what was usual before an onset: those before the region first stalled as it does now,
-// ignoring pauses, since what a job that communicates in phases does between them is not usual. If too few are remembered, it is
-// those before the last pause ended.
+// baseline returns the slots with which the present is compared, before an onset: those before the region first stalled
+// as it does now, ignoring pauses, since what a job that communicates in phases does between them is not usual. If too
+// few are remembered, it is those before the last pause ended.
 func (t *timeline) baseline() history.Slots {
 	if calm := t.calmBefore(t.firstOnset()); calm.N >= leastBaseline {
 		return calm
@@ -78,8 +79,8 @@ func (t *timeline) resumes() bool {
 	return first < t.onset && t.calmBefore(first).N < leastBaseline
 }
 
-// calmBefore returns the last slots before an onset in which a region did not stall as it does now: its load while it was
-// congested before is no more usual than its load now.
+// calmBefore returns the last slots before an onset in which a region did not stall as it does now: its load while it
+// was congested before is no more usual than its load now.
 func (t *timeline) calmBefore(onset int) (calm history.Slots) {
 	limit := risenStall(t.stall)
 	for i := onset - settle - 1; i >= 0 && calm.N < baselineSlots; i-- {

@@ -10,7 +10,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestALoadIsFlat: a link's load is flat if it is the same in all known intervals since the onset, and these are enough.
+// TestALoadIsFlat: a link's load is flat if it is the same in all known intervals since the onset, and these are
+// enough.
 func TestALoadIsFlat(t *testing.T) {
 	steady := []uint8{31, 31, 32, 31, 31, 31}
 	for _, c := range []struct {
@@ -39,8 +40,8 @@ func TestALoadIsFlat(t *testing.T) {
 	}
 }
 
-// TestWhatWasUsualIsCalm: the load now is compared with the last intervals before the onset in which the region did not stall as it
-// does now; with pauses only if nothing before them is remembered.
+// TestWhatWasUsualIsCalm: the load now is compared with the last intervals before the onset in which the region did not
+// stall as it does now; with pauses only if nothing before them is remembered.
 func TestWhatWasUsualIsCalm(t *testing.T) {
 	calm, congested := func(n int) []float64 { return slices.Repeat([]float64{1}, n) }, func(n int) []float64 { return slices.Repeat([]float64{40}, n) }
 	for _, c := range []struct {
@@ -71,8 +72,8 @@ func TestWhatWasUsualIsCalm(t *testing.T) {
 	}
 }
 
-// TestNoBeginningWithoutABefore: on trees a region that rises within the first intervals has no onset, as there is nothing to
-// compare it with; when it rose is known, for comparison with failures.
+// TestNoBeginningWithoutABefore: on trees a region that rises within the first intervals has no onset, as there is
+// nothing to compare it with; when it rose is known, for comparison with failures.
 func TestNoBeginningWithoutABefore(t *testing.T) {
 	const now = 12
 	for _, c := range []struct {

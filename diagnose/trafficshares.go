@@ -5,9 +5,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// shareTraffic divides the region's traffic among the jobs, by each one's recent traffic times the share that its routes put
-// on the region, and likewise the load added since the onset. The links' measured load bounds the shares: traffic that
-// no known job explains belongs to none.
+// shareTraffic divides the region's traffic among the jobs, by each one's recent traffic times the share that its
+// routes put on the region, and likewise the load added since the onset. The links' measured load bounds the shares:
+// traffic that no known job explains belongs to none.
 func (rc *regionCase) shareTraffic() {
 	sum, grown, baselineSum := 0., 0., 0.
 	for i := range rc.suspects {
@@ -82,7 +82,7 @@ func (rc *regionCase) carriedOn(links []schema.LinkID) (carried, added float64) 
 // leastGrowth is the relative increase of a region's traffic above which it is attributed to jobs.
 const leastGrowth = .15
 
-// earlier is a job's mean traffic over the slots before the onset, bytes: the largest measured feature of
+// baselineOf is a job's mean traffic over the slots before the onset, bytes: the largest measured feature of
 // each slot, and its file traffic.
 func (rc *regionCase) baselineOf(j *job) (all, files float64) {
 	if j.Traffic == nil || !rc.timeline.hasOnset() {
@@ -120,7 +120,7 @@ func (in *interval) movedIn(j *job, slots []int64) (all, files, ran float64) {
 	return all / max(1, n), files / max(1, n), n / max(1, n+yet)
 }
 
-// lately is the same for the last intervals, but their maximum.
+// recentOf is the same for the last intervals, but their maximum.
 func (in *interval) recentOf(j *job) (all, files float64) {
 	if j.Traffic == nil {
 		return 0, 0
@@ -135,8 +135,8 @@ func (in *interval) recentOf(j *job) (all, files float64) {
 	return j.recent.all, j.recent.files
 }
 
-// written is what a job writes to files, bytes: the maximum of the last intervals, as lately, and the mean of those before the onset. What
-// it reads leaves the storage nodes.
+// written is what a job writes to files, bytes: the maximum of the last intervals, as recentOf, and the mean of those
+// before the onset. What it reads leaves the storage nodes.
 func (rc *regionCase) written(j *job) (recent, baseline float64) {
 	for slot := rc.in.history.Clock.Now - settle; slot <= rc.in.history.Clock.Now; slot++ {
 		if v := j.Traffic.At(history.Write, slot); !history.IsMissing(v) {
@@ -168,8 +168,8 @@ func (rc *regionCase) mostlyWrites(c *suspect) bool {
 // newJobs is the least share of a region's traffic for jobs that began with it to count as its load.
 const newJobs = .25
 
-// newJobsLoad reports whether jobs that began with a region of a grid carry much of its load. Total load does not show that: a link
-// that was already full carries no more than before, whatever they displace.
+// newJobsLoad reports whether jobs that began with a region of a grid carry much of its load. Total load does not show
+// that: a link that was already full carries no more than before, whatever they displace.
 func (g grid) newJobsLoad() bool {
 	if !g.in.comparable {
 		return false

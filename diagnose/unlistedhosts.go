@@ -5,10 +5,10 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// unlistedPart is the part that hosts of no listed job have in a region of directed links, as a multiple of that of the accused: the blame
-// of a job that no table lists. All that speaks in time for the accused speaks for these hosts, too. The part is what they may have
-// added to the region's root since its onset, with what the traffic table does not account for on the hosts of the accused or, if no load is
-// measured, how long they wait to send.
+// unlistedPart is the part that hosts of no listed job have in a region of directed links, as a multiple of that of the
+// accused: the blame of a job that no table lists. All that speaks in time for the accused speaks for these hosts, too.
+// The part is what they may have added to the region's root since its onset, with what the traffic table does not
+// account for on the hosts of the accused or, if no load is measured, how long they wait to send.
 func (d directed) unlistedPart(accused int) float64 {
 	switch {
 	case accused == 0:
@@ -45,8 +45,8 @@ func (d directed) unlistedPart(accused int) float64 {
 	return min(mostUnlisted, theirs/max(own, d.in.graph.Capacity(d.root.link)/mostUnlisted))
 }
 
-// mayHaveAdded bounds what a suspect added to the region's root since its onset, bytes/s, by the links of its hosts and by its file
-// traffic.
+// mayHaveAdded bounds what a suspect added to the region's root since its onset, bytes/s, by the links of its hosts and
+// by its file traffic.
 func (d directed) mayHaveAdded(c *suspect) float64 {
 	more := d.boundOn(c.job, d.root.link, c.file || !c.filesKnown).added
 	if !c.file || !c.filesKnown {
@@ -57,8 +57,8 @@ func (d directed) mayHaveAdded(c *suspect) float64 {
 	return min(more, d.in.perSecond(max(0, files-baseline)))
 }
 
-// unlistedWaits is the time for which hosts of no listed job wait to send into a region, times a weight, relative to that of the accused, or
-// to the usual part of a culprit if that is more.
+// unlistedWaits is the time for which hosts of no listed job wait to send into a region, times a weight, relative to
+// that of the accused, or to the usual part of a culprit if that is more.
 func (d directed) unlistedWaits(accused int, weight float64) float64 {
 	theirs, own, all := 0., 0., 0.
 	for i := range accused {
@@ -71,8 +71,9 @@ func (d directed) unlistedWaits(accused int, weight float64) float64 {
 	return min(mostUnlisted, weight*theirs/max(own, usualPart*(all-theirs), theirs/mostUnlisted))
 }
 
-// hostsWithoutJob lists the hosts without a listed job. It is computed once per interval. Traffic between them is at most the lesser of what they
-// send and take in, so a storage node that only sends or only takes in more counts for the job that it serves.
+// hostsWithoutJob lists the hosts without a listed job. It is computed once per interval. Traffic between them is at
+// most the lesser of what they send and take in, so a storage node that only sends or only takes in more counts for the
+// job that it serves.
 func (in *interval) hostsWithoutJob() []topology.DeviceID {
 	if !in.withoutJobKnown {
 		in.withoutJobKnown, in.withoutJob = true, in.withoutJob[:0]

@@ -11,9 +11,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestHostsOfNoJobShareTheBlame: hosts of no listed job that exchange more over the root since the onset have added to it, as the
-// accused job has. A storage node that only sends more is read by some job. If no load is measured, hosts that wait have something to
-// send.
+// TestHostsOfNoJobShareTheBlame: hosts of no listed job that exchange more over the root since the onset have added to
+// it, as the accused job has. A storage node that only sends more is read by some job. If no load is measured, hosts
+// that wait have something to send.
 func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for name, c := range map[string]struct {
@@ -55,8 +55,8 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 	}
 }
 
-// TestLinksWithoutReadingsBoundNothing: where only switches report, what hosts send is not counted. What arrives at a host of no job may
-// come from any other, unless the accused is measured to write as much.
+// TestLinksWithoutReadingsBoundNothing: where only switches report, what hosts send is not counted. What arrives at a
+// host of no job may come from any other, unless the accused is measured to write as much.
 func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	port := roottest.Link(t, g, "leaf1>host4")
@@ -82,8 +82,8 @@ func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
 	}
 }
 
-// TestWritersWait: where traffic arrives at a host of no job, hosts of no listed job that wait to send are no part of what the accused
-// writes.
+// TestWritersWait: where traffic arrives at a host of no job, hosts of no listed job that wait to send are no part of
+// what the accused writes.
 func TestWritersWait(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	port := roottest.Link(t, g, "leaf1>host4")

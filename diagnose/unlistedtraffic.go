@@ -10,10 +10,10 @@ import (
 // leastAccounted is how many intervals before the onset, and accountedIntervals how many since at most, are compared.
 const leastAccounted, accountedIntervals = 4, 8
 
-// unaccounted is what was added since the onset of a region of directed links to what the hosts of a job take in, and the traffic table does not
-// account for, bytes/s, as far as it exceeds the table's noise: traffic of a job that no table lists, on the same hosts. The table may count
-// each byte once or twice, or a part only, but in the same way before and after. It is 0 also where the table has no such traffic of the
-// job, or another listed job is on its hosts.
+// unaccounted is what was added since the onset of a region of directed links to what the hosts of a job take in, and
+// the traffic table does not account for, bytes/s, as far as it exceeds the table's noise: traffic of a job that no
+// table lists, on the same hosts. The table may count each byte once or twice, or a part only, but in the same way
+// before and after. It is 0 also where the table has no such traffic of the job, or another listed job is on its hosts.
 func (rc *regionCase) unaccounted(j *job) float64 {
 	t := j.Traffic
 	if !rc.timeline.hasOnset() || t == nil || !t.Listed[history.RDMARead] && !t.Listed[history.RDMAWrite] {
@@ -45,8 +45,8 @@ func (rc *regionCase) unaccounted(j *job) float64 {
 	return rc.in.perSecond(max(0, medianOf(beyond)-noise)) // one incomplete row does not count
 }
 
-// unaccountedAt is the same of a suspect at one of whose hosts more arrives than its port delivers, else 0: elsewhere what is added on its hosts
-// may not lead over the root.
+// unaccountedAt is the same of a suspect at one of whose hosts more arrives than its port delivers, else 0: elsewhere
+// what is added on its hosts may not lead over the root.
 func (s scores) unaccountedAt(c *suspect) float64 {
 	if s.back.Root.Kind != schema.RootIncast || !c.atRoot {
 		return 0
@@ -83,14 +83,15 @@ func (rc *regionCase) compareTaken(j *job, slots []int64) (read []accounted) {
 	for _, slot := range slots {
 		percent, moved := use.Mean(slot, links), listedBytes(j.Traffic, slot)
 		if !history.IsMissing(percent) && moved > 0 {
-			read = append(read, accounted{float64(percent) / 100 * capacity * float64(rc.in.history.Clock.Duration) / 1e9, moved})
+			taken := float64(percent) / 100 * capacity * float64(rc.in.history.Clock.Duration) / 1e9
+			read = append(read, accounted{taken, moved})
 		}
 	}
 	return read
 }
 
-// listedBytes sums up the columns that the traffic table has of a job in a slot, NaN if one of them is missing. File traffic may be in two of
-// them: it then counts twice for the job.
+// listedBytes sums up the columns that the traffic table has of a job in a slot, NaN if one of them is missing. File
+// traffic may be in two of them: it then counts twice for the job.
 func listedBytes(t *history.Traffic, slot int64) (sum float64) {
 	for f, listed := range t.Listed {
 		if v := t.At(history.Feature(f), slot); listed && history.IsMissing(v) {

@@ -8,8 +8,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestTrafficThatTheTableLacks: a host of a job takes in more than before. If the table says that the job moves as much more, it is the job's. If
-// the job moves less, as what is held up does, a job that no table lists is on the same hosts, unless the table has nothing to compare.
+// TestTrafficThatTheTableLacks: a host of a job takes in more than before. If the table says that the job moves as much
+// more, it is the job's. If the job moves less, as what is held up does, a job that no table lists is on the same
+// hosts, unless the table has nothing to compare.
 func TestTrafficThatTheTableLacks(t *testing.T) {
 	for name, c := range map[string]struct {
 		moves   float64 // since the onset, relative to before

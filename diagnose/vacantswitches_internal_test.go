@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestAnExchangeCongestsItsOwnGround: a region on a torus that lies more than usual on switches without a listed job speaks against
-// exchanges that are measured.
+// TestAnExchangeCongestsItsOwnGround: a region on a torus that lies more than usual on switches without a listed job
+// speaks against exchanges that are measured.
 func TestAnExchangeCongestsItsOwnGround(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage

@@ -44,15 +44,7 @@ func (d decision) decide() verdict {
 		others += math.Exp(d.suspects[i].score - min(0, d.suspects[i].sends))
 	}
 	d.unlisted = others * d.ground().unlistedPart(accused)
-	failures, over := 0., 0. // one event often has several lines
-	for i := range d.failures {
-		// what still stalls does not wait for it, unless it left something that is not measured
-		if f := &d.failures[i]; f.over {
-			over = max(over, math.Exp(f.score))
-		} else {
-			failures = max(failures, math.Exp(f.score))
-		}
-	}
+	failures, over := d.failureOdds()
 	sum += over
 	host, link := math.Exp(slow), math.Exp(lost)
 	broken := failures + link // of one class, and often of one thing
@@ -86,6 +78,19 @@ func (d decision) decide() verdict {
 	return v
 }
 
+// failureOdds is the odds of the likeliest failure, as one event often has several lines, and of the likeliest of those that
+// are over: what still stalls does not wait for such a one, unless it left something that is not measured.
+func (d decision) failureOdds() (failures, over float64) {
+	for i := range d.failures {
+		if f := &d.failures[i]; f.over {
+			over = max(over, math.Exp(f.score))
+		} else {
+			failures = max(failures, math.Exp(f.score))
+		}
+	}
+	return failures, over
+}
+
 // unknownCalibration is that of an unknown cause.
 func (d decision) unknownCalibration() calibration {
 	if d.isStallOnly() && d.in.router.Grid != nil {
@@ -109,13 +114,14 @@ func (d decision) blamed() int {
 	return n
 }
 
-// passesBy reports whether the likeliest failure is neither where a region of directed links ends nor one whose load moved there: traffic
-// waits for a link that carries less, not for that failure.
+// passesBy reports whether the likeliest failure is neither where a region of directed links ends nor one whose load
+// moved there: traffic waits for a link that carries less, not for that failure.
 func (d decision) passesBy() bool {
 	return d.back.Root.Slower && len(d.failures) > 0 && d.ground().isUnrelated(&d.failures[0])
 }
 
-// isUnrelated reports whether no stall of a region of directed links ends at a failed part, and no load of that moved to the root.
+// isUnrelated reports whether no stall of a region of directed links ends at a failed part, and no load of that moved
+// to the root.
 func (d directed) isUnrelated(f *nearFailure) bool {
 	return f.share == 0 && !slices.Contains(f.Links, d.back.Root.Link) && d.scores().movedFrom(f.PlacedFailure) == 0
 }

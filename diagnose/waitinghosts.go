@@ -8,12 +8,12 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// A suspect has a part in a region of directed links if it moves partShare of the region's traffic, or its hosts wait for that share of the
-// time for which hosts wait to send into it. With no more than noPart the penalty is full.
+// A suspect has a part in a region of directed links if it moves partShare of the region's traffic, or its hosts wait
+// for that share of the time for which hosts wait to send into it. With no more than noPart the penalty is full.
 const partShare, noPart = .05, .02
 
-// noPartPenalty is the penalty of a suspect that has next to no part in a region of directed links: whatever its traffic did in time, others'
-// traffic waits there. Of a job without traffic data only who waits shows that.
+// noPartPenalty is the penalty of a suspect that has next to no part in a region of directed links: whatever its
+// traffic did in time, others' traffic waits there. Of a job without traffic data only who waits shows that.
 func (d directed) noPartPenalty(c *suspect) float64 {
 	if !d.in.comparable || c.share >= partShare || d.waiting {
 		return 0
@@ -40,7 +40,8 @@ func (rc *regionCase) waitingHosts() iter.Seq2[topology.DeviceID, float64] {
 	}
 }
 
-// hostWaits is the time for which the hosts of a job, of no listed job, and all hosts, wait to send into a region of directed links.
+// hostWaits is the time for which the hosts of a job, of no listed job, and all hosts, wait to send into a region of
+// directed links.
 func (rc *regionCase) hostWaits(j *job) (own, unlisted, all float64) {
 	for host, waits := range rc.waitingHosts() {
 		all += waits
@@ -54,7 +55,8 @@ func (rc *regionCase) hostWaits(j *job) (own, unlisted, all float64) {
 	return own, unlisted, all
 }
 
-// sendPart is the part of a job's hosts in the time for which hosts of listed jobs wait to send into a region of directed links; 1 if none do.
+// sendPart is the part of a job's hosts in the time for which hosts of listed jobs wait to send into a region of
+// directed links; 1 if none do.
 func (rc *regionCase) sendPart(j *job) float64 {
 	own, unlisted, all := rc.hostWaits(j)
 	if all <= unlisted {
@@ -63,14 +65,15 @@ func (rc *regionCase) sendPart(j *job) float64 {
 	return own / (all - unlisted)
 }
 
-// Without load readings, a suspect's part of the time for which hosts wait to send into a region of directed links counts: jobSends for each
-// factor of e between it and usualPart, from which on suspects are guilty more often than not in three simulators (filePart for
-// files, as several jobs share a port to a storage node). A small part counts against it, up to jobAbsent. A large one says where load comes
-// from, not why it waits: only if more arrives for a host than its port delivers, and nothing else is known of the suspect, it counts for it.
+// Without load readings, a suspect's part of the time for which hosts wait to send into a region of directed links
+// counts: jobSends for each factor of e between it and usualPart, from which on suspects are guilty more often than not
+// in three simulators (filePart for files, as several jobs share a port to a storage node). A small part counts against
+// it, up to jobAbsent. A large one says where load comes from, not why it waits: only if more arrives for a host than
+// its port delivers, and nothing else is known of the suspect, it counts for it.
 const usualPart, filePart = .2, usualPart / 2
 
-// sendScore is that of a suspect. What it reads waits at storage nodes, which are hosts of no listed job. What else these have a part in
-// counts for an unlisted job, not against the suspect.
+// sendScore is that of a suspect. What it reads waits at storage nodes, which are hosts of no listed job. What else
+// these have a part in counts for an unlisted job, not against the suspect.
 func (s scores) sendScore(c *suspect) float64 {
 	if !s.waiting {
 		return 0
@@ -97,8 +100,8 @@ func (s scores) sendScore(c *suspect) float64 {
 	return max(-jobAbsent, min(0, jobSends*math.Log(part/least)))
 }
 
-// findWaits finds whether hosts are seen to wait to send into a region whose load is not measured. If a job's traffic is unknown, its
-// part of that time is its part of the region's traffic.
+// findWaits finds whether hosts are seen to wait to send into a region whose load is not measured. If a job's traffic
+// is unknown, its part of that time is its part of the region's traffic.
 func (d directed) findWaits() {
 	if d.in.measuresLoad {
 		return

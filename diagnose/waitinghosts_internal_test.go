@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestWhoHasNoPartInARegion: a job that moves next to nothing of a region's traffic, and whose hosts do not wait to send into it, is
-// hardly accused. If its traffic is unknown, only waiting hosts show that.
+// TestWhoHasNoPartInARegion: a job that moves next to nothing of a region's traffic, and whose hosts do not wait to
+// send into it, is hardly accused. If its traffic is unknown, only waiting hosts show that.
 func TestWhoHasNoPartInARegion(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	own, others := map[string]float64{"host0>leaf0": 60, "leaf0>spine0": 50}, map[string]float64{"host1>leaf0": 60, "leaf0>spine0": 50}
@@ -49,8 +49,8 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 	}
 }
 
-// regionOfTwo is a region of stalled links, percent, where two jobs run: the first, which it returns, at host0 and host3, the other at host2 and
-// host5.
+// regionOfTwo is a region of stalled links, percent, where two jobs run: the first, which it returns, at host0 and
+// host3, the other at host2 and host5.
 func regionOfTwo(t *testing.T, g *topology.Graph, stalls map[string]float64) (*regionCase, *job) {
 	t.Helper()
 	p, region := readings(t, g, stalls, nil)
@@ -70,8 +70,9 @@ func regionOfTwo(t *testing.T, g *topology.Graph, stalls map[string]float64) (*r
 	return rc, mine
 }
 
-// TestWhoWaitsToSend: without load readings a job whose hosts hardly wait to send is hardly accused, unless it reads what waits at hosts of no
-// job. A job of which nothing else is known is accused of an incast into which only its hosts wait to send.
+// TestWhoWaitsToSend: without load readings a job whose hosts hardly wait to send is hardly accused, unless it reads
+// what waits at hosts of no job. A job of which nothing else is known is accused of an incast into which only its hosts
+// wait to send.
 func TestWhoWaitsToSend(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	own, others, unlisted := map[string]float64{"host0>leaf0": 60}, map[string]float64{"host0>leaf0": 6, "host2>leaf0": 94}, map[string]float64{"host1>leaf0": 60}
@@ -100,8 +101,8 @@ func TestWhoWaitsToSend(t *testing.T) {
 	}
 }
 
-// TestAWriterWaits: what a job writes is in a region as far as its hosts wait to send into it, also if a port to a storage node is full; what it
-// reads waits elsewhere.
+// TestAWriterWaits: what a job writes is in a region as far as its hosts wait to send into it, also if a port to a
+// storage node is full; what it reads waits elsewhere.
 func TestAWriterWaits(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for name, c := range map[string]struct {
@@ -130,7 +131,8 @@ func TestAWriterWaits(t *testing.T) {
 	}
 }
 
-// TestWhatArrivesAtAHostOfNoJob: only traffic with files, or of a job that no table lists, fills the port to a host of no job.
+// TestWhatArrivesAtAHostOfNoJob: only traffic with files, or of a job that no table lists, fills the port to a host of
+// no job.
 func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	s, err := New(g, DefaultConfig())

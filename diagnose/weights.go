@@ -1,8 +1,8 @@
 package diagnose
 
-// The scores of causes are log odds against an unknown cause: a bias and the contribution of each number. They were chosen on incidents
-// with truth (package bench). All of them are here, by the cause that they rate; from which value on a number counts is said beside the
-// rule.
+// The scores of causes are log odds against an unknown cause: a bias and the contribution of each number. They were
+// chosen on incidents with truth (package bench). All of them are here, by the cause that they rate; from which value
+// on a number counts is said beside the rule.
 
 // Of a job.
 const (
@@ -31,7 +31,8 @@ const (
 	jobShare     = 1.5
 	jobRose      = 1.  // the load on the region rose, weighted by its share of it
 	jobEmpty     = 15. // per share of the region on switches without a listed job, beyond the usual
-	// without load readings: per factor of e between its part of the time for which hosts wait to send and the usual one
+	// without load readings: per factor of e between its part of the time for which hosts wait to send and the usual
+	// one
 	jobSends = 3.
 
 	// Links between a job and others count less if its file traffic is measured and no outlier, or is not
@@ -39,13 +40,13 @@ const (
 	wayWithoutFiles, wayUnknown = .25, .7
 )
 
-// nothingMoved is what is added to the penalty of a job that moves nothing of the root's load, none from half of the least share on: several
-// culprits each have a part, but no evidence by time makes up for a job's having none.
+// nothingMoved is what is added to the penalty of a job that moves nothing of the root's load, none from half of the
+// least share on: several culprits each have a part, but no evidence by time makes up for a job's having none.
 const nothingMoved = .5
 
-// unmoved is the share of a tree's evidence for a job, if it ends at the job's node, whose traffic neither rose nor correlates
-// with the stall; from the strength moving on it counts in full. On links that always wait, full buffers hold up the job's
-// traffic.
+// unmoved is the share of a tree's evidence for a job, if it ends at the job's node, whose traffic neither rose nor
+// correlates with the stall; from the strength moving on it counts in full. On links that always wait, full buffers
+// hold up the job's traffic.
 const unmoved, moving = .4, .5
 
 // Of a failure, or of a link that lost rate without one.
@@ -64,15 +65,16 @@ const (
 	incastLoad = 4.
 )
 
-// waitsForHost counts against a failure if a region of directed links waits for a host that takes too little, and neither ends at what failed
-// nor carries its load: as much as if more arrives for a host than its port can deliver.
+// waitsForHost counts against a failure if a region of directed links waits for a host that takes too little, and
+// neither ends at what failed nor carries its load: as much as if more arrives for a host than its port can deliver.
 const waitsForHost = incastLoad
 
-// leadsElsewhere counts against a failed link of a grid without load readings if none of a region leads to it: its time then counts
-// as little as that of a link that was idle. Load readings show whether it was, and where its load moved.
+// leadsElsewhere counts against a failed link of a grid without load readings if none of a region leads to it: its time
+// then counts as little as that of a link that was idle. Load readings show whether it was, and where its load moved.
 const leadsElsewhere = (1 - hostShare) * failureOnset
 
-// Of load: what fell at the onset, to fallen of the baseline, is evidence against load as the cause; what rose, beyond risen, against failures.
+// Of load: what fell at the onset, to fallen of the baseline, is evidence against load as the cause; what rose, beyond
+// risen, against failures.
 const fallen, risen, loadFell, loadRose, mostRose = .95, 1.15, 1.5, 1.5, 4.
 
 // Of a host that does not take what arrives. On a grid they are a logistic regression on incidents of three simulators,
@@ -95,8 +97,9 @@ const (
 // mostUnlisted bounds the blame of hosts of no listed job, as a multiple of that of the accused.
 const mostUnlisted = 100
 
-// unlistedWeight is the weight of what hosts of no listed job send, relative to the accused's: such hosts seldom send more than before, or
-// anything that could wait, while jobs begin and change all the time, and every job in a region waits.
+// unlistedWeight is the weight of what hosts of no listed job send, relative to the accused's: such hosts seldom send
+// more than before, or anything that could wait, while jobs begin and change all the time, and every job in a region
+// waits.
 const unlistedWeight = 3.
 
 // How often a verdict is right.
@@ -104,31 +107,33 @@ const unlistedWeight = 3.
 // calibration maps a probability by the scores to how often it is right: a logistic regression on its log odds.
 type calibration struct{ slope, offset float64 }
 
-// Verdicts that name a cause are right more often than the scores say where these hesitate, and less often where they are sure, as fitted in
-// three simulators (docs/measurements/diagnosis.md). Verdicts of an unknown cause are right less often: the scores' zero assumes that a
-// culprit missing from all tables is as common as any other, and of two equally likely causes one is right. Without load readings, slow
-// hosts and links, and jobs that show only where load was added, are unknown on grids, too.
+// Verdicts that name a cause are right more often than the scores say where these hesitate, and less often where they
+// are sure, as fitted in three simulators (docs/measurements/diagnosis.md). Verdicts of an unknown cause are right less
+// often: the scores' zero assumes that a culprit missing from all tables is as common as any other, and of two equally
+// likely causes one is right. Without load readings, slow hosts and links, and jobs that show only where load was
+// added, are unknown on grids, too.
 var (
 	causeCalibration   = calibration{slope: .85, offset: .7}
 	unknownCalibration = calibration{slope: .8, offset: -1.6}
 	unknownUnread      = calibration{slope: .8, offset: -3.2}
 )
 
-// mostConfident bounds confidence: even on the incidents of package bench, one in a hundred of the verdicts with the most evidence
-// is wrong.
+// mostConfident bounds confidence: even on the incidents of package bench, one in a hundred of the verdicts with the
+// most evidence is wrong.
 const mostConfident = .99
 
 // Whose a region of jobs is.
 
 // ofOthers models the probability of each class by the part of others in a region: the log odds that system rather than
-// intra_application is right are linear in the log odds of that part, and either is right with the log odds of both being equal. A
-// large loss of another job at the onset adds lost: it is held up as a whole, however little of it waits on the region's links. No
-// such loss says nothing, as senders that do not wait for each other lose only what their queues do not take.
+// intra_application is right are linear in the log odds of that part, and either is right with the log odds of both
+// being equal. A large loss of another job at the onset adds lost: it is held up as a whole, however little of it waits
+// on the region's links. No such loss says nothing, as senders that do not wait for each other lose only what their
+// queues do not take.
 type ofOthers struct{ slope, middle, either, lost, mayHurt float64 }
 
-// They were fitted on 318 incidents of three simulators, on grids with load readings on 44 of three, where losses say nothing beside
-// the load except of an incast (convergingjobs.go), and without load readings on 432 of three, the losses there on 84
-// (docs/measurements/diagnosis.md); partPrior keeps a part of 0 or 1 from being certain.
+// They were fitted on 318 incidents of three simulators, on grids with load readings on 44 of three, where losses say
+// nothing beside the load except of an incast (convergingjobs.go), and without load readings on 432 of three, the
+// losses there on 84 (docs/measurements/diagnosis.md); partPrior keeps a part of 0 or 1 from being certain.
 var (
 	othersOnTrees       = ofOthers{slope: 6.3, middle: 5.1, either: 2.1, lost: 8, mayHurt: .1}
 	othersOnLoadedGrids = ofOthers{slope: 4, middle: 1.8, either: 1.5, lost: 6, mayHurt: .3}

@@ -9,9 +9,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestWhoseAStandingRegionIs: a region without an onset is caused by its jobs as far as their traffic accounts for it, unless its
-// root is a slow link or host; if the others move too little, by the only job without traffic data. A region with an onset is
-// judged by that.
+// TestWhoseAStandingRegionIs: a region without an onset is caused by its jobs as far as their traffic accounts for it,
+// unless its root is a slow link or host; if the others move too little, by the only job without traffic data. A region
+// with an onset is judged by that.
 func TestWhoseAStandingRegionIs(t *testing.T) {
 	type suspects = []suspect
 	measured := func(share, cross float64) suspect { return suspect{share: share, cross: cross, known: true} }
@@ -53,8 +53,8 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 	}
 }
 
-// TestARegionThatCarriesWhatItCarried: with an onset, a region at a full port that carried most of its load before is attributed like
-// one without an onset, unless a failure explains it.
+// TestARegionThatCarriesWhatItCarried: with an onset, a region at a full port that carried most of its load before is
+// attributed like one without an onset, unless a failure explains it.
 func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 	full := root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Use: 97}}
 	failed := func(score float64) []nearFailure {
@@ -93,8 +93,9 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 	}
 }
 
-// TestWhoseAStandingRegionIsOnATorus: a region without an onset is attributed to its jobs if their traffic accounts for it, or to the
-// job without traffic data on whose own ground it lies; not if a single tree leads to one switch, as with a slow host.
+// TestWhoseAStandingRegionIsOnATorus: a region without an onset is attributed to its jobs if their traffic accounts for
+// it, or to the job without traffic data on whose own ground it lies; not if a single tree leads to one switch, as with
+// a slow host.
 func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage
@@ -142,8 +143,8 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 	}
 }
 
-// TestWhoFillsAStorageNode: a job that writes as much as a full port to a host of no job carries fills it, also if no onset shows when it
-// began to.
+// TestWhoFillsAStorageNode: a job that writes as much as a full port to a host of no job carries fills it, also if no
+// onset shows when it began to.
 func TestWhoFillsAStorageNode(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	port := roottest.Link(t, g, "leaf1>host4")
