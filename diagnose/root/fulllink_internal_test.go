@@ -31,6 +31,8 @@ func TestAFullLinkThatGainedLoad(t *testing.T) {
 	want("another is fuller", other)
 	neck = Neck{Link: full, Waits: 1, Share: 1}
 	want("the region lies before one of two alike", full)
+	neck.Slower, neck.Lost = true, .5
+	want("it lies before a link that lost rate, and another is fuller", other)
 	u.p.Stall.Values[other], neck = 30, Neck{Link: schema.NoLink}
 	want("another stalls", full)
 }

@@ -255,3 +255,21 @@ func TestTrafficMeetsInAPlane(t *testing.T) {
 		t.Errorf("traffic meets at %s by %.2f, want 2,7,5", u.Graph.Device(drain.Meeting.Device).Name, drain.Meeting.Agree)
 	}
 }
+
+// TestAnUnknownMeetingDidNotGrow: where the added load of a line hardly agrees with traffic to any of its switches, it does not show
+// that load was added there.
+func TestAnUnknownMeetingDidNotGrow(t *testing.T) {
+	u := newTiedUp(t)
+	var links []schema.LinkID
+	for name, use := range map[string]float32{"2,7,0>2,7,1": 10, "2,7,1>2,7,2": 10, "2,7,2>2,7,3": 10, "2,7,5>2,7,6": 20} {
+		l := roottest.Link(t, u.Graph, name)
+		u.Stall.Values[l], u.Use.Values[l] = 80, use
+		links = append(links, l)
+	}
+	slices.Sort(links)
+	r := u.f.Region(u.p, links)
+	ends, _ := r.ends()
+	if m := r.meetingOf(ends, false); m.Agree <= 0 || m.IsKnown() || m.Grew {
+		t.Errorf("the meeting agrees by %.2f, known %v, grew %v", m.Agree, m.IsKnown(), m.Grew)
+	}
+}

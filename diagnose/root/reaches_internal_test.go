@@ -44,3 +44,12 @@ func TestOnlyABranchLeadsToWhatIsStarved(t *testing.T) {
 		})
 	}
 }
+
+// TestNothingReachesALinkWithoutStall: of a region without stall nothing leads anywhere.
+func TestNothingReachesALinkWithoutStall(t *testing.T) {
+	u := newTiedUp(t)
+	l := roottest.Link(t, u.Graph, "0,2,3>0,3,3")
+	if got := walkOnGrid(u.f, u.p).reaches([]schema.LinkID{l}, l, u.Device(t, "0,2,3")); got != 0 {
+		t.Errorf("%v of it leads there", got)
+	}
+}

@@ -90,7 +90,7 @@ func (w *walk) switches() (out []atSwitch, total float64) {
 // portOfSwitch is the port for which most of the stall that ends at a switch waits.
 func (w *walk) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkID {
 	port := a.port
-	if port == schema.NoLink || a.most < a.lost {
+	if a.most < a.lost {
 		if l := w.fullest(a.device, links); l != schema.NoLink || !w.measures() {
 			port = l
 		}
@@ -202,7 +202,7 @@ func (p ports) fullest(at topology.DeviceID, links []schema.LinkID) schema.LinkI
 			second = use
 		}
 	}
-	if best != schema.NoLink && (most >= saturatedPercent || most >= fullPercent && most >= clearlyFuller*second) {
+	if most >= saturatedPercent {
 		return best // if several are full, each is a root
 	}
 	if slow := p.slowest(at, links); slow != schema.NoLink && most < fullPercent && !p.loaded(best, slow) {

@@ -153,3 +153,12 @@ func TestStalledLinkBeforeASlowCable(t *testing.T) {
 		t.Errorf("%.2f of the stall leads to %v, want all to the cable from spine0 to leaf0", b.Root.Share, b.Root.Link)
 	}
 }
+
+// TestOnlyStalledInputsWait: an input below the least stall does not wait for a port.
+func TestOnlyStalledInputsWait(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, _ := readings(t, g, map[string]float64{"leaf1>spine0": 60, "leaf2>spine0": stalledPercent - 1}, map[string]float64{"spine0>leaf0": 20})
+	if got := (ports{p}).waitFor(roottest.Link(t, g, "spine0>leaf0")); got != 60 {
+		t.Errorf("inputs wait for %v%% of the time, want 60%%", got)
+	}
+}
