@@ -63,7 +63,6 @@ func (rc *regionCase) examine(snap *schema.Snapshot) {
 	rc.measure()
 	rc.converge()
 	rc.findAdded()
-	rc.findAddedBelow()
 }
 
 // rootLoad returns the root of a region or, if it has none, its fullest link, what that carries, bytes/s, and by how

@@ -30,7 +30,7 @@
 //	runningjobs.go       running jobs, with what is measured of each, and the jobs at each device
 //	trafficshares.go     what jobs moved, recently and in the baseline; their shares of a region
 //	joblosses.go         what a job lost since an onset
-//	hostbounds.go        the most that hosts can have put on a link
+//	hostbounds.go        the most that hosts can have added to a link
 //	memberships.go       the regions of each link
 //	distance.go          distances from a region
 //	outliers.go          medians and deviations

@@ -44,7 +44,7 @@ func (g grid) arriving(e *ends, q *root.Pressure) (arrives ratio, flooded bool) 
 	if end, known := e.end(); known && g.timeline.hasOnset() {
 		arrives, flooded = g.arrivesNow(end, q), q.IsFlooded(&e.drain, end)
 	}
-	return arrives, flooded || g.newJobsLoad()
+	return arrives, flooded
 }
 
 // end is the switch where the traffic of a region of a grid ends, if known: by the comparison of all places where that

@@ -1,7 +1,5 @@
 package diagnose
 
-import "slices"
-
 // endScore is the evidence by where the region's traffic ends.
 func (g grid) endScore(c *suspect) (score float64) {
 	switch {
@@ -70,31 +68,4 @@ func (g grid) notSeenPenalty(c *suspect, space float64) (against float64) {
 		against += unseen * timeWeight(space)
 	}
 	return against
-}
-
-// ownAdded of the load added to a region of a grid lies on a culprit's own exchange; if only strayAdded does, the
-// penalty is full.
-const ownAdded, elsewhereAdded = .9, .7
-
-// elsewherePenalty is the penalty of a job if load was added to a region of a grid on links outside its exchange: back
-// pressure reaches such links too, but then they carry less, not more. File traffic goes elsewhere.
-func (g grid) elsewherePenalty(c *suspect) float64 {
-	if c.file || !c.known || !g.load.isAbove(risen) {
-		return 0
-	}
-	routes, own, all := g.in.routesOf(c.job).Links, 0., 0.
-	for i, l := range g.region.Links {
-		all += g.addedByLink[i]
-		if c.cross == 0 || g.addedByLink[i] == 0 {
-			continue
-		}
-		at, on := slices.BinarySearch(routes, l)
-		if routes = routes[at:]; on {
-			own += g.addedByLink[i]
-		}
-	}
-	if all == 0 {
-		return 0
-	}
-	return jobAddsElsewhere * max(0, min(1, (ownAdded-own/all)/(ownAdded-elsewhereAdded)))
 }

@@ -47,6 +47,8 @@ type ground interface {
 	unseenPenalty(c *suspect, space float64) float64
 	// misfitPenalty is the penalty of a suspect whose traffic is too little for the region, or elsewhere.
 	misfitPenalty(c *suspect) float64
+	// enoughOfRoot is the share of the root's load from which on it is none.
+	enoughOfRoot() float64
 	// tooLittleAtEnd is the penalty for adding too little where the region ends, if that is known.
 	tooLittleAtEnd(c *suspect, recent, baseline float64) (penalty float64, known bool)
 	// slowHostScore rates the cause that a host does not take what arrives.
@@ -112,7 +114,7 @@ func (g grid) unseenPenalty(c *suspect, space float64) float64 {
 }
 
 func (g grid) misfitPenalty(c *suspect) float64 {
-	return (1 - c.converges) * (g.scores().tooLittlePenalty(c) + g.elsewherePenalty(c))
+	return (1 - c.converges) * g.scores().tooLittlePenalty(c)
 }
 
 func (grid) unlistedPart(int) float64 { return 0 }
@@ -145,7 +147,13 @@ func (d directed) writtenPart(c *suspect) float64 {
 	return min(1, d.sendPart(c.job)/filePart)
 }
 
-func (d directed) growthScore(c *suspect) float64 { return d.scores().growthScore(c) }
+// growthScore: where no load is measured, a job that grows may have added little of it.
+func (d directed) growthScore(c *suspect) float64 {
+	if !d.in.measuresLoad {
+		return 0
+	}
+	return d.scores().growthScore(c)
+}
 
 func (directed) unseenPenalty(*suspect, float64) float64 { return 0 }
 

@@ -8,37 +8,21 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// bound is the upper bound of a job's load on a link, bytes/s, from the load of its own hosts' links.
-type bound struct {
-	recent, baseline float64
-	added            float64 // what was added to those of the hosts' links that carry more than before
-	known            bool    // the hosts' links are measured
-	links, read      int     // how many of the hosts' links count, and how many of them have readings
-}
-
-// boundOn bounds a job's load on a link. A job has no traffic of its own on a link to another's host.
-func (rc *regionCase) boundOn(j *job, l schema.LinkID, withFiles bool) bound {
-	b := rc.boundOf(j.Devices, l, withFiles)
-	b.known = b.known && rc.in.measuresHosts(j)
-	return b
-}
-
-// boundOf sums what hosts send from which shortest paths lead over a link, and what hosts take in to which they lead.
-// Traffic between them is at most the lesser of the two; file traffic has one of its ends elsewhere.
-func (rc *regionCase) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFiles bool) bound {
+// mayHaveMore bounds what hosts have added to a link since the onset, bytes/s, by the load of their own links: it sums
+// by how much more hosts send from which shortest paths lead over the link, and hosts take in to which they lead.
+// Traffic between them is at most the lesser of the two, none on a link to another's host; file traffic has one of its
+// ends elsewhere.
+func (rc *regionCase) mayHaveMore(hosts []topology.DeviceID, l schema.LinkID, withFiles bool) float64 {
 	paths := rc.in.router.Paths
-	if paths == nil || rc.in.graph.Duplex() || l == schema.NoLink {
-		return bound{}
-	}
-	if slices.ContainsFunc(hosts, rc.in.graph.IsSwitch) {
-		return bound{}
+	if paths == nil || rc.in.graph.Duplex() || l == schema.NoLink || slices.ContainsFunc(hosts, rc.in.graph.IsSwitch) {
+		return 0
 	}
 	from, to := rc.in.graph.Ends(l)
 	isOthers := func(d topology.DeviceID) bool { return !rc.in.graph.IsSwitch(d) && !slices.Contains(hosts, d) }
 	if !withFiles && (isOthers(from) || isOthers(to)) {
-		return bound{known: true} // none of the traffic between them
+		return 0
 	}
-	var sent, taken bound
+	var sent, taken increase
 	for _, d := range hosts {
 		leaf := rc.in.router.LeafOf(d)
 		sends := from == d || rc.in.graph.IsSwitch(from) && leaf != to && to != d && paths.LeadFrom(leaf, l)
@@ -54,61 +38,32 @@ func (rc *regionCase) boundOf(hosts []topology.DeviceID, l schema.LinkID, withFi
 			}
 		}
 	}
-	sent.open()
-	taken.open()
 	if withFiles {
-		return bound{recent: max(sent.recent, taken.recent), baseline: max(sent.baseline, taken.baseline),
-			added: max(sent.added, taken.added), known: true}
+		return max(sent.most(), taken.most())
 	}
-	return bound{recent: min(sent.recent, taken.recent), baseline: min(sent.baseline, taken.baseline),
-		added: min(sent.added, taken.added), known: true}
+	return min(sent.most(), taken.most())
 }
 
-// open removes a bound of which no link has readings: where only switches report, what hosts send is not counted.
-func (b *bound) open() {
-	if b.links > 0 && b.read == 0 {
-		b.recent, b.baseline, b.added = math.Inf(1), math.Inf(1), math.Inf(1)
-	}
+// increase is what was added to those of some hosts' links that carry more than before the onset.
+type increase struct {
+	added       float64 // bytes/s
+	links, read int     // how many links there are, and how many of them have readings
 }
 
-// add adds the load of a host's link, in the interval and before the onset.
-func (b *bound) add(use, baseline percent, capacity float64) {
-	c := capacity / 100
-	if b.links++; use.known {
-		b.read++
+// add adds a host's link, of a capacity in bytes/s.
+func (n *increase) add(use, baseline percent, capacity float64) {
+	if n.links++; use.known {
+		n.read++
 	}
-	b.recent += use.orZero() * c
-	b.baseline += baseline.orZero() * c
 	if baseline.known {
-		b.added += max(0, use.orZero()-baseline.of) * c
+		n.added += max(0, use.orZero()-baseline.of) / 100 * capacity
 	}
 }
 
-// measuresHosts reports whether most links of a job's hosts have load readings, which account for what the job is
-// reported to have moved: each byte is sent or received by one of them. It is computed once per interval.
-func (in *interval) measuresHosts(j *job) bool {
-	if j.hostsMeasured.known {
-		return j.hostsMeasured.hosts
+// most is the sum, or no bound if no link has readings: where only switches report, what hosts send is not counted.
+func (n *increase) most() float64 {
+	if n.links > 0 && n.read == 0 {
+		return math.Inf(1)
 	}
-	measured, all, carried := 0, 0, 0.
-	for _, d := range j.Devices {
-		for _, l := range in.graph.LinksAt(d) {
-			all++
-			if use := in.use(l); use.known {
-				measured++
-				carried += use.of / 100 * in.graph.Capacity(l)
-			}
-		}
-	}
-	moved, _ := in.recentOf(j)
-	j.hostsMeasured = measuredHosts{true, all > 0 && float64(measured) >= mostLinks*float64(all) &&
-		carried*float64(in.history.Clock.Duration)/1e9 >= leastSeen*moved}
-	return j.hostsMeasured.hosts
+	return n.added
 }
-
-// measuredHosts caches whether a job's hosts are measured in the interval.
-type measuredHosts struct{ known, hosts bool }
-
-// mostLinks is the share of a job's host links that must be measured to bound its traffic, leastSeen the share of
-// its reported traffic that they must have carried.
-const mostLinks, leastSeen = .9, .5

@@ -165,16 +165,13 @@ func (in *interval) earlierVerdict(d *schema.Diagnosis) (h *kept) {
 // smallLoss of its traffic may be a job's own variation: a victim lost more.
 const smallLoss = .2
 
-// mostLost is the largest loss, at the onset of a region, of a job other than own that the region can hold up, and
-// whether the loss of all such jobs is known.
-func (rc *regionCase) mostLost(own *job) (most float64, known bool) {
+// mostLost is the largest loss, at the onset of a region, of a job other than own that the region can hold up.
+func (rc *regionCase) mostLost(own *job) (most float64) {
 	ground := rc.ground()
-	known = true
 	for i := range rc.suspects {
 		if c := &rc.suspects[i]; c.job.ID != own.ID && ground.canHoldUp(c) {
-			lost, measured := rc.lossBy(c.job)
-			most, known = max(most, lost), known && measured
+			most = max(most, rc.lostBy(c.job))
 		}
 	}
-	return most, known
+	return most
 }

@@ -204,12 +204,6 @@ func (k *kept) agrees(d *schema.Diagnosis) bool {
 	return len(d.Jobs) > 0 && len(k.jobs) > 0 && d.Jobs[0].JobID == k.jobs[0].JobID
 }
 
-// hasCause reports whether a kept verdict on the region names a cause, and stands.
-func (s steady) hasCause() bool {
-	h := s.in.given.kept[s.region.ID]
-	return h != nil && h.cause.Class != schema.CauseUnknown && s.stands(h)
-}
-
 // stands reports whether what a verdict blames is still there: its jobs run, no failed part came back, and the region
 // did not always stall as it does now.
 func (s steady) stands(h *kept) bool {

@@ -65,32 +65,3 @@ func TestAJobLoadsItsGround(t *testing.T) {
 		})
 	}
 }
-
-// TestWhatWasAddedAstray: load added to a region of a torus outside a job's exchange clears the job, unless the
-// region's load did not rise, the job's traffic is with files, or it is not measured.
-func TestWhatWasAddedAstray(t *testing.T) {
-	u := newTiedUp(t)
-	senders := []topology.DeviceID{u.Device(t, "1,1,1"), u.Device(t, "1,1,5"), u.Device(t, "1,5,1"), u.Device(t, "1,5,5")}
-	slices.Sort(senders)
-	links := u.Send(senders[:3], senders[3])
-	slices.Sort(links)
-	own, other := &job{Job: &history.Job{Job: schema.Job{ID: "own"}, Devices: senders}}, &job{Job: &history.Job{Job: schema.Job{ID: "other"}, Devices: []topology.DeviceID{u.Device(t, "5,2,3"), u.Device(t, "5,3,3")}}}
-	for _, c := range []struct {
-		name string
-		c    suspect
-		load float64
-		want float64
-	}{
-		{"own", suspect{job: own, known: true, cross: 1}, 2, 0},
-		{"another's", suspect{job: other, known: true}, 2, jobAddsElsewhere},
-		{"no more load", suspect{job: other, known: true}, 1, 0},
-		{"files", suspect{job: other, known: true, file: true}, 2, 0},
-		{"not measured", suspect{job: other}, 2, 0},
-	} {
-		rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}, load: times(c.load)}
-		rc.findAdded()
-		if got := gridOf(rc).elsewherePenalty(&c.c); got != c.want {
-			t.Errorf("%s: %.1f speaks against it, want %.1f", c.name, got, c.want)
-		}
-	}
-}

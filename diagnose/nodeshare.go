@@ -108,7 +108,7 @@ func (g grid) concentrates(c *suspect) bool {
 	}
 	moves, files := g.in.recentOf(c.job)
 	if c.file && c.filesKnown {
-		if written, _ := g.written(c.job); written >= files {
+		if written := g.in.written(c.job); written >= files {
 			return false
 		}
 		moves = files

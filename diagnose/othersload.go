@@ -26,21 +26,7 @@ func (d decision) othersLoad(c *suspect) float64 {
 	if waits == 0 {
 		return 1
 	}
-	part /= waits
-	if root := d.back.Root.Link; d.back.Root.Kind == schema.RootLinkCapacity && d.back.Root.IsFull() && d.in.inTree(root) &&
-		d.in.routesOf(c.job).On(root) > 0 {
-		own, theirs = d.expectedLoads(c, []schema.LinkID{root})
-		part = max(part, d.othersOn(c, root, own[0], theirs[0]))
-	}
-	return part
-}
-
-// inTree reports whether a directed link joins two levels of a tree: there traffic takes all shortest paths, as an
-// exchange is taken to.
-func (in *interval) inTree(l schema.LinkID) bool {
-	from, to := in.graph.Ends(l)
-	u, v := in.graph.Device(from).Level, in.graph.Device(to).Level
-	return min(u, v) >= 0 && u != v
+	return part / waits
 }
 
 // othersOn is the part of jobs other than c in the load of a link, 0 to 1.

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -70,32 +69,5 @@ func TestOthersLoad(t *testing.T) {
 				t.Errorf("%.3f, want %.3f", got, c.want)
 			}
 		})
-	}
-}
-
-// TestALinkInATree: a link joins two levels of a tree if both are known and differ.
-func TestALinkInATree(t *testing.T) {
-	b := topology.NewBuilder("test")
-	levels := map[string]int8{"leaf": 1, "spine": 2, "spine2": 2, "unknown": -1}
-	devices := map[string]topology.DeviceID{}
-	for _, name := range []string{"leaf", "spine", "spine2", "unknown"} {
-		devices[name] = b.Device(topology.Device{Name: name, Kind: topology.Switch, Level: levels[name], Group: -1})
-	}
-	ends := [][2]string{{"leaf", "spine"}, {"spine", "leaf"}, {"spine", "spine2"}, {"leaf", "unknown"}, {"unknown", "spine"}}
-	for i, e := range ends {
-		port := fmt.Sprint(i)
-		b.Link(topology.Link{From: devices[e[0]], FromPort: port, To: devices[e[1]], ToPort: port, CapacityBytesPerSecond: 1e9})
-	}
-	g, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := interval{graph: g}
-	for l := range schema.LinkID(g.NumLinks()) {
-		from, to := g.Ends(l)
-		a, z := g.Device(from).Name, g.Device(to).Name
-		if got, want := in.inTree(l), a == "leaf" && z == "spine" || a == "spine" && z == "leaf"; got != want {
-			t.Errorf("%s to %s: %v", a, z, got)
-		}
 	}
 }

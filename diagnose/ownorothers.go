@@ -36,14 +36,9 @@ func (d decision) classOf(accused int) (class schema.CauseClass, right float64) 
 	shape := d.othersModel(c)
 	part := d.steady().meanPart(c.job, d.othersPart(c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
-	lost, known := d.mostLost(c.job)
-	odds += shape.lost * max(0, min(1, (lost-shape.mayHurt)/surelyHurts))
+	odds += shape.lost * max(0, min(1, (d.mostLost(c.job)-shape.mayHurt)/surelyHurts))
 	if odds < 0 {
-		right = logistic(shape.either - odds)
-		if !known && !d.in.graph.Duplex() {
-			right *= unseenLoss
-		}
-		return schema.CauseIntraApplication, right
+		return schema.CauseIntraApplication, logistic(shape.either - odds)
 	}
 	return schema.CauseSystem, logistic(shape.either + odds)
 }
@@ -65,10 +60,6 @@ func (d decision) othersModel(c *suspect) ofOthers {
 // mayHurt it says nothing. A loss is what falls below the least mean before, so a job that lost a fifth of what it
 // usually moves shows less. On grids back pressure reaches around a region, and more is asked for.
 const surelyHurts = .1
-
-// unseenLoss is how often no other job is held up, although the region of directed links is on the way of one whose
-// loss is not known, and no other is seen to lose.
-const unseenLoss = .85
 
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 

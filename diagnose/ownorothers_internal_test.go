@@ -121,34 +121,3 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 		t.Errorf("at its own host: %s", class)
 	}
 }
-
-// TestUnseenLoss: that no other job is held up is less certain if the loss of one on whose way the region is is not
-// known.
-func TestUnseenLoss(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=2,hosts=10,spines=1")
-	s, err := New(g, DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.history.Clock.Duration = 60e9
-	p, _ := readings(t, g, nil, nil)
-	s.read = &p.Readings
-	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host0", "host10"), Traffic: &history.Traffic{}}, recent: moves{known: true, all: 1}}
-	other := &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Devices: hostsOf(t, g, "host1", "host11"), Traffic: &history.Traffic{}}, recent: moves{known: true}}
-	const onset = 20
-	rightOf := func(measured bool) float64 {
-		other.lost = loss{cached: true, onset: s.history.Clock.Now, measured: measured}
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{ID: 1, Links: []schema.LinkID{roottest.Link(t, g, "leaf0>spine0")}}, waits: []float64{.5}, root: rootLoad{link: schema.NoLink}, ends: ends{fullLink: schema.NoLink},
-			timeline: timeline{clock: s.history.Clock, onset: onset, stall: make([]float64, onset+1)}}
-		rc.suspects = []suspect{{job: own, cross: 1, share: 1, waitPerByte: 1}, {job: other, cross: 1}}
-		other.lost.onset = rc.timeline.began()
-		class, right := rc.decision().classOf(1)
-		if class != schema.CauseIntraApplication {
-			t.Errorf("loss known %t: %s", measured, class)
-		}
-		return right
-	}
-	if known, unknown := rightOf(true), rightOf(false); known < .95 || unknown > .9 || unknown < .8 {
-		t.Errorf("right with %.2f if the loss is known, else %.2f", known, unknown)
-	}
-}

@@ -36,9 +36,6 @@ type regionCase struct {
 	rerouted    float64       // share of root.added that failed links beside it carried before
 	emptyExcess float64       // on a grid, its share of switches without a listed job, beyond that of the grid
 	addedByLink []float64     // by link of the region: load added since the onset; empty if they carry hardly more
-	// addedBelow is what hosts behind a root that is full down a tree take in more since the onset, at least
-	// root.added, bytes/s; 0 if there is no such root, or no job that mostly reads or writes files.
-	addedBelow float64
 
 	unlisted float64 // blame of hosts of no listed job, in odds against an unknown cause
 	verdict  verdict // set once decided

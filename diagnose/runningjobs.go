@@ -20,7 +20,6 @@ type job struct {
 	baseline, recent moves
 	lost             loss
 	exchange         exchangeLoad
-	hostsMeasured    measuredHosts
 }
 
 // findRunning lists the jobs that run in the interval.

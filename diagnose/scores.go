@@ -100,7 +100,7 @@ func (s scores) spaceScore(c *suspect) float64 {
 func (c *suspect) timeScore(succeeds bool) float64 {
 	time := jobFit*c.evidence.Fit() + jobRise*c.evidence.rise
 	if c.file {
-		time += jobOutlying * outlying(c.devs) * (.3 + .7*min(1, c.evidence.strength()))
+		time += jobOutlying * outlying(c.devs)
 	}
 	if succeeds {
 		time += jobStarted + jobRise*c.growth
@@ -120,7 +120,7 @@ func (d directed) endScore(c *suspect) (score float64) {
 		switch {
 		case c.filesKnown && (d.endsAtNoJob() || d.endsAtJob()):
 			// its exchange does not lead there, nor does its traffic with files, if any
-			score = -jobTooLittle * (1 + nothingMoved)
+			score = -jobTooLittle
 		case !d.endsAtNoJob():
 			score = -jobElsewhere
 		}

@@ -52,11 +52,7 @@ func (g grid) slowHostScore() float64 {
 		!g.ends.neck.Sole && !g.ends.neck.Slower && g.ends.neck.Before(&g.ends.drain):
 		return math.Inf(-1)
 	}
-	score := g.takesLess()
-	if g.newJobsLoad() {
-		score -= slowHostNewJobs
-	}
-	return score
+	return g.takesLess()
 }
 
 // waitsForUplink reports whether only hosts wait to send into the switch of the reported port, and a cable that this
@@ -85,9 +81,6 @@ func (g grid) takesLess() float64 {
 	score -= endsElsewhere(g.ends.nodesProbability())
 	if g.ends.drain.Meeting.Grew {
 		score -= slowHostGrew
-	}
-	if g.ends.fullLink != schema.NoLink {
-		score -= slowHostFullLink
 	}
 	if g.ends.drain.IsCertain() {
 		score += slowHostTree

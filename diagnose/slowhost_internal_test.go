@@ -25,7 +25,6 @@ func TestAHostThatTakesLess(t *testing.T) {
 		{"twice as much arrives", 2, 1, func(*regionCase) {}, false},
 		{"it is not known where, and the region carries less", 0, .5, func(*regionCase) {}, true},
 		{"load was added where it meets", .7, 1, func(rc *regionCase) { rc.ends.drain.Meeting.Grew = true }, false},
-		{"a link is full", .7, 1, func(rc *regionCase) { rc.ends.fullLink = 3 }, false},
 		{"it ends at a link", .5, .9, func(rc *regionCase) { rc.ends.endings.Any.Found = true }, false},
 		{"something failed", .7, 1, func(rc *regionCase) { rc.failures = []nearFailure{{score: 1}} }, false},
 	} {

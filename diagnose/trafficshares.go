@@ -135,24 +135,15 @@ func (in *interval) recentOf(j *job) (all, files float64) {
 	return j.recent.all, j.recent.files
 }
 
-// written is what a job writes to files, bytes: the maximum of the last intervals, as recentOf, and the mean of those
-// before the onset. What it reads leaves the storage nodes.
-func (rc *regionCase) written(j *job) (recent, baseline float64) {
-	for slot := rc.in.history.Clock.Now - settle; slot <= rc.in.history.Clock.Now; slot++ {
+// written is what a job writes to files, bytes: the maximum of the last intervals, as recentOf. What it reads leaves the
+// storage nodes.
+func (in *interval) written(j *job) (bytes float64) {
+	for slot := in.history.Clock.Now - settle; slot <= in.history.Clock.Now; slot++ {
 		if v := j.Traffic.At(history.Write, slot); !history.IsMissing(v) {
-			recent = max(recent, float64(v))
+			bytes = max(bytes, float64(v))
 		}
 	}
-	if !rc.timeline.hasOnset() {
-		return recent, 0
-	}
-	n, calm := 0., rc.timeline.baseline()
-	for _, slot := range calm.At[:calm.N] {
-		if v := j.Traffic.At(history.Write, slot); !history.IsMissing(v) {
-			n, baseline = n+1, baseline+float64(v)
-		}
-	}
-	return recent, baseline / max(1, n)
+	return bytes
 }
 
 // mostlyWrites reports whether at least half of what a suspect moves is written to files.
@@ -161,24 +152,5 @@ func (rc *regionCase) mostlyWrites(c *suspect) bool {
 		return false
 	}
 	all, _ := rc.in.recentOf(c.job)
-	writes, _ := rc.written(c.job)
-	return writes >= all/2
-}
-
-// newJobs is the least share of a region's traffic for jobs that began with it to count as its load.
-const newJobs = .25
-
-// newJobsLoad reports whether jobs that began with a region of a grid carry much of its load. Total load does not show
-// that: a link that was already full carries no more than before, whatever they displace.
-func (g grid) newJobsLoad() bool {
-	if !g.in.comparable {
-		return false
-	}
-	share := 0.
-	for i := range g.suspects {
-		if c := &g.suspects[i]; c.evidence.started && c.known {
-			share += c.share
-		}
-	}
-	return share >= newJobs
+	return rc.in.written(c.job) >= all/2
 }

@@ -27,7 +27,7 @@ func (d directed) unlistedPart(accused int) float64 {
 	if d.root.link == schema.NoLink || !d.timeline.hasOnset() {
 		return 0
 	}
-	theirs, own := d.boundOf(d.in.hostsWithoutJob(), d.root.link, false).added, 0.
+	theirs, own := d.mayHaveMore(d.in.hostsWithoutJob(), d.root.link, false), 0.
 	for i := range accused {
 		more := d.mayHaveAdded(&d.suspects[i])
 		// the rest is the job's, whatever its hosts send in total
@@ -48,7 +48,7 @@ func (d directed) unlistedPart(accused int) float64 {
 // mayHaveAdded bounds what a suspect added to the region's root since its onset, bytes/s, by the links of its hosts and
 // by its file traffic.
 func (d directed) mayHaveAdded(c *suspect) float64 {
-	more := d.boundOn(c.job, d.root.link, c.file || !c.filesKnown).added
+	more := d.mayHaveMore(c.job.Devices, d.root.link, c.file || !c.filesKnown)
 	if !c.file || !c.filesKnown {
 		return more
 	}

@@ -55,7 +55,6 @@ func (d decision) decide() verdict {
 	v := verdict{class: schema.CauseUnknown, confidence: (1 + over + d.unlisted) / sum}
 	calibrated, right := causeCalibration, 1.
 	switch most := max(jobs, broken, host); {
-	case d.unlisted > max(most, 1): // known to exist, only its name is not
 	case most < d.in.cfg.MinConfidence*sum || most <= 1 || d.unlisted > most:
 		calibrated = d.unknownCalibration()
 	case most == jobs:

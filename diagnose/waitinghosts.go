@@ -120,8 +120,5 @@ func (d directed) findWaits() {
 		}
 		own, _, _ := d.hostWaits(c.job)
 		c.share = own / all
-		if d.timeline.hasOnset() {
-			c.growth = c.share
-		}
 	}
 }

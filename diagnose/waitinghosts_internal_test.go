@@ -146,7 +146,7 @@ func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
 		want    float64
 	}{
 		"it has file traffic":        {suspect{file: true, filesKnown: true}, 0},
-		"it has none":                {suspect{filesKnown: true}, -jobTooLittle * (1 + nothingMoved)},
+		"it has none":                {suspect{filesKnown: true}, -jobTooLittle},
 		"its files are not measured": {suspect{}, 0},
 	} {
 		c.suspect.job, c.suspect.known = &job{Job: &history.Job{}}, true

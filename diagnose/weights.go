@@ -6,20 +6,18 @@ package diagnose
 
 // Of a job.
 const (
-	jobBias          = -6.9
-	jobSpace         = 4.5 // share of the region's stall where its traffic can be
-	jobFit           = 3.  // correlation
-	jobRise          = 2.5 // at the onset
-	jobStarted       = 2.5
-	jobGrowth        = 2.  // of the load added to the region
-	jobElsewhere     = 2.5 // back pressure begins where its exchange does not go
-	jobAbsent        = 4.  // it has next to no part in the region
-	jobTooLittle     = 6.  // it moves too little to fill the port where back pressure begins
-	jobGrewTooLittle = 3.  // its traffic grew by less than the port's
-	jobAddsElsewhere = 4.  // the load added to the region lies outside its exchange
-	jobUnmeasured    = 4.  // it began with the onset, and its traffic is unknown
-	jobUnseen        = 2.3 // half of that, if the links' load does not show it; twice as much if no load is measured
-	jobUnplaced      = 4.  // on a grid without load readings: the stall is where its traffic cannot be
+	jobBias       = -6.9
+	jobSpace      = 4.5 // share of the region's stall where its traffic can be
+	jobFit        = 3.  // correlation
+	jobRise       = 2.5 // at the onset
+	jobStarted    = 2.5
+	jobGrowth     = 2.  // of the load added to the region
+	jobElsewhere  = 2.5 // back pressure begins where its exchange does not go
+	jobAbsent     = 4.  // it has next to no part in the region
+	jobTooLittle  = 6.  // it moves too little to fill the port where back pressure begins
+	jobUnmeasured = 4.  // it began with the onset, and its traffic is unknown
+	jobUnseen     = 2.3 // half of that, if the links' load does not show it; twice as much if no load is measured
+	jobUnplaced   = 4.  // on a grid without load readings: the stall is where its traffic cannot be
 	// the added load is a tree of its nodes' routes, or all of its exchange, and its traffic is unknown
 	jobConverges = 5.
 	jobSendsAll  = 4.  // the added load is a tree of the routes from its nodes to one switch
@@ -39,10 +37,6 @@ const (
 	// measured.
 	wayWithoutFiles, wayUnknown = .25, .7
 )
-
-// nothingMoved is what is added to the penalty of a job that moves nothing of the root's load, none from half of the
-// least share on: several culprits each have a part, but no evidence by time makes up for a job's having none.
-const nothingMoved = .5
 
 // unmoved is the share of a tree's evidence for a job, if it ends at the job's node, whose traffic neither rose nor
 // correlates with the stall; from the strength moving on it counts in full. On links that always wait, full buffers
@@ -80,18 +74,16 @@ const fallen, risen, loadFell, loadRose, mostRose = .95, 1.15, 1.5, 1.5, 4.
 // Of a host that does not take what arrives. On a grid they are a logistic regression on incidents of three simulators,
 // with the other causes' scores fixed, on features that agree in all of them (docs/measurements/diagnosis.md).
 const (
-	slowHostFull     = 3.  // a port to a host that stalls and carries little
-	slowHostPaused   = 8.  // and hardly anything, whatever jobs do
-	slowHostMaybe    = 1.  // its load is unknown
-	slowHostGrid     = -.1 // on a grid
-	slowHostArrives  = 1.9 // per halving of what arrives where the region's traffic ends
-	slowHostLoad     = .9  // per halving of the region's load
-	slowHostGrew     = 1.5 // load was added where traffic meets
-	slowHostFullLink = 1.7 // a link is full
-	slowHostNewJobs  = 2.5 // jobs that began with it move much of what it carries
-	slowHostTree     = .9  // held-back traffic is a tree to one switch
-	slowHostStarved  = 3.5 // and a node there gets less than its share of its job's exchange
-	slowHostFailure  = 1.5 // a failure explains it
+	slowHostFull    = 3.  // a port to a host that stalls and carries little
+	slowHostPaused  = 8.  // and hardly anything, whatever jobs do
+	slowHostMaybe   = 1.  // its load is unknown
+	slowHostGrid    = -.1 // on a grid
+	slowHostArrives = 1.9 // per halving of what arrives where the region's traffic ends
+	slowHostLoad    = .9  // per halving of the region's load
+	slowHostGrew    = 1.5 // load was added where traffic meets
+	slowHostTree    = .9  // held-back traffic is a tree to one switch
+	slowHostStarved = 3.5 // and a node there gets less than its share of its job's exchange
+	slowHostFailure = 1.5 // a failure explains it
 )
 
 // mostUnlisted bounds the blame of hosts of no listed job, as a multiple of that of the accused.

@@ -18,18 +18,14 @@ const mostlyOwn = .7
 // explains is the score of a job whose traffic accounts for a standing region, alone or with that of other jobs. If the
 // others move too little, it is a job's without traffic data: with directed links the only such job there, on a grid
 // one on whose own ground the region lies. What a slow link or host holds up is no job's, and a tree of held-back
-// traffic on a grid may be a slow host's unless it ends at the job's node and brings it much; a kept verdict from when
-// the onset was known knows more. 0: it does not account for it. A job all over whose ground regions began with this
-// one accounts for all of them.
+// traffic on a grid may be a slow host's unless it ends at the job's node and brings it much. 0: it does not account for
+// it. A job all over whose ground regions began with this one accounts for all of them.
 func (s scores) explains(c *suspect) float64 {
 	if s.isPhaseOf(c) {
 		return jobExplains
 	}
 	isHeldUp := s.back.Root.Cannot || s.back.Root.Kind == schema.RootSlowReceiver || s.ends.drain.IsCertain() && !s.overloads(c)
-	if !s.in.measuresLoad || isHeldUp {
-		return 0
-	}
-	if s.timeline.hasOnset() && !s.asBefore() || !s.timeline.hasOnset() && s.steady().hasCause() {
+	if !s.in.measuresLoad || isHeldUp || s.timeline.hasOnset() && !s.asBefore() {
 		return 0
 	}
 	share, cross := 0., 0.
@@ -66,8 +62,7 @@ func (rc *regionCase) fillsByFiles(c *suspect) bool {
 	if !c.filesKnown || !rc.endsAtNoJob() {
 		return false
 	}
-	writes, _ := rc.written(c.job)
-	return rc.in.perSecond(writes) >= culpritShare*rc.root.carries
+	return rc.in.perSecond(rc.in.written(c.job)) >= culpritShare*rc.root.carries
 }
 
 // standingMore is the largest share of a full port's load that was added since the onset of a region of jobs that ran

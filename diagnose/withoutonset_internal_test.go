@@ -20,32 +20,26 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 		jobs  suspects
 		onset int
 		back  root.BackPressure
-		kept  schema.CauseClass
 		want  float64 // of the first job
 	}{
-		"its traffic is all there is":         {one, -1, root.BackPressure{}, "", jobExplains},
-		"at a port that is not full":          {one, -1, root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Use: 40}}, "", jobExplains},
-		"it shares the port":                  {suspects{measured(.6, 1), measured(.3, .2)}, -1, root.BackPressure{}, "", jobExplains},
-		"it has a small part":                 {suspects{measured(.1, 1), measured(.8, 1)}, -1, root.BackPressure{}, "", 0},
-		"half of what is carried is no job's": {suspects{measured(.5, 1)}, -1, root.BackPressure{}, "", 0},
-		"half of the stall is elsewhere":      {suspects{measured(1, .5)}, -1, root.BackPressure{}, "", 0},
-		"a slow cable":                        {one, -1, root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Cannot: true}}, "", 0},
-		"a slow host":                         {one, -1, root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver}}, "", 0},
-		"it began":                            {one, 4, root.BackPressure{}, "", 0},
-		"its beginning is remembered":         {one, -1, root.BackPressure{}, schema.CauseFailure, 0},
-		"its beginning said nothing":          {one, -1, root.BackPressure{}, schema.CauseUnknown, jobExplains},
-		"not measured, and no other job":      {suspects{{cross: 1}, measured(.1, 0)}, -1, root.BackPressure{}, "", jobRemains},
-		"not measured, beside another":        {suspects{{cross: 1}, {cross: .1}}, -1, root.BackPressure{}, "", 0},
-		"not measured, beside a large one":    {suspects{{cross: 1}, measured(.5, 0)}, -1, root.BackPressure{}, "", 0},
+		"its traffic is all there is":         {one, -1, root.BackPressure{}, jobExplains},
+		"at a port that is not full":          {one, -1, root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Use: 40}}, jobExplains},
+		"it shares the port":                  {suspects{measured(.6, 1), measured(.3, .2)}, -1, root.BackPressure{}, jobExplains},
+		"it has a small part":                 {suspects{measured(.1, 1), measured(.8, 1)}, -1, root.BackPressure{}, 0},
+		"half of what is carried is no job's": {suspects{measured(.5, 1)}, -1, root.BackPressure{}, 0},
+		"half of the stall is elsewhere":      {suspects{measured(1, .5)}, -1, root.BackPressure{}, 0},
+		"a slow cable":                        {one, -1, root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Cannot: true}}, 0},
+		"a slow host":                         {one, -1, root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver}}, 0},
+		"it began":                            {one, 4, root.BackPressure{}, 0},
+		"not measured, and no other job":      {suspects{{cross: 1}, measured(.1, 0)}, -1, root.BackPressure{}, jobRemains},
+		"not measured, beside another":        {suspects{{cross: 1}, {cross: .1}}, -1, root.BackPressure{}, 0},
+		"not measured, beside a large one":    {suspects{{cross: 1}, measured(.5, 0)}, -1, root.BackPressure{}, 0},
 	} {
 		s, err := New(roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1"), DefaultConfig())
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.measuresLoad, s.comparable = true, true
-		if c.kept != "" {
-			s.given.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
-		}
 		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 7}, suspects: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, back: c.back}
 		if got := rc.scores().explains(&rc.suspects[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
@@ -109,7 +103,6 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		jobs   []suspect
 		onset  int
 		fit    float64
-		kept   schema.CauseClass
 		theirs bool // another job has nodes at the region's links
 		want   float64
 	}{
@@ -120,7 +113,6 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		"half of it is no job's":            {jobs: []suspect{measured(.5, 1)}, onset: -1},
 		"it began":                          {jobs: []suspect{measured(.9, 1)}, onset: 4},
 		"a tree":                            {jobs: []suspect{measured(.9, 1)}, onset: -1, fit: .95},
-		"its beginning is remembered":       {jobs: []suspect{measured(.9, .95), measured(0, .5)}, onset: -1, theirs: true, kept: schema.CauseFailure},
 		"not measured, on its ground":       {jobs: []suspect{{job: own, cross: 1}, measured(.1, 0)}, onset: -1, want: jobRemains},
 		"not measured, on others' ground":   {jobs: []suspect{{job: own, cross: 1}}, onset: -1, theirs: true},
 		"not measured, beside a large one":  {jobs: []suspect{{job: own, cross: 1}, measured(.5, 0)}, onset: -1},
@@ -129,10 +121,7 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		"not measured, a slow host's tree?": {jobs: []suspect{{job: own, cross: 1}}, onset: -1, fit: .9},
 	} {
 		rc := &regionCase{in: &s.interval, p: u.p, region: &schema.Region{ID: 7, Links: []schema.LinkID{0}}, suspects: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, ends: ends{drain: root.Drain{Fit: c.fit}}}
-		s.comparable, s.given.kept = true, nil
-		if c.kept != "" {
-			s.given.kept = map[uint64]*kept{7: {cause: schema.Cause{Class: c.kept}}}
-		}
+		s.comparable = true
 		from, _ := s.graph.Ends(0)
 		if s.tenants[from] = nil; c.theirs {
 			s.tenants[from] = []*job{other}

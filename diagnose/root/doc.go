@@ -4,7 +4,7 @@
 //
 // Directed links (Follow): stall is followed downstream and divided at each switch between the ports that its traffic may wait
 // for (spread.go), across links without readings (unread.go). The root is one of the ports where most of it ends (root.go;
-// fullports.go if several are full, slowport.go if one carries less than it could).
+// slowport.go if one carries less than it could).
 //
 // Links of a torus or mesh, whose readings have no direction: the traffic to one switch forms a tree (Drain: drain.go,
 // converge.go), merges on its line (line.go) and arrives there (flooded.go); the load that was added shows whose nodes send it

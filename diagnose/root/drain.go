@@ -21,7 +21,6 @@ type Drain struct {
 	Senders []topology.DeviceID // ascending
 	Meeting Meeting             // where traffic merges, whichever jobs send it
 
-	known      bool    // the senders are a job's nodes
 	tree       float64 // the fit with all links of the tree weighted alike, comparable with that of a neck
 	mostlyIdle bool    // they have nothing to send for most of the time in which they do not send
 }
@@ -32,17 +31,14 @@ const (
 	// grownFit is the same if load was added and no full link is known: with full buffers, traffic of others that is held up
 	// hides how much goes where, but the added load is on the tree, and most of it at the end.
 	grownFit = .5
-	// unknownFit is the same if the senders are unknown, leastSenders their minimum number.
-	unknownFit, leastSenders = .85, 4
+	// leastSenders is the least number of nodes that converge on a switch.
+	leastSenders = 4
 	// meetsWeight weighs the evidence that traffic merges at a switch of the line, relative to the fit of known senders;
 	// meetsBeside replaces it if the fit of one of their trees is at least wellFits.
 	meetsWeight, meetsBeside, wellFits = 1, .02, .98
 	// memberWeight is added if the end is a node of the job itself: except for file traffic, its nodes send to each other,
 	// and two neighbours on a line show nearly the same.
 	memberWeight = .15
-	// heldMember is added to that if no load was added and something always waits: full buffers show nearly the same on
-	// both sides of the end.
-	heldMember = .65
 	// inTree is the share of the held-back traffic that must be on links which a tree to a switch can have.
 	inTree = .6
 	// certainFit is the fit from which on a tree excludes jobs as senders.
@@ -79,14 +75,7 @@ func (g *GridRegion) Drain(senders []Sender) (best Drain, from int) {
 	if !most {
 		return Drain{Idle: idle, mostlyIdle: mostly, Meeting: meeting}, -1
 	}
-	best, from = g.knownDrain(senders, ends, idle)
-	// Only for the grid's last dimension: with a slow link of an earlier one, a tree to the switch before it fits as well.
-	if best.Fit < drainFit && g.last == len(g.grid.Dims())-1 {
-		if unknown := g.unknownDrain(meeting.Device); unknown.Fit > best.Fit {
-			best, from = unknown, -1
-		}
-	}
-	best.known = from >= 0
+	best, from = g.knownDrain(senders, ends)
 	if best.Fit > 0 {
 		g.tree.Gather(best.Senders, best.Device)
 		best.tree, best.Grew = g.agreement(), g.grew
@@ -96,7 +85,7 @@ func (g *GridRegion) Drain(senders []Sender) (best Drain, from int) {
 }
 
 // knownDrain is the best tree from the nodes of one of the senders to one of the ends.
-func (g *GridRegion) knownDrain(senders []Sender, ends []topology.DeviceID, idle bool) (best Drain, from int) {
+func (g *GridRegion) knownDrain(senders []Sender, ends []topology.DeviceID) (best Drain, from int) {
 	weight := 1. * meetsWeight
 	for from, of := range senders {
 		for i, d := range ends {
@@ -117,11 +106,8 @@ func (g *GridRegion) knownDrain(senders []Sender, ends []topology.DeviceID, idle
 	tree := slices.MaxFunc(g.trees, func(a, b knownTree) int { return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(b.end, a.end)) })
 	line, most := g.grid.Line(ends[tree.end], g.last), math.Inf(-1)
 	for _, k := range g.trees {
-		d, meets := ends[k.end], g.scores[k.end]
-		if k.member && !idle && !g.tries[k.end].Grew {
-			meets += heldMember
-		}
-		if score := k.fit + weight*meets; k.from == tree.from && line.Has(d) && score > most {
+		d := ends[k.end]
+		if score := k.fit + weight*g.scores[k.end]; k.from == tree.from && line.Has(d) && score > most {
 			most = score
 			best, from = Drain{Device: d, Fit: tree.fit, Senders: senders[k.from].Devices}, k.from
 		}
@@ -134,20 +120,6 @@ type knownTree struct {
 	from, end int
 	fit       float64
 	member    bool // the end is a node of the sender's
-}
-
-// unknownDrain is the tree to the switch where the traffic of a region merges, from senders inferred from the held-back
-// traffic: they may belong to a job that is in no table.
-func (g *GridRegion) unknownDrain(end topology.DeviceID) Drain {
-	senders := g.sendersTo(end)
-	if len(senders) < leastSenders {
-		return Drain{}
-	}
-	fit := g.treeFit(senders, end)
-	if fit < unknownFit {
-		return Drain{}
-	}
-	return Drain{Device: end, Fit: fit, Senders: slices.Clone(senders)}
 }
 
 const (

@@ -11,8 +11,8 @@ import (
 // Shares are of time, or of what one direction shows; a log is of a share plus leastShown.
 var (
 	linkWeights = linkTerms{before: 1, most: 1.16, use: 3.63, stalls: -2.21, lost: 6.04, fills: 2.97, waits: 5.6, flat: 1.62, neck: 16}
-	nodeWeights = nodeTerms{before: .85, line: 1.28, onLine: 7.05, falls: -2.14, added: 1.44, end: .96, lost: -1.26,
-		tree: 1.4, member: .95, agree: 1.76, appears: -3.07, off: -4.37, meets: .47, level: 1.34}
+	nodeWeights = nodeTerms{before: .85, line: 1.28, onLine: 7.05, falls: -2.14, added: 1.44, end: .96,
+		tree: 1.4, member: .95, agree: 1.76, appears: -3.07, off: -4.37, meets: .47}
 )
 
 const (
@@ -47,7 +47,6 @@ type nodeTerms struct {
 	onLine float64 // share of that in the stall of all its links: traffic on the others may go on
 	falls  float64 // by how much the next links upstream on its line stall less than those at it
 	added  float64 // load added on its stalled links since the onset, relative to the switch with most
-	lost   float64 // share of its links' load before the onset that is gone
 	end    float64 // the tree of the region's senders leads to it, or traffic merges there
 
 	// For switches of the line where traffic merges:
@@ -57,7 +56,6 @@ type nodeTerms struct {
 	appears float64 // added load on the line without a visible source, relative to where most arrives
 	off     float64 // share of waiting traffic that does not add up
 	meets   float64 // score of all evidence on the line, minus that of the most probable end
-	level   float64 // mean stall of its stalled links, relative to the region's highest
 }
 
 // rateLinks rates the links, in either direction.
@@ -110,7 +108,7 @@ func (e *endings) rateNodes(places []rated, d *Drain, g *GridRegion) []rated {
 	w, line := &nodeWeights, g.onTheLine()
 	for i := range e.nodes {
 		n := &e.nodes[i]
-		score := w.before*shownLog(n.before) + w.line*n.line + w.onLine*n.line/(n.line+n.sides+.1) + w.falls*n.falls + w.lost*n.lost
+		score := w.before*shownLog(n.before) + w.line*n.line + w.onLine*n.line/(n.line+n.sides+.1) + w.falls*n.falls
 		if most > 0 {
 			score += w.added * n.added / most
 		}
@@ -124,15 +122,14 @@ func (e *endings) rateNodes(places []rated, d *Drain, g *GridRegion) []rated {
 
 // nodes are the readings around the nodes of a switch.
 type nodes struct {
-	device                                  topology.DeviceID
-	before, line, sides, falls, added, lost float64
+	device                            topology.DeviceID
+	before, line, sides, falls, added float64
 }
 
 // around computes the readings around the nodes of a switch.
 func (e *endings) around(d topology.DeviceID, g *GridRegion) nodes {
 	last := len(g.grid.Dims()) - 1
 	n := nodes{device: d}
-	was, all := 0., 0.
 	for _, l := range g.p.graph.LinksAt(d) {
 		dim := g.grid.Dim(l)
 		if dim < 0 {
@@ -140,7 +137,6 @@ func (e *endings) around(d topology.DeviceID, g *GridRegion) nodes {
 		}
 		i := e.at[l]
 		stall, use := e.stall[i], e.use[i]
-		was, all = was+e.was[i], all+use
 		far, dir := d, int32(0) // the switch it comes from, and the direction
 		if from, to := g.p.graph.Ends(l); from == d {
 			far, dir = to, 1
@@ -159,7 +155,6 @@ func (e *endings) around(d topology.DeviceID, g *GridRegion) nodes {
 		}
 	}
 	n.added = max(0, n.added)
-	n.lost = max(-1, min(1, (was-all)/(was+.05)))
 	return n
 }
 

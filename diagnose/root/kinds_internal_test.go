@@ -24,7 +24,8 @@ func TestKindOfAPort(t *testing.T) {
 		"it carries less than before":     {30, 0, 20, 60, schema.RootSlowReceiver},
 		"it cannot send what waits":       {30, 0, 60, -1, schema.RootSlowReceiver},
 		"full for a part of the interval": {40, 0, 40, 10, schema.RootIncast},
-		"idle":                            {40, 0, 10, 10, ""},
+		"it sends where most waits":       {40, 0, 10, 10, schema.RootIncast},
+		"idle":                            {4, 0, 10, 10, ""},
 	} {
 		p, _ := readings(t, g, map[string]float64{"leaf0>host0": c.stall, "spine0>leaf0": c.waits}, map[string]float64{"leaf0>host0": c.use, "spine0>leaf0": c.use})
 		p.Before = func(schema.LinkID) float64 { return c.before }

@@ -212,32 +212,6 @@ func TestWhatWaitsAddsUpAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestTheEndIsANodeOfTheSenders: of two neighbours on a line that look nearly the same, with no added load and packets always
-// waiting, the end is the one with a node of the senders' job.
-func TestTheEndIsANodeOfTheSenders(t *testing.T) {
-	for _, member := range []string{"2,7,2", "2,7,3"} {
-		u := newTiedUp(t)
-		senders := []topology.DeviceID{u.Device(t, member)}
-		for _, from := range []string{"1,6,1", "1,7,1", "2,6,1", "1,7,4", "1,6,4", "2,6,4"} {
-			senders = append(senders, u.Device(t, from))
-		}
-		slices.Sort(senders)
-		var links []schema.LinkID
-		carried := map[string]float32{"2,7,1>2,7,2": 10, "2,7,2>2,7,3": 11, "2,7,3>2,7,4": 10, "2,6,1>2,7,1": 10, "2,6,4>2,7,4": 10, "1,7,1>2,7,1": 8, "1,7,4>2,7,4": 8}
-		carried[member+">3"+member[1:]], carried["1"+member[1:]+">"+member] = 4, 4 // the other switch's side links stall less
-		for name, use := range carried {
-			l := roottest.Link(t, u.Graph, name)
-			u.p.Stall.Values[l], u.p.Use.Values[l], u.Was[l] = 90, use, float64(use)
-			links = append(links, l)
-		}
-		slices.Sort(links)
-		drain, from := u.f.Region(u.p, links).Drain([]Sender{{Devices: senders, Routes: u.Router.Of(senders)}})
-		if from != 0 || u.Graph.Device(drain.Device).Name != member {
-			t.Errorf("of sender %d, the tree ends at %s, want %s", from, u.Graph.Device(drain.Device).Name, member)
-		}
-	}
-}
-
 // TestTrafficMeetsInAPlane: if no link of the last dimension stalls, traffic ends on a line of the dimension before, in the plane
 // of its senders.
 func TestTrafficMeetsInAPlane(t *testing.T) {

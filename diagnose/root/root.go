@@ -19,7 +19,7 @@ const (
 	oneReceiver = .9
 	// leadingShare is the share from which on a port is named although none has rootShare.
 	leadingShare = .1
-	// fullPercent is the least use of a full port, idlePercent the highest of a port with spare capacity, and saturatedPercent
+	// fullPercent is the least use of a full port, idlePercent the highest of a stalled port that its host holds back, and saturatedPercent
 	// the least of one that surely sends all it can.
 	fullPercent, idlePercent, saturatedPercent = 75, 60, 95
 	// deadlockPercent is the least stall and deadlockUse the highest use, percent, of all links of a deadlocked cycle, within
@@ -95,7 +95,6 @@ func (w *walk) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkID {
 			port = l
 		}
 	}
-	port = w.mostLoaded(a.device, port)
 	if port == schema.NoLink || w.StallOf(port) >= stalledPercent || w.UseOf(port) >= saturatedPercent {
 		return port
 	}
@@ -246,8 +245,8 @@ func (p ports) classify(port Port) Port {
 	switch {
 	case port.Use >= LeastUse && port.Stall < stalledPercent && !p.graph.IsSwitch(to) && (port.Cannot || p.left(port.Link) < ClearlyLess):
 		port.Kind, port.Slower = schema.RootSlowReceiver, true // traffic waits for it
-	case port.Use >= 0 && port.Use < idlePercent && port.Stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to) && !p.bursts(port.Link):
-		return noPort // neither stalled nor busy: nothing begins here
+	case port.Use >= 0 && port.Use < LeastUse && port.Stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
+		return noPort // it hardly sends, and does not stall: nothing begins here
 	case p.graph.IsSwitch(to):
 		port.Kind, port.Slower = schema.RootLinkCapacity, port.Cannot || port.Use < fullPercent && p.left(port.Link) < ClearlyLess
 		if !p.graph.Link(port.Link).Up {

@@ -50,7 +50,7 @@ func (e *endings) slowEnd(on topology.DeviceID, places []rated, d *Drain, g *Gri
 			continue
 		}
 		score := slowRated*places[i].score + slowFalls*(max(0, stall(1, -1)-back)+max(0, stall(1, 1)-ahead)) + slowPartly*e.partly(at, highest, g)
-		if d.known {
+		if len(d.Senders) > 0 {
 			g.tree.Gather(d.Senders, at)
 			score += slowTree * g.lastLine(at).profile
 			g.tree.Reset()

@@ -55,7 +55,7 @@ func TestWhereAHostTakesLittle(t *testing.T) {
 			set(name, stall, 5)
 		}
 		slices.Sort(region)
-		d := Drain{known: c.senders != ""}
+		var d Drain
 		for _, z := range c.senders {
 			d.Senders = append(d.Senders, u.Device(t, "2,7,"+string(z)))
 		}

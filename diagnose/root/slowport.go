@@ -35,16 +35,6 @@ func (p ports) waitFor(port schema.LinkID) float64 {
 	return squares / stalls
 }
 
-// burstShare is the least time for which inputs wait for a port, relative to that in which it sends, that shows that it is full in bursts.
-const burstShare = .7
-
-// bursts reports whether a port with spare capacity is full for a part of the time: its inputs wait for most of the time in which it sends,
-// and for no longer.
-func (p ports) bursts(port schema.LinkID) bool {
-	use, waits := p.UseOf(port), p.waitFor(port)
-	return use >= LeastUse && waits >= burstShare*use && use >= ClearlyLess*waits
-}
-
 // onlyWaitsFor reports whether a link into a switch may wait for a port, and for no other port that stalls or is nearly full.
 func (p ports) onlyWaitsFor(l, port schema.LinkID) bool {
 	at, _ := p.graph.Ends(port)

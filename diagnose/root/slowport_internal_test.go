@@ -40,28 +40,6 @@ func TestLoadedOrSlow(t *testing.T) {
 	}
 }
 
-// TestPortThatIsFullInBursts: a host's port with spare capacity is the root if its inputs wait for as long as it sends.
-func TestPortThatIsFullInBursts(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
-	for name, c := range map[string]struct {
-		stall, use float64
-		bursts     bool
-	}{
-		"bursts": {45, 50, true},
-		"slow":   {80, 20, false},
-		"steady": {15, 50, false},
-	} {
-		p, links := readings(t, g, map[string]float64{"host1>leaf0": c.stall, "spine0>leaf0": c.stall}, map[string]float64{"host1>leaf0": 5, "spine0>leaf0": 5, "leaf0>host0": c.use})
-		port := roottest.Link(t, g, "leaf0>host0")
-		if got := (ports{p}).bursts(port); got != c.bursts {
-			t.Errorf("%s: full in bursts %v", name, got)
-		}
-		if b := follow(p, links); c.bursts && (b.Root.Link != port || b.Root.Kind != schema.RootIncast) {
-			t.Errorf("%s: the root is %v, %q", name, b.Root.Link, b.Root.Kind)
-		}
-	}
-}
-
 // TestConstantLoadIsARate: of the ports of a switch none of which sends for as long as inputs wait, the one with constant load is slow,
 // though it carries as much as before.
 func TestConstantLoadIsARate(t *testing.T) {
