@@ -96,7 +96,7 @@ func (g *GridRegion) Drain(senders []Sender) (best Drain, from int) {
 }
 
 // knownDrain is the best tree from the nodes of one of the senders to one of the ends.
-func (g *GridRegion) knownDrain(senders []Sender, ends []topology.DeviceID, idle bool) (best Drain, from int) {
+func (g *treeFits) knownDrain(senders []Sender, ends []topology.DeviceID, idle bool) (best Drain, from int) {
 	weight := 1. * meetsWeight
 	for from, of := range senders {
 		for i, d := range ends {
@@ -138,7 +138,7 @@ type knownTree struct {
 
 // unknownDrain is the tree to the switch where the traffic of a region merges, from senders inferred from the held-back
 // traffic: they may belong to a job that is in no table.
-func (g *GridRegion) unknownDrain(end topology.DeviceID) Drain {
+func (g *treeFits) unknownDrain(end topology.DeviceID) Drain {
 	senders := g.sendersTo(end)
 	if len(senders) < leastSenders {
 		return Drain{}
