@@ -21,9 +21,6 @@ type ends struct {
 	starved float64
 }
 
-// noEnds are the ends of a region of directed links.
-var noEnds = ends{neck: root.Neck{Link: schema.NoLink}, fullLink: schema.NoLink}
-
 // endsBy finds them by the readings, p, and their mean, q. The senders are the likeliest, of jobs in this order.
 func (g grid) endsBy(p, q *root.Pressure, senders []root.Sender, jobs []*job) (e ends) {
 	isSteady, from := !g.load.atLeast(root.SteadyLoad), -1

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/schema"
 )
 
 // ground is what depends on the kind of links of a region's fabric. On a grid a link stands for both directions, so
@@ -121,8 +122,9 @@ type directed struct{ *regionCase }
 
 func (directed) cutStall() {}
 
+// findEnds: back pressure is followed to its root instead.
 func (d directed) findEnds(*root.Pressure) []root.Sender {
-	d.ends = noEnds
+	d.ends = ends{neck: root.Neck{Link: schema.NoLink}, fullLink: schema.NoLink}
 	return nil
 }
 

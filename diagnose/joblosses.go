@@ -157,12 +157,9 @@ func (in *interval) earlierVerdict(d *schema.Diagnosis) (h *kept) {
 	if h = in.keptFor(d); h != nil || d.Root == nil {
 		return h
 	}
-	for _, o := range in.given.kept {
-		if o.root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port && (h == nil || o.isAfter(h)) {
-			h = o
-		}
-	}
-	return h
+	return in.lastKept(func(o *kept) bool {
+		return o.root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port
+	})
 }
 
 // smallLoss of its traffic may be a job's own variation: a victim lost more.

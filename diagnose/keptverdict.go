@@ -113,21 +113,30 @@ func (in *interval) keptFor(d *schema.Diagnosis) *kept {
 	if h != nil {
 		return h
 	}
-	for _, o := range in.given.kept {
+	h = in.lastKept(func(o *kept) bool {
 		if o.root == nil || in.history.Clock.Now-o.seen > longPause {
-			continue
+			return false
 		}
 		isRoot := d.Root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port
-		if (isRoot || slices.Contains(d.Links, in.numbered(o.root).Link)) && (h == nil || o.isAfter(h)) {
-			h = o
-		}
-	}
+		return isRoot || slices.Contains(d.Links, in.numbered(o.root).Link)
+	})
 	if h == nil {
 		return nil
 	}
 	same := *h
 	in.given.kept[d.Region] = &same
 	return &same
+}
+
+// lastKept is the last of the kept verdicts that fit, nil if none does; of equals, that on the region with the least number.
+func (in *interval) lastKept(fits func(*kept) bool) (last *kept) {
+	of := uint64(0)
+	for id, o := range in.given.kept {
+		if fits(o) && (last == nil || o.isAfter(last) || !last.isAfter(o) && id < of) {
+			last, of = o, id
+		}
+	}
+	return last
 }
 
 // isAfter orders verdicts by when their regions were last there, and when they were given.

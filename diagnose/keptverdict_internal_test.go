@@ -42,3 +42,24 @@ func TestEarlyTrafficIsForgottenFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestEqualVerdictsAreKeptInOrder: of two kept verdicts of the same time and reason, that on the region with the lesser number
+// is passed on, whatever the order in memory.
+func TestEqualVerdictsAreKeptInOrder(t *testing.T) {
+	s, err := New(roottest.Graph(t, "torus:4x4x4"), DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.history.Clock = history.Clock{Duration: 60e9, Now: 10}
+	at := &schema.Root{Device: "1,1,1", Port: "X+"}
+	for range 50 {
+		s.given.kept = map[uint64]*kept{}
+		for id := uint64(9); id > 0; id-- {
+			s.given.kept[id] = &kept{root: at, seen: 10, time: 5, because: "it", began: int64(id)}
+		}
+		d := &schema.Diagnosis{Region: 20, Root: at}
+		if h := s.earlierVerdict(d); h.began != 1 {
+			t.Fatalf("that of region %d is passed on", h.began)
+		}
+	}
+}

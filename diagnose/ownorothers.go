@@ -33,20 +33,10 @@ func (d decision) classOf(accused int) (class schema.CauseClass, right float64) 
 	if accused > 1 || c.file || d.endsAtNoJob() || c.away {
 		return schema.CauseSystem, 1
 	}
-	shape := othersOnTrees
-	switch {
-	case d.in.router.Grid != nil && d.in.measuresLoad:
-		shape = othersOnLoadedGrids
-	case d.in.router.Grid != nil:
-		shape = othersOnGrids
-	}
+	shape := d.othersModel(c)
 	part := d.steady().meanPart(c.job, d.othersPart(c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
 	lost, known := d.mostLost(c.job)
-	// all of a tree's load is the job's, and jobs that cross it are held up
-	if d.in.router.Grid != nil && d.in.measuresLoad {
-		shape.lost *= ramp(c.fit, mayConverge, surelyConverges)
-	}
 	odds += shape.lost * max(0, min(1, (lost-shape.mayHurt)/surelyHurts))
 	if odds < 0 {
 		right = logistic(shape.either - odds)
@@ -56,6 +46,19 @@ func (d decision) classOf(accused int) (class schema.CauseClass, right float64) 
 		return schema.CauseIntraApplication, right
 	}
 	return schema.CauseSystem, logistic(shape.either + odds)
+}
+
+// othersModel is the model for a region of which a suspect is accused.
+func (d decision) othersModel(c *suspect) ofOthers {
+	switch {
+	case d.in.router.Grid == nil:
+		return othersOnTrees
+	case !d.in.measuresLoad:
+		return othersOnGrids
+	}
+	model := othersOnLoadedGrids // all of a tree's load is the job's, and jobs that cross it are held up
+	model.lost *= ramp(c.fit, mayConverge, surelyConverges)
+	return model
 }
 
 // surelyHurts is by how much more than mayHurt the worst-off other job must lose to say all that a loss can; up to
