@@ -37,7 +37,7 @@ func (p *Pressure) heldBack(l schema.LinkID) float64 {
 // ends lists the switches at which a tree can end that has most of what is held back, or more than any other if none has most.
 // Its links of the last dimension lie on one line, those of the dimension before in one plane, and so on; it can end anywhere on
 // that line. ends reports whether a tree has most.
-func (g *GridRegion) ends() (out []topology.DeviceID, hasMost bool) {
+func (g *treeFits) ends() (out []topology.DeviceID, hasMost bool) {
 	total := 0.
 	lines := g.linesOf(g.grid.Dims())
 	for _, l := range g.links {
@@ -89,7 +89,7 @@ func (g *GridRegion) ends() (out []topology.DeviceID, hasMost bool) {
 
 // findLast finds the last dimension in which a region's traffic travels: if it ends in a plane, or on a line of an earlier
 // dimension, no link of a later one stalls.
-func (g *GridRegion) findLast() {
+func (g *regionReadings) findLast() {
 	g.last = 0
 	for _, l := range g.links {
 		if r := g.look(l); r.dim > g.last && r.stall >= g.least {
@@ -99,7 +99,7 @@ func (g *GridRegion) findLast() {
 }
 
 // place is the place of a switch in the dimensions before dim, and in those after the last in which traffic travels.
-func (g *GridRegion) place(d topology.DeviceID, dim int) int {
+func (g *treeFits) place(d topology.DeviceID, dim int) int {
 	at, dims := g.grid.PlaceBefore(d, dim), g.grid.Dims()
 	if g.last == len(dims)-1 {
 		return at
@@ -112,7 +112,7 @@ func (g *GridRegion) place(d topology.DeviceID, dim int) int {
 }
 
 // linesOf returns zeroed sums by dimension, up to the last in which traffic travels, and by place.
-func (g *GridRegion) linesOf(dims []int) [][]float64 {
+func (g *treeFits) linesOf(dims []int) [][]float64 {
 	places, behind := 1, 1
 	for _, size := range dims[g.last+1:] {
 		behind *= size
@@ -129,7 +129,7 @@ func (g *GridRegion) linesOf(dims []int) [][]float64 {
 }
 
 // treeFit is how well readings agree with the routes of senders to a switch.
-func (g *GridRegion) treeFit(senders []topology.DeviceID, end topology.DeviceID) float64 {
+func (g *treeFits) treeFit(senders []topology.DeviceID, end topology.DeviceID) float64 {
 	g.tree.Gather(senders, end)
 	held := min(1, 2*g.heldAt(end))
 	var line lineFit
@@ -147,7 +147,7 @@ func (g *GridRegion) treeFit(senders []topology.DeviceID, end topology.DeviceID)
 
 // heldAt is the share of a tree's routes that reach its end over stalled links: what a switch does not accept waits on the last
 // links before it.
-func (g *GridRegion) heldAt(end topology.DeviceID) float64 {
+func (g *treeFits) heldAt(end topology.DeviceID) float64 {
 	all, stalled := 0., 0.
 	for _, l := range g.p.graph.LinksAt(end) {
 		n := g.tree.Load[l]
@@ -162,14 +162,14 @@ func (g *GridRegion) heldAt(end topology.DeviceID) float64 {
 }
 
 // agreement is how well readings agree with the current tree.
-func (g *GridRegion) agreement() float64 {
+func (g *treeFits) agreement() float64 {
 	cosine := g.cosines()
 	return (max(cosine[heldOn], cosine[addedTo]) + cosine[waiting]) / 2
 }
 
 // cosines compares the number of a tree's routes over each link with what is held back on it and with what was added to it, and
 // the links with routes with those that wait. It resets the tree.
-func (g *GridRegion) cosines() (out [measures]float64) {
+func (g *treeFits) cosines() (out [measures]float64) {
 	var dot [measures]float64
 	squares, loads, count := g.squares, 0., float64(len(g.tree.Links))
 	for _, l := range g.tree.Links {
@@ -207,7 +207,7 @@ type lineFit struct {
 // lineShare is the share of what a region holds back that on a line gives its profile full weight.
 const lineShare = .04
 
-func (g *GridRegion) lastLine(end topology.DeviceID) (f lineFit) {
+func (g *treeFits) lastLine(end topology.DeviceID) (f lineFit) {
 	line := g.grid.Line(end, g.last)
 	dot, loads, squares, sum := 0., 0., 0., 0.
 	most, here := 0., 0.

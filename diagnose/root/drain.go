@@ -85,7 +85,7 @@ func (g *GridRegion) Drain(senders []Sender) (best Drain, from int) {
 }
 
 // knownDrain is the best tree from the nodes of one of the senders to one of the ends.
-func (g *GridRegion) knownDrain(senders []Sender, ends []topology.DeviceID) (best Drain, from int) {
+func (g *treeFits) knownDrain(senders []Sender, ends []topology.DeviceID) (best Drain, from int) {
 	weight := 1. * meetsWeight
 	for from, of := range senders {
 		for i, d := range ends {

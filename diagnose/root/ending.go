@@ -134,7 +134,7 @@ func (e *endings) take(g *GridRegion) {
 }
 
 func (e *endings) stallOf(l schema.LinkID, g *GridRegion) float64 {
-	return min(1, max(0, g.p.StallOf(l)/100-quiet)/g.p.oneWay)
+	return min(1, g.p.inOneWay(max(0, g.p.StallOf(l)/100-quiet)))
 }
 
 // follow sums the stall upstream of each link, in both directions: over the links that lead into it, by its share of the load of all

@@ -8,7 +8,7 @@ type onTheLine struct {
 }
 
 // onTheLine finds the maxima over the ends that Drain tried last.
-func (g *GridRegion) onTheLine() (o onTheLine) {
+func (g *treeFits) onTheLine() (o onTheLine) {
 	o.mostArrives = 1
 	for _, k := range g.trees {
 		o.bestTree = max(o.bestTree, k.fit)
@@ -41,7 +41,7 @@ func (o *onTheLine) score(at topology.DeviceID, g *GridRegion) float64 {
 }
 
 // bestTree is the best fit of the trees to an end, and whether the end is a node of that tree's sender.
-func (g *GridRegion) bestTree(end int) (fit float64, member bool) {
+func (g *treeFits) bestTree(end int) (fit float64, member bool) {
 	for _, k := range g.trees {
 		if k.end == end && k.fit > fit {
 			fit, member = k.fit, k.member

@@ -62,7 +62,7 @@ type nodeTerms struct {
 func (e *endings) rateLinks(places []rated, g *GridRegion) []rated {
 	most, fullest := 0., 0.
 	for i, use := range e.use {
-		most, fullest = max(most, e.before[2*i], e.before[2*i+1]), max(fullest, min(use, twoWays*g.p.oneWay))
+		most, fullest = max(most, e.before[2*i], e.before[2*i+1]), max(fullest, min(g.p.inOneWay(use), twoWays))
 	}
 	if most == 0 {
 		return places
@@ -78,10 +78,10 @@ func (e *endings) rateLinks(places []rated, g *GridRegion) []rated {
 		}
 		alike := w.stalls*e.stall[i] + w.lost*lost + w.waits*g.p.waitsFor(l) + w.neck*e.necks[i]
 		if fullest > 0 {
-			alike += w.use * min(use, twoWays*g.p.oneWay) / fullest
+			alike += w.use * min(g.p.inOneWay(use), twoWays) / fullest
 		}
 		if use > SteadyLoad*was {
-			alike += w.fills * max(0, min(1, (use/g.p.oneWay-fillsFrom)/fillsBy)) * max(0, 1-e.stall[i]/freeBelow)
+			alike += w.fills * max(0, min(1, (g.p.inOneWay(use)-fillsFrom)/fillsBy)) * max(0, 1-e.stall[i]/freeBelow)
 		}
 		if lost > 1-ClearlyLess && g.p.isFlat(l) {
 			alike += w.flat

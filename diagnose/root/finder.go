@@ -31,6 +31,7 @@ func NewFinder(g *topology.Graph, grid *routes.Grid) *Finder {
 
 // On returns the readings of an interval.
 func (f *Finder) On(snap *schema.Snapshot) *Readings {
+	f.down.ended = f.down.ended[:0]
 	r := &Readings{hops: f.hops, Use: snap.Find(schema.BandwidthUsed), Rate: snap.Find(schema.Throughput), Inq: snap.Find(schema.InqStall), Credit: snap.Find(schema.CreditStall), oneWay: 1}
 	r.findCounted()
 	return r

@@ -5,7 +5,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// leastRate is the least use of a link that lost rate, percent of capacity, of what one direction shows (oneWay): packets always
+// leastRate is the least use of a link that lost rate, percent of capacity in one direction (inOneWay): packets always
 // wait for it, so that it carries all that its lanes let it, and at least one lane in eight remains.
 const leastRate = 10
 
@@ -16,7 +16,7 @@ func (w *gridWalk) flatNeck(links []schema.LinkID) Neck {
 	best, most := Neck{Link: schema.NoLink}, 0.
 	for _, l := range links {
 		_, in := w.shows(l)
-		if in.dim < 0 || in.stall < endStall*w.oneWay {
+		if in.dim < 0 || w.inOneWay(in.stall) < endStall {
 			continue
 		}
 		dim := in.dim
@@ -24,7 +24,7 @@ func (w *gridWalk) flatNeck(links []schema.LinkID) Neck {
 		for _, via := range [2]topology.DeviceID{from, to} {
 			for _, out := range w.graph.LinksAt(via) {
 				_, s := w.shows(out)
-				if out == l || s.dim < dim || s.lost <= most || s.use < leastRate*w.oneWay || s.left() >= ClearlyLess || !w.stallEndsAt(l, dim, via) || !w.isFlat(out) || w.reaches(links, out, via) < mostReaches {
+				if out == l || s.dim < dim || s.lost <= most || w.inOneWay(s.use) < leastRate || s.left() >= ClearlyLess || !w.stallEndsAt(l, dim, via) || !w.isFlat(out) || w.reaches(links, out, via) < mostReaches {
 					continue
 				}
 				most = s.lost

@@ -12,9 +12,17 @@ import (
 // Endings are found in this order; the others need no more than what these return. It is valid until its finder begins the next
 // region. On other fabrics it finds nothing.
 type GridRegion struct {
-	*regionMemory
+	treeFits
 	endings *endings
 	around  *gridFlow
+}
+
+// treeFits says how well the readings of a region agree with traffic from some switches to one.
+type treeFits struct{ regionReadings }
+
+// regionReadings is what the links of a region show, alone and along the lines of the last dimension.
+type regionReadings struct {
+	*regionMemory
 	p       *Pressure
 	links   []schema.LinkID
 	squares [measures]float64
@@ -62,7 +70,8 @@ func newRegionMemory(g *topology.Graph, grid *routes.Grid) *regionMemory {
 
 // Region begins the examination of a region of a grid.
 func (f *Finder) Region(p *Pressure, links []schema.LinkID) *GridRegion {
-	g := &GridRegion{regionMemory: f.region, endings: &f.endings, around: &f.around, p: p, links: links, most: 1}
+	read := regionReadings{regionMemory: f.region, p: p, links: links, most: 1}
+	g := &GridRegion{treeFits{read}, &f.endings, &f.around}
 	g.now = g
 	if g.grid != nil {
 		g.measure()
@@ -81,7 +90,7 @@ func (g *GridRegion) check() {
 func (g *GridRegion) walkBy(p *Pressure) *gridWalk { return &gridWalk{p, g.around, g.grid} }
 
 // measure sums up what the region's links show, in their order, and lists the switches at them.
-func (g *GridRegion) measure() {
+func (g *regionReadings) measure() {
 	g.readings.turnTo(g.p.Stall, g.p.Since)
 	g.inside.clear()
 	g.met.clear()

@@ -83,7 +83,7 @@ func (g *GridRegion) meetingOf(ends []topology.DeviceID, idle bool) (best Meetin
 // arrives is the load that comes to a switch beyond other traffic, bytes/s, if the region's traffic ends there: where load was
 // added, the added load of its stalled links; otherwise what they carry beyond the share of their earlier load that their stall
 // lets through. It is highest at the end: one step before it, only the line's share goes on.
-func (g *GridRegion) arrives(m *Meeting) (sum float64) {
+func (g *regionReadings) arrives(m *Meeting) (sum float64) {
 	if m.Grew {
 		for _, l := range g.p.graph.LinksAt(m.Device) {
 			if r := g.look(l); g.isHeldUp(l, r) {
@@ -102,14 +102,14 @@ func (g *GridRegion) arrives(m *Meeting) (sum float64) {
 }
 
 // isHeldUp reports whether packets wait for a link, or its traffic waits inside the switch behind it.
-func (g *GridRegion) isHeldUp(l schema.LinkID, r *reading) bool {
+func (g *regionReadings) isHeldUp(l schema.LinkID, r *reading) bool {
 	p := g.p
 	return r.stall >= g.least || p.Inq != nil && p.Inq.Valid.Has(int(l)) && float64(p.Inq.Values[l]) >= g.least
 }
 
 // fromSides is the part of that from links of other dimensions than the line's. If one link of a dimension stalls and the other
 // does not, the load of the second is taken as through traffic of the first.
-func (g *GridRegion) fromSides(at topology.DeviceID) (sum float64) {
+func (g *regionReadings) fromSides(at topology.DeviceID) (sum float64) {
 	for dim := range g.last {
 		held, free := 0., 0.
 		for _, l := range g.p.graph.LinksAt(at) {
@@ -132,7 +132,7 @@ func (g *GridRegion) fromSides(at topology.DeviceID) (sum float64) {
 // appears is the added load, bytes/s, without a visible source if all of it goes to one switch of the line: at every other switch,
 // load that goes on along the line came over the line and from the other links, however the switch serves its inputs, except for
 // what its own nodes send.
-func (g *GridRegion) appears(end topology.DeviceID) (sum float64) {
+func (g *regionReadings) appears(end topology.DeviceID) (sum float64) {
 	line := g.lineFrom(end)
 	for _, step := range [2]int{1, -1} {
 		came := 0.
@@ -153,7 +153,7 @@ func (g *GridRegion) appears(end topology.DeviceID) (sum float64) {
 // unbalanced is the share of the traffic waiting on a line, and on the other links of its switches, that violates the conservation
 // of flow if all of it goes to end. Where stall measures how much waits, what a link carries while it stalls is on its way to the
 // end: at every other switch, as much goes on along the line as came over the line and from the other links.
-func (g *GridRegion) unbalanced(end topology.DeviceID) float64 {
+func (g *regionReadings) unbalanced(end topology.DeviceID) float64 {
 	line := g.lineFrom(end)
 	all, off := 0., 0.
 	for i := range line {
@@ -182,7 +182,7 @@ func (g *GridRegion) unbalanced(end topology.DeviceID) float64 {
 // rises is by how much stall falls less than expected upstream of a switch, along its line and to the other links of the line's
 // switches, relative to the region's highest stall: where links are idle part of the time, what waits on one is a share of what
 // waits for the next.
-func (g *GridRegion) rises(end topology.DeviceID) (sum float64) {
+func (g *regionReadings) rises(end topology.DeviceID) (sum float64) {
 	line := g.lineFrom(end)
 	for _, step := range [2]int{1, -1} {
 		came := 0.
@@ -208,7 +208,7 @@ func (g *GridRegion) rises(end topology.DeviceID) (sum float64) {
 // sides is the mean stall, percent, of a switch's links outside the last dimension. Where the line ends, they share the switch's
 // throughput as equals of the line's links; one step before, they share only what the line gets of it: the farther from the end,
 // the more they stall.
-func (g *GridRegion) sides(at topology.DeviceID) (stall float64) {
+func (g *regionReadings) sides(at topology.DeviceID) (stall float64) {
 	n := 0.
 	for _, l := range g.p.graph.LinksAt(at) {
 		if r := g.look(l); r.dim >= 0 && r.dim < g.last {
@@ -223,7 +223,7 @@ func (g *GridRegion) sides(at topology.DeviceID) (stall float64) {
 // they do not send. If something always waits, a link stalls whenever it does not send, and stalls least where traffic ends, as
 // most is sent on there. If not, what a switch does not accept stalls the links before it most, and those before them by their
 // share of it.
-func (g *GridRegion) idles() (partly, mostly bool) {
+func (g *regionReadings) idles() (partly, mostly bool) {
 	var waits, stalls float64
 	for _, l := range g.links {
 		r := g.look(l)
@@ -234,7 +234,7 @@ func (g *GridRegion) idles() (partly, mostly bool) {
 }
 
 // level is the mean stall, percent, of a switch's stalled links.
-func (g *GridRegion) level(at topology.DeviceID) (stall float64) {
+func (g *regionReadings) level(at topology.DeviceID) (stall float64) {
 	n := 0.
 	for _, l := range g.p.graph.LinksAt(at) {
 		if v := g.look(l).stall; v >= g.least {
@@ -253,7 +253,7 @@ func (g *GridRegion) level(at topology.DeviceID) (stall float64) {
 // serves its inputs in turn, so that about half of its throughput came over the line and the rest from its other links and its
 // nodes: away from the end, each link carries half of the one before it, both ways. Stall farther away than the longest route to
 // the switch counts against it.
-func (g *GridRegion) meets(end topology.DeviceID) Meeting {
+func (g *regionReadings) meets(end topology.DeviceID) Meeting {
 	line := g.lineFrom(end)
 	var all, added, stalled float64
 	for i := range line {

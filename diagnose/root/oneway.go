@@ -60,7 +60,11 @@ func (p *Readings) Remember(all *Floor) {
 	}
 }
 
+// inOneWay is a reading of a link, or a part of it, as that of one direction if the other is quiet. Only those are compared with
+// thresholds that apply to a direction.
+func (p *Readings) inOneWay(reading float64) float64 { return reading / p.oneWay }
+
 // stallShare is the share of time that a link stalls in the direction in which it does, 0 to MaxStall.
 func (p *Pressure) stallShare(l schema.LinkID) float64 {
-	return min(MaxStall, p.StallOf(l)/100/p.oneWay)
+	return min(MaxStall, p.inOneWay(p.StallOf(l)/100))
 }

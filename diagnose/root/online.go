@@ -30,7 +30,7 @@ type stop struct {
 func (r *reading) waitsOn() float64 { return r.carries * r.stall / 100 }
 
 // lineFrom is the line once round from a switch.
-func (g *GridRegion) lineFrom(end topology.DeviceID) []stop {
+func (g *regionReadings) lineFrom(end topology.DeviceID) []stop {
 	o, line := &g.line, g.grid.Line(end, g.last)
 	if len(o.stops) == 0 || !o.line.Has(end) {
 		o.line, o.stops = line, o.stops[:0]
@@ -43,7 +43,7 @@ func (g *GridRegion) lineFrom(end topology.DeviceID) []stop {
 }
 
 // stopAt is the stop steps further on from the line's own switch.
-func (g *GridRegion) stopAt(line *routes.Line, steps int) stop {
+func (g *regionReadings) stopAt(line *routes.Line, steps int) stop {
 	s := stop{device: line.Device(steps), link: line.Link(steps, 1), stall: -1}
 	if s.link != schema.NoLink {
 		r := g.look(s.link)

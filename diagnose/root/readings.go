@@ -61,7 +61,7 @@ func (k *lookup[K, T]) find(of K) (at int32, isNew bool) {
 }
 
 // look returns the reading of a link, valid until the next call.
-func (g *GridRegion) look(l schema.LinkID) *reading {
+func (g *regionReadings) look(l schema.LinkID) *reading {
 	at, isNew := g.readings.find(l)
 	r := &g.readings.list[at]
 	if isNew {
@@ -70,14 +70,14 @@ func (g *GridRegion) look(l schema.LinkID) *reading {
 	return r
 }
 
-func (g *GridRegion) read(l schema.LinkID) reading {
+func (g *regionReadings) read(l schema.LinkID) reading {
 	p := g.p
 	r := reading{dim: g.grid.Dim(l), stall: p.StallOf(l)}
 	use, before, capacity := max(0, p.UseOf(l)), max(0, p.Before(l)), p.graph.Capacity(l)
 	r.carries = use / 100 * capacity
 	stall := p.stallShare(l)
 	r.held = r.carries * stall / (1 - stall)
-	r.waits = min(1, r.stall/100/max(leastFree*p.oneWay, p.oneWay-use/100))
+	r.waits = min(1, p.inOneWay(r.stall/100)/max(leastFree, 1-p.inOneWay(use/100)))
 	r.more = max(0, r.carries-(1-min(1, r.stall/100))*before/100*capacity)
 	r.added = max(0, use-before) / 100 * capacity
 	return r

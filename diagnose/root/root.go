@@ -29,7 +29,7 @@ const (
 )
 
 // Follow finds where the back pressure of a region begins, on a graph of directed links. Each link of the region counts by its
-// weight.
+// weight. The result is valid until the next interval (On).
 func (f *Finder) Follow(p *Pressure, region *schema.Region, weight []float64) BackPressure {
 	if f.graph.Duplex() {
 		return BackPressure{Root: noPort, Leading: noPort}
@@ -41,10 +41,7 @@ func (f *Finder) Follow(p *Pressure, region *schema.Region, weight []float64) Ba
 	}
 	w.spread(region.Links, weight)
 	b := w.rootOf(region)
-	for _, l := range w.last {
-		_, to := w.graph.Ends(l)
-		b.ends = append(b.ends, stallEnd{to, w.at[l]})
-	}
+	b.ends = w.keepEnds(w.graph)
 	return b
 }
 

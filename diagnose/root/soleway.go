@@ -6,8 +6,8 @@ import (
 )
 
 // Thresholds for a link of a grid that lost rate where the stall upstream of it ends. A link that is merely starved, because its
-// sources are held up elsewhere, is one of several: what is held up would have gone on over all of them. Percents are of what one
-// direction shows (oneWay).
+// sources are held up elsewhere, is one of several: what is held up would have gone on over all of them. Percents are of one
+// direction (inOneWay).
 const (
 	// endStall is the least stall, percent, of a link that waits for one which lost rate.
 	endStall = 50
@@ -24,7 +24,7 @@ const (
 func (w *gridWalk) soleWay(links []schema.LinkID) Neck {
 	best, most := Neck{Link: schema.NoLink}, 0.
 	for _, l := range links {
-		if _, s := w.shows(l); s.dim < 0 || s.stall < endStall*w.oneWay {
+		if _, s := w.shows(l); s.dim < 0 || w.inOneWay(s.stall) < endStall {
 			continue
 		}
 		from, to := w.graph.Ends(l)
@@ -63,7 +63,7 @@ func (w *gridWalk) onlyLinkWithLess(l schema.LinkID, via topology.DeviceID) sche
 	if sole == schema.NoLink || most < soleShare*all {
 		return schema.NoLink
 	}
-	if _, s := w.shows(sole); s.left() >= ClearlyLess || s.use < leastRate*w.oneWay || s.before-s.use < soleLost*w.oneWay {
+	if _, s := w.shows(sole); s.left() >= ClearlyLess || w.inOneWay(s.use) < leastRate || w.inOneWay(s.before-s.use) < soleLost {
 		return schema.NoLink
 	}
 	return sole
@@ -72,7 +72,7 @@ func (w *gridWalk) onlyLinkWithLess(l schema.LinkID, via topology.DeviceID) sche
 // lostInto is the load lost since the onset by the stalled links at a switch, bytes/s.
 func (w *gridWalk) lostInto(via topology.DeviceID) (lost float64) {
 	for _, l := range w.graph.LinksAt(via) {
-		if _, s := w.shows(l); s.stall >= endStall*w.oneWay {
+		if _, s := w.shows(l); w.inOneWay(s.stall) >= endStall {
 			lost += s.lost
 		}
 	}

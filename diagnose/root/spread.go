@@ -29,6 +29,17 @@ type downstream struct {
 	from  lookup[schema.LinkID, waysOf]
 	extra lookup[topology.DeviceID, excess]
 	exits []exit
+	ended []stallEnd // of all regions of the interval
+}
+
+// keepEnds keeps where the stall of a region ended for the rest of the interval.
+func (e *downstream) keepEnds(g *topology.Graph) []stallEnd {
+	first := len(e.ended)
+	for _, l := range e.last {
+		_, to := g.Ends(l)
+		e.ended = append(e.ended, stallEnd{to, e.at[l]})
+	}
+	return e.ended[first:len(e.ended):len(e.ended)]
 }
 
 // walk follows the stall of a region of directed links downstream.
