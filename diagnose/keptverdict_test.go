@@ -39,7 +39,7 @@ func TestAVerdictOutlivesASwell(t *testing.T) {
 	p := newPlant(t, "torus:8x8x8")
 	one := neighbours(p)
 	p.step(35)
-	p.moved["1"] = 40 * usual
+	p.moved["1"] = 100 * usual
 	p.congest(40, p.within(one)...)
 	first := p.step(8)[0]
 	for range 3 {
