@@ -32,7 +32,7 @@ func TestRootAmongFullPorts(t *testing.T) {
 func TestRootThatNothingWaitsFor(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g, map[string]float64{"host0>leaf0": 50, "host4>leaf1": 50, "host8>leaf2": 50},
-		map[string]float64{"host0>leaf0": 50, "host4>leaf1": 50, "host8>leaf2": 50, "leaf0>spine0": 98, "leaf1>spine0": 98, "leaf2>spine0": 98, "leaf3>host15": 4})
+		map[string]float64{"host0>leaf0": 50, "host4>leaf1": 50, "host8>leaf2": 50, "leaf0>spine0": 98, "leaf1>spine0": 98, "leaf2>spine0": 98, "leaf3>host15": 80})
 	p.Before = func(schema.LinkID) float64 { return 10 }
 	weight, _ := weightOf(p, links)
 	seen := &schema.Root{Link: roottest.Link(t, g, "leaf3>host15")}

@@ -117,3 +117,19 @@ func TestSlowPortToAHost(t *testing.T) {
 		t.Error("it sends all that it can, of 12%, while an input stalls for 80% of the time")
 	}
 }
+
+// TestTheOnlyWay: where no port carries anything, traffic waits for the only one that it can take, if there is only one.
+func TestTheOnlyWay(t *testing.T) {
+	for fabric, want := range map[string]string{"fattree:leaves=2,hosts=2,spines=1": "spine0>leaf1", "fattree:leaves=3,hosts=2,spines=1": ""} {
+		g := roottest.Graph(t, fabric)
+		p, links := readings(t, g, map[string]float64{"leaf0>spine0": 70}, map[string]float64{"leaf0>spine0": 1})
+		spine, _ := g.FindDevice("spine0")
+		port := schema.NoLink
+		if want != "" {
+			port = roottest.Link(t, g, want)
+		}
+		if got := (ports{p}).fullest(spine, links); got != port {
+			t.Errorf("%s: the port is %d, want %d", fabric, got, port)
+		}
+	}
+}
