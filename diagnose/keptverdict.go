@@ -128,7 +128,8 @@ func (in *interval) keptFor(d *schema.Diagnosis) *kept {
 	return &same
 }
 
-// lastKept is the last of the kept verdicts that fit, nil if none does; of equals, that on the region with the least number.
+// lastKept is the last of the kept verdicts that fit, nil if none does; of equals, that on the region with the least
+// number.
 func (in *interval) lastKept(fits func(*kept) bool) (last *kept) {
 	of := uint64(0)
 	for id, o := range in.given.kept {

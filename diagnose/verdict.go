@@ -77,8 +77,8 @@ func (d decision) decide() verdict {
 	return v
 }
 
-// failureOdds is the odds of the likeliest failure, as one event often has several lines, and of the likeliest of those that
-// are over: what still stalls does not wait for such a one, unless it left something that is not measured.
+// failureOdds is the odds of the likeliest failure, as one event often has several lines, and of the likeliest of those
+// that are over: what still stalls does not wait for such a one, unless it left something that is not measured.
 func (d decision) failureOdds() (failures, over float64) {
 	for i := range d.failures {
 		if f := &d.failures[i]; f.over {

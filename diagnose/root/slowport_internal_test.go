@@ -139,4 +139,8 @@ func TestOnlyStalledInputsWait(t *testing.T) {
 	if got := (ports{p}).waitFor(roottest.Link(t, g, "spine0>leaf0")); got != 60 {
 		t.Errorf("inputs wait for %v%% of the time, want 60%%", got)
 	}
+	p.Use.Values[roottest.Link(t, g, "spine0>leaf3")] = fullPercent
+	if got := (ports{p}).waitFor(roottest.Link(t, g, "spine0>leaf0")); got != 0 {
+		t.Errorf("inputs that may wait for another full port wait for this one for %v%% of the time", got)
+	}
 }

@@ -20,6 +20,11 @@ func TestPassesUnreadLink(t *testing.T) {
 	if back := follow(p, links); back.Root.Link != port || back.Root.Kind != schema.RootSlowReceiver {
 		t.Errorf("root %q at link %d, want %q at leaf3>host12", back.Root.Kind, back.Root.Link, schema.RootSlowReceiver)
 	}
+	p.Use.Valid.Set(int(unread))
+	if got := p.StallOf(unread); got != 0 {
+		t.Errorf("a link whose load is read stalls for %v%%, want 0", got)
+	}
+	p.Use.Valid.Unset(int(unread))
 	p.Before = func(schema.LinkID) float64 { return 40 }
 	if got := p.StallOf(unread); got != 0 {
 		t.Errorf("a link that was read before stalls for %v%%, want 0", got)
