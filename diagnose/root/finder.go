@@ -8,7 +8,6 @@ import (
 
 // Finder finds the roots of regions on one version of a fabric, one region after the other. It reuses its memory and is not
 // safe for concurrent use. On directed links Follow finds them, on a grid the methods of Region do.
-
 type Finder struct {
 	graph   *topology.Graph
 	hops    *hops
