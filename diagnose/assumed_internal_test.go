@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestAJobIsComparedWithTheCapacity: without load readings a job that moves a small part of what the congested links can carry is not
-// able to congest them, however well it correlates; the less so, if it moves nothing.
+// TestAJobIsComparedWithTheCapacity: without load readings a job that moves a small part of what the congested links
+// can carry is not able to congest them, however well it correlates.
 func TestAJobIsComparedWithTheCapacity(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	s, err := New(g, DefaultConfig())
@@ -20,11 +20,11 @@ func TestAJobIsComparedWithTheCapacity(t *testing.T) {
 	}
 	s.history.Clock.Duration = 60e9
 	p, links := readings(t, g, map[string]float64{"host0>leaf0": 40}, nil)
-	s.p = p
-	rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: links}, weight: make([]float64, len(links)), timeline: timeline{clock: s.history.Clock, onset: -1}, loadChange: loadChange{fullest: schema.NoLink}, back: root.BackPressure{Link: schema.NoLink}}
-	rc.carries = rc.assumedLoad(&rc.back)
-	for share, want := range map[float64]float64{0: (1 + nothingMoved) * jobTooLittle, assumedUse * culpritShare / 2: jobTooLittle, .3: 0} {
-		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0"}}, Traffic: &history.Traffic{}}, now: moves{known: true, all: share * g.Capacity(links[0]) * 60}}
+	s.read = &p.Readings
+	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: links}, weight: make([]float64, len(links)), timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: schema.NoLink}, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}}}
+	rc.root.carries = rc.assumedLoad(&rc.back)
+	for share, want := range map[float64]float64{0: jobTooLittle, assumedUse * culpritShare / 2: jobTooLittle, .3: 0} {
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0"}}, Traffic: &history.Traffic{}}, recent: moves{known: true, all: share * g.Capacity(links[0]) * 60}}
 		j.Place(g)
 		if got := rc.scores().tooLittlePenalty(&suspect{job: j, known: true}); math.Abs(got-want) > 1e-6 {
 			t.Errorf("%.1f against a job that moves %g of the capacity, want %.1f", got, share, want)
@@ -32,8 +32,8 @@ func TestAJobIsComparedWithTheCapacity(t *testing.T) {
 	}
 }
 
-// TestAnIncastIsNoFailure: more than a host's port can deliver is load, whichever cable failed elsewhere, also if it is only known at
-// which switch the port is.
+// TestAnIncastIsNoFailure: more than a host's port can deliver is load, whichever cable failed elsewhere, also if it is
+// only known at which switch the port is.
 func TestAnIncastIsNoFailure(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	s, err := New(g, DefaultConfig())
@@ -42,18 +42,18 @@ func TestAnIncastIsNoFailure(t *testing.T) {
 	}
 	s.history.Clock.Duration = 60e9
 	p, links := readings(t, g, map[string]float64{"spine0>leaf0": 40}, nil)
-	s.p = p
+	s.read = &p.Readings
 	leaf, _ := g.FindDevice("leaf0")
 	f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Device: "leaf1", Port: "4"}}
 	f.Place(g)
 	score := func(back root.BackPressure) float64 {
-		score, _ := (&regionCase{interval: &s.interval, region: &schema.Region{Links: links}, timeline: timeline{clock: s.history.Clock, onset: -1, again: -1}, loadChange: loadChange{fullest: schema.NoLink}, back: back}).scores().failureScore(f, 1, 1)
+		score, _ := (&regionCase{in: &s.interval, p: p, region: &schema.Region{Links: links}, timeline: timeline{clock: s.history.Clock, onset: -1, burst: -1}, root: rootLoad{link: schema.NoLink}, back: back}).scores().failureScore(f, 1, 1)
 		return score
 	}
-	other := score(root.BackPressure{Link: schema.NoLink, Waits: true, At: leaf, KindAt: schema.RootLinkCapacity})
+	other := score(root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf, Kind: schema.RootLinkCapacity, Share: 1}})
 	for name, back := range map[string]root.BackPressure{
-		"the port":   {Link: roottest.Link(t, g, "leaf0>host0"), Kind: schema.RootIncast},
-		"the switch": {Link: schema.NoLink, Waits: true, At: leaf, KindAt: schema.RootIncast},
+		"the port":   {Root: root.Port{Link: roottest.Link(t, g, "leaf0>host0"), Kind: schema.RootIncast}},
+		"the switch": {Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf, Kind: schema.RootIncast, Share: 1}},
 	} {
 		if got := score(back); got != other-incastLoad {
 			t.Errorf("%s is known: a failure scores %.1f, %.1f elsewhere", name, got, other)

@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestACableThatCameBackSlower: a verdict on a cable falls when the cable comes back, but not one that was given after that on a link
-// that carries less since. A restart forgets neither.
+// TestACableThatCameBackSlower: a verdict on a cable falls when the cable comes back, but not one that was given after
+// that on a link that carries less since. A restart forgets neither.
 func TestACableThatCameBackSlower(t *testing.T) {
 	g := roottest.Graph(t, "torus:4x4x4")
 	minute := func(m int) schema.Instant { return schema.Instant(m) * 60e9 }
@@ -40,15 +40,15 @@ func TestACableThatCameBackSlower(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range []*Stage{s, restarted} {
-			if got := (&regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock}}).steady().stands(s.given.kept[7]); got != c.stands {
+			if got := (&regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock}}).steady().stands(s.given.kept[7]); got != c.stands {
 				t.Errorf("%s: stands %v, want %v", c.name, got, c.stands)
 			}
 		}
 	}
 }
 
-// TestARegionSettlesAfterAFailure: a region that always stalled stalls more after a failure until routes are recomputed; one that still
-// stalls more, or that had not stalled, waits for it.
+// TestARegionSettlesAfterAFailure: a region that always stalled stalls more after a failure until routes are
+// recomputed; one that still stalls more, or that had not stalled, waits for it.
 func TestARegionSettlesAfterAFailure(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after, now float64
@@ -65,7 +65,7 @@ func TestARegionSettlesAfterAFailure(t *testing.T) {
 		}
 		s.history.Clock = history.Clock{Duration: 60e9, Now: 10}
 		b, a := c.before, c.after
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: []float64{b, b, b, b, b, b, b, b, a, a, c.now}, onset: c.onset, old: c.onset < 0}}
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: []float64{b, b, b, b, b, b, b, b, a, a, c.now}, onset: c.onset, old: c.onset < 0}}
 		if got := rc.steady().settledSince(schema.NearFailure{Time: 8 * 60e9}); got != c.settled {
 			t.Errorf("%s: settled %v, want %v", name, got, c.settled)
 		}

@@ -9,8 +9,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// On a torus the root is where back pressure ends; of a slow host the switch whose nodes take too little. There is none if level
-// stall is all that is known, unless no load is read and stall has a centre at a switch's nodes; its kind is then known of a job's load only.
+// On a torus the root is where back pressure ends; of a slow host the switch whose nodes take too little. There is none
+// if level stall is all that is known, unless no load is read and stall has a centre at a switch's nodes; its kind is
+// then known of a job's load only.
 func TestRootOnATorus(t *testing.T) {
 	g := roottest.Graph(t, "torus:4x4x4")
 	s, err := New(g, DefaultConfig())
@@ -44,11 +45,11 @@ func TestRootOnATorus(t *testing.T) {
 		{"stall before a link", schema.CauseSystem, root.Drain{}, false, 7, .95, false, "", ""},
 	} {
 		end := root.Ending{Found: true, Device: placeEnd, Link: c.link}
-		s.loads = c.loads
-		rc := &regionCase{interval: &s.interval, nodes: g.Device(placeEnd), ends: ends{drain: c.drain, full: schema.NoLink, neck: root.Neck{Link: schema.NoLink}, endings: root.Endings{Any: end, Nodes: end, Slow: slowEnd, OfMeans: c.ofMeans, AtNodes: c.atNodes}}}
+		s.measuresLoad = c.loads
+		rc := &regionCase{in: &s.interval, nodes: g.Device(placeEnd), ends: ends{drain: c.drain, fullLink: schema.NoLink, neck: root.Neck{Link: schema.NoLink}, endings: root.Endings{Any: end, Nodes: end, Slow: slowEnd, OfMeans: c.ofMeans, AtNodes: c.atNodes}}}
 		got, kind := "", ""
 		rc.verdict.class = c.class
-		if r := (&report{rc}).centreRoot(); r != nil {
+		if r := (&report{rc}).rootPort(); r != nil {
 			got, kind = r.Device, r.Kind
 		}
 		if got != c.want || kind != c.kind {

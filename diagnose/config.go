@@ -4,7 +4,8 @@ import "github.com/giverny/giverny/internal/faults"
 
 // Config sets the search bounds and thresholds of a diagnosis.
 type Config struct {
-	// How many switches away from a region's links a job's node or a failure still counts as near (Monet, section 7: N_hops).
+	// How many switches away from a region's links a job's node or a failure still counts as near (Monet, section 7:
+	// N_hops).
 	Hops int `yaml:"hops"`
 	// How many intervals maxima, correlations and failures look back.
 	Window int `yaml:"window"`

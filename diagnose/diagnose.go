@@ -16,7 +16,8 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	defer func() { s.scratch.cases = cases }()
 	snap := s.history.Fill(r.Snapshot)
 	for i := range r.Regions {
-		if region := &r.Regions[i]; region.Severity >= schema.Low && len(region.Links) > 0 && int(region.Links[len(region.Links)-1]) < s.graph.NumLinks() {
+		if region := &r.Regions[i]; region.Severity >= schema.Low && len(region.Links) > 0 &&
+			int(region.Links[len(region.Links)-1]) < s.graph.NumLinks() {
 			cases = slices.Grow(cases, 1)[:len(cases)+1]
 			s.begin(&cases[len(cases)-1], snap, region)
 		}
@@ -29,9 +30,8 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	s.crossing(cases)
 	s.findTogether(cases)
 	out := make([]schema.Diagnosis, len(cases))
-	p := s.finder.On(snap)
-	s.p = p
-	p.Remember(&s.floor)
+	s.read = s.finder.On(snap)
+	s.read.Remember(&s.floor)
 	s.compare()
 	s.history.FindSilent()
 	for _, within := range [2]bool{false, true} { // stall inside switches after the stalled links around it
@@ -54,53 +54,50 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 
 // examine measures what speaks for each cause of a region. Its timeline and where it stalls are known (begin).
 func (rc *regionCase) examine(snap *schema.Snapshot) {
-	rc.p.Stall = snap.Find(rc.region.Metric)
-	rc.load = rc.loadNow()
-	rc.cutToFirstStep()
-	rc.p.Flat, rc.p.Before = rc.isFlat, rc.usedBefore()
-	rc.p.Since = rc.history.UseRound()
-	rc.back = rc.p.Follow(rc.region, rc.weight)
-	rc.fullest, rc.carries, rc.more = rc.rootLoad(&rc.back)
+	rc.load = rc.loadRatio()
+	rc.ground().cutStall()
+	rc.p = rc.in.read.For(snap.Find(rc.region.Metric), rc.past())
+	rc.back = rc.in.finder.Follow(rc.p, rc.region, rc.weight)
+	rc.root.link, rc.root.carries, rc.root.added = rc.rootLoad(&rc.back)
 	rc.near()
 	rc.measure()
 	rc.converge()
-	rc.findEmpty()
+	rc.findAdded()
 }
 
-// rootLoad returns the root of a region or, if it has none, its fullest link, what that carries, bytes/s, and by how much more than
-// before the onset.
+// rootLoad returns the root of a region or, if it has none, its fullest link, what that carries, bytes/s, and by how
+// much more than before the onset.
 func (rc *regionCase) rootLoad(back *root.BackPressure) (fullest schema.LinkID, carries, more float64) {
 	fullest, carries, more = rc.p.LoadAt(back, rc.region.Links)
-	if !rc.loads {
+	if !rc.in.measuresLoad {
 		carries = rc.assumedLoad(back)
 	}
 	return fullest, carries, more
 }
 
-// converge finds where the traffic of a region ends, and the failures near it. Stall inside switches lies beside the tree; the links
-// that stall for credits are the tree.
+// converge finds where the traffic of a region ends, and the failures near it. Stall inside switches lies beside the
+// tree; the links that stall for credits are the tree.
 func (rc *regionCase) converge() {
-	if stall := rc.p.Stall; rc.region.Metric == schema.InqStall && rc.p.Credit != nil {
-		rc.p.Stall = rc.p.Credit
-		defer func() { rc.p.Stall = stall }()
+	p := rc.p
+	if rc.region.Metric == schema.InqStall && p.Credit != nil {
+		p = rc.in.read.For(p.Credit, p.Past)
 	}
-	senders, jobs := rc.findSenders()
-	rc.ends = rc.findEnds(rc.averaged(), senders, jobs)
-	rc.findConverging()
+	senders := rc.ground().findEnds(p)
 	rc.nearFailures()
-	rc.fitFailures(senders)
+	rc.ground().fitFailures(p, rc.failures[:min(len(rc.failures), maxFitted)], senders)
+	rc.sortFailures()
 }
 
-// assumedUse is the load assumed of a root whose load is not measured, as a share of its capacity: it sends while traffic waits for
-// it, but a cable that lost lanes sends less, and stall may last for a part of the interval.
+// assumedUse is the load assumed of a root whose load is not measured, as a share of its capacity: it sends while
+// traffic waits for it, but a cable that lost lanes sends less, and stall may last for a part of the interval.
 const assumedUse = .5
 
-// assumedLoad is what the root of a region carries if no load is measured, bytes/s. Where its port is not known, it has the capacity
-// of the link that stalls most.
+// assumedLoad is what the root of a region carries if no load is measured, bytes/s. Where its port is not known, it has
+// the capacity of the link that stalls most.
 func (rc *regionCase) assumedLoad(back *root.BackPressure) float64 {
-	l := back.Link
-	if back.Kind == "" {
+	l := back.Root.Link
+	if !back.HasRoot() {
 		l = rc.region.Links[slices.Index(rc.weight, slices.Max(rc.weight))]
 	}
-	return assumedUse * rc.graph.Capacity(l)
+	return assumedUse * rc.in.graph.Capacity(l)
 }

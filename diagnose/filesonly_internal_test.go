@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestFilesOnlySayNothingOnAnExchange: the traffic of a job of which the table has file traffic only is unknown, unless its files stand out,
-// or the links of its hosts show the rest.
+// TestFilesOnlySayNothingOnAnExchange: the traffic of a job of which the table has file traffic only is unknown, unless
+// its files stand out, or the links of its hosts show the rest.
 func TestFilesOnlySayNothingOnAnExchange(t *testing.T) {
 	const now, onset = 20, 12
 	idle, steps := func(int64) float64 { return 0 }, func(slot int64) float64 {
@@ -35,43 +35,43 @@ func TestFilesOnlySayNothingOnAnExchange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.history.Clock, s.loads = history.Clock{Duration: 60e9, Now: now}, c.loads
+		s.history.Clock, s.measuresLoad = history.Clock{Duration: 60e9, Now: now}, c.loads
 		j := &job{Job: &history.Job{Devices: []topology.DeviceID{1, 2, 3}}}
 		j.Traffic = history.NewTraffic(s.history.TrafficLength(), now)
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, now+1), onset: onset}}
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, now+1), onset: onset}}
 		for slot := range int64(now + 1) {
 			if slot >= onset {
-				rc.stall[slot] = 40
+				rc.timeline.stall[slot] = 40
 			}
 			for f, bytes := range c.traffic {
 				j.Traffic.Set(f, slot, bytes(slot))
 				j.Traffic.Listed[f] = true
 			}
 		}
-		rc.scratch.correlator.SetLags(rc.cfg.MaxLag)
-		rc.scratch.correlator.SetStall(rc.stall)
+		rc.in.scratch.correlator.SetLags(rc.in.cfg.MaxLag)
+		rc.in.scratch.correlator.SetStall(rc.timeline.stall)
 		suspected, usual := suspect{job: j, cross: 1, way: 1}, [history.NumMeasured]spread{}
 		rc.findStrongestFeature(&suspected, &usual)
 		if suspected.known != c.known || suspected.file != c.file || !suspected.filesKnown {
 			t.Errorf("%s: its traffic is known %v, it is files %v, files are known %v, want %v, %v, true", c.name, suspected.known, suspected.file, suspected.filesKnown, c.known, c.file)
 		}
-		if got := rc.movedOr(j, 7) != 7*j.Size(); got != c.others {
+		if got := rc.in.movedOr(j, 7) != 7*j.Size(); got != c.others {
 			t.Errorf("%s: what it moves is measured %v, want %v", c.name, got, c.others)
 		}
 	}
 }
 
-// TestFilesOnlyLeaveWhoWaits: without load readings the part of a job's hosts in the time for which hosts wait to send is its part of the
-// region's traffic, unless the traffic table has more than its files.
+// TestFilesOnlyLeaveWhoWaits: without load readings the part of a job's hosts in the time for which hosts wait to send
+// is its part of the region's traffic, unless the traffic table has more than its files.
 func TestFilesOnlyLeaveWhoWaits(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for feature, want := range map[history.Feature]float64{history.Write: .6, history.RDMAWrite: 0} {
 		rc, j := regionOfTwo(t, g, map[string]float64{"host0>leaf0": 60, "host2>leaf0": 40})
-		j.Traffic = history.NewTraffic(rc.history.TrafficLength(), 0)
+		j.Traffic = history.NewTraffic(rc.in.history.TrafficLength(), 0)
 		j.Traffic.Listed[feature] = true
-		rc.jobs, rc.onset = []suspect{{job: j}}, -1
-		rc.findWaits()
-		if got := rc.jobs[0].share; math.Abs(got-want) > 1e-6 {
+		rc.suspects, rc.timeline.onset = []suspect{{job: j}}, -1
+		rc.ground().findWaits()
+		if got := rc.suspects[0].share; math.Abs(got-want) > 1e-6 {
 			t.Errorf("%s is measured: a part of %.2f, want %.2f", feature, got, want)
 		}
 	}

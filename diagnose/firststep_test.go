@@ -6,8 +6,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestTheSecondStepOfAStallIsNotItsOnset: a region that is first found when its stall rises again, while its links carry what they did,
-// is that of the job that began to move more when the stall first rose, unless something broke at the second rise.
+// TestTheSecondStepOfAStallIsNotItsOnset: a region that is first found when its stall rises again, while its links
+// carry what they did, is that of the job that began to move more when the stall first rose, unless something broke at
+// the second rise.
 func TestTheSecondStepOfAStallIsNotItsOnset(t *testing.T) {
 	for name, c := range map[string]struct {
 		fails bool

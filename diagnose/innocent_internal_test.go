@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestFilesCongestByWhatTheyAdd: where neither the region nor its end on a grid carries more than before, file traffic is not the cause,
-// whatever it did at the onset.
+// TestFilesCongestByWhatTheyAdd: where neither the region nor its end on a grid carries more than before, file traffic
+// is not the cause, whatever it did at the onset.
 func TestFilesCongestByWhatTheyAdd(t *testing.T) {
 	file := suspect{file: true, known: true}
 	for name, c := range map[string]struct {
@@ -26,15 +26,15 @@ func TestFilesCongestByWhatTheyAdd(t *testing.T) {
 		"no load is measured": {file, 0, 0, 0},
 		"an exchange":         {suspect{known: true}, .8, .6, 0},
 	} {
-		rc := regionCase{loadChange: loadChange{load: c.load}, ends: ends{arrives: c.arrives}}
-		if got := rc.scores().addsNone(&c.suspect); math.Abs(got-c.against) > 1e-9 {
+		rc := regionCase{load: times(c.load), ends: ends{arrives: times(c.arrives)}}
+		if got := gridOf(&rc).addsNone(&c.suspect); math.Abs(got-c.against) > 1e-9 {
 			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.against)
 		}
 	}
 }
 
-// TestWritersWaitWhereTheyCongest: a job that writes, none of whose hosts waits, has no place in a region of directed links, though its
-// exchange may lead over the root.
+// TestWritersWaitWhereTheyCongest: a job that writes, none of whose hosts waits, has no place in a region of directed
+// links, though its exchange may lead over the root.
 func TestWritersWaitWhereTheyCongest(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for waits, want := range map[string]float64{"host0>leaf0": .9, "host2>leaf0": 0} {
@@ -43,22 +43,23 @@ func TestWritersWaitWhereTheyCongest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.p = p
+		s.read = &p.Readings
 		writer := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}
 		other := &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
 		for _, j := range []*job{writer, other} {
 			j.Place(g)
 			s.settle(j)
 		}
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, waits: []float64{.6}, back: root.BackPressure{Link: schema.NoLink}}
-		c := suspect{job: writer, known: true, file: true, filesKnown: true, feature: history.Write, root: true}
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, waits: []float64{.6}, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}}}
+		c := suspect{job: writer, known: true, file: true, filesKnown: true, feature: history.Write, atRoot: true}
 		if got := rc.scores().spaceScore(&c); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s waits: a share of %.2f, want %.2f", waits, got, want)
 		}
 	}
 }
 
-// TestTrafficEndsAtHosts: at an incast at a switch, what a job sends ends at a host of it there or, if it writes, at a host of no job.
+// TestTrafficEndsAtHosts: at an incast at a switch, what a job sends ends at a host of it there or, if it writes, at a
+// host of no job.
 func TestTrafficEndsAtHosts(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	s, err := New(g, DefaultConfig())
@@ -85,14 +86,15 @@ func TestTrafficEndsAtHosts(t *testing.T) {
 		"files not measured": {suspect{job: away}, schema.RootIncast, false},
 		"before a link":      {suspect{job: away, filesKnown: true}, schema.RootLinkCapacity, false},
 	} {
-		rc := &regionCase{interval: &s.interval, back: root.BackPressure{Link: schema.NoLink, Waits: true, At: leaf1, KindAt: c.kind}}
-		if got := rc.cannotEndAt(&c.suspect); got != c.cannot {
+		rc := &regionCase{in: &s.interval, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf1, Kind: c.kind, Share: 1}}}
+		if got := directedOf(rc).cannotEndAt(&c.suspect); got != c.cannot {
 			t.Errorf("%s: it cannot end there: %v", name, got)
 		}
 	}
 }
 
-// TestLargeExchangesStandOut: the traffic of a large job is far above the median whatever it does; files that stand out are evidence.
+// TestLargeExchangesStandOut: the traffic of a large job is far above the median whatever it does; files that stand out
+// are evidence.
 func TestLargeExchangesStandOut(t *testing.T) {
 	exchange := suspect{devs: 30}
 	files := exchange

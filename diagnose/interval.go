@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// interval is what is measured of the whole fabric in one interval. The cases of its regions share it. Its memory is reused in the
-// next interval.
+// interval is what is measured of the whole fabric in one interval. The cases of its regions share it. Its memory is
+// reused in the next interval.
 type interval struct {
 	cfg     Config
 	graph   *topology.Graph
@@ -19,7 +19,7 @@ type interval struct {
 	reach   reach
 	history *history.History
 	given   *given
-	p       *root.Pressure // the readings; Stall, Flat and Before are those of the region under diagnosis
+	read    *root.Readings // of the interval
 
 	hosts        []topology.DeviceID
 	smallestLeaf int // the number of hosts of the smallest leaf switch
@@ -28,44 +28,45 @@ type interval struct {
 	tenants         [][]*job            // by device: the jobs with nodes there or, for a switch, at its hosts
 	withoutJob      []topology.DeviceID // hosts without a listed job, if withoutJobKnown
 	withoutJobKnown bool
-	taken           int                              // switches with tenants
+	occupied        int                              // switches with tenants
 	readers         []*job                           // whose file traffic is an outlier, the most first
 	comparable      bool                             // traffic of jobs and of links is measured alike
-	loads           bool                             // the load of links is measured
+	measuresLoad    bool                             // the load of links is measured
 	usualOf         [history.NumMeasured]usualSpread // over all running jobs
 
 	memberships memberships
-	common      ground
+	overlap     overlap
 	scratch     scratch
 }
 
 // scratch is memory that is reused, and holds nothing from one use to the next.
 type scratch struct {
-	cases         []regionCase
-	pool          []job               // of running
-	settled       []topology.DeviceID // with tenants
-	lagged        []*lagged           // of the jobs' features, the first laggedUsed
-	laggedUsed    int
-	round         uint32
-	around        []*job // within cfg.Hops of a region, nearest first
-	nearby        []*job
-	before, after []float64
-	own, theirs   []float64 // by link of the region (expectedLoads)
-	values        []float64
-	links         []schema.LinkID // of a job's hosts
-	growths       []growth        // of loadsExchange
-	correlator    correlation.Correlator
-	senders       []root.Sender // of findSenders
-	sending       []*job        // whose these are
-	onWay         onWay
-	trees         []tree // of findConverging
+	cases           []regionCase
+	pool            []job               // of running
+	settled         []topology.DeviceID // with tenants
+	lagged          []*lagged           // of the jobs' features, the first laggedUsed
+	laggedUsed      int
+	round           uint32
+	around          []*job // within cfg.Hops of a region, nearest first
+	nearby          []*job
+	baseline, since []float64
+	own, theirs     []float64 // by link of the region (expectedLoads)
+	values          []float64
+	links           []schema.LinkID // of a job's hosts
+	growths         []growth        // of loadsExchange
+	correlator      correlation.Correlator
+	senders         []root.Sender // of findSenders
+	sending         []*job        // whose these are
+	onWay           onWay
+	trees           []tree // of findConverging
 }
 
 // newInterval returns what is measured of a version of a fabric, as far as it does not change with the intervals.
 func newInterval(g *topology.Graph, cfg Config) interval {
-	in := interval{cfg: cfg, graph: g, router: routes.NewRouter(g), reach: newReach(g), tenants: make([][]*job, g.NumDevices())}
+	in := interval{cfg: cfg, graph: g, router: routes.NewRouter(g), reach: newReach(g),
+		tenants: make([][]*job, g.NumDevices())}
 	in.finder = root.NewFinder(g, in.router.Grid)
-	in.memberships.first, in.common.links = make([]int32, g.NumLinks()), make([]uint32, g.NumLinks())
+	in.memberships.first, in.overlap.links = make([]int32, g.NumLinks()), make([]uint32, g.NumLinks())
 	in.countHosts()
 	return in
 }
@@ -94,4 +95,9 @@ func (in *interval) countHosts() {
 			in.smallestLeaf = n
 		}
 	}
+}
+
+// perSecond is bytes of an interval as a rate, bytes/s.
+func (in *interval) perSecond(bytes float64) float64 {
+	return bytes * 1e9 / float64(in.history.Clock.Duration)
 }

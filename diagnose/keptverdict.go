@@ -12,73 +12,79 @@ import (
 
 // kept is the last verdict on a region that was given while its onset, and enough before it, were remembered.
 type kept struct {
-	time     schema.Instant // of the interval in which it was given
-	cause    schema.Cause
-	jobs     []schema.AccusedJob
-	failures []schema.NearFailure
-	root     *schema.Root
-	action   string
-	because  string           // the sentences of its text that give the reason
-	seen     int64            // last slot of the region
-	began    int64            // slot of the onset
-	slower   bool             // a failed part that is up carries less than before
-	usual    map[string]usual // by job near the region
+	time      schema.Instant // of the interval in which it was given
+	cause     schema.Cause
+	jobs      []schema.AccusedJob
+	failures  []schema.NearFailure
+	root      *schema.Root
+	action    string
+	because   string                 // the sentences of its text that give the reason
+	seen      int64                  // last slot of the region
+	began     int64                  // slot of the onset
+	slower    bool                   // a failed part that is up carries less than before
+	baselines map[string]jobBaseline // by job near the region
 }
 
-// leastBefore is how many calm intervals before an onset must be remembered to say what is usual, and to keep a new verdict.
-const leastBefore = 3
+// leastBaseline is how many calm intervals before an onset must be remembered to say what is usual, and to keep a new
+// verdict.
+const leastBaseline = 3
 
-// hold replaces the verdict on a region by the kept one if the onset or the failures left the window, the region resumes or stalls more
-// again for no visible reason, or its root gives no more readings, as long as what the kept one blames is there and nothing new
-// speaks against it. It returns the reason.
+// hold replaces the verdict on a region by the kept one if the onset or the failures left the window, the region
+// resumes or stalls more again for no visible reason, or its root gives no more readings, as long as what the kept one
+// blames is there and nothing new speaks against it. It returns the reason.
 func (s steady) hold(because string, d *schema.Diagnosis) string {
-	seesOnset := s.before().N >= leastBefore
-	h := s.keptFor(d)
+	seesOnset := s.timeline.baseline().N >= leastBaseline
+	h := s.in.keptFor(d)
 	if h == nil {
 		if seesOnset {
-			s.keep(because, d, s.began())
+			s.keep(because, d, s.timeline.began())
 		}
 		return because
 	}
-	fellSilent := h.root != nil && s.history.FellSilent(h.root.Device)
-	knowsLess := fellSilent || s.resumes() || s.outlasts(h)
+	fellSilent := h.root != nil && s.in.history.FellSilent(h.root.Device)
+	knowsLess := fellSilent || s.timeline.resumes() || s.outlasts(h)
 	agrees, isUnknown := h.agrees(d), d.Cause.Class == schema.CauseUnknown
 	if seesOnset && !knowsLess && !(isUnknown && s.stallsMore(h)) {
-		began := s.began()
+		began := s.timeline.began()
 		if agrees {
 			began = min(began, h.began) // it only stalls more
 		}
 		s.keep(because, d, began)
 		return because
 	}
-	h.seen = s.history.Clock.Now
-	if !isUnknown && !agrees && !knowsLess || h.cause.Class == schema.CauseUnknown || s.back.Kind == schema.RootDeadlock {
+	h.seen = s.in.history.Clock.Now
+	if !isUnknown && !agrees && !knowsLess || h.cause.Class == schema.CauseUnknown ||
+		s.back.Root.Kind == schema.RootDeadlock {
 		return because
 	}
 	if !s.stands(h) {
-		delete(s.given.kept, d.Region)
+		delete(s.in.given.kept, d.Region)
 		return because
 	}
-	s.restore(d, h)
+	s.in.restore(d, h)
 	if fellSilent {
-		return "Found while " + topology.PlainName(h.root.Device) + " still reported counters, which it no longer does: " + h.because
+		return "Found while " + topology.PlainName(h.root.Device) +
+			" still reported counters, which it no longer does: " + h.because
 	}
 	return "Found when the congestion began: " + h.because
 }
 
 // keep remembers the verdict on a region, and the slot of its onset.
 func (s steady) keep(because string, d *schema.Diagnosis, began int64) {
-	if s.given.kept == nil {
-		s.given.kept = map[uint64]*kept{}
+	if s.in.given.kept == nil {
+		s.in.given.kept = map[uint64]*kept{}
 	}
-	s.given.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root, action: d.Action, because: because,
-		seen: s.history.Clock.Now, began: began, slower: s.partSlower(), usual: s.usualOf(s.earlierVerdict(d))}
+	s.in.given.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root,
+		action: d.Action, because: because,
+		seen: s.in.history.Clock.Now, began: began, slower: s.partSlower(),
+		baselines: s.jobBaselines(s.in.earlierVerdict(d))}
 }
 
 // restore replaces a verdict by a kept one: the jobs that it accuses are no victims.
 func (in *interval) restore(d *schema.Diagnosis, h *kept) {
 	d.Cause, d.Root, d.Action = h.cause, in.numbered(h.root), h.action
-	d.Jobs, d.Failures = append([]schema.AccusedJob{}, h.jobs...), append([]schema.NearFailure{}, h.failures...) // empty, not null
+	// empty, not null
+	d.Jobs, d.Failures = append([]schema.AccusedJob{}, h.jobs...), append([]schema.NearFailure{}, h.failures...)
 	d.Victims = slices.DeleteFunc(d.Victims, func(v schema.VictimJob) bool {
 		return slices.ContainsFunc(d.Jobs, func(a schema.AccusedJob) bool { return a.JobID == v.JobID })
 	})
@@ -86,35 +92,34 @@ func (in *interval) restore(d *schema.Diagnosis, h *kept) {
 
 // rises reports whether a region has an onset after that of its kept verdict.
 func (s steady) rises(h *kept) bool {
-	return s.onset >= 0 && s.began() > h.began+settle
+	return s.timeline.hasOnset() && s.timeline.began() > h.began+settle
 }
 
 // stallsMore reports whether a region stalls more than when its kept verdict was given.
 func (s steady) stallsMore(h *kept) bool {
-	return s.onset >= 0 && (s.cut || s.rises(h) || s.hasSecondStep(h))
+	return s.timeline.hasOnset() && (s.timeline.cut || s.rises(h) || s.hasSecondStep(h))
 }
 
-// outlasts reports whether a kept cause is still the best known: what shows it left the window, and the region never stalled more.
+// outlasts reports whether a kept cause is still the best known: what shows it left the window, and the region never
+// stalled more.
 func (s steady) outlasts(h *kept) bool {
-	return h.cause.Class != schema.CauseUnknown && s.forgot(h) && !(s.rises(h) && s.peaks())
+	return h.cause.Class != schema.CauseUnknown && s.in.forgot(h) && !(s.rises(h) && s.timeline.peaks())
 }
 
-// keptFor is the kept verdict on a region; on one without, that on the last other region, if it was there within a pause, whose root is
-// a link of this one, or is this one's: a region whose links change much has a new number.
+// keptFor is the kept verdict on a region; on one without, that on the last other region, if it was there within a
+// pause, whose root is a link of this one, or is this one's: a region whose links change much has a new number.
 func (in *interval) keptFor(d *schema.Diagnosis) *kept {
 	h := in.given.kept[d.Region]
 	if h != nil {
 		return h
 	}
-	for _, o := range in.given.kept {
+	h = in.lastKept(func(o *kept) bool {
 		if o.root == nil || in.history.Clock.Now-o.seen > longPause {
-			continue
+			return false
 		}
 		isRoot := d.Root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port
-		if (isRoot || slices.Contains(d.Links, in.numbered(o.root).Link)) && (h == nil || o.isAfter(h)) {
-			h = o
-		}
-	}
+		return isRoot || slices.Contains(d.Links, in.numbered(o.root).Link)
+	})
 	if h == nil {
 		return nil
 	}
@@ -123,32 +128,44 @@ func (in *interval) keptFor(d *schema.Diagnosis) *kept {
 	return &same
 }
 
+// lastKept is the last of the kept verdicts that fit, nil if none does; of equals, that on the region with the least
+// number.
+func (in *interval) lastKept(fits func(*kept) bool) (last *kept) {
+	of := uint64(0)
+	for id, o := range in.given.kept {
+		if fits(o) && (last == nil || o.isAfter(last) || !last.isAfter(o) && id < of) {
+			last, of = o, id
+		}
+	}
+	return last
+}
+
 // isAfter orders verdicts by when their regions were last there, and when they were given.
 func (k *kept) isAfter(o *kept) bool {
 	return cmp.Or(cmp.Compare(k.seen, o.seen), cmp.Compare(k.time, o.time), cmp.Compare(k.because, o.because)) > 0
 }
 
-// hasSecondStep reports whether a region stalls clearly more, since a kept verdict was given, than at any time before: its stall has two
-// steps, and what caused the first follows it no more. In its first intervals a region still rises.
+// hasSecondStep reports whether a region stalls clearly more, since a kept verdict was given, than at any time before:
+// its stall has two steps, and what caused the first follows it no more. In its first intervals a region still rises.
 func (s steady) hasSecondStep(h *kept) bool {
-	at := s.indexIn(h.time)
-	if at < 0 || s.history.Clock.SlotOf(int64(h.time)) <= h.began+settle {
+	at := s.timeline.indexIn(h.time)
+	if at < 0 || s.in.history.Clock.SlotOf(int64(h.time)) <= h.began+settle {
 		return false
 	}
 	most := 0.
-	for _, v := range s.stall[:at+1] {
+	for _, v := range s.timeline.stall[:at+1] {
 		if v > most { // not NaN
 			most = v
 		}
 	}
-	return slices.ContainsFunc(s.stall[at:], func(v float64) bool { return v >= moreStall*most })
+	return slices.ContainsFunc(s.timeline.stall[at:], func(v float64) bool { return v >= moreStall*most })
 }
 
 // moreStall is how many times the most that a region stalled is clearly more.
 const moreStall = 1.3
 
-// forgot reports whether what shows the cause of a verdict left the window: the onset, with enough before it, the earlier traffic of the
-// accused that the stall followed, or the failures.
+// forgot reports whether what shows the cause of a verdict left the window: the onset, with enough before it, the
+// earlier traffic of the accused that the stall followed, or the failures.
 func (in *interval) forgot(h *kept) bool {
 	shown := h.began
 	if len(h.jobs) > 0 {
@@ -158,7 +175,7 @@ func (in *interval) forgot(h *kept) bool {
 		last := slices.MaxFunc(h.failures, func(a, b schema.NearFailure) int { return cmp.Compare(a.Time, b.Time) })
 		shown = min(shown, in.history.Clock.SlotOf(int64(last.Time)))
 	}
-	return shown-leastBefore < in.history.Clock.Now-int64(in.cfg.Window)
+	return shown-leastBaseline < in.history.Clock.Now-int64(in.cfg.Window)
 }
 
 // peaks reports whether a region stalls more since its onset than at any time remembered before.
@@ -188,36 +205,42 @@ func (k *kept) agrees(d *schema.Diagnosis) bool {
 	return len(d.Jobs) > 0 && len(k.jobs) > 0 && d.Jobs[0].JobID == k.jobs[0].JobID
 }
 
-// stands reports whether what a verdict blames is still there: its jobs run, no failed part came back, and the region did not always stall as
-// it does now.
+// stands reports whether what a verdict blames is still there: its jobs run, no failed part came back, and the region
+// did not always stall as it does now.
 func (s steady) stands(h *kept) bool {
 	for _, a := range h.jobs {
-		if !slices.ContainsFunc(s.running, func(j *job) bool {
-			return j.ID == a.JobID && j.Start <= h.time+schema.Instant(s.history.Clock.Duration)
+		if !slices.ContainsFunc(s.in.running, func(j *job) bool {
+			return j.ID == a.JobID && j.Start <= h.time+schema.Instant(s.in.history.Clock.Duration)
 		}) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(h.failures, func(f schema.NearFailure) bool { return s.cameBack(f, h) || s.settledSince(f) })
+	return !slices.ContainsFunc(h.failures, func(f schema.NearFailure) bool {
+		return s.in.cameBack(f, h) || s.settledSince(f)
+	})
 }
 
-// settledSince reports whether a region without an onset, which stalled more after a failure, stalls again as in all of the intervals before
-// it: what waited for the failed part has other routes. A part that flaps fails again.
+// settledSince reports whether a region without an onset, which stalled more after a failure, stalls again as in all of
+// the intervals before it: what waited for the failed part has other routes. A part that flaps fails again.
 func (s steady) settledSince(was schema.NearFailure) bool {
-	at := s.indexIn(was.Time)
-	return s.onset < 0 && s.old && at >= leastBefore && at < len(s.stall)-1 && meanOf(s.stall[:at]) >= alreadyStalled*s.stall[len(s.stall)-1] &&
-		!slices.ContainsFunc(s.history.Failures, func(f history.PlacedFailure) bool {
+	at := s.timeline.indexIn(was.Time)
+	return !s.timeline.hasOnset() && s.timeline.old && at >= leastBaseline && at < len(s.timeline.stall)-1 &&
+		meanOf(s.timeline.stall[:at]) >= alreadyStalled*s.timeline.stall[len(s.timeline.stall)-1] &&
+		!slices.ContainsFunc(s.in.history.Failures, func(f history.PlacedFailure) bool {
 			return f.Device == was.Device && f.Port == was.Port && f.Times > 1
 		})
 }
 
-// partSlower reports whether the link that a region waits for carries less than before its onset, and is or was a failed part.
+// partSlower reports whether the link that a region waits for carries less than before its onset, and is or was a
+// failed part.
 func (s steady) partSlower() bool {
-	return (s.back.Slower || s.neck.Slower) && slices.ContainsFunc(s.failures, func(f nearFailure) bool { return slices.Contains(f.Links, s.slowLink()) })
+	return (s.back.Root.Slower || s.ends.neck.Slower) && slices.ContainsFunc(s.failures, func(f nearFailure) bool {
+		return slices.Contains(f.Links, s.slowLink())
+	})
 }
 
-// cameBack reports whether a part that a verdict blames came back. A verdict given after that, on a link that carries less since,
-// blames what is left, such as a lost lane.
+// cameBack reports whether a part that a verdict blames came back. A verdict given after that, on a link that carries
+// less since, blames what is left, such as a lost lane.
 func (in *interval) cameBack(was schema.NearFailure, h *kept) bool {
 	since := was.Time
 	if h.slower {
@@ -228,5 +251,7 @@ func (in *interval) cameBack(was schema.NearFailure, h *kept) bool {
 
 // forgetKept drops the verdicts on regions that have been gone for a window.
 func (in *interval) forgetKept() {
-	maps.DeleteFunc(in.given.kept, func(_ uint64, h *kept) bool { return in.history.Clock.Now-h.seen > int64(in.cfg.Window) })
+	maps.DeleteFunc(in.given.kept, func(_ uint64, h *kept) bool {
+		return in.history.Clock.Now-h.seen > int64(in.cfg.Window)
+	})
 }

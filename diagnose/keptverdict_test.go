@@ -39,7 +39,7 @@ func TestAVerdictOutlivesASwell(t *testing.T) {
 	p := newPlant(t, "torus:8x8x8")
 	one := neighbours(p)
 	p.step(35)
-	p.moved["1"] = 40 * usual
+	p.moved["1"] = 100 * usual
 	p.congest(40, p.within(one)...)
 	first := p.step(8)[0]
 	for range 3 {
@@ -52,8 +52,8 @@ func TestAVerdictOutlivesASwell(t *testing.T) {
 	}
 }
 
-// TestAVerdictOutlivesASecondStep: a region that stalls more, long after the job that it is blamed on began to move more, and moves no
-// more since then, is still that job's.
+// TestAVerdictOutlivesASecondStep: a region that stalls more, long after the job that it is blamed on began to move
+// more, and moves no more since then, is still that job's.
 func TestAVerdictOutlivesASecondStep(t *testing.T) {
 	p := newPlant(t, "torus:8x8x8")
 	one := neighbours(p)
@@ -70,8 +70,8 @@ func TestAVerdictOutlivesASecondStep(t *testing.T) {
 	}
 }
 
-// TestAVerdictGoesOverToTheNextRegion: a region whose links changed so much that it has a new number is still that of the job that
-// the one with the same root was blamed on, and so is one that comes back after a pause.
+// TestAVerdictGoesOverToTheNextRegion: a region whose links changed so much that it has a new number is still that of
+// the job that the one with the same root was blamed on, and so is one that comes back after a pause.
 func TestAVerdictGoesOverToTheNextRegion(t *testing.T) {
 	for pause, want := range map[int]bool{0: true, 3: true, 12: false} {
 		p := incastPlant(t, 0)
@@ -87,8 +87,8 @@ func TestAVerdictGoesOverToTheNextRegion(t *testing.T) {
 	}
 }
 
-// TestAVerdictOutlivesReadings: if the switch at the root of a region stops giving readings, the earlier verdict stands and
-// the text says so; without one it says what is missing.
+// TestAVerdictOutlivesReadings: if the switch at the root of a region stops giving readings, the earlier verdict stands
+// and the text says so; without one it says what is missing.
 func TestAVerdictOutlivesReadings(t *testing.T) {
 	p := incastPlant(t, 0)
 	first := p.step(5)[0]
@@ -153,8 +153,9 @@ func TestAKeptVerdictOutlivesARestart(t *testing.T) {
 	}
 }
 
-// TestAVerdictOutlivesItsFailure: a cable that failed stays the cause of a region that stalls no more than it did, though its log
-// line left the window and a job's traffic explains the region. What stalls more, or whose cable came back, is judged again.
+// TestAVerdictOutlivesItsFailure: a cable that failed stays the cause of a region that stalls no more than it did,
+// though its log line left the window and a job's traffic explains the region. What stalls more, or whose cable came
+// back, is judged again.
 func TestAVerdictOutlivesItsFailure(t *testing.T) {
 	for name, c := range map[string]struct {
 		goesOn func(p *plant, region []schema.LinkID)
@@ -213,8 +214,8 @@ func TestAVerdictOutlivesItsFailure(t *testing.T) {
 	}
 }
 
-// TestAVerdictOutlivesItsFailureIfSeenLate: a region that begins long after a cable failed, with the load that went the other way
-// round since, is still the cable's when the failure leaves the window before the region's onset does.
+// TestAVerdictOutlivesItsFailureIfSeenLate: a region that begins long after a cable failed, with the load that went the
+// other way round since, is still the cable's when the failure leaves the window before the region's onset does.
 func TestAVerdictOutlivesItsFailureIfSeenLate(t *testing.T) {
 	p := newPlant(t, "torus:8x8x8")
 	p.hasUse = true

@@ -10,8 +10,8 @@ import (
 )
 
 // TestAJobLoadsItsGround: without a traffic table, a job is known to load a region if load was added all over the links
-// of its exchange, also among another job's nodes; not if only traffic that converges on one of its nodes was added, or if the load did
-// not rise.
+// of its exchange, also among another job's nodes; not if only traffic that converges on one of its nodes was added, or
+// if the load did not rise.
 func TestAJobLoadsItsGround(t *testing.T) {
 	var block []string
 	for _, x := range "123" {
@@ -49,46 +49,19 @@ func TestAJobLoadsItsGround(t *testing.T) {
 					u.stage.tenants[d] = []*job{own, other}
 				}
 			}
-			rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Links: links}, loadChange: loadChange{load: c.load}}
+			rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}, load: times(c.load)}
 			for range links {
 				rc.waits = append(rc.waits, 1)
 			}
-			if got := rc.scores().loadsAll(&suspect{job: own, cross: 1}); (got > 0) != c.want {
+			rc.findAdded()
+			if got := gridOf(rc).loadsAll(&suspect{job: own, cross: 1}); (got > 0) != c.want {
 				t.Errorf("loads its ground by %.2f, want any: %t", got, c.want)
 			}
 			last := own.Devices[len(own.Devices)-1]
-			at := (&report{rc}).receiver(&suspect{job: own, exchanges: u.stage.loadsExchange(own)}, &schema.Root{Kind: schema.RootIncast, Device: u.stage.graph.Device(last).Name})
+			at := (&report{rc}).receiver(&suspect{job: own, exchanges: rc.loadsExchange(own)}, &schema.Root{Kind: schema.RootIncast, Device: u.stage.graph.Device(last).Name})
 			if named := at != ""; named == c.all {
 				t.Errorf("the one receiver is named: %t", named)
 			}
 		})
-	}
-}
-
-// TestWhatWasAddedAstray: load added to a region of a torus outside a job's exchange clears the job, unless the region's
-// load did not rise, the job's traffic is with files, or it is not measured.
-func TestWhatWasAddedAstray(t *testing.T) {
-	u := newTiedUp(t)
-	senders := []topology.DeviceID{u.Device(t, "1,1,1"), u.Device(t, "1,1,5"), u.Device(t, "1,5,1"), u.Device(t, "1,5,5")}
-	slices.Sort(senders)
-	links := u.Send(senders[:3], senders[3])
-	slices.Sort(links)
-	own, other := &job{Job: &history.Job{Job: schema.Job{ID: "own"}, Devices: senders}}, &job{Job: &history.Job{Job: schema.Job{ID: "other"}, Devices: []topology.DeviceID{u.Device(t, "5,2,3"), u.Device(t, "5,3,3")}}}
-	for _, c := range []struct {
-		name string
-		c    suspect
-		load float64
-		want float64
-	}{
-		{"own", suspect{job: own, known: true, cross: 1}, 2, 0},
-		{"another's", suspect{job: other, known: true}, 2, jobAddsElsewhere},
-		{"no more load", suspect{job: other, known: true}, 1, 0},
-		{"files", suspect{job: other, known: true, file: true}, 2, 0},
-		{"not measured", suspect{job: other}, 2, 0},
-	} {
-		rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Links: links}, loadChange: loadChange{load: c.load}}
-		if got := rc.scores().elsewherePenalty(&c.c); got != c.want {
-			t.Errorf("%s: %.1f speaks against it, want %.1f", c.name, got, c.want)
-		}
 	}
 }

@@ -25,7 +25,8 @@ type meanScores struct {
 	seen                int64          // last slot of the region
 	neck                root.Neck      // the last one that had lost rate
 	accused             string         // the job last accused
-	others, parts       float64        // mean part of others in the region, and how many intervals are in it, up to meanIntervals
+	// mean part of others in the region, and how many intervals are in it, up to meanIntervals
+	others, parts float64
 }
 
 const (
@@ -46,23 +47,23 @@ func (m *meanScores) with(mean, now float64) float64 {
 // smooth replaces the scores of a region's causes by their means, and returns those of a slow host and of a link
 // that lost rate. Without an onset, scores are too uncertain to count.
 func (s steady) smooth(host, link float64) (meanHost, meanLink float64) {
-	if s.onset < 0 {
+	if !s.timeline.hasOnset() {
 		return host, link
 	}
-	m := s.given.means[s.region.ID]
-	if m == nil || s.history.Clock.Now-m.seen > meanIntervals {
+	m := s.in.given.means[s.region.ID]
+	if m == nil || s.in.history.Clock.Now-m.seen > meanIntervals {
 		m = &meanScores{jobs: map[string]float64{}}
-		s.given.means[s.region.ID] = m
+		s.in.given.means[s.region.ID] = m
 	}
-	m.intervals, m.seen = min(meanIntervals, m.intervals+1), s.history.Clock.Now
+	m.intervals, m.seen = min(meanIntervals, m.intervals+1), s.in.history.Clock.Now
 	m.smoothJobs(s.regionCase)
 	m.smoothFailures(s.regionCase)
 	switch {
 	case link < leastScore:
-	case s.back.Slower:
-		m.neck = root.Neck{Link: s.back.Link, Slower: true}
-	case s.neck.Slower:
-		m.neck = s.neck
+	case s.back.Root.Slower:
+		m.neck = root.Neck{Link: s.back.Root.Link, Slower: true}
+	case s.ends.neck.Slower:
+		m.neck = s.ends.neck
 	}
 	host, link = m.with(m.host, host), m.with(m.link, link)
 	m.host, m.link = max(leastScore, host), max(leastScore, link)
@@ -71,8 +72,8 @@ func (s steady) smooth(host, link float64) (meanHost, meanLink float64) {
 
 // meanPart returns the mean part of jobs other than an accused one in a region, updated with an interval's.
 func (s steady) meanPart(accused *job, part float64) float64 {
-	m := s.given.means[s.region.ID]
-	if m == nil || s.onset < 0 {
+	m := s.in.given.means[s.region.ID]
+	if m == nil || !s.timeline.hasOnset() {
 		return part
 	}
 	if m.accused != accused.ID {
@@ -83,26 +84,26 @@ func (s steady) meanPart(accused *job, part float64) float64 {
 	return m.others
 }
 
-// recallSlowLink restores the last link that had lost rate as the neck of a region that shows none in this interval, but is
-// blamed on one by the mean.
+// recallSlowLink restores the last link that had lost rate as the neck of a region that shows none in this interval,
+// but is blamed on one by the mean.
 func (s steady) recallSlowLink() {
-	if m := s.given.means[s.region.ID]; m != nil && m.neck.Slower && math.IsInf(s.scores().slowLinkScore(), -1) {
-		s.neck = m.neck
+	if m := s.in.given.means[s.region.ID]; m != nil && m.neck.Slower && math.IsInf(s.scores().slowLinkScore(), -1) {
+		s.ends.neck = m.neck
 	}
 }
 
 // smoothJobs replaces the scores of suspects by their means. A job that is no suspect in an interval loses its mean.
 func (m *meanScores) smoothJobs(rc *regionCase) {
-	for i := range rc.jobs {
-		c := &rc.jobs[i]
+	for i := range rc.suspects {
+		c := &rc.suspects[i]
 		if mean, known := m.jobs[c.job.ID]; known {
 			c.score = m.with(mean, c.score)
 		}
 		m.jobs[c.job.ID] = max(leastScore, c.score)
 	}
-	if len(m.jobs) > len(rc.jobs) {
+	if len(m.jobs) > len(rc.suspects) {
 		maps.DeleteFunc(m.jobs, func(id string, _ float64) bool {
-			return !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job.ID == id })
+			return !slices.ContainsFunc(rc.suspects, func(c suspect) bool { return c.job.ID == id })
 		})
 	}
 }
@@ -125,5 +126,7 @@ func (m *meanScores) smoothFailures(rc *regionCase) {
 
 // forgetMeans drops the means of regions that are gone.
 func (in *interval) forgetMeans() {
-	maps.DeleteFunc(in.given.means, func(_ uint64, m *meanScores) bool { return in.history.Clock.Now-m.seen > meanIntervals })
+	maps.DeleteFunc(in.given.means, func(_ uint64, m *meanScores) bool {
+		return in.history.Clock.Now-m.seen > meanIntervals
+	})
 }

@@ -22,19 +22,19 @@ func TestMeanScores(t *testing.T) {
 	a, b := &job{Job: &history.Job{Job: schema.Job{ID: "a"}}}, &job{Job: &history.Job{Job: schema.Job{ID: "b"}}}
 	for i, noise := range [...]float64{0, -.5, .5, -1.5, .4, -1.2} {
 		s.history.Clock.Now = int64(i)
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}, jobs: []suspect{{job: a, score: 3}, {job: b, score: 2 - noise}}}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1}, suspects: []suspect{{job: a, score: 3}, {job: b, score: 2 - noise}}}
 		host, link := rc.steady().smooth(1, math.Inf(-1))
-		if rc.jobs[0].score <= rc.jobs[1].score {
-			t.Errorf("interval %d: a has %.2f, b %.2f", i, rc.jobs[0].score, rc.jobs[1].score)
+		if rc.suspects[0].score <= rc.suspects[1].score {
+			t.Errorf("interval %d: a has %.2f, b %.2f", i, rc.suspects[0].score, rc.suspects[1].score)
 		}
 		if host != 1 || !math.IsInf(link, -1) {
 			t.Errorf("interval %d: a steady host has %v, a link that is not slow %v", i, host, link)
 		}
 	}
 	s.history.Clock.Now += 2 * meanIntervals // the region was gone
-	rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}, jobs: []suspect{{job: a, score: -2}}}
-	if rc.steady().smooth(math.Inf(-1), 4); rc.jobs[0].score != -2 {
-		t.Errorf("a region that came back has %v, want -2", rc.jobs[0].score)
+	rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1}, suspects: []suspect{{job: a, score: -2}}}
+	if rc.steady().smooth(math.Inf(-1), 4); rc.suspects[0].score != -2 {
+		t.Errorf("a region that came back has %v, want -2", rc.suspects[0].score)
 	}
 	s.history.Clock.Now += 2 * meanIntervals
 	if s.forgetMeans(); len(s.given.means) != 0 {
@@ -42,22 +42,22 @@ func TestMeanScores(t *testing.T) {
 	}
 }
 
-// A cause that is impossible in one of several intervals is remembered, with its link; one that is impossible for long is
-// not.
+// A cause that is impossible in one of several intervals is remembered, with its link; one that is impossible for long
+// is not.
 func TestAnIntervalRulesNothingOut(t *testing.T) {
 	s := &Stage{interval: interval{graph: roottest.Graph(t, "torus:4x4x4"), history: remembersAt(roottest.Graph(t, "torus:4x4x4"), history.Clock{}), given: &given{means: map[uint64]*meanScores{}}}}
 	for i, now := range [...]float64{4, 4, 4, math.Inf(-1), 4, 4, math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1)} {
 		s.history.Clock.Now = int64(i)
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}, ends: ends{neck: root.Neck{Link: schema.NoLink}}}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1}, ends: ends{neck: root.Neck{Link: schema.NoLink}}}
 		if now > 0 {
-			rc.neck = root.Neck{Link: 5, Slower: true, Lost: .5}
+			rc.ends.neck = root.Neck{Link: 5, Slower: true, Lost: .5}
 		}
 		_, link := rc.steady().smooth(0, now)
 		if likely := i < 7; link > 0 != likely {
 			t.Errorf("interval %d: %.2f", i, link)
 		}
-		if rc.steady().recallSlowLink(); rc.neck.Link != 5 {
-			t.Errorf("interval %d: link %d", i, rc.neck.Link)
+		if rc.steady().recallSlowLink(); rc.ends.neck.Link != 5 {
+			t.Errorf("interval %d: link %d", i, rc.ends.neck.Link)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func TestMeanOfANewFailure(t *testing.T) {
 		score, want float64
 	}{{1, 2, 2}, {1, 0, 1}, {2, 4, 4}} {
 		s.history.Clock.Now = int64(i)
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Time: c.time}}, score: c.score}}}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Time: c.time}}, score: c.score}}}
 		if rc.steady().smooth(0, 0); rc.failures[0].score != c.want {
 			t.Errorf("interval %d: %v, want %v", i, rc.failures[0].score, c.want)
 		}
@@ -82,9 +82,9 @@ func TestMeansAreOfSuspects(t *testing.T) {
 	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{}), given: &given{means: map[uint64]*meanScores{}}}}
 	for i := range 100 {
 		s.history.Clock.Now = int64(i)
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: 1}}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1}}
 		for _, id := range [...]string{"stays", fmt.Sprint(i), fmt.Sprint(i + 1)} {
-			rc.jobs = append(rc.jobs, suspect{job: &job{Job: &history.Job{Job: schema.Job{ID: id}}}, score: 1})
+			rc.suspects = append(rc.suspects, suspect{job: &job{Job: &history.Job{Job: schema.Job{ID: id}}}, score: 1})
 		}
 		rc.steady().smooth(0, 0)
 		if got, want := slices.Sorted(maps.Keys(s.given.means[1].jobs)), slices.Sorted(slices.Values([]string{"stays", fmt.Sprint(i), fmt.Sprint(i + 1)})); !slices.Equal(got, want) {
@@ -105,9 +105,9 @@ func TestMeansAreSaved(t *testing.T) {
 	}
 	s.history.Clock = history.Clock{Duration: 60e9, First: 1, Now: 9}
 	for region := range uint64(3) {
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{ID: region}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Time: 7}}, score: 1.5}}}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: region}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Time: 7}}, score: 1.5}}}
 		for i := range region {
-			rc.jobs = append(rc.jobs, suspect{job: &job{Job: &history.Job{Job: schema.Job{ID: fmt.Sprint(i)}}}, score: float64(i) - .5})
+			rc.suspects = append(rc.suspects, suspect{job: &job{Job: &history.Job{Job: schema.Job{ID: fmt.Sprint(i)}}}, score: float64(i) - .5})
 		}
 		rc.steady().smooth(math.Inf(-1), 2.25)
 		rc.steady().meanPart(&job{Job: &history.Job{Job: schema.Job{ID: "7"}}}, .25)

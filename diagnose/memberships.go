@@ -2,8 +2,8 @@ package diagnose
 
 import "github.com/giverny/giverny/schema"
 
-// memberships are the regions of each link, as compressed sparse rows over the links that are in one, and what the routes of one job
-// have in common with each.
+// memberships are the regions of each link, as compressed sparse rows over the links that are in one, and what the
+// routes of one job have in common with each.
 type memberships struct {
 	first   []int32 // by link: its index in entries plus 1; 0: none
 	entries []entry

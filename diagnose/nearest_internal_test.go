@@ -13,7 +13,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestTheNearestJobs: of many jobs around a region only the maxSuspects nearest are listed, without those that cross it.
+// TestTheNearestJobs: of many jobs around a region only the maxSuspects nearest are listed, without those that cross
+// it.
 func TestTheNearestJobs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{0, 3, maxSuspects - 1, maxSuspects, maxSuspects + 1, 400} {
@@ -35,21 +36,22 @@ func TestTheNearestJobs(t *testing.T) {
 	}
 }
 
-// TestReadersStaySuspects: a job that reads from elsewhere stays a suspect, however many jobs have more traffic across the region.
+// TestReadersStaySuspects: a job that reads from elsewhere stays a suspect, however many jobs have more traffic across
+// the region.
 func TestReadersStaySuspects(t *testing.T) {
 	reader := &job{Job: &history.Job{}}
 	in := &interval{readers: []*job{reader}}
-	rc := &regionCase{interval: in}
+	rc := &regionCase{in: in}
 	for i := range 2 * maxSuspects {
-		rc.jobs = append(rc.jobs, suspect{job: &job{Job: &history.Job{}}, cross: float64(i+1) / 100})
+		rc.suspects = append(rc.suspects, suspect{job: &job{Job: &history.Job{}}, cross: float64(i+1) / 100})
 	}
-	rc.jobs = append(rc.jobs, suspect{job: reader, hops: -1})
+	rc.suspects = append(rc.suspects, suspect{job: reader, hops: -1})
 	in.dropFarthest(rc)
-	if len(rc.jobs) != maxSuspects || !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == reader }) {
-		t.Errorf("%d suspects, without the reader", len(rc.jobs))
+	if len(rc.suspects) != maxSuspects || !slices.ContainsFunc(rc.suspects, func(c suspect) bool { return c.job == reader }) {
+		t.Errorf("%d suspects, without the reader", len(rc.suspects))
 	}
-	for i := range rc.jobs {
-		if c := &rc.jobs[i]; c.job != reader && c.cross <= float64(maxSuspects+1)/100 {
+	for i := range rc.suspects {
+		if c := &rc.suspects[i]; c.job != reader && c.cross <= float64(maxSuspects+1)/100 {
 			t.Errorf("a job with a share of %v stays, one with more is dropped", c.cross)
 		}
 	}
@@ -72,15 +74,15 @@ func TestAReaderBeyondTheNearest(t *testing.T) {
 		place(fmt.Sprint("host", i))
 	}
 	s.readers = []*job{place("host50")}
-	rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: []schema.LinkID{roottest.Link(t, g, "leaf0>spine0")}}}
+	rc := &regionCase{in: &s.interval, region: &schema.Region{Links: []schema.LinkID{roottest.Link(t, g, "leaf0>spine0")}}}
 	rc.near()
-	if len(rc.jobs) != maxSuspects || !slices.ContainsFunc(rc.jobs, func(c suspect) bool { return c.job == s.readers[0] }) {
-		t.Errorf("%d suspects, without the reader", len(rc.jobs))
+	if len(rc.suspects) != maxSuspects || !slices.ContainsFunc(rc.suspects, func(c suspect) bool { return c.job == s.readers[0] }) {
+		t.Errorf("%d suspects, without the reader", len(rc.suspects))
 	}
 }
 
-// TestAWriterDoesNotReceive: where no load is read, the port of a switch at which stall ends is that to the only node there of a job that
-// exchanges, not of one that writes to files.
+// TestAWriterDoesNotReceive: where no load is read, the port of a switch at which stall ends is that to the only node
+// there of a job that exchanges, not of one that writes to files.
 func TestAWriterDoesNotReceive(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
 	for _, writes := range []bool{false, true} {
@@ -88,12 +90,12 @@ func TestAWriterDoesNotReceive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host2"}}, Traffic: history.NewTraffic(20, 0)}, now: moves{known: true, all: 8}}
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host2"}}, Traffic: history.NewTraffic(20, 0)}, recent: moves{known: true, all: 8}}
 		j.Place(g)
 		j.Traffic.Set(history.Write, 0, 8)
 		at, _ := g.Ends(roottest.Link(t, g, "leaf0>host0"))
-		rc := &regionCase{interval: &s.interval, jobs: []suspect{{job: j, known: true, file: writes, filesKnown: true}}, verdict: verdict{accused: 1}}
-		rc.onset, rc.back = -1, root.BackPressure{Waits: true, At: at}
+		rc := &regionCase{in: &s.interval, suspects: []suspect{{job: j, known: true, file: writes, filesKnown: true}}, verdict: verdict{accused: 1}}
+		rc.timeline.onset, rc.back = -1, root.BackPressure{Switch: root.Switch{Device: at, Share: 1}}
 		if port := (&report{rc}).onlyReceiver(); (port == nil) != writes {
 			t.Errorf("writes %v: receives at %+v", writes, port)
 		}

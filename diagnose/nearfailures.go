@@ -16,13 +16,14 @@ type nearFailure struct {
 	*history.PlacedFailure
 	silent *history.SilentCable // set if only counters show it, no log
 	hops   int
-	// restored: it came back long enough ago for its traffic to be back, too. over: and no load readings show whether with
-	// fewer lanes.
+	// restored: it came back long enough ago for its traffic to be back, too. over: and no load readings show whether
+	// with fewer lanes.
 	restored, over bool
 
 	score float64
 	stall float64 // around what failed, percent
-	share float64 // part of the region that leads to it rather than to other failures: share of links on a grid, else stall, percent
+	// part of the region that leads to it rather than to other failures: share of links on a grid, else stall, percent
+	share float64
 }
 
 func (f *nearFailure) report() schema.NearFailure {
@@ -35,15 +36,15 @@ func (f *nearFailure) fell() bool { return f.silent != nil && f.silent.Doubt == 
 // nearFailures lists the failures near the region that reach searched last.
 func (rc *regionCase) nearFailures() {
 	rc.failures = rc.failures[:0]
-	for i := range rc.history.Failures {
-		rc.addNear(&rc.history.Failures[i], nil)
+	for i := range rc.in.history.Failures {
+		rc.addNear(&rc.in.history.Failures[i], nil)
 	}
-	for i := range rc.history.Silent {
-		c := &rc.history.Silent[i]
+	for i := range rc.in.history.Silent {
+		c := &rc.in.history.Silent[i]
 		switch {
 		case c.Logged:
 		case c.FedBy >= 0: // listed as the cable that fed it
-			rc.addNear(&c.PlacedFailure, &rc.history.Silent[c.FedBy])
+			rc.addNear(&c.PlacedFailure, &rc.in.history.Silent[c.FedBy])
 		default:
 			rc.addNear(&c.PlacedFailure, c)
 		}
@@ -68,13 +69,13 @@ func (rc *regionCase) sortFailures() {
 // addNear adds a failure to those near a region, if it is near. If only counters show it, c is the silent cable to
 // list: f itself, or the one that fed f.
 func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) {
-	hops := -1
+	hops := beyondHops
 	for _, d := range f.Devices {
-		if h := rc.reach.hopsTo(d); h >= 0 && (hops < 0 || h < hops) {
+		if h := rc.in.reach.hopsTo(d); h != beyondHops && (hops == beyondHops || h < hops) {
 			hops = h
 		}
 	}
-	if hops < 0 {
+	if hops == beyondHops {
 		return
 	}
 	sure := 1.
@@ -82,7 +83,7 @@ func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) 
 		sure -= c.Doubt
 	}
 	score, moved := rc.scores().failureScore(f, hops, sure)
-	rc.moved = max(rc.moved, moved)
+	rc.rerouted = max(rc.rerouted, moved)
 	near := nearFailure{PlacedFailure: f, silent: c, hops: hops, score: score, stall: rc.stallAround(f)}
 	if c == nil {
 		rc.failures = append(rc.failures, near)
@@ -100,25 +101,22 @@ func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) 
 // maxFitted bounds the failures near a region whose links are compared with it.
 const maxFitted = 8
 
-// fitFailures finds how much of the region leads to each of the failed links, and on a grid what follows for their scores.
-func (rc *regionCase) fitFailures(senders []root.Sender) {
-	tried := rc.failures[:min(len(rc.failures), maxFitted)]
-	if !rc.graph.Duplex() {
-		for i := range tried {
-			f := &tried[i]
-			if f.share = rc.p.EndsAt(f.Links); rc.back.Kind == schema.RootSlowReceiver && rc.isUnrelated(f) {
-				f.score -= waitsForHost
-			}
+func (d directed) fitFailures(_ *root.Pressure, near []nearFailure, _ []root.Sender) {
+	for i := range near {
+		f := &near[i]
+		if f.share = d.back.EndsAt(f.Links, d.in.graph); d.back.Root.Kind == schema.RootSlowReceiver && d.isUnrelated(f) {
+			f.score -= waitsForHost
 		}
-		rc.sortFailures()
-		return
 	}
-	if rc.router.Grid == nil || len(tried) == 0 {
+}
+
+func (g grid) fitFailures(p *root.Pressure, near []nearFailure, senders []root.Sender) {
+	if g.in.router.Grid == nil || len(near) == 0 {
 		return
 	}
 	var failed, dead []schema.LinkID
-	for i := range tried {
-		f, first := &tried[i], schema.NoLink
+	for i := range near {
+		f, first := &near[i], schema.NoLink
 		if f.Port != "" && len(f.Links) > 0 {
 			first = f.Links[0]
 		}
@@ -127,33 +125,24 @@ func (rc *regionCase) fitFailures(senders []root.Sender) {
 			dead = append(dead, f.Links...)
 		}
 	}
-	for i, share := range rc.finder.Shares(rc.p, failed, dead, senders) {
-		f := &tried[i]
+	for i, share := range g.onGrid.Shares(p, failed, dead, senders) {
+		f := &near[i]
 		f.share = share
-		if share == 0 && !rc.loads && failed[i] != schema.NoLink && f.Broke() && !f.over {
+		if share == 0 && !g.in.measuresLoad && failed[i] != schema.NoLink && f.Broke() && !f.over {
 			f.score -= leadsElsewhere
 		}
 	}
-	rc.sortFailures()
 }
-
-// waitsForHost counts against a failure if a region of directed links waits for a host that takes too little, and neither ends at what failed
-// nor carries its load: as much as if more arrives for a host than its port can deliver.
-const waitsForHost = incastLoad
-
-// leadsElsewhere counts against a failed link of a grid without load readings if none of a region leads to it: its time then counts
-// as little as that of a link that was idle. Load readings show whether it was, and where its load moved.
-const leadsElsewhere = (1 - hostShare) * failureOnset
 
 // stallAround is the stall of a failed part: of its own links where measured, with a small part of the stall
 // of others at its ends and of its load before.
 func (rc *regionCase) stallAround(f *history.PlacedFailure) float64 {
 	sum := 0.
 	for _, l := range f.Links {
-		sum += .2 * max(0, rc.p.Before(l))
+		sum += .2 * rc.baselineUse(l).orZero()
 	}
 	for i, l := range rc.region.Links {
-		from, to := rc.graph.Ends(l)
+		from, to := rc.in.graph.Ends(l)
 		switch {
 		case slices.Contains(f.Links, l):
 			sum += 3 * rc.weight[i]
@@ -170,25 +159,29 @@ func (d decision) logged(lost schema.LinkID) int {
 	if lost == schema.NoLink {
 		return 0
 	}
-	from, to := d.graph.Ends(lost)
+	from, to := d.in.graph.Ends(lost)
 	rank := func(f *nearFailure) int {
 		switch {
 		case !f.Broke() || f.restored || f.silent != nil:
 			return 3
 		case slices.Contains(f.Links, lost):
 			return 0
-		case d.history.PassesNothing(f.PlacedFailure) || d.history.WasIdle(f.PlacedFailure):
+		case d.in.history.PassesNothing(f.PlacedFailure) || d.in.history.WasIdle(f.PlacedFailure):
 			return 3
 		case slices.Contains(f.Devices, from) || slices.Contains(f.Devices, to):
 			return 1
-		case f.score > 0 && (d.graph.Duplex() || !d.isUnrelated(f)) && slices.ContainsFunc(f.Devices, func(at topology.DeviceID) bool { return d.history.Adjacent(at, from) || d.history.Adjacent(at, to) }):
+		case f.score > 0 && !d.ground().isUnrelated(f) && slices.ContainsFunc(f.Devices,
+			func(at topology.DeviceID) bool {
+				return d.in.history.Adjacent(at, from) || d.in.history.Adjacent(at, to)
+			}):
 			return 2
 		}
 		return 3
 	}
 	slices.SortStableFunc(d.failures, func(a, b nearFailure) int { return cmp.Compare(rank(&a), rank(&b)) })
 	n := 0
-	for n < min(len(d.failures), d.cfg.MaxListed) && rank(&d.failures[n]) == rank(&d.failures[0]) && rank(&d.failures[n]) < 3 {
+	for n < min(len(d.failures), d.in.cfg.MaxListed) && rank(&d.failures[n]) == rank(&d.failures[0]) &&
+		rank(&d.failures[n]) < 3 {
 		n++
 	}
 	return n
@@ -198,7 +191,8 @@ func (d decision) logged(lost schema.LinkID) int {
 func (rc *regionCase) findRestored() {
 	back := map[history.Part]schema.Instant{} // when it came back last
 	for i := range rc.failures {
-		if f := &rc.failures[i]; !f.Broke() && rc.history.Clock.Now-rc.history.Clock.SlotOf(int64(f.Time)) > settle {
+		if f := &rc.failures[i]; !f.Broke() &&
+			rc.in.history.Clock.Now-rc.in.history.Clock.SlotOf(int64(f.Time)) > settle {
 			back[f.Part()] = max(back[f.Part()], f.Time)
 		}
 	}
@@ -209,6 +203,6 @@ func (rc *regionCase) findRestored() {
 		f := &rc.failures[i]
 		at, came := back[f.Part()]
 		f.restored = f.Broke() && came && at >= f.Time
-		f.over = f.restored && rc.graph.Duplex() && !rc.loads
+		f.over = f.restored && rc.isStallOnly()
 	}
 }

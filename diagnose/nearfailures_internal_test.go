@@ -11,13 +11,13 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestAFailedLinkBesideARegion: of two links of a torus that failed beside a region, the one that the region's traffic leads to keeps its
-// score. The other one loses what it had by its time, unless it is over and only counts for an unknown cause, or load readings show what
-// it carried.
+// TestAFailedLinkBesideARegion: of two links of a torus that failed beside a region, the one that the region's traffic
+// leads to keeps its score. The other one loses what it had by its time, unless it is over and only counts for an
+// unknown cause, or load readings show what it carried.
 func TestAFailedLinkBesideARegion(t *testing.T) {
 	for _, c := range []struct{ over, loads bool }{{}, {over: true}, {loads: true}} {
 		u := newTiedUp(t)
-		u.stage.loads = c.loads
+		u.stage.measuresLoad = c.loads
 		var senders []topology.DeviceID
 		for _, name := range []string{"0,0,0", "0,0,1", "0,1,0", "0,1,1", "1,0,0", "1,1,0"} {
 			senders = append(senders, u.Device(t, name))
@@ -29,15 +29,16 @@ func TestAFailedLinkBesideARegion(t *testing.T) {
 		all := append(slices.Clone(senders), to)
 		slices.Sort(all)
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "a"}, Devices: all}}
-		rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Links: links}}
-		from := []root.Sender{{Devices: all, Routes: rc.routesOf(j)}}
-		rc.finder.Drain(u.p, links, from, 1)
+		rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}}
+		from := []root.Sender{{Devices: all, Routes: rc.in.routesOf(j)}}
+		rc.onGrid = rc.in.finder.Region(u.p, links)
 		for _, name := range []string{"4,4,4>4,4,5", "3,2,1>3,2,2"} {
 			l := roottest.Link(t, u.Graph, name)
 			f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Port: name}, Links: []schema.LinkID{l}}
 			rc.failures = append(rc.failures, nearFailure{PlacedFailure: f, score: 3 - float64(len(rc.failures)), over: c.over && len(rc.failures) == 0})
 		}
-		rc.fitFailures(from)
+		rc.ground().fitFailures(u.p, rc.failures, from)
+		rc.sortFailures()
 		first, second := rc.failures[0], rc.failures[1]
 		if c.loads {
 			first, second = second, first
@@ -55,8 +56,8 @@ func TestAFailedLinkBesideARegion(t *testing.T) {
 	}
 }
 
-// TestAFailureBesideASlowHost: of two failed links of a tree, the one where stall ends keeps its score beside a host that takes too little,
-// and neither counts for a link that lost rate at which nothing of it waits.
+// TestAFailureBesideASlowHost: of two failed links of a tree, the one where stall ends keeps its score beside a host
+// that takes too little, and neither counts for a link that lost rate at which nothing of it waits.
 func TestAFailureBesideASlowHost(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=2,spines=2")
 	p, links := readings(t, g, map[string]float64{"spine0>leaf0": 60}, map[string]float64{"leaf0>host0": 10})
@@ -64,18 +65,19 @@ func TestAFailureBesideASlowHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.p = p
+	s.read = &p.Readings
 	region := &schema.Region{Metric: schema.CreditStall, Links: links}
-	rc := &regionCase{interval: &s.interval, region: region, back: p.Follow(region, []float64{60}), loadChange: loadChange{fullest: schema.NoLink}}
-	rc.back.Kind = schema.RootSlowReceiver
+	rc := &regionCase{in: &s.interval, p: p, region: region, back: s.finder.Follow(p, region, []float64{60}), root: rootLoad{link: schema.NoLink}}
+	rc.back.Root.Kind = schema.RootSlowReceiver
 	for _, name := range []string{"leaf0>spine1", "leaf2>spine1"} {
 		rc.failures = append(rc.failures, nearFailure{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Port: name}, Links: []schema.LinkID{roottest.Link(t, g, name)}}, score: 3})
 	}
-	rc.fitFailures(nil)
+	rc.ground().fitFailures(p, rc.failures, nil)
+	rc.sortFailures()
 	if f := rc.failures; f[0].Port != "leaf0>spine1" || f[0].score != 3 || f[1].score != 3-waitsForHost {
 		t.Errorf("%s has score %v, %s %v", f[0].Port, f[0].score, f[1].Port, f[1].score)
 	}
-	rc.back.Slower = true
+	rc.back.Root.Slower = true
 	if rc.decision().passesBy() {
 		t.Error("stall ends at the first failure")
 	}

@@ -2,16 +2,12 @@ package diagnose
 
 import (
 	"github.com/giverny/giverny/diagnose/root"
-	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
-// brings is the load, bytes/s, that a job adds to the links of a switch of a grid if it moves this much more, exchanged among all its
-// nodes.
+// brings is the load, bytes/s, that a job adds to the links of a switch of a grid if it moves this much more, exchanged
+// among all its nodes.
 func (in *interval) brings(end topology.DeviceID, j *job, more float64) (bytes float64) {
-	if !in.graph.Duplex() {
-		return 0
-	}
 	routes := in.routesOf(j)
 	for _, l := range in.graph.LinksAt(end) {
 		bytes += more * routes.On(l)
@@ -19,99 +15,103 @@ func (in *interval) brings(end topology.DeviceID, j *job, more float64) (bytes f
 	return bytes
 }
 
-// endsBeside reports whether a region's traffic ends at a switch that a job's exchange only passes: no known job has nodes there,
-// or the job's own are more than a step away along the line, as neighbours on a line show nearly the same.
-func (s scores) endsBeside(j *job) bool {
-	end, known := s.end()
-	if !known || s.router.Grid == nil {
+// endsBeside reports whether a region's traffic ends at a switch that a job's exchange only passes: no known job has
+// nodes there, or the job's own are more than a step away along the line, as neighbours on a line show nearly the same.
+func (g grid) endsBeside(j *job) bool {
+	end, known := g.ends.end()
+	if !known {
 		return false
 	}
-	return len(s.tenants[end]) == 0 || !s.hasBeside(j, end)
+	return len(g.in.tenants[end]) == 0 || !g.in.hasBeside(j, end)
 }
 
 const (
-	// Load that a job's exchange would bring to one of its nodes, relative to the load added there: up to leastStarved the node gets more
-	// than its share, from surelyStarved less.
+	// Load that a job's exchange would bring to one of its nodes, relative to the load added there: up to leastStarved
+	// the node gets more than its share, from surelyStarved less.
 	leastStarved, surelyStarved = .6, 1.2
-	// The same relative to all that arrives there, if the load before the onset is unknown: part of that is others', or only passes.
+	// The same relative to all that arrives there, if the load before the onset is unknown: part of that is others', or
+	// only passes.
 	leastDenied, surelyDenied = 1.5, 2
-	// Doublings of the load that arrives: from grownMuch on the node takes much in any case, up to grownLittle it may not.
+	// Doublings of the load that arrives: from grownMuch on the node takes much in any case, up to grownLittle it may
+	// not.
 	grownLittle, grownMuch = .75, 1.25
 	// starvedFit is the least fit of a tree whose end is known well enough.
 	starvedFit = .7
 )
 
-// shortfall is how far, 0 to 1, a job's node at the end of a tree of held-back traffic gets less than its share of the job's
-// exchange. It gets more if many send to one, and less if it does not take what arrives.
-func (rc *regionCase) shortfall(e *ends, q *root.Pressure) (most float64) {
-	end, known := e.end()
-	if !known || e.drain.Fit < starvedFit || e.full != schema.NoLink {
+// shortfall is how far, 0 to 1, a job's node at the end of a tree of held-back traffic gets less than its share of the
+// job's exchange. It gets more if many send to one, and less if it does not take what arrives.
+func (g grid) shortfall(e *ends, q *root.Pressure) (most float64) {
+	end, known := e.endBeyondLinks()
+	if !known || e.drain.Fit < starvedFit {
 		return 0
 	}
-	if rc.load == 0 && e.arrives == 0 {
-		return rc.denied(e, end, q)
+	if !g.load.known && !e.arrives.known {
+		return g.denied(e, end, q)
 	}
 	more := q.ArrivesMore(end)
 	if more <= 0 {
 		return 0
 	}
-	little := max(0, min(1, (grownMuch-doublings(e.arrives))/(grownMuch-grownLittle)))
-	for _, j := range rc.tenants[end] {
-		all, _ := rc.lately(j)
-		was, _ := rc.earlier(j)
-		share := rc.brings(end, j, (all-was*j.was.ran)*1e9/float64(rc.history.Clock.Duration))
+	little := max(0, min(1, (grownMuch-e.arrives.doublings())/(grownMuch-grownLittle)))
+	for _, j := range g.in.tenants[end] {
+		all, _ := g.in.recentOf(j)
+		baseline, _ := g.baselineOf(j)
+		share := g.in.brings(end, j, g.in.perSecond(all-baseline*j.baseline.ran))
 		most = max(most, little*min(1, (share/more-leastStarved)/(surelyStarved-leastStarved)))
 	}
 	return most
 }
 
-// denied is the same if what the links carried before is unknown, as the region was there before the data: back pressure surely ends at
-// a job's node, and half of its share of the job's exchange or less arrives there. Where many send to it, most of what the job moves does.
-func (rc *regionCase) denied(e *ends, end topology.DeviceID, q *root.Pressure) (most float64) {
+// denied is the same if what the links carried before is unknown, as the region was there before the data: back
+// pressure surely ends at a job's node, and half of its share of the job's exchange or less arrives there. Where many
+// send to it, most of what the job moves does.
+func (g grid) denied(e *ends, end topology.DeviceID, q *root.Pressure) (most float64) {
 	arrives := q.ArrivesInAll(end)
-	if e.atNodes() < surelyEnds || arrives <= 0 {
+	if e.nodesProbability() < surelyEnds || arrives <= 0 {
 		return 0
 	}
-	for _, j := range rc.tenants[end] {
-		all, _ := rc.lately(j)
-		share := rc.brings(end, j, all*1e9/float64(rc.history.Clock.Duration))
+	for _, j := range g.in.tenants[end] {
+		all, _ := g.in.recentOf(j)
+		share := g.in.brings(end, j, g.in.perSecond(all))
 		most = max(most, ramp(share/arrives, leastDenied, surelyDenied))
 	}
 	return most
 }
 
-// overloads reports whether the traffic of a region of a grid ends at a suspect's node that gets clearly more than its share of the
-// suspect's exchange: many of its nodes send to one. A slow host gets less.
+// overloads reports whether the traffic of a region of a grid ends at a suspect's node that gets clearly more than its
+// share of the suspect's exchange: many of its nodes send to one. A slow host gets less.
 func (s scores) overloads(c *suspect) bool {
-	end, known := s.end()
+	end, known := s.ends.end()
 	if !known || !c.known || !c.job.Has(end) {
 		return false
 	}
-	all, _ := s.lately(c.job)
-	share := s.brings(end, c.job, all*1e9/float64(s.history.Clock.Duration))
+	all, _ := s.in.recentOf(c.job)
+	share := s.in.brings(end, c.job, s.in.perSecond(all))
 	return share <= leastStarved*s.p.ArrivesInAll(end)
 }
 
-// Back pressure that ends at a switch's nodes with a probability of mayEnd shows nothing on who sends it; from surelyEnds on it does.
+// Back pressure that ends at a switch's nodes with a probability of mayEnd shows nothing on who sends it; from
+// surelyEnds on it does.
 const mayEnd, surelyEnds = .6, .9
 
-// concentrates reports whether the back pressure of a region of a grid surely ends at a node of a suspect alone, where clearly more arrives
-// than before and than its exchange would bring, and it moves as much: what it moved before goes to one node, and its total need not
-// grow. Of a suspect for its file traffic only what it reads can arrive there.
-func (rc *regionCase) concentrates(c *suspect) bool {
-	end, known := rc.end()
-	if !known || !rc.graph.Duplex() || rc.router.Grid == nil || rc.full != schema.NoLink || !c.job.Has(end) || rc.hasOthers(end, c.job) {
+// concentrates reports whether the back pressure of a region of a grid surely ends at a node of a suspect alone, where
+// clearly more arrives than before and than its exchange would bring, and it moves as much: what it moved before goes
+// to one node, and its total need not grow. Of a suspect for its file traffic only what it reads can arrive there.
+func (g grid) concentrates(c *suspect) bool {
+	end, known := g.ends.endBeyondLinks()
+	if !known || !c.job.Has(end) || g.in.hasOthers(end, c.job) {
 		return false
 	}
-	if rc.scores().atNodes() < surelyEnds || doublings(rc.arrives) < surelyMore || !rc.scores().overloads(c) {
+	if g.ends.nodesProbability() < surelyEnds || g.ends.arrives.doublings() < surelyMore || !g.scores().overloads(c) {
 		return false
 	}
-	moves, files := rc.lately(c.job)
+	moves, files := g.in.recentOf(c.job)
 	if c.file && c.filesKnown {
-		if written, _ := rc.written(c.job); written >= files {
+		if written := g.in.written(c.job); written >= files {
 			return false
 		}
 		moves = files
 	}
-	return moves*1e9/float64(rc.history.Clock.Duration) >= addedEnough*rc.averaged().ArrivesMore(end)
+	return g.in.perSecond(moves) >= addedEnough*g.averaged(g.p).ArrivesMore(end)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// endScene is a torus on which the traffic of a region ends at 1,1,1, where the load of each link rose by 4% of its capacity, and
-// the traffic of a job of some nodes rose by more, bytes/s.
+// endScene is a torus on which the traffic of a region ends at 1,1,1, where the load of each link rose by 4% of its
+// capacity, and the traffic of a job of some nodes rose by more, bytes/s.
 func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *regionCase, *job, *root.Pressure) {
 	t.Helper()
 	g := roottest.Graph(t, "torus:4x4x4")
@@ -28,26 +28,26 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 		uses[g.Device(from).Name+">"+g.Device(to).Name] = 8
 	}
 	p, _ := readings(t, g, nil, uses)
-	s.p = p
+	s.read = &p.Readings
 	p.Before = func(schema.LinkID) float64 { return 4 }
 	s.history.Clock.Duration = 60e9
 	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: nodes}, Traffic: history.NewTraffic(1, 0)}}
 	j.Place(g)
 	s.settle(j)
-	rc := &regionCase{interval: &s.interval, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 3}, loadChange: loadChange{fullest: schema.NoLink}, ends: ends{full: schema.NoLink, arrives: arrives}}
-	rc.drain.Device, rc.drain.Fit = end, .9
-	j.now, j.was = moves{known: true, all: 60 * more}, moves{known: true, slots: rc.before(), ran: 1}
+	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 3}, root: rootLoad{link: schema.NoLink}, ends: ends{fullLink: schema.NoLink, arrives: times(arrives)}}
+	rc.ends.drain.Device, rc.ends.drain.Fit = end, .9
+	j.recent, j.baseline = moves{known: true, all: 60 * more}, moves{known: true, slots: rc.timeline.baseline(), ran: 1}
 	return s, rc, j, p
 }
 
-// A job's node that gets less than its share of the job's exchange does not take what arrives; one that gets more is sent too
-// much, as is one where the load rose many times.
+// A job's node that gets less than its share of the job's exchange does not take what arrives; one that gets more is
+// sent too much, as is one where the load rose many times.
 func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	_, rc, j, p := endScene(t, 1, 0, nodes...)
-	end, _ := rc.end()
+	end, _ := rc.ends.end()
 	arrives := p.ArrivesMore(end)
-	share := rc.brings(rc.drain.Device, j, 1)
+	share := rc.in.brings(rc.ends.drain.Device, j, 1)
 	for _, c := range []struct {
 		name    string
 		shares  float64 // that its exchange would bring there, relative to the load added there
@@ -59,22 +59,23 @@ func TestANodeThatGetsLessThanItsShareStarves(t *testing.T) {
 		{"half of its share, but many times what it was", 2, 4, 0},
 	} {
 		_, rc, _, p := endScene(t, c.arrives, c.shares*arrives/share, nodes...)
-		if got := rc.shortfall(&rc.ends, p); got != c.want {
+		if got := gridOf(rc).shortfall(&rc.ends, p); got != c.want {
 			t.Errorf("%s: %.2f, want %.2f", c.name, got, c.want)
 		}
 	}
 	_, rc, _, p = endScene(t, 1.2, 2*arrives/share, "3,3,3", "3,3,2")
-	if got := rc.shortfall(&rc.ends, p); got != 0 {
+	if got := gridOf(rc).shortfall(&rc.ends, p); got != 0 {
 		t.Errorf("a node of no job gets less by %.2f", got)
 	}
 }
 
-// TestANodeIsDeniedItsShare: where nothing is known from before a region, a job's node at which back pressure surely ends and where half of
-// its share of the job's exchange arrives belongs to a slow host. Its share, an incast, or an end that may be a link do not show one.
+// TestANodeIsDeniedItsShare: where nothing is known from before a region, a job's node at which back pressure surely
+// ends and where half of its share of the job's exchange arrives belongs to a slow host. Its share, an incast, or an
+// end that may be a link do not show one.
 func TestANodeIsDeniedItsShare(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	_, rc, j, p := endScene(t, 0, 0, nodes...)
-	share, arrives := rc.brings(rc.drain.Device, j, 1), p.ArrivesInAll(rc.drain.Device)
+	share, arrives := rc.in.brings(rc.ends.drain.Device, j, 1), p.ArrivesInAll(rc.ends.drain.Device)
 	for _, c := range []struct {
 		name                           string
 		shares, ended, fit, load, want float64
@@ -91,25 +92,25 @@ func TestANodeIsDeniedItsShare(t *testing.T) {
 	} {
 		_, rc, j, p := endScene(t, 0, 0, c.nodes...)
 		p.Before = func(schema.LinkID) float64 { return -1 }
-		rc.onset, rc.load, rc.drain.Fit = -1, c.load, c.fit
-		j.now.all = 60 * c.shares * arrives / share
-		rc.endings.Any.Found, rc.endings.AtNodes = true, c.ended
-		if rc.starved = rc.shortfall(&rc.ends, p); rc.starved != c.want {
-			t.Errorf("%s: %.2f, want %.2f", c.name, rc.starved, c.want)
+		rc.timeline.onset, rc.load, rc.ends.drain.Fit = noOnset, times(c.load), c.fit
+		j.recent.all = 60 * c.shares * arrives / share
+		rc.ends.endings.Any.Found, rc.ends.endings.AtNodes = true, c.ended
+		if rc.ends.starved = gridOf(rc).shortfall(&rc.ends, p); rc.ends.starved != c.want {
+			t.Errorf("%s: %.2f, want %.2f", c.name, rc.ends.starved, c.want)
 		}
-		if rc.load = 0; rc.scores().slowHostScore() > 0 != c.slow {
-			t.Errorf("%s: score %.2f of a slow host", c.name, rc.scores().slowHostScore())
+		if rc.load = times(0); rc.ground().slowHostScore() > 0 != c.slow {
+			t.Errorf("%s: score %.2f of a slow host", c.name, rc.ground().slowHostScore())
 		}
 	}
 }
 
-// TestANodeThatGetsMoreThanItsShareIsOverloaded: many send to a node of a job at which most of what the job moves arrives. Where as
-// much arrives as the job's exchange brings, or at a node of another, a host may be slow.
+// TestANodeThatGetsMoreThanItsShareIsOverloaded: many send to a node of a job at which most of what the job moves
+// arrives. Where as much arrives as the job's exchange brings, or at a node of another, a host may be slow.
 func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	_, rc, j, p := endScene(t, 1, 0, nodes...)
-	share := rc.brings(rc.drain.Device, j, 1)
-	arrives := 2 * p.ArrivesMore(rc.drain.Device) // half of it did before
+	share := rc.in.brings(rc.ends.drain.Device, j, 1)
+	arrives := 2 * p.ArrivesMore(rc.ends.drain.Device) // half of it did before
 	for _, c := range []struct {
 		name   string
 		shares float64 // that its exchange brings there, relative to what arrives
@@ -127,13 +128,14 @@ func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {
 	}
 }
 
-// TestAJobConcentratesOnItsOwnNode: what a job moved before goes to one of its nodes, and back pressure surely ends there. The load there
-// is the job's, though its total did not grow, unless another is there, too little more arrives, or it moves too little.
+// TestAJobConcentratesOnItsOwnNode: what a job moved before goes to one of its nodes, and back pressure surely ends
+// there. The load there is the job's, though its total did not grow, unless another is there, too little more arrives,
+// or it moves too little.
 func TestAJobConcentratesOnItsOwnNode(t *testing.T) {
 	nodes := []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}
 	_, rc, j, p := endScene(t, 1, 0, nodes...)
-	share := rc.brings(rc.drain.Device, j, 1)
-	arrives := 2 * p.ArrivesMore(rc.drain.Device)
+	share := rc.in.brings(rc.ends.drain.Device, j, 1)
+	arrives := 2 * p.ArrivesMore(rc.ends.drain.Device)
 	for _, c := range []struct {
 		name                  string
 		shares, grew, atNodes float64
@@ -149,20 +151,20 @@ func TestAJobConcentratesOnItsOwnNode(t *testing.T) {
 		{"a node of two jobs", .5, 2, .95, nodes, true, false},
 	} {
 		s, rc, j, _ := endScene(t, c.grew, 0, c.nodes...)
-		j.now.all = 60 * c.shares * arrives / share
-		rc.endings.Any.Found, rc.endings.AtNodes = true, c.atNodes
+		j.recent.all = 60 * c.shares * arrives / share
+		rc.ends.endings.Any.Found, rc.ends.endings.AtNodes = true, c.atNodes
 		if c.others {
 			other := &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: c.nodes}}}
 			other.Place(s.graph)
 			s.settle(other)
 		}
-		if got := rc.scores().receives(&suspect{job: j, known: true}); got != c.want {
+		if got := rc.ground().receives(&suspect{job: j, known: true}); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 	_, rc, j, _ = endScene(t, 2, 0, nodes...)
-	j.now.all, rc.endings.Any.Found, rc.endings.AtNodes = 60*.5*arrives/share, true, .95
-	if rc.scores().receives(&suspect{job: j, known: true, file: true, filesKnown: true}) {
+	j.recent.all, rc.ends.endings.Any.Found, rc.ends.endings.AtNodes = 60*.5*arrives/share, true, .95
+	if rc.ground().receives(&suspect{job: j, known: true, file: true, filesKnown: true}) {
 		t.Error("a job that hardly reads is blamed for its files")
 	}
 }
@@ -178,16 +180,16 @@ func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
 		{"it ends there", []string{"1,1,1", "1,1,2", "2,1,1", "2,1,2"}, false},
 	} {
 		_, rc, j, _ := endScene(t, 1.5, 1e12, c.nodes...)
-		rc.carries = 1
+		rc.root.carries = 1
 		if got := rc.scores().tooLittlePenalty(&suspect{job: j, known: true}); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", c.name, got)
 		}
 	}
 }
 
-// A region waits for a full link: a job that grew by what was added to the link can have filled it, even if more arrives at the
-// switch to which it leads, where traffic that goes on is counted twice. A job that grew by less, or does not use the link, is
-// judged as before.
+// A region waits for a full link: a job that grew by what was added to the link can have filled it, even if more
+// arrives at the switch to which it leads, where traffic that goes on is counted twice. A job that grew by less, or
+// does not use the link, is judged as before.
 func TestWhoFillsALinkGrewByWhatWasAddedToIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		full    string
@@ -202,18 +204,18 @@ func TestWhoFillsALinkGrewByWhatWasAddedToIt(t *testing.T) {
 		s, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
 		on := roottest.Link(t, s.graph, "1,1,0>1,1,1")
 		added, _ := p.Added(on)
-		if j.now.all = 60 * c.grew * added; c.full != "" {
-			rc.full = roottest.Link(t, s.graph, c.full)
+		if j.recent.all = 60 * c.grew * added; c.full != "" {
+			rc.ends.fullLink = roottest.Link(t, s.graph, c.full)
 		}
-		rc.carries = 1
+		rc.root.carries = 1
 		if got := rc.scores().tooLittlePenalty(&suspect{job: j, known: true}); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", name, got)
 		}
 	}
 }
 
-// Several jobs that write to one storage node share the load added there: one with a third of it is a culprit if the others, with what
-// is left, rose at the onset, too, but not if they did not or if it has a small part.
+// Several jobs that write to one storage node share the load added there: one with a third of it is a culprit if the
+// others, with what is left, rose at the onset, too, but not if they did not or if it has a small part.
 func TestJobsFillAStorageNodeTogether(t *testing.T) {
 	for name, c := range map[string]struct {
 		own, others, rise float64 // of the load added, and whether the others rose
@@ -225,21 +227,21 @@ func TestJobsFillAStorageNodeTogether(t *testing.T) {
 		"a small part":          {.1, .9, 1, true},
 	} {
 		_, rc, j, p := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
-		more := 60 * p.ArrivesMore(rc.drain.Device)
+		more := 60 * p.ArrivesMore(rc.ends.drain.Device)
 		writer := func(j *job, part, rise float64) suspect {
-			j.now.all, j.now.files = part*more, part*more
+			j.recent.all, j.recent.files = part*more, part*more
 			return suspect{job: j, known: true, file: true, filesKnown: true, evidence: evidence{rise: rise}}
 		}
 		other := *j
-		rc.carries, rc.jobs = 1, []suspect{writer(j, c.own, 1), writer(&other, c.others, c.rise)}
-		if got := rc.scores().tooLittlePenalty(&rc.jobs[0]); got > 0 != c.against {
+		rc.root.carries, rc.suspects = 1, []suspect{writer(j, c.own, 1), writer(&other, c.others, c.rise)}
+		if got := rc.scores().tooLittlePenalty(&rc.suspects[0]); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", name, got)
 		}
 	}
 }
 
-// TestAStartAloneIsHalfAReason: a job without traffic data began with a region, and the load of the links may show that or not. If no
-// load is measured, it counts against any suspect that the stall lies where its traffic cannot be.
+// TestAStartAloneIsHalfAReason: a job without traffic data began with a region, and the load of the links may show that
+// or not. If no load is measured, it counts against any suspect that the stall lies where its traffic cannot be.
 func TestAStartAloneIsHalfAReason(t *testing.T) {
 	for _, c := range []struct {
 		loads, known, sends, most bool
@@ -249,11 +251,11 @@ func TestAStartAloneIsHalfAReason(t *testing.T) {
 		{false, false, false, false, 1, 2 * jobUnseen}, {false, true, false, false, 1, 0}, {false, true, false, false, .5, jobUnplaced / 2},
 	} {
 		s, rc, j, _ := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
-		s.loads, j.loads = c.loads, exchangeLoad{known: true, round: s.history.UseRound(), most: c.most}
-		if rc.sender = nil; c.sends {
-			rc.sender = j
+		s.measuresLoad, j.exchange = c.loads, exchangeLoad{known: true, round: rc.p.Since, most: c.most}
+		if rc.ends.sender = nil; c.sends {
+			rc.ends.sender = j
 		}
-		if got := rc.scores().notSeenPenalty(&suspect{job: j, known: c.known, evidence: evidence{started: true}}, c.space); got != c.want {
+		if got := gridOf(rc).notSeenPenalty(&suspect{job: j, known: c.known, evidence: evidence{started: true}}, c.space); got != c.want {
 			t.Errorf("%+v: %v against it", c, got)
 		}
 	}

@@ -19,17 +19,17 @@ const (
 	// settle is the tolerance of an onset, in intervals to either side.
 	settle = 2
 	// baseline is the number of intervals before that which define what is usual.
-	baseline = history.MostSlots
+	baselineSlots = history.MostSlots
 	// leastChange is the minimum scale of a single series, as a share of its median.
 	leastChange = .04
 )
 
 // change describes a series around an onset. It is the same for all regions that began together.
 type change struct {
-	onset int    // index into the series; -1: none
-	usual spread // before
-	top   float64
-	known bool // there are values before and after
+	onset    int    // index into the series
+	baseline spread // before
+	top      float64
+	known    bool // there are values before and after
 }
 
 // lagged is a feature of a job by slot, the same for all regions of an interval.
@@ -40,22 +40,22 @@ type lagged struct {
 
 // changeAt returns the change of a series at an onset.
 func (in *interval) changeAt(x []float64, onset int) change {
-	before, after := in.scratch.before[:0], in.scratch.after[:0]
-	for i := max(0, onset-settle-baseline); i < onset-settle; i++ {
+	baseline, since := in.scratch.baseline[:0], in.scratch.since[:0]
+	for i := max(0, onset-settle-baselineSlots); i < onset-settle; i++ {
 		if !math.IsNaN(x[i]) {
-			before = append(before, x[i])
+			baseline = append(baseline, x[i])
 		}
 	}
 	for i := max(0, onset-settle+1); i <= min(len(x)-1, onset+settle); i++ {
 		if !math.IsNaN(x[i]) {
-			after = append(after, x[i])
+			since = append(since, x[i])
 		}
 	}
-	in.scratch.before, in.scratch.after = before, after
-	if len(before) == 0 || len(after) == 0 {
+	in.scratch.baseline, in.scratch.since = baseline, since
+	if len(baseline) == 0 || len(since) == 0 {
 		return change{onset: onset}
 	}
-	return change{onset, spreadOf(before, leastChange), slices.Max(after), true}
+	return change{onset, spreadOf(baseline, leastChange), slices.Max(since), true}
 }
 
 // riseAt is how far a series rises at an onset (an index) above its usual values, on a log scale: 0 up to 2
@@ -70,7 +70,7 @@ func (in *interval) riseAt(x *lagged, onset int, floor float64) float64 {
 	if !x.last.known {
 		return 0
 	}
-	z := (x.last.top - x.last.usual.median) / (x.last.usual.scale + floor)
+	z := (x.last.top - x.last.baseline.median) / (x.last.baseline.scale + floor)
 	if !(z > 2) { // none, or NaN: the series is constant
 		return 0
 	}
@@ -81,8 +81,8 @@ func (in *interval) riseAt(x *lagged, onset int, floor float64) float64 {
 // the region has other links than before.
 const leastOnset, leastOnsetShare = 3., .5
 
-// shortPause and longPause are how many consecutive intervals of low stall count as a pause of the same congestion. Jobs that
-// communicate in phases pause for some intervals.
+// shortPause and longPause are how many consecutive intervals of low stall count as a pause of the same congestion.
+// Jobs that communicate in phases pause for some intervals.
 const shortPause, longPause = 1, 6
 
 // risenStall is the threshold, percent, above which a region stalls as it does now; +Inf if no rise is known.
@@ -115,8 +115,8 @@ func risenStall(stall []float64) float64 {
 	return low + .4*(now-low)
 }
 
-// onsetOf returns the index at which a stall series rose to its current level, ignoring pauses; -1 if it was always there, as
-// far as known.
+// onsetOf returns the index at which a stall series rose to its current level, ignoring pauses; noOnset if it was
+// always there, as far as known.
 func onsetOf(stall []float64, pause int) int {
 	n, limit := len(stall), risenStall(stall)
 	onset, gap := n, 0
@@ -130,7 +130,7 @@ func onsetOf(stall []float64, pause int) int {
 		}
 	}
 	if onset == 0 || onset == n {
-		return -1
+		return noOnset
 	}
 	return onset
 }

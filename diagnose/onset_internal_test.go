@@ -22,6 +22,7 @@ func TestDeviations(t *testing.T) {
 		{"half of the jobs are equal", []float64{5, 5, 5, 5, 15}, 15, 10 / (meanScale * 2)},
 		{"all are equal", []float64{5, 5, 5, 5, 5}, 6, 1 / (leastScale * 5)},
 		{"the other jobs move nothing", []float64{0, 0, 0}, 7, mostDeviations},
+		{"one of few moves all", []float64{0, 0, 0, 7}, 7, mostDeviations},
 		{"alone", []float64{4}, 4, 0},
 		{"no job", nil, 4, 0},
 	} {

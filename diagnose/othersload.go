@@ -6,11 +6,12 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// othersLoad is the part, 0 to 1, that jobs other than c have in a region of directed links: their share of the load of each of its
-// links, weighted by how long the link stalls. On a link that the job's exchange does not use all of it is theirs, also if no known
-// job is there. On the others it is the less of two numbers: what their exchanges put on the link, and what the link carried before
-// the onset. The rest is the job's, which is accused of the load that was added: what it sends to a few of its nodes is more there
-// than a uniform exchange would be. If no load is measured, it is the others' share of the time for which hosts wait to send.
+// othersLoad is the part, 0 to 1, that jobs other than c have in a region of directed links: their share of the load of
+// each of its links, weighted by how long the link stalls. On a link that the job's exchange does not use all of it is
+// theirs, also if no known job is there. On the others it is the less of two numbers: what their exchanges put on the
+// link, and what the link carried before the onset. The rest is the job's, which is accused of the load that was added:
+// what it sends to a few of its nodes is more there than a uniform exchange would be. If no load is measured, it is the
+// others' share of the time for which hosts wait to send.
 func (d decision) othersLoad(c *suspect) float64 {
 	if d.waiting {
 		own, _, all := d.hostWaits(c.job)
@@ -25,32 +26,20 @@ func (d decision) othersLoad(c *suspect) float64 {
 	if waits == 0 {
 		return 1
 	}
-	part /= waits
-	if root := d.back.Link; d.back.Kind == schema.RootLinkCapacity && d.back.IsFull() && d.inTree(root) && d.routesOf(c.job).On(root) > 0 {
-		own, theirs = d.expectedLoads(c, []schema.LinkID{root})
-		part = max(part, d.othersOn(c, root, own[0], theirs[0]))
-	}
-	return part
-}
-
-// inTree reports whether a directed link joins two levels of a tree: there traffic takes all shortest paths, as an exchange is taken to.
-func (in *interval) inTree(l schema.LinkID) bool {
-	from, to := in.graph.Ends(l)
-	u, v := in.graph.Device(from).Level, in.graph.Device(to).Level
-	return !in.graph.Duplex() && min(u, v) >= 0 && u != v
+	return part / waits
 }
 
 // othersOn is the part of jobs other than c in the load of a link, 0 to 1.
 func (d decision) othersOn(c *suspect, l schema.LinkID, own, theirs float64) float64 {
-	if d.routesOf(c.job).On(l) == 0 {
+	if d.in.routesOf(c.job).On(l) == 0 {
 		return 1
 	}
-	carries := d.p.Carries(l)
-	switch was := d.p.Before(l); {
-	case carries == 0 || !d.comparable:
+	carries := d.in.read.Carries(l)
+	switch baseline := d.baselineUse(l); {
+	case carries == 0 || !d.in.comparable:
 		carries = own + theirs
-	case was >= 0:
-		theirs = min(theirs, was/100*d.graph.Capacity(l))
+	case baseline.known:
+		theirs = min(theirs, baseline.of/100*d.in.graph.Capacity(l))
 	}
 	if theirs <= 0 {
 		return 0
@@ -58,16 +47,17 @@ func (d decision) othersOn(c *suspect, l schema.LinkID, own, theirs float64) flo
 	return min(1, theirs/carries)
 }
 
-// expectedLoads is what the exchanges of a job and of all others put on each of some links, bytes/s. They are valid until the next
-// call.
+// expectedLoads is what the exchanges of a job and of all others put on each of some links, bytes/s. They are valid
+// until the next call.
 func (d decision) expectedLoads(c *suspect, links []schema.LinkID) (own, theirs []float64) {
-	w := &d.scratch
-	w.own, w.theirs = slices.Grow(w.own[:0], len(links))[:len(links)], slices.Grow(w.theirs[:0], len(links))[:len(links)]
+	w := &d.in.scratch
+	w.own, w.theirs = slices.Grow(w.own[:0], len(links))[:len(links)],
+		slices.Grow(w.theirs[:0], len(links))[:len(links)]
 	clear(w.own)
 	clear(w.theirs)
 	usual := d.movedByNode()
-	for i := range d.jobs {
-		o := &d.jobs[i]
+	for i := range d.suspects {
+		o := &d.suspects[i]
 		if o.cross == 0 {
 			continue
 		}
@@ -75,15 +65,15 @@ func (d decision) expectedLoads(c *suspect, links []schema.LinkID) (own, theirs 
 		if o.job.ID == c.job.ID {
 			load = w.own
 		}
-		d.addExpected(load, links, o.job, usual)
+		d.in.addExpected(load, links, o.job, usual)
 	}
 	return w.own, w.theirs
 }
 
-// addExpected adds what a job's exchange puts on each of some links, in ascending order, bytes/s. Of a job whose traffic is not known
-// it is as much by node as is usual.
+// addExpected adds what a job's exchange puts on each of some links, in ascending order, bytes/s. Of a job whose
+// traffic is not known it is as much by node as is usual.
 func (in *interval) addExpected(load []float64, links []schema.LinkID, j *job, usual float64) {
-	rate, set, from := in.movedOr(j, usual)*1e9/float64(in.history.Clock.Duration), in.routesOf(j), 0
+	rate, set, from := in.perSecond(in.movedOr(j, usual)), in.routesOf(j), 0
 	for k, l := range links {
 		at, on := slices.BinarySearch(set.Links[from:], l)
 		if from += at; on {

@@ -22,8 +22,9 @@ func hostsOf(t *testing.T, g *topology.Graph, names ...string) (found []topology
 	return found
 }
 
-// Others' part in a link is the least of what their exchanges put there and of what it carried before, of what it carries now. Job 1
-// has host0 and host2, job 2 host1 and host3; half of what each moves goes from leaf0 to leaf1. Capacities are 1% = 1.
+// Others' part in a link is the least of what their exchanges put there and of what it carried before, of what it
+// carries now. Job 1 has host0 and host2, job 2 host1 and host3; half of what each moves goes from leaf0 to leaf1.
+// Capacities are 1% = 1.
 func TestOthersLoad(t *testing.T) {
 	const across = "leaf0>spine0"
 	for _, c := range []struct {
@@ -53,18 +54,18 @@ func TestOthersLoad(t *testing.T) {
 			}
 			s.history.Clock.Duration, s.comparable = 1e9, c.comparable
 			p, region := readings(t, g, c.stalls, map[string]float64{across: c.carries})
-			s.p = p
+			s.read = &p.Readings
 			p.Before = func(schema.LinkID) float64 { return c.before }
 			percent := g.Capacity(roottest.Link(t, g, across)) / 100
 			jobOf := func(id string, moved float64, hosts ...string) *job {
-				return &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: hostsOf(t, g, hosts...), Traffic: &history.Traffic{}}, now: moves{known: true, all: moved * percent}}
+				return &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: hostsOf(t, g, hosts...), Traffic: &history.Traffic{}}, recent: moves{known: true, all: moved * percent}}
 			}
-			rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, jobs: []suspect{
+			rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, suspects: []suspect{
 				{job: jobOf("1", c.own, "host0", "host2"), cross: 1}, {job: jobOf("2", c.other, "host1", "host3"), cross: 1}}}
 			for _, l := range region {
 				rc.waits = append(rc.waits, c.stalls[g.Device(g.Link(l).From).Name+">"+g.Device(g.Link(l).To).Name]/100)
 			}
-			if got := rc.decision().othersPart(&rc.jobs[0]); math.Abs(got-c.want) > 1e-6 {
+			if got := rc.decision().othersPart(&rc.suspects[0]); math.Abs(got-c.want) > 1e-6 {
 				t.Errorf("%.3f, want %.3f", got, c.want)
 			}
 		})

@@ -16,7 +16,8 @@ func (r *report) failedRoot(root *schema.Root) *nearFailure {
 	}
 	var last *nearFailure
 	for i := range r.failures {
-		if f := &r.failures[i]; slices.Contains(f.Links, root.Link) && f.Port != "" && (last == nil || f.Time > last.Time) {
+		if f := &r.failures[i]; slices.Contains(f.Links, root.Link) && f.Port != "" &&
+			(last == nil || f.Time > last.Time) {
 			last = f
 		}
 	}
@@ -26,31 +27,59 @@ func (r *report) failedRoot(root *schema.Root) *nearFailure {
 	return last
 }
 
-// rootPort names the root: the failed port if a failure is blamed, else where back pressure begins.
+// rootPort is the root of a region: where it ends, given the verdict. Of the answers that are known the first one wins:
+// what is blamed says more than the readings, a port more than a switch, and the accused job's only host there more
+// than the port for which most waits. Back pressure has a place on directed links only, the ends of traffic on grids
+// only.
 func (r *report) rootPort() *schema.Root {
-	if r.verdict.class == schema.CauseFailure && r.verdict.blamed > 0 {
-		f := &r.failures[0]
-		if len(f.Links) > 0 && f.Port != "" {
-			return r.portOf(f.Links[0], f.Device, schema.RootLinkDown)
-		}
-		return &schema.Root{Device: f.Device, Port: f.Port, Kind: schema.RootLinkDown, Link: schema.NoLink}
-	}
-	if r.back.Kind == "" && r.back.Waits {
-		if port := r.onlyReceiver(); port != nil {
-			return port
+	for _, answer := range [...]func() *schema.Root{
+		r.failedPart,
+		r.beginsAtPort, r.onlyReceiver, r.leadingPort, r.beginsAtSwitch,
+		r.slowNodes, r.endsAtLink, r.endsAtNodes,
+	} {
+		if at := answer(); at != nil {
+			return at
 		}
 	}
-	if r.back.Kind == "" && r.back.As != "" {
-		return r.portOf(r.back.Leading, "", r.back.As)
+	return nil
+}
+
+// failedPart is what failed, if a failure is blamed.
+func (r *report) failedPart() *schema.Root {
+	if r.verdict.class != schema.CauseFailure || r.verdict.blamed == 0 {
+		return nil
 	}
-	if r.back.Kind == "" && r.back.KindAt != "" {
-		return &schema.Root{Device: r.graph.Device(r.back.At).Name, Kind: r.back.KindAt, Link: schema.NoLink}
+	f := &r.failures[0]
+	if len(f.Links) > 0 && f.Port != "" {
+		return r.portOf(f.Links[0], f.Device, schema.RootLinkDown)
 	}
-	if r.back.Kind == "" {
-		return r.centreRoot()
+	return &schema.Root{Device: f.Device, Port: f.Port, Kind: schema.RootLinkDown, Link: schema.NoLink}
+}
+
+// leadingPort is the port for which most waits, if it is not sure that this is the only one.
+func (r *report) leadingPort() *schema.Root {
+	if r.back.Leading.Kind == "" {
+		return nil
 	}
-	kind := r.back.Kind
-	if kind == schema.RootSlowReceiver && r.back.Use < 0 && r.verdict.accused > 0 {
+	return r.portOf(r.back.Leading.Link, "", r.back.Leading.Kind)
+}
+
+// beginsAtSwitch is the switch where back pressure begins, if it is not known at which of its ports.
+func (r *report) beginsAtSwitch() *schema.Root {
+	at := &r.back.Switch
+	if at.Kind == "" {
+		return nil
+	}
+	return &schema.Root{Device: r.in.graph.Device(at.Device).Name, Kind: at.Kind, Link: schema.NoLink}
+}
+
+// beginsAtPort is the port where back pressure begins; of a deadlock the first one.
+func (r *report) beginsAtPort() *schema.Root {
+	kind := r.back.Root.Kind
+	if kind == "" {
+		return nil
+	}
+	if kind == schema.RootSlowReceiver && r.back.Root.Use < 0 && r.verdict.accused > 0 {
 		kind = schema.RootIncast // its load is unknown, but a job is known to load it
 	}
 	if kind == schema.RootIncast && r.verdict.class == schema.CauseSlowHost {
@@ -59,17 +88,17 @@ func (r *report) rootPort() *schema.Root {
 	if kind == schema.RootDeadlock {
 		return r.portOf(r.cycleFromFirst()[0], "", kind)
 	}
-	return r.portOf(r.back.Link, "", kind)
+	return r.portOf(r.back.Root.Link, "", kind)
 }
 
 // cycleOf is the ports of a deadlock, unless a failure is the cause.
 func (r *report) cycleOf() []schema.PortName {
-	if r.back.Kind != schema.RootDeadlock || r.verdict.class == schema.CauseFailure {
+	if r.back.Root.Kind != schema.RootDeadlock || r.verdict.class == schema.CauseFailure {
 		return nil
 	}
 	var ports []schema.PortName
 	for _, l := range r.cycleFromFirst() {
-		key := r.graph.PortKey(l)
+		key := r.in.graph.PortKey(l)
 		ports = append(ports, schema.PortName{Device: key.Device, Port: key.Port})
 	}
 	return ports
@@ -80,22 +109,22 @@ func (r *report) cycleOf() []schema.PortName {
 func (r *report) cycleFromFirst() []schema.LinkID {
 	cycle := r.back.Cycle
 	first := slices.Index(cycle, slices.MinFunc(cycle, func(a, b schema.LinkID) int {
-		x, y := r.graph.PortKey(a), r.graph.PortKey(b)
+		x, y := r.in.graph.PortKey(a), r.in.graph.PortKey(b)
 		return cmp.Or(cmp.Compare(x.Device, y.Device), cmp.Compare(x.Port, y.Port))
 	}))
 	return slices.Concat(cycle[first:], cycle[:first])
 }
 
 // onlyReceiver is the port to the only host of the accused job at the switch where the stall ends, if nothing
-// else says which port is full; nil: none. What a job writes to files ends elsewhere.
+// else says which port is full. What a job writes to files ends elsewhere.
 func (r *report) onlyReceiver() *schema.Root {
-	if r.verdict.accused == 0 || r.mostlyWrites(&r.jobs[0]) {
+	if !r.back.Switch.HasMost() || r.verdict.accused == 0 || r.mostlyWrites(&r.suspects[0]) {
 		return nil
 	}
 	only := schema.NoLink
-	for _, d := range r.jobs[0].job.Devices {
-		for _, l := range r.graph.LinksAt(d) {
-			if from, to := r.graph.Ends(l); to != d || from != r.back.At {
+	for _, d := range r.suspects[0].job.Devices {
+		for _, l := range r.in.graph.LinksAt(d) {
+			if from, to := r.in.graph.Ends(l); to != d || from != r.back.Switch.Device {
 				continue
 			}
 			if only != schema.NoLink {
@@ -110,40 +139,59 @@ func (r *report) onlyReceiver() *schema.Root {
 	return r.portOf(only, "", schema.RootIncast)
 }
 
-// centreRoot is the root on a grid, whose links have no direction: where its back pressure ends; of a slow host the switch whose
-// nodes take too little.
-func (r *report) centreRoot() *schema.Root {
-	end := r.endingFor(r.verdict.class)
-	if !end.Found || !r.showsEnd() && !r.guessesEnd() {
+// endOnGrid is where the back pressure of a region of a grid ends, given what it is blamed on, if anything shows it.
+func (r *report) endOnGrid() (end root.Ending, known bool) {
+	end = r.ends.endingFor(r.verdict.class)
+	return end, end.Found && (r.ends.showsEnd() || r.guessesEnd())
+}
+
+// slowNodes is the switch whose nodes take too little, if a slow host is blamed.
+func (r *report) slowNodes() *schema.Root {
+	if _, known := r.endOnGrid(); !known || r.verdict.class != schema.CauseSlowHost {
 		return nil
 	}
-	if r.verdict.class == schema.CauseSlowHost {
-		return &schema.Root{Device: r.graph.Device(r.endings.Slow).Name, Kind: schema.RootSlowReceiver, Link: schema.NoLink}
+	return &schema.Root{Device: r.in.graph.Device(r.ends.endings.Slow).Name, Kind: schema.RootSlowReceiver,
+		Link: schema.NoLink}
+}
+
+// endsAtLink is the link for which the region waits.
+func (r *report) endsAtLink() *schema.Root {
+	end, known := r.endOnGrid()
+	if !known || end.Link == schema.NoLink {
+		return nil
 	}
-	if end.Link != schema.NoLink {
-		return r.portOf(end.Link, r.graph.Device(end.Device).Name, r.kindOf(end.Link))
+	return r.portOf(end.Link, r.in.graph.Device(end.Device).Name, r.kindOf(end.Link))
+}
+
+// endsAtNodes is the switch at whose nodes the region's traffic ends.
+func (r *report) endsAtNodes() *schema.Root {
+	if _, known := r.endOnGrid(); !known {
+		return nil
 	}
 	at := &schema.Root{Device: r.nodes.Name, Kind: schema.RootIncast, Link: schema.NoLink}
-	if r.verdict.class == schema.CauseUnknown && !r.showsEnd() {
+	if r.verdict.class == schema.CauseUnknown && !r.ends.showsEnd() {
 		at.Kind = "" // a slow host looks the same
 	}
 	return at
 }
 
-// guessesEnd reports whether the back pressure of a region on a grid without load readings most probably ends at the nodes of a switch:
-// stall, which all traffic to them shares, has a centre there. A full link does not show without its load.
+// guessesEnd reports whether the back pressure of a region on a grid without load readings most probably ends at the
+// nodes of a switch: stall, which all traffic to them shares, has a centre there. A full link does not show without its
+// load.
 func (rc *regionCase) guessesEnd() bool {
-	return !rc.loads && rc.endings.Any.Link == schema.NoLink && rc.endings.AtNodes >= surelyEnds
+	return !rc.in.measuresLoad && rc.ends.endings.Any.Link == schema.NoLink && rc.ends.endings.AtNodes >= surelyEnds
 }
 
-// showsEnd reports whether anything shows where the back pressure of a region on a grid ends: a tree of held-back traffic, a switch
-// where traffic meets, a link that is full or lost rate, a node that takes little, or the traffic of either direction. Level stall
-// alone does not.
+// showsEnd reports whether anything shows where the back pressure of a region on a grid ends: a tree of held-back
+// traffic, a switch where traffic meets, a link that is full or lost rate, a node that takes little, or the traffic of
+// either direction. Level stall alone does not.
 func (e *ends) showsEnd() bool {
-	return e.endings.OfMeans || e.drain.IsRoot() || e.drain.Meeting.IsKnown() || e.full != schema.NoLink || e.neck.Before(&e.drain)
+	return e.endings.OfMeans || e.drain.IsRoot() || e.drain.Meeting.IsKnown() || e.fullLink != schema.NoLink ||
+		e.neck.Before(&e.drain)
 }
 
-// endingFor is where the back pressure of a region ends, given what it is blamed on: a slow host, a link that lost rate, or load.
+// endingFor is where the back pressure of a region ends, given what it is blamed on: a slow host, a link that lost
+// rate, or load.
 func (e *ends) endingFor(class schema.CauseClass) root.Ending {
 	switch class {
 	case schema.CauseSlowHost:
@@ -154,9 +202,10 @@ func (e *ends) endingFor(class schema.CauseClass) root.Ending {
 	return e.endings.Any
 }
 
-// kindOf is the kind of a root between switches: down if the link is, or if a failure of it is near that nothing restored.
+// kindOf is the kind of a root between switches: down if the link is, or if a failure of it is near that nothing
+// restored.
 func (r *report) kindOf(l schema.LinkID) string {
-	if !r.graph.Link(l).Up {
+	if !r.in.graph.Link(l).Up {
 		return schema.RootLinkDown
 	}
 	var last *history.PlacedFailure
@@ -173,8 +222,8 @@ func (r *report) kindOf(l schema.LinkID) string {
 
 // portOf is the port that a link leaves; of a duplex link the end at a device.
 func (r *report) portOf(id schema.LinkID, device, kind string) *schema.Root {
-	l := r.graph.Link(id)
-	from, to := r.graph.Device(l.From), r.graph.Device(l.To)
+	l := r.in.graph.Link(id)
+	from, to := r.in.graph.Device(l.From), r.in.graph.Device(l.To)
 	if device != "" && to.Name == device {
 		return &schema.Root{Device: to.Name, Port: l.ToPort, Peer: from.Name, Kind: kind, Link: id}
 	}

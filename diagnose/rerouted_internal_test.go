@@ -23,7 +23,7 @@ func TestMovedLoad(t *testing.T) {
 		return 20
 	}
 	s := &Stage{interval: interval{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9})}}
-	s.p = p
+	s.read = &p.Readings
 	s.history.Track(schema.BandwidthUsed)
 	for _, c := range []struct {
 		full, waits string // a link that waits for the full one
@@ -35,9 +35,9 @@ func TestMovedLoad(t *testing.T) {
 		{"leaf0>spine1", "spine1>leaf3", schema.LinkFailed, .75}, // to the same switch, over links upstream
 		{"spine1>leaf3", "leaf0>spine1", schema.LinkRestored, 0},
 	} {
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: []schema.LinkID{roottest.Link(t, g, c.waits)}}, loadChange: loadChange{fullest: roottest.Link(t, g, c.full)}}
-		capacity := g.Capacity(rc.fullest)
-		rc.carries, rc.more = capacity, .8*capacity
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: []schema.LinkID{roottest.Link(t, g, c.waits)}}, root: rootLoad{link: roottest.Link(t, g, c.full)}}
+		capacity := g.Capacity(rc.root.link)
+		rc.root.carries, rc.root.added = capacity, .8*capacity
 		f := &history.PlacedFailure{Failure: schema.Failure{Kind: c.kind}, Links: []schema.LinkID{lost}}
 		if got := rc.scores().movedFrom(f); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s, %s: %.2f of the load moved, want %.2f", c.full, c.kind, got, c.want)
@@ -45,14 +45,14 @@ func TestMovedLoad(t *testing.T) {
 	}
 }
 
-// TestMovedLoadFromAHopAway: on a tree of three levels, what went down a failed link comes over another switch of the pod, and fills the
-// link into that; a link into another pod carries none of it.
+// TestMovedLoadFromAHopAway: on a tree of three levels, what went down a failed link comes over another switch of the
+// pod, and fills the link into that; a link into another pod carries none of it.
 func TestMovedLoadFromAHopAway(t *testing.T) {
 	g := roottest.Graph(t, "fattree:k=4")
 	lost := roottest.Link(t, g, "agg3-1>leaf3-0")
 	for full, want := range map[string]bool{"core0>agg3-0": true, "core0>agg1-0": false, "agg3-0>core0": false, "core2>agg3-1": false} {
 		s := &Stage{interval: interval{graph: g, history: remembersAt(g, history.Clock{})}}
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{}, loadChange: loadChange{fullest: roottest.Link(t, g, full)}}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{}, root: rootLoad{link: roottest.Link(t, g, full)}}
 		if got := rc.scores().takesOver(lost); got != want {
 			t.Errorf("%s takes over %v, want %v", full, got, want)
 		}
@@ -67,12 +67,12 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	p, _ := readings(t, g, nil, map[string]float64{"spine1>leaf3": 100, "spine0>leaf3": 0})
 	p.Before = func(schema.LinkID) float64 { return -1 }
 	s := &Stage{interval: interval{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9, Now: 6})}}
-	s.p = p
+	s.read = &p.Readings
 	use := s.history.Track(schema.BandwidthUsed)
 	for slot := range int64(5) {
 		use.Row(slot)[full], use.Row(slot)[lost] = 40*history.LevelsPerPercent, 30*history.LevelsPerPercent
 	}
-	rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: []schema.LinkID{full}}, timeline: timeline{clock: s.history.Clock, onset: -1, again: -1, old: true}, loadChange: loadChange{fullest: full, carries: g.Capacity(full)}}
+	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: []schema.LinkID{full}}, timeline: timeline{clock: s.history.Clock, onset: -1, burst: -1, old: true}, root: rootLoad{link: full, carries: g.Capacity(full)}}
 	f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Time: 5 * 60e9}, Links: []schema.LinkID{lost}}
 	if got := rc.scores().movedFrom(f); math.Abs(got-.5) > 1e-9 {
 		t.Errorf("%.2f of the load moved, want half", got)
@@ -91,9 +91,9 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	}
 }
 
-// TestMovedRoundARing: the load of a torus link that failed goes the other way round its ring, or over the links beside it, and
-// explains as much added load there as it carried; not load added on other rings. Nothing moves from a failed node or from a link
-// that still carries as much.
+// TestMovedRoundARing: the load of a torus link that failed goes the other way round its ring, or over the links beside
+// it, and explains as much added load there as it carried; not load added on other rings. Nothing moves from a failed
+// node or from a link that still carries as much.
 func TestMovedRoundARing(t *testing.T) {
 	g := roottest.Graph(t, "torus:4x4x4")
 	lost := roottest.Link(t, g, "0,0,0>0,0,1")
@@ -130,8 +130,8 @@ func TestMovedRoundARing(t *testing.T) {
 			return 0
 		}
 		s := &Stage{interval: interval{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9})}}
-		s.p = p
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: region}, loadChange: loadChange{fullest: region[0]}}
+		s.read = &p.Readings
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, root: rootLoad{link: region[0]}}
 		f := &history.PlacedFailure{Failure: schema.Failure{Kind: c.kind}, Links: []schema.LinkID{lost}}
 		if got := rc.scores().movedFrom(f); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.2f of the load moved, want %.2f", c.name, got, c.want)

@@ -8,40 +8,40 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// rootVotes are the roots found for a region in its last intervals. If several are about as likely, noise alone would pick
-// another one in each interval.
+// rootVotes are the roots found for a region in its last intervals. If several are about as likely, noise alone would
+// pick another one in each interval.
 type rootVotes struct {
 	roots []rootVote
 	seen  int64 // slot in which the region was last there
 }
 
-// rootVote is the decayed count of a root: the last interval counts 1, each earlier one voteDecay times the next. An empty device
-// stands for no root.
+// rootVote is the decayed count of a root: the last interval counts 1, each earlier one voteDecay times the next. An
+// empty device stands for no root.
 type rootVote struct {
 	root   schema.Root
 	weight float64
 	given  bool // as the last result
 }
 
-// voteDecay gives votes the memory of meanScores: a root must be found in three intervals in a row to replace another that was
-// always found. clearlyMore is the factor by which it must lead: less than the lead of what is found in a region's second interval
-// over what was in the first.
+// voteDecay gives votes the memory of meanScores: a root must be found in three intervals in a row to replace another
+// that was always found. clearlyMore is the factor by which it must lead: less than the lead of what is found in a
+// region's second interval over what was in the first.
 const voteDecay, clearlyMore = 1 - 1./meanIntervals, 1.3
 
 // steadyRoot returns the root with the most votes of a region, counting the one found now, if it lies in the region.
 // Failures and deadlocks become roots at once.
 func (s steady) steadyRoot(now *schema.Root) *schema.Root {
 	id := s.region.ID
-	if s.verdict.blamed > 0 || s.back.Kind == schema.RootDeadlock {
-		delete(s.given.roots, id)
+	if s.verdict.blamed > 0 || s.back.Root.Kind == schema.RootDeadlock {
+		delete(s.in.given.roots, id)
 		return now
 	}
-	votes := s.given.roots[id]
-	if votes == nil || s.history.Clock.Now-votes.seen > meanIntervals {
+	votes := s.in.given.roots[id]
+	if votes == nil || s.in.history.Clock.Now-votes.seen > meanIntervals {
 		votes = &rootVotes{}
-		s.given.roots[id] = votes
+		s.in.given.roots[id] = votes
 	}
-	votes.seen = s.history.Clock.Now
+	votes.seen = s.in.history.Clock.Now
 	best := votes.add(now)
 	if best.root.Device == "" {
 		return nil
@@ -49,7 +49,7 @@ func (s steady) steadyRoot(now *schema.Root) *schema.Root {
 	if now != nil && best.isFor(now) || !s.touches(best.root.Device) {
 		return now
 	}
-	root := s.numbered(&best.root)
+	root := s.in.numbered(&best.root)
 	switch {
 	case root.Kind == schema.RootIncast && s.verdict.class == schema.CauseSlowHost:
 		root.Kind = schema.RootSlowReceiver
@@ -96,16 +96,18 @@ func (v *rootVote) isFor(root *schema.Root) bool {
 
 // touches reports whether a link of a region is at a device.
 func (s steady) touches(device string) bool {
-	d, known := s.graph.FindDevice(device)
+	d, known := s.in.graph.FindDevice(device)
 	return known && slices.ContainsFunc(s.region.Links, func(l schema.LinkID) bool {
-		from, to := s.graph.Ends(l)
+		from, to := s.in.graph.Ends(l)
 		return from == d || to == d
 	})
 }
 
 // forgetRoots drops the votes of regions that are gone.
 func (in *interval) forgetRoots() {
-	maps.DeleteFunc(in.given.roots, func(_ uint64, r *rootVotes) bool { return in.history.Clock.Now-r.seen > meanIntervals })
+	maps.DeleteFunc(in.given.roots, func(_ uint64, r *rootVotes) bool {
+		return in.history.Clock.Now-r.seen > meanIntervals
+	})
 }
 
 // code encodes or decodes the fields.

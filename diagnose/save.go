@@ -16,15 +16,19 @@ import (
 // savedFormat is the format of the stage's saved state; a row of the store names its version, too.
 var savedFormat = codec.Format{Mark: "DIAG", Version: 11, Oldest: 1}
 
-// The first versions with some content: formOfKept kept verdicts, formOfMeans the means of scores, formOfNecks the link that lost
-// rate, formOfRoots the roots of the last intervals and the onsets of kept verdicts, formOfParts the part of others in a region,
-// formOfFloor what a fabric's readings stand for, formOfSlower whether the failed part of a kept verdict carries less, formOfUsual
-// what jobs moved before it. The history has more.
-const formOfKept, formOfMeans, formOfNecks, formOfRoots, formOfParts, formOfFloor, formOfSlower, formOfUsual = 2, 3, 4, 6, 7, 8, 10, 11
+// The first versions with some content: formOfKept kept verdicts, formOfMeans the means of scores, formOfNecks the link
+// that lost rate, formOfRoots the roots of the last intervals and the onsets of kept verdicts, formOfParts the part of
+// others in a region, formOfFloor what a fabric's readings stand for, formOfSlower whether the failed part of a kept
+// verdict carries less, formOfUsual what jobs moved before it. The history has more.
+const (
+	formOfKept, formOfMeans, formOfNecks, formOfRoots       = 2, 3, 4, 6
+	formOfParts, formOfFloor, formOfSlower, formOfBaselines = 7, 8, 10, 11
+)
 
-// Save returns the learned state: jobs with their traffic (to one percent), failures, mitigations, the stall of those links
-// that stalled, the load of links (about a byte per link and slot), the verdicts kept for when an onset leaves the window,
-// the means of the scores of causes, the roots of the last intervals, and what readings of a grid stand for.
+// Save returns the learned state: jobs with their traffic (to one percent), failures, mitigations, the stall of those
+// links that stalled, the load of links (about a byte per link and slot), the verdicts kept for when an onset leaves
+// the window, the means of the scores of causes, the roots of the last intervals, and what readings of a grid stand
+// for.
 func (s *Stage) Save() schema.StageState {
 	return schema.StageState{Stage: s.Name(), Version: int(savedFormat.Version), Bytes: savedFormat.Seal(nil, s.code)}
 }
@@ -44,8 +48,8 @@ func (s *Stage) Load(saved schema.StageState) error {
 	return nil
 }
 
-// Restore replays an interval that an earlier process stored, in order, after Load. It is diagnosed again, since verdicts
-// rest on those before; its results were stored then.
+// Restore replays an interval that an earlier process stored, in order, after Load. It is diagnosed again, since
+// verdicts rest on those before; its results were stored then.
 func (s *Stage) Restore(r *schema.IntervalResult) {
 	if r.Snapshot == nil || r.Snapshot.Links != s.graph.NumLinks() {
 		return
@@ -134,23 +138,23 @@ func (k *kept) code(c *codec.Coder) {
 	if c.Version() >= formOfSlower {
 		c.Bool(&k.slower)
 	}
-	if c.Version() >= formOfUsual {
-		k.codeUsual(c)
+	if c.Version() >= formOfBaselines {
+		k.codeBaselines(c)
 	}
 }
 
-func (k *kept) codeUsual(c *codec.Coder) {
-	jobs := slices.Sorted(maps.Keys(k.usual))
+func (k *kept) codeBaselines(c *codec.Coder) {
+	jobs := slices.Sorted(maps.Keys(k.baselines))
 	if c.Reading() {
-		k.usual = map[string]usual{}
+		k.baselines = map[string]jobBaseline{}
 	}
 	codec.Each(c, &jobs, func(_ int, id *string) {
 		c.Text(id)
-		u := k.usual[*id]
+		u := k.baselines[*id]
 		codec.Small(c, &u.main, uint64(history.NumMeasured))
 		c.Float(&u.least)
 		c.Float(&u.first)
-		k.usual[*id] = u
+		k.baselines[*id] = u
 	})
 }
 

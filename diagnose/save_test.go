@@ -112,3 +112,32 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// TestOtherFabricsAreNotReplayed: what was stored under another version of the fabric has other links, and is left out.
+func TestOtherFabricsAreNotReplayed(t *testing.T) {
+	for links, want := range map[int]bool{0: true, 1: false} {
+		p := newPlant(t, "torus:4x4x4")
+		p.congest(40, p.within(box(0, 0, 0, 2, 2, 2))...)
+		p.step(3)
+		before := string(p.stage.Save().Bytes)
+		stored := schema.IntervalResult{Snapshot: p.snapshot()}
+		stored.Snapshot.Links += links
+		p.stage.Restore(&stored)
+		if replayed := string(p.stage.Save().Bytes) != before; replayed != want {
+			t.Errorf("a snapshot with %d links more: replayed %v", links, replayed)
+		}
+	}
+}
+
+// TestRegionsOfOtherLinksAreLeftOut: a region with a link that the fabric does not have gets no verdict.
+func TestRegionsOfOtherLinksAreLeftOut(t *testing.T) {
+	p := newPlant(t, "torus:4x4x4")
+	last := schema.LinkID(p.graph.NumLinks() - 1)
+	for link, want := range map[schema.LinkID]int{last: 1, last + 1: 0} {
+		r := schema.IntervalResult{Snapshot: p.snapshot(), Regions: []schema.Region{{ID: 1, Metric: schema.CreditStall,
+			Links: []schema.LinkID{0, link}, Size: 2, Mean: 40, Severity: schema.High}}}
+		if p.stage.Step(&r); len(r.Diagnoses) != want {
+			t.Errorf("link %d of %d: %d verdicts, want %d", link, last+1, len(r.Diagnoses), want)
+		}
+	}
+}

@@ -15,9 +15,8 @@ import (
 func readings(t *testing.T, g *topology.Graph, stalls, uses map[string]float64) (*root.Pressure, []schema.LinkID) {
 	t.Helper()
 	snap, region := roottest.Snapshot(t, g, stalls, uses)
-	p := root.NewFinder(g, routes.NewRouter(g).Grid).On(snap)
-	p.Stall, p.Before = snap.Find(schema.CreditStall), func(schema.LinkID) float64 { return -1 }
-	return p, region
+	unknown := root.Past{Before: func(schema.LinkID) float64 { return -1 }}
+	return root.NewFinder(g, routes.NewRouter(g).Grid).On(snap).For(snap.Find(schema.CreditStall), unknown), region
 }
 
 // tiedUp is the pressure on a torus, with a stage for it.
@@ -34,9 +33,8 @@ func newTiedUp(t *testing.T) *tiedUp {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.stage, u.p = s, s.finder.On(u.Snap)
-	s.p = u.p
-	u.p.Stall, u.p.Before = u.Stall, u.Torus.Before
+	s.read = s.finder.On(u.Snap)
+	u.stage, u.p = s, s.read.For(u.Stall, root.Past{Before: u.Torus.Before})
 	return u
 }
 
@@ -46,3 +44,10 @@ func remembersAt(g *topology.Graph, c history.Clock) *history.History {
 	h.Clock = c
 	return h
 }
+
+// times is a ratio of loads in a table of cases, in which 0 stands for one that is not known.
+func times(v float64) ratio { return ratio{v, v > 0} }
+
+func gridOf(rc *regionCase) grid { return grid{rc} }
+
+func directedOf(rc *regionCase) directed { return directed{rc} }

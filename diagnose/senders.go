@@ -13,16 +13,16 @@ const mostSenders = 3
 // mostExchange is the least share of a region's stall on links of a job's exchange for the job to be a likely sender.
 const mostExchange = .5
 
-// findSenders lists the jobs on whose links most of a grid region's stall is, likeliest first. The lists are valid until the
-// next call.
-func (rc *regionCase) findSenders() (senders []root.Sender, jobs []*job) {
-	senders, jobs = rc.scratch.senders[:0], rc.scratch.sending[:0]
-	if rc.router.Grid == nil || !rc.graph.Duplex() {
+// findSenders lists the jobs on whose links most of a grid region's stall is, likeliest first. The lists are valid
+// until the next call.
+func (g grid) findSenders() (senders []root.Sender, jobs []*job) {
+	senders, jobs = g.in.scratch.senders[:0], g.in.scratch.sending[:0]
+	if g.in.router.Grid == nil {
 		return nil, nil
 	}
 	var out []*suspect
-	for i := range rc.jobs {
-		if c := &rc.jobs[i]; max(c.cross, c.gate, c.way) >= mostExchange && len(c.job.Devices) > 1 {
+	for i := range g.suspects {
+		if c := &g.suspects[i]; max(c.cross, c.gate, c.way) >= mostExchange && len(c.job.Devices) > 1 {
 			out = append(out, c)
 		}
 	}
@@ -30,20 +30,20 @@ func (rc *regionCase) findSenders() (senders []root.Sender, jobs []*job) {
 	slices.SortStableFunc(out, func(a, b *suspect) int { return cmp.Compare(weight(b), weight(a)) })
 	for _, c := range out[:min(len(out), mostSenders)] {
 		jobs = append(jobs, c.job)
-		senders = append(senders, root.Sender{Devices: c.job.Devices, Routes: rc.routesOf(c.job)})
+		senders = append(senders, root.Sender{Devices: c.job.Devices, Routes: g.in.routesOf(c.job)})
 	}
-	rc.scratch.senders, rc.scratch.sending = senders, jobs
+	g.in.scratch.senders, g.in.scratch.sending = senders, jobs
 	return senders, jobs
 }
 
 // fewSenders is the share of a tree's senders below which a job is not the sender.
 const fewSenders = .25
 
-// excludes reports whether the region is a tree that the job does not send: few of its senders are nodes of the job, and it
-// does not end at one. Jobs with file traffic are not excluded, as storage nodes send it.
-func (s scores) excludes(c *suspect) bool {
-	d := &s.drain
-	if !d.IsCertain() || c.job == s.sender || c.file || c.job.Has(d.Device) {
+// excludes reports whether the region is a tree that the job does not send: few of its senders are nodes of the job,
+// and it does not end at one. Jobs with file traffic are not excluded, as storage nodes send it.
+func (g grid) excludes(c *suspect) bool {
+	d := &g.ends.drain
+	if !d.IsCertain() || c.job == g.ends.sender || c.file || c.job.Has(d.Device) {
 		return false
 	}
 	n := 0

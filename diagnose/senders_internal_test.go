@@ -16,8 +16,8 @@ func TestWhoIsExcluded(t *testing.T) {
 	for i := range 9 {
 		senders, others = append(senders, topology.DeviceID(31*i)), append(others, topology.DeviceID(17*i+5))
 	}
-	rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{}, timeline: timeline{clock: u.stage.history.Clock, onset: -1}, ends: ends{drain: root.Drain{Device: u.Device(t, "3,3,2"), Fit: .98, Senders: senders}}}
-	if !rc.scores().excludes(&suspect{job: &job{Job: &history.Job{Devices: others}}}) || rc.scores().excludes(&suspect{job: &job{Job: &history.Job{Devices: senders}}}) {
+	rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{}, timeline: timeline{clock: u.stage.history.Clock, onset: -1}, ends: ends{drain: root.Drain{Device: u.Device(t, "3,3,2"), Fit: .98, Senders: senders}}}
+	if !gridOf(rc).excludes(&suspect{job: &job{Job: &history.Job{Devices: others}}}) || gridOf(rc).excludes(&suspect{job: &job{Job: &history.Job{Devices: senders}}}) {
 		t.Error("who is excluded is not who does not send")
 	}
 }

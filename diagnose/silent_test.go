@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
-// A dead cable is named without a log: not the links that it fed, nor those that carry its detour. A cable that lost half of
-// its rate is not reported down.
+// A dead cable is named without a log: not the links that it fed, nor those that carry its detour. A cable that lost
+// half of its rate is not reported down.
 func TestDeadCableWithoutALog(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -54,8 +54,8 @@ func TestDeadCableWithoutALog(t *testing.T) {
 	}
 }
 
-// If a job is accused and back pressure begins at a failed link, the failure is named beside the job, and the action begins
-// with its cable.
+// If a job is accused and back pressure begins at a failed link, the failure is named beside the job, and the action
+// begins with its cable.
 func TestFailedRootBesideAJob(t *testing.T) {
 	lines := 0
 	playStory(t, "demo", 3, 50, func(r *schema.IntervalResult, _ *scenario.Truth) {

@@ -8,8 +8,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// A victim's slowdown stays what was measured at the onset after that has left the window, and is the same where the same link fails
-// again after a pause in which the job moved as much as before; then it moved less before the second onset only for the first.
+// A victim's slowdown stays what was measured at the onset after that has left the window, and is the same where the
+// same link fails again after a pause in which the job moved as much as before; then it moved less before the second
+// onset only for the first.
 func TestASlowdownThatLasts(t *testing.T) {
 	for _, c := range []struct {
 		name        string

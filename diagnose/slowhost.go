@@ -7,96 +7,91 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// The scores of a host that does not take what arrives. On a grid they are a logistic regression on incidents of three simulators,
-// with the other causes' scores fixed, on features that agree in all of them (docs/measurements/diagnosis.md).
-const (
-	slowHostFull     = 3.  // a port to a host that stalls and carries little
-	slowHostPaused   = 8.  // and hardly anything, whatever jobs do
-	slowHostMaybe    = 1.  // its load is unknown
-	slowHostGrid     = -.1 // on a grid
-	slowHostArrives  = 1.9 // per halving of what arrives where the region's traffic ends
-	slowHostLoad     = .9  // per halving of the region's load
-	slowHostGrew     = 1.5 // load was added where traffic meets
-	slowHostFullLink = 1.7 // a link is full
-	slowHostNewJobs  = 2.5 // jobs that began with it move much of what it carries
-	slowHostTree     = .9  // held-back traffic is a tree to one switch
-	slowHostStarved  = 3.5 // and a node there gets less than its share of its job's exchange
-	slowHostFailure  = 1.5 // a failure explains it
-)
-
 // slowHostScore rates the cause that a host does not take what arrives.
 func (s scores) slowHostScore() float64 {
 	if s.region.Metric == schema.PCIeStallRead || s.region.Metric == schema.PCIeStallWrite {
 		return slowHostFull
 	}
-	score := math.Inf(-1)
-	switch {
-	case s.back.Kind == schema.RootSlowReceiver && s.back.Use >= 0 && s.waitsForUplink():
-		return slowHostMaybe
-	case s.back.Kind == schema.RootSlowReceiver && s.back.Slower: // it does not pause the port: the link to it may be slow
-		if score = slowLinkFell; s.back.Cannot {
-			score = slowLinkMeasured
-		}
-		if len(s.failures) > 0 && s.failures[0].score > 0 {
-			score -= slowHostFailure
-		}
-		return score
-	case s.back.Kind == schema.RootSlowReceiver && s.back.Use >= 0:
-		return s.paused()
-	case s.back.Kind == schema.RootSlowReceiver:
-		score = slowHostMaybe
-	case s.together != nil:
-		return leastScore
-	case s.graph.Duplex() && (s.load > 0 || s.starved > 0) && (s.neck.Sole || s.neck.Slower || !s.neck.Before(&s.drain)):
-		if score = s.takesLess(); s.newJobsLoad() {
-			score -= slowHostNewJobs
-		}
-		return score
-	}
-	return score - s.rose()
+	return s.ground().slowHostScore()
 }
 
-// waitsForUplink reports whether only hosts wait to send into the switch of the reported port, and a cable that this switch sends to
-// failed when the region began: a host that takes little also holds up other switches, that cable only what the switch's own hosts send.
-func (s scores) waitsForUplink() bool {
-	if len(s.failures) == 0 || s.graph.Duplex() {
+// slowHostScore is that of the host to which the reported port leads.
+func (d directed) slowHostScore() float64 {
+	switch {
+	case d.back.Root.Kind != schema.RootSlowReceiver:
+		return math.Inf(-1)
+	case d.back.Root.Use >= 0 && d.waitsForUplink():
+		return slowHostMaybe
+	case d.back.Root.Slower: // it does not pause the port: the link to it may be slow
+		score := slowLinkFell
+		if d.back.Root.Cannot {
+			score = slowLinkMeasured
+		}
+		return score - d.failureBeside()
+	case d.back.Root.Use >= 0:
+		return d.paused()
+	}
+	return slowHostMaybe - d.scores().rose()
+}
+
+// failureBeside is what a failure that explains the region takes off the score of a slow host.
+func (rc *regionCase) failureBeside() float64 {
+	if len(rc.failures) == 0 || rc.failures[0].score <= 0 {
+		return 0
+	}
+	return slowHostFailure
+}
+
+// slowHostScore is that of a host at the switch where traffic ends, unless a job's phase began or a full link comes
+// first.
+func (g grid) slowHostScore() float64 {
+	switch {
+	case g.together != nil:
+		return leastScore
+	case !g.load.known && g.ends.starved <= 0,
+		!g.ends.neck.Sole && !g.ends.neck.Slower && g.ends.neck.Before(&g.ends.drain):
+		return math.Inf(-1)
+	}
+	return g.takesLess()
+}
+
+// waitsForUplink reports whether only hosts wait to send into the switch of the reported port, and a cable that this
+// switch sends to failed when the region began: a host that takes little also holds up other switches, that cable only
+// what the switch's own hosts send.
+func (d directed) waitsForUplink() bool {
+	if len(d.failures) == 0 {
 		return false
 	}
-	f := &s.failures[0]
-	if f.score <= 0 || f.share == 0 || f.Port == "" || !f.Broke() || f.restored || s.history.PassesNothing(f.PlacedFailure) {
+	f := &d.failures[0]
+	if f.score <= 0 || f.share == 0 || f.Port == "" || !f.Broke() || f.restored ||
+		d.in.history.PassesNothing(f.PlacedFailure) {
 		return false
 	}
-	at, _ := s.graph.Ends(s.back.Link)
-	return slices.Contains(f.Devices, at) && !slices.ContainsFunc(s.region.Links, func(l schema.LinkID) bool {
-		from, _ := s.graph.Ends(l)
-		return s.graph.IsSwitch(from)
+	at, _ := d.in.graph.Ends(d.back.Root.Link)
+	return slices.Contains(f.Devices, at) && !slices.ContainsFunc(d.region.Links, func(l schema.LinkID) bool {
+		from, _ := d.in.graph.Ends(l)
+		return d.in.graph.IsSwitch(from)
 	})
 }
 
-// takesLess rates the same on a grid, by whether less arrives where the region's traffic ends than before its onset, or more was
-// sent there.
-func (s scores) takesLess() float64 {
-	score := slowHostGrid - slowHostArrives*doublings(s.arrives) - slowHostLoad*doublings(s.load)
-	score -= endsElsewhere(s.atNodes())
-	if s.drain.Meeting.Grew {
+// takesLess rates the same on a grid, by whether less arrives where the region's traffic ends than before its onset, or
+// more was sent there.
+func (g grid) takesLess() float64 {
+	score := slowHostGrid - slowHostArrives*g.ends.arrives.doublings() - slowHostLoad*g.load.doublings()
+	score -= endsElsewhere(g.ends.nodesProbability())
+	if g.ends.drain.Meeting.Grew {
 		score -= slowHostGrew
 	}
-	if s.full != schema.NoLink {
-		score -= slowHostFullLink
-	}
-	if s.drain.IsCertain() {
+	if g.ends.drain.IsCertain() {
 		score += slowHostTree
 	}
-	score += slowHostStarved * s.starved
-	if len(s.failures) > 0 && s.failures[0].score > 0 {
-		score -= slowHostFailure
-	}
-	return score
+	score += slowHostStarved * g.ends.starved
+	return score - g.failureBeside()
 }
 
-// atNodes is the probability that the back pressure of a region of a grid ends at a switch's nodes, not at a link. A tree that fits almost
-// exactly does.
-func (e *ends) atNodes() float64 {
+// nodesProbability is the probability that the back pressure of a region of a grid ends at a switch's nodes, not at a
+// link. A tree that fits almost exactly does.
+func (e *ends) nodesProbability() float64 {
 	switch {
 	case !e.endings.Any.Found:
 		return .5
@@ -106,24 +101,14 @@ func (e *ends) atNodes() float64 {
 	return e.endings.AtNodes
 }
 
-// endsElsewhere is the evidence, log odds, against a cause by the probability that back pressure ends where it would with that.
+// endsElsewhere is the evidence, log odds, against a cause by the probability that back pressure ends where it would
+// with that.
 func endsElsewhere(probability float64) float64 {
 	return -math.Log(min(1, 2*max(leastEnding, probability)))
 }
 
 // leastEnding is the minimum of that probability, however surely back pressure seems to end elsewhere.
 const leastEnding = .02
-
-// mostDoublings bounds the evidence of a ratio of loads: ratios of small loads are mostly noise.
-const mostDoublings = 2
-
-// doublings is the binary logarithm of a load relative to what it was, bounded; 0 if it is unknown.
-func doublings(ratio float64) float64 {
-	if ratio <= 0 {
-		return 0
-	}
-	return max(-mostDoublings, min(mostDoublings, math.Log2(ratio)))
-}
 
 // In a lossless fabric only the host itself can hold back a port to it. At pausedPercent of its capacity it takes
 // next to nothing; at slowPercent it may be a storage node slower than its link. If traffic always waits for the
@@ -132,7 +117,13 @@ const pausedPercent, slowPercent, busyPercent = 10, 30, 30
 
 // paused rates a port to a host that stalls below its capacity: the less it carries, the less it matters who
 // sends to it.
-func (s scores) paused() float64 {
-	little := max(0, min(1, (slowPercent-s.back.Use)/(slowPercent-pausedPercent), (s.back.Use+s.back.Stall)/busyPercent))
-	return slowHostFull + (slowHostPaused-slowHostFull)*little - (1-little)*s.rose()
+func (d directed) paused() float64 {
+	little := littleOf(d.back.Root.Use, d.back.Root.Stall)
+	return slowHostFull + (slowHostPaused-slowHostFull)*little - (1-little)*d.scores().rose()
+}
+
+// littleOf is how surely, 0 to 1, a port to a host is held back by the host alone: it carries next to nothing, percent
+// of its capacity, while traffic waits for it for the percentage stall of the time.
+func littleOf(use, stall float64) float64 {
+	return max(0, min(1, (slowPercent-use)/(slowPercent-pausedPercent), (use+stall)/busyPercent))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestAHostThatTakesLess: if less arrives than before, only a host that does not take it explains a region; if as much arrives, or
-// load was added, that is unlikely.
+// TestAHostThatTakesLess: if less arrives than before, only a host that does not take it explains a region; if as much
+// arrives, or load was added, that is unlikely.
 func TestAHostThatTakesLess(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -24,21 +24,20 @@ func TestAHostThatTakesLess(t *testing.T) {
 		{"as much arrives", 1, 1, func(*regionCase) {}, false},
 		{"twice as much arrives", 2, 1, func(*regionCase) {}, false},
 		{"it is not known where, and the region carries less", 0, .5, func(*regionCase) {}, true},
-		{"load was added where it meets", .7, 1, func(rc *regionCase) { rc.drain.Meeting.Grew = true }, false},
-		{"a link is full", .7, 1, func(rc *regionCase) { rc.full = 3 }, false},
-		{"it ends at a link", .5, .9, func(rc *regionCase) { rc.endings.Any.Found = true }, false},
+		{"load was added where it meets", .7, 1, func(rc *regionCase) { rc.ends.drain.Meeting.Grew = true }, false},
+		{"it ends at a link", .5, .9, func(rc *regionCase) { rc.ends.endings.Any.Found = true }, false},
 		{"something failed", .7, 1, func(rc *regionCase) { rc.failures = []nearFailure{{score: 1}} }, false},
 	} {
-		rc := &regionCase{loadChange: loadChange{load: c.load}, ends: ends{arrives: c.arrives, full: schema.NoLink, drain: root.Drain{Fit: .8}}}
+		rc := &regionCase{load: times(c.load), ends: ends{arrives: times(c.arrives), fullLink: schema.NoLink, drain: root.Drain{Fit: .8}}}
 		c.change(rc)
-		if got := rc.scores().takesLess(); got > 0 != c.slow {
+		if got := gridOf(rc).takesLess(); got > 0 != c.slow {
 			t.Errorf("%s: score %.2f", c.name, got)
 		}
 	}
 }
 
-// TestWhereItEndsTellsHostsFromLinks: back pressure that ends at a switch's nodes speaks against a link, and the reverse; a tree that fits
-// almost exactly ends at nodes, and without an end nothing speaks against either.
+// TestWhereItEndsTellsHostsFromLinks: back pressure that ends at a switch's nodes speaks against a link, and the
+// reverse; a tree that fits almost exactly ends at nodes, and without an end nothing speaks against either.
 func TestWhereItEndsTellsHostsFromLinks(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -53,14 +52,14 @@ func TestWhereItEndsTellsHostsFromLinks(t *testing.T) {
 		{"nowhere", root.Endings{}, 0, false, false},
 	} {
 		rc := &regionCase{ends: ends{endings: c.end, drain: root.Drain{Fit: c.fit}}}
-		if host, link := endsElsewhere(rc.atNodes()) > 0, endsElsewhere(1-rc.atNodes()) > 0; host != c.host || link != c.link {
+		if host, link := endsElsewhere(rc.ends.nodesProbability()) > 0, endsElsewhere(1-rc.ends.nodesProbability()) > 0; host != c.host || link != c.link {
 			t.Errorf("%s: against a host: %v, against a link: %v", c.name, host, link)
 		}
 	}
 }
 
-// TestHostsWaitForAFailedUplink: hosts that alone wait to send into a switch whose cable failed when their region began do not wait for
-// a slow host there.
+// TestHostsWaitForAFailedUplink: hosts that alone wait to send into a switch whose cable failed when their region began
+// do not wait for a slow host there.
 func TestHostsWaitForAFailedUplink(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=2")
 	s, err := New(g, DefaultConfig())
@@ -88,9 +87,9 @@ func TestHostsWaitForAFailedUplink(t *testing.T) {
 		f := nearFailure{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Device: "leaf0", Port: "4"},
 			Devices: []topology.DeviceID{leaf, spine}, Links: []schema.LinkID{up}}, score: 3, share: 50}
 		c.change(&f)
-		rc := &regionCase{interval: &s.interval, region: &schema.Region{Links: c.links}, failures: []nearFailure{f},
-			back: root.BackPressure{Kind: schema.RootSlowReceiver, Link: roottest.Link(t, g, "leaf0>host0"), Use: 15, Slower: true, Cannot: true}}
-		if got := rc.scores().slowHostScore(); got > slowHostMaybe != c.slow {
+		rc := &regionCase{in: &s.interval, region: &schema.Region{Links: c.links}, failures: []nearFailure{f},
+			back: root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver, Link: roottest.Link(t, g, "leaf0>host0"), Use: 15, Slower: true, Cannot: true}}}
+		if got := rc.ground().slowHostScore(); got > slowHostMaybe != c.slow {
 			t.Errorf("%s: score %.1f beside a failure of %.1f", c.name, got, f.score)
 		}
 	}

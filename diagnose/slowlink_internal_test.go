@@ -49,44 +49,44 @@ func TestALinkThatLostRate(t *testing.T) {
 		}
 	}
 	u.p.Use.Values[slow] /= 4
-	rc := &regionCase{interval: &u.stage.interval, region: &schema.Region{Metric: schema.CreditStall, Links: links}, jobs: []suspect{{job: &job{Job: &history.Job{Devices: nodes}}, cross: 1}}}
+	rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{Metric: schema.CreditStall, Links: links}, suspects: []suspect{{job: &job{Job: &history.Job{Devices: nodes}}, cross: 1}}}
 	rc.converge()
-	if n := rc.neck; n.Link != slow || n.Tail != tail || !n.Slower || math.Abs(n.Lost-.75) > .01 || !n.Before(&rc.drain) {
-		t.Errorf("neck %+v, want link %d from device %d; drain %+v", n, slow, tail, rc.drain)
+	if n := rc.ends.neck; n.Link != slow || n.Tail != tail || !n.Slower || math.Abs(n.Lost-.75) > .01 || !n.Before(&rc.ends.drain) {
+		t.Errorf("neck %+v, want link %d from device %d; drain %+v", n, slow, tail, rc.ends.drain)
 	}
 	rc.verdict.class = schema.CauseFailure
-	if root := (&report{rc}).centreRoot(); root == nil || root.Device != "2,2,2" || root.Port != "Z+" || root.Kind != schema.RootLinkCapacity {
+	if root := (&report{rc}).rootPort(); root == nil || root.Device != "2,2,2" || root.Port != "Z+" || root.Kind != schema.RootLinkCapacity {
 		t.Errorf("root %+v", root)
 	}
 	if rc.scores().slowLinkScore() <= slowLinkFell {
 		t.Errorf("score %v", rc.scores().slowLinkScore())
 	}
-	rc.neck.Cannot = true
+	rc.ends.neck.Cannot = true
 	for load, want := range map[float64]float64{0: slowLinkMeasured, .5: slowLinkMeasured, 8: slowLinkMeasured - mostRose} { // a broken part does not add load
-		if rc.load = load; rc.scores().slowLinkScore() != want {
+		if rc.load = times(load); rc.scores().slowLinkScore() != want {
 			t.Errorf("of a region that carries %g times what it did, a link that shows that it is slow has the score %v, want %v", load, rc.scores().slowLinkScore(), want)
 		}
 	}
 }
 
-// TestScoreOfASlowPort: a port that cannot carry more is stronger evidence of a slow host than one that carries less, and a
-// failure near it weakens either.
+// TestScoreOfASlowPort: a port that cannot carry more is stronger evidence of a slow host than one that carries less,
+// and a failure near it weakens either.
 func TestScoreOfASlowPort(t *testing.T) {
 	s := &Stage{interval: interval{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history: remembersAt(roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history.Clock{})}}
-	rc := &regionCase{interval: &s.interval, region: &schema.Region{Metric: schema.CreditStall}, back: root.BackPressure{Kind: schema.RootSlowReceiver, Slower: true}}
+	rc := &regionCase{in: &s.interval, region: &schema.Region{Metric: schema.CreditStall}, back: root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver, Slower: true}}}
 	for cannot, want := range map[bool]float64{true: slowLinkMeasured, false: slowLinkFell} {
-		rc.back.Cannot = cannot
-		if rc.failures = nil; rc.scores().slowHostScore() != want {
-			t.Errorf("score %g, want %g", rc.scores().slowHostScore(), want)
+		rc.back.Root.Cannot = cannot
+		if rc.failures = nil; rc.ground().slowHostScore() != want {
+			t.Errorf("score %g, want %g", rc.ground().slowHostScore(), want)
 		}
-		if rc.failures = []nearFailure{{score: 1}}; rc.scores().slowHostScore() != want-slowHostFailure {
-			t.Errorf("score beside a failure %g, want %g", rc.scores().slowHostScore(), want-slowHostFailure)
+		if rc.failures = []nearFailure{{score: 1}}; rc.ground().slowHostScore() != want-slowHostFailure {
+			t.Errorf("score beside a failure %g, want %g", rc.ground().slowHostScore(), want-slowHostFailure)
 		}
 	}
 }
 
-// TestLessThanBeforeIsSinceAnOnset: without a known onset, that a port of directed links carries less than it once did says
-// nothing; that it cannot carry more does.
+// TestLessThanBeforeIsSinceAnOnset: without a known onset, that a port of directed links carries less than it once did
+// says nothing; that it cannot carry more does.
 func TestLessThanBeforeIsSinceAnOnset(t *testing.T) {
 	s := &Stage{interval: interval{graph: roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history: remembersAt(roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2"), history.Clock{})}}
 	for _, c := range []struct {
@@ -94,7 +94,7 @@ func TestLessThanBeforeIsSinceAnOnset(t *testing.T) {
 		cannot bool
 		want   float64
 	}{{3, false, slowLinkFell}, {-1, false, math.Inf(-1)}, {-1, true, slowLinkMeasured}} {
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, onset: c.onset}, back: root.BackPressure{Kind: schema.RootLinkCapacity, Slower: true, Cannot: c.cannot}}
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, onset: c.onset}, back: root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Slower: true, Cannot: c.cannot}}}
 		if got := rc.scores().slowLinkScore(); got != c.want {
 			t.Errorf("onset %d, it cannot carry more %v: %g, want %g", c.onset, c.cannot, got, c.want)
 		}

@@ -28,7 +28,8 @@ func New(g *topology.Graph, cfg Config) (*Stage, error) {
 
 func newStage(g *topology.Graph, cfg Config) *Stage {
 	s := &Stage{interval: newInterval(g, cfg)}
-	s.given, s.history = newGiven(), history.New(g, s.router, history.Limits{Window: cfg.Window, MaxLag: cfg.MaxLag, Jobs: cfg.MaxJobs})
+	s.given, s.history = newGiven(), history.New(g, s.router, history.Limits{Window: cfg.Window, MaxLag: cfg.MaxLag,
+		Jobs: cfg.MaxJobs})
 	return s
 }
 
@@ -50,11 +51,11 @@ func (s *Stage) rates(snap *schema.Snapshot) func(schema.LinkID) float64 {
 	if s.graph.Duplex() {
 		return nil
 	}
-	p := s.finder.On(snap)
-	if p.Use == nil && p.Rate == nil {
+	read := s.finder.On(snap)
+	if read.Use == nil && read.Rate == nil {
 		return nil
 	}
-	return p.RateOf
+	return read.RateOf
 }
 
 // SetGraph switches to another version of the fabric: moved[l] is the number in g of link l of the old

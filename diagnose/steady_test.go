@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestAVerdictStaysOnSteadyReadings: under constant readings for many times the remembered intervals, the class, the accused job
-// and the root stay those of the first minutes.
+// TestAVerdictStaysOnSteadyReadings: under constant readings for many times the remembered intervals, the class, the
+// accused job and the root stay those of the first minutes.
 func TestAVerdictStaysOnSteadyReadings(t *testing.T) {
 	for _, c := range []struct {
 		name, fabric string
@@ -74,8 +74,8 @@ func TestAVerdictStaysOnSteadyReadings(t *testing.T) {
 	}
 }
 
-// TestAVerdictOutlivesPhases: a job that sends too much to one of its nodes in phases, with pauses of some minutes, is to blame in
-// each phase: what its tree carried in earlier phases is not what is usual.
+// TestAVerdictOutlivesPhases: a job that sends too much to one of its nodes in phases, with pauses of some minutes, is
+// to blame in each phase: what its tree carried in earlier phases is not what is usual.
 func TestAVerdictOutlivesPhases(t *testing.T) {
 	p := newPlant(t, "torus:8x8x8")
 	nodes := box(2, 2, 2, 3, 3, 3)
@@ -128,8 +128,8 @@ func (p *plant) sendsToHost0() {
 	}
 }
 
-// slowOnTorus has the switches of a block of a torus send to one of them over links at this load, until that does not take
-// what arrives: what they send elsewhere falls as well, and all of it is constant.
+// slowOnTorus has the switches of a block of a torus send to one of them over links at this load, until that does not
+// take what arrives: what they send elsewhere falls as well, and all of it is constant.
 func (p *plant) slowOnTorus(percent float64, to string) {
 	nodes := box(2, 2, 2, 3, 3, 3)
 	p.job("1", nodes...)
@@ -151,7 +151,8 @@ func (p *plant) slowOnTorus(percent float64, to string) {
 	}
 }
 
-// treeOf is the load of the links of a torus, percent, if each of the nodes sends one percent of a Z link to one of them.
+// treeOf is the load of the links of a torus, percent, if each of the nodes sends one percent of a Z link to one of
+// them.
 func (p *plant) treeOf(nodes []string, to string) (percent map[schema.LinkID]float64, links []schema.LinkID) {
 	grid, end := routes.NewRouter(p.graph).Grid, p.device(to)
 	percent = map[schema.LinkID]float64{}

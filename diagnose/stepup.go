@@ -9,45 +9,65 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// A region that always stalled steps up with a failure if it stalls more than before by leastStep, of what it stalls now, and by
-// stepDeviations of how much its stall varied then.
+// A region that always stalled steps up with a failure if it stalls more than before by leastStep, of what it stalls
+// now, and by stepDeviations of how much its stall varied then.
 const leastStep, stepDeviations = .2, 4.
 
-// stepUp is the index into a region's stall of the first failure beside it since when it stalls clearly more; -1: there is none. The
-// same traffic has less room since then, and goes over the region's links instead.
-func (rc *regionCase) stepUp() int {
-	for i := range rc.history.Failures {
-		f := &rc.history.Failures[i]
-		if at := rc.indexIn(f.Time); f.Broke() && rc.stepsAt(rc.stall, at) && rc.isBeside(f) && !rc.history.WasIdle(f) {
+// dateOnset: the onset is the first after the last long pause or, of a region that always stalled, its step up.
+func (d directed) dateOnset() {
+	t := &d.timeline
+	if first := onsetOf(t.stall, longPause); first != noOnset {
+		t.onset = first
+	}
+	if t.hasOnset() && t.baseline().N == 0 {
+		t.onset = noOnset // nothing is remembered to compare it with
+	}
+	if !t.hasOnset() {
+		if at := d.stepUp(); at != noOnset { // its beginning moves to the failure
+			t.onset, t.burst = at, at
+		}
+	}
+}
+
+// stepUp is the index into a region's stall of the first failure beside it since when it stalls clearly more; noOnset:
+// there is none. The same traffic has less room since then, and goes over the region's links instead.
+func (d directed) stepUp() int {
+	for i := range d.in.history.Failures {
+		f := &d.in.history.Failures[i]
+		if at := d.timeline.indexIn(f.Time); f.Broke() && d.in.stepsAt(d.timeline.stall, at) && d.isBeside(f) &&
+			!d.in.history.WasIdle(f) {
 			return at
 		}
 	}
-	return -1
+	return noOnset
 }
 
-// stepsAt reports whether a stall is clearly higher in the last intervals, of those after an index, than in those before it.
+// stepsAt reports whether a stall is clearly higher in the last intervals, of those after an index, than in those
+// before it.
 func (in *interval) stepsAt(stall []float64, at int) bool {
 	n := len(stall)
-	if at < leastBefore || at >= n {
+	if at < leastBaseline || at >= n {
 		return false
 	}
-	before := in.scratch.before[:0]
-	for _, v := range stall[max(0, at-baseline):at] {
+	baseline := in.scratch.baseline[:0]
+	for _, v := range stall[max(0, at-baselineSlots):at] {
 		if !math.IsNaN(v) {
-			before = append(before, v)
+			baseline = append(baseline, v)
 		}
 	}
-	in.scratch.before = before
-	usual := spreadOf(before, leastChange)
-	now := meanOf(stall[min(n-1, max(at+1, n-correlation.Average)):]) // what failed within an interval shows in full from the next on
-	return usual.count >= leastBefore && now-usual.median >= max(leastOnset, leastStep*now, stepDeviations*usual.scale)
+	in.scratch.baseline = baseline
+	usual := spreadOf(baseline, leastChange)
+	// what failed within an interval shows in full from the next on
+	now := meanOf(stall[min(n-1, max(at+1, n-correlation.Average)):])
+	return usual.count >= leastBaseline && now-usual.median >= max(leastOnset, leastStep*now,
+		stepDeviations*usual.scale)
 }
 
 // isBeside reports whether a link between switches failed at a switch of a region's links.
 func (rc *regionCase) isBeside(f *history.PlacedFailure) bool {
-	rc.reach.from(rc.region.Links, 0)
+	rc.in.reach.from(rc.region.Links, 0)
 	return slices.ContainsFunc(f.Links, func(l schema.LinkID) bool {
-		from, to := rc.graph.Ends(l)
-		return rc.history.BetweenSwitches(l) && (rc.reach.hopsTo(from) == 0 || rc.reach.hopsTo(to) == 0)
+		from, to := rc.in.graph.Ends(l)
+		return rc.in.history.BetweenSwitches(l) && (rc.in.reach.hopsTo(from) == 0 || rc.in.reach.hopsTo(to) == 0)
 	})
 }

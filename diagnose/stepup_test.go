@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// A region that always stalled is its job's. That it stalls clearly more since a switch beside it failed is the failure's, whose
-// traffic goes over the region's links; what failed elsewhere, or made no difference, changes nothing.
+// A region that always stalled is its job's. That it stalls clearly more since a switch beside it failed is the
+// failure's, whose traffic goes over the region's links; what failed elsewhere, or made no difference, changes nothing.
 func TestAStandingRegionStepsUpWithAFailure(t *testing.T) {
 	for name, c := range map[string]struct {
 		device, port string // that fails; empty: none

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
-// Load that a job has from the first interval on is its own, not a slow host's: the class and job of most region lines of
-// the stories agree with the truth.
+// Load that a job has from the first interval on is its own, not a slow host's: the class and job of most region lines
+// of the stories agree with the truth.
 func TestStoriesOfLoadThatWasAlwaysThere(t *testing.T) {
 	for _, story := range []struct {
 		name, fabric string // fabric: instead of the story's

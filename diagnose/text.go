@@ -20,9 +20,9 @@ func (r *report) text(because string, d *schema.Diagnosis) string {
 	name := r.region.Name
 	switch at := r.region.Root; {
 	case at != nil && !at.Holds(d.Root): // the verdict found another root than the region's own
-		name = r.graph.Describe(r.region.Links)
+		name = r.in.graph.Describe(r.region.Links)
 	case name == "":
-		name = r.graph.DescribeRegion(r.region)
+		name = r.in.graph.DescribeRegion(r.region)
 	}
 	if d.Root != nil {
 		name = topology.RenameRoot(name, d.Root.Kind)
@@ -37,17 +37,20 @@ func (r *report) text(because string, d *schema.Diagnosis) string {
 		plural.Count(len(r.region.Links), "link stalls", "links stall"), r.region.Mean, because)
 	b.WriteString(r.rootText(d))
 	if n := r.region.Unread; n > 0 {
-		fmt.Fprintf(&b, " %s no readings in this interval, so the congestion may be worse.", plural.Count(n, "link of the region has", "links of the region have"))
+		fmt.Fprintf(&b, " %s no readings in this interval, so the congestion may be worse.",
+			plural.Count(n, "link of the region has", "links of the region have"))
 	}
 	if n := len(d.Victims); n > 0 {
 		worst := d.Victims[0]
 		if n == 1 {
 			fmt.Fprintf(&b, " It slows down job %s by a factor of %s.", worst.JobID, factorText(worst.Slowdown))
 		} else {
-			fmt.Fprintf(&b, " It slows down %d other jobs, the worst (job %s) by a factor of %s.", n, worst.JobID, factorText(worst.Slowdown))
+			fmt.Fprintf(&b, " It slows down %d other jobs, the worst (job %s) by a factor of %s.", n, worst.JobID,
+				factorText(worst.Slowdown))
 		}
 		if worst.LostPercent > 0 {
-			fmt.Fprintf(&b, " Since the congestion began, job %s moves %.0f%% less data.", worst.JobID, worst.LostPercent)
+			fmt.Fprintf(&b, " Since the congestion began, job %s moves %.0f%% less data.", worst.JobID,
+				worst.LostPercent)
 		}
 	}
 	switch {
@@ -70,7 +73,8 @@ func article(name string) string {
 
 // factorText formats a slowdown; a bound capped by MaxStall may be higher.
 func factorText(slowdown [2]float64) string {
-	tenths := func(v float64) string { return fmt.Sprintf("%.1f", math.Round(10*v)/10) } // the page rounds a half likewise
+	// the page rounds a half likewise
+	tenths := func(v float64) string { return fmt.Sprintf("%.1f", math.Round(10*v)/10) }
 	low, high := tenths(slowdown[0]), tenths(slowdown[1])
 	switch most := tenths(1 / (1 - root.MaxStall)); {
 	case high == most:
@@ -88,7 +92,7 @@ func (r *report) because(root *schema.Root) string {
 	switch r.verdict.class {
 	case schema.CauseUnknown:
 		why := r.whyUnknown()
-		if root := r.region.Root; root != nil && r.history.FellSilent(root.Device) {
+		if root := r.region.Root; root != nil && r.in.history.FellSilent(root.Device) {
 			why += " " + topology.PlainName(root.Device) + ", to which its back pressure leads, reports no counters."
 		}
 		return why
@@ -108,7 +112,8 @@ func (r *report) because(root *schema.Root) string {
 		if !f.Broke() {
 			what = "an event"
 		}
-		return fmt.Sprintf("It follows %s at %s (%s, %s), %s%s.", what, topology.PortName(f.Device, f.Port), f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), where, f.Flaps())
+		return fmt.Sprintf("It follows %s at %s (%s, %s), %s%s.", what, topology.PortName(f.Device, f.Port),
+			f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), where, f.Flaps())
 	case schema.CauseSlowHost:
 		host := "A host"
 		if root != nil && root.Kind == schema.RootSlowReceiver && root.Peer != "" {
@@ -118,14 +123,15 @@ func (r *report) because(root *schema.Root) string {
 	}
 	var accusations []string
 	for i := range r.verdict.accused {
-		accusations = append(accusations, r.accusation(&r.jobs[i], r.verdict.class, root))
+		accusations = append(accusations, r.accusation(&r.suspects[i], r.verdict.class, root))
 	}
 	return strings.Join(accusations, " ")
 }
 
 // failed says what failed and when.
 func (r *report) failed(f *nearFailure) string {
-	return fmt.Sprintf("%s failed (%s, %s%s)", topology.PortName(f.Device, f.Port), f.Kind.Words(), f.Time.Time().Format("15:04:05 UTC"), f.Flaps())
+	return fmt.Sprintf("%s failed (%s, %s%s)", topology.PortName(f.Device, f.Port), f.Kind.Words(),
+		f.Time.Time().Format("15:04:05 UTC"), f.Flaps())
 }
 
 // silence says since when the failed parts that only counters show carry nothing.
@@ -160,7 +166,8 @@ func (r *report) silence(blamed int) string {
 	case c.Doubt > 0:
 		kind = "possibly down"
 	}
-	return fmt.Sprintf("%s %s in either direction since %s%s: %s, although no log reports it.", what, carries, c.Time.Time().Format("15:04:05 UTC"), why, kind)
+	return fmt.Sprintf("%s %s in either direction since %s%s: %s, although no log reports it.", what, carries,
+		c.Time.Time().Format("15:04:05 UTC"), why, kind)
 }
 
 // accusation gives the evidence against a job.
@@ -185,30 +192,32 @@ func (r *report) accusation(c *suspect, class schema.CauseClass, root *schema.Ro
 		b.WriteString(" loads the region.")
 	}
 	if c.known && c.value > 0 {
-		b.WriteString(trafficText(c, time.Duration(r.history.Clock.Duration)))
+		b.WriteString(trafficText(c, time.Duration(r.in.history.Clock.Duration)))
 		if c.devs >= 1 {
 			fmt.Fprintf(&b, ", %.1f deviations above the median of the jobs near it", c.devs)
 		}
-		if c.Correlation > correlation.Least && c.P < .2 {
-			fmt.Fprintf(&b, "; correlation with the stall %.2f", c.Correlation)
-			if c.Lag > 0 {
-				fmt.Fprintf(&b, ", its traffic leading by %s", time.Duration(int64(c.Lag)*r.history.Clock.Duration))
+		if c.evidence.Correlation > correlation.Least && c.evidence.P < .2 {
+			fmt.Fprintf(&b, "; correlation with the stall %.2f", c.evidence.Correlation)
+			if c.evidence.Lag > 0 {
+				fmt.Fprintf(&b, ", its traffic leading by %s",
+					time.Duration(int64(c.evidence.Lag)*r.in.history.Clock.Duration))
 			}
-			fmt.Fprintf(&b, " (p %.2g)", c.P)
+			fmt.Fprintf(&b, " (p %.2g)", c.evidence.P)
 		}
 		b.WriteString(".")
 	}
-	if c.started {
+	if c.evidence.started {
 		b.WriteString(" It started just before the congestion began.")
 	}
 	return b.String()
 }
 
-// trafficText names the traffic that is the evidence against a job. Without values in the traffic table it is what the links of
-// the job's hosts carried, which is no measurement of RDMA reads or file traffic.
+// trafficText names the traffic that is the evidence against a job. Without values in the traffic table it is what the
+// links of the job's hosts carried, which is no measurement of RDMA reads or file traffic.
 func trafficText(c *suspect, interval time.Duration) string {
 	t, value := c.job.Traffic, bytesText(c.value)+" in an interval of "+interval.String()
-	switch name := strings.Replace(strings.ReplaceAll(strings.TrimSuffix(c.feature.String(), "_bytes"), "_", " "), "rdma", "RDMA", 1); {
+	switch name := strings.Replace(strings.ReplaceAll(strings.TrimSuffix(c.feature.String(), "_bytes"), "_", " "),
+		"rdma", "RDMA", 1); {
 	case t == nil || c.feature >= history.NumMeasured || t.Listed[c.feature]:
 		return fmt.Sprintf(" Its %s traffic reached %s", name, value)
 	case c.feature == history.RDMARead:
@@ -237,30 +246,32 @@ func bytesText(v float64) string {
 // whyUnknown says why no cause was found.
 func (r *report) whyUnknown() string {
 	switch {
-	case r.back.Kind == schema.RootDeadlock:
+	case r.back.Root.Kind == schema.RootDeadlock:
 		return "The cause is unknown."
-	case len(r.jobs) == 0 && len(r.failures) == 0:
+	case len(r.suspects) == 0 && len(r.failures) == 0:
 		return "No job and no failure is known near the region."
-	case r.unlisted > 1 && r.unlisted > math.Exp(r.jobs[0].score):
-		if r.scores().unaccountedAt(&r.jobs[0]) > 0 {
-			return fmt.Sprintf("The hosts of %s, which fits best among the jobs, take in more than the traffic table accounts for: a job that no table lists is on them, too.", jobName(r.jobs[0].job))
+	case r.unlisted > 1 && r.unlisted > math.Exp(r.suspects[0].score):
+		if r.scores().unaccountedAt(&r.suspects[0]) > 0 {
+			return fmt.Sprintf("The hosts of %s, which fits best among the jobs, take in more than the traffic table "+
+				"accounts for: a job that no table lists is on them, too.", jobName(r.suspects[0].job))
 		}
 		what := "have added more to its root than those"
-		if !r.loads {
+		if !r.in.measuresLoad {
 			what = "wait to send into it, too, beside those"
 		}
-		return fmt.Sprintf("Hosts of no listed job %s of %s, which fits best among the jobs.", what, jobName(r.jobs[0].job))
-	case len(r.jobs) > 0 && r.jobs[0].score > 0:
-		return fmt.Sprintf("Several causes fit equally well, %s among them.", jobName(r.jobs[0].job))
+		return fmt.Sprintf("Hosts of no listed job %s of %s, which fits best among the jobs.", what,
+			jobName(r.suspects[0].job))
+	case len(r.suspects) > 0 && r.suspects[0].score > 0:
+		return fmt.Sprintf("Several causes fit equally well, %s among them.", jobName(r.suspects[0].job))
 	}
 	var near []string
-	if n := len(r.jobs); n > 0 {
+	if n := len(r.suspects); n > 0 {
 		near = append(near, plural.Count(n, "job", "jobs"))
 	}
 	if n := len(r.failures); n > 0 {
 		near = append(near, plural.Count(n, "failure", "failures"))
 	}
-	if len(r.jobs)+len(r.failures) == 1 {
+	if len(r.suspects)+len(r.failures) == 1 {
 		return fmt.Sprintf("The %s near the region does not explain it.", strings.TrimPrefix(near[0], "1 "))
 	}
 	return fmt.Sprintf("None of the %s near the region explains it.", strings.Join(near, " and "))
@@ -275,27 +286,34 @@ func (r *report) rootText(d *schema.Diagnosis) string {
 		for _, p := range d.Cycle {
 			names = append(names, topology.PortName(p.Device, p.Port))
 		}
-		return " Possible deadlock: each of these ports waits for the next, and the last for the first: " + strings.Join(names, ", ") + "."
+		return " Possible deadlock: each of these ports waits for the next, and the last for the first: " +
+			strings.Join(names, ", ") + "."
 	case root == nil, len(d.Failures) > 0: // the failure was named already
 		return ""
 	case root.Kind == "":
-		return fmt.Sprintf(" Back pressure may begin at %s; the load of links is not measured.", topology.PlainName(root.Device))
-	case root.Port == "" && !r.loads && r.router.Grid != nil:
-		return fmt.Sprintf(" Back pressure probably begins at %s; the load of links is not measured.", topology.PlainName(root.Device))
+		return fmt.Sprintf(" Back pressure may begin at %s; the load of links is not measured.",
+			topology.PlainName(root.Device))
+	case root.Port == "" && !r.in.measuresLoad && r.in.router.Grid != nil:
+		return fmt.Sprintf(" Back pressure probably begins at %s; the load of links is not measured.",
+			topology.PlainName(root.Device))
 	case root.Port == "" && root.Kind == schema.RootSlowReceiver:
-		return fmt.Sprintf(" Back pressure begins at %s: it accepts less traffic than arrives.", topology.PlainName(root.Device))
+		return fmt.Sprintf(" Back pressure begins at %s: it accepts less traffic than arrives.",
+			topology.PlainName(root.Device))
 	case root.Port == "" && root.Kind == schema.RootLinkCapacity:
-		return fmt.Sprintf(" Back pressure begins at a port of %s: more traffic waits for its link than that carries.", topology.PlainName(root.Device))
+		return fmt.Sprintf(" Back pressure begins at a port of %s: more traffic waits for its link than that "+
+			"carries.", topology.PlainName(root.Device))
 	case root.Port == "":
-		return fmt.Sprintf(" Back pressure begins at %s: more traffic arrives for it than it accepts.", topology.PlainName(root.Device))
+		return fmt.Sprintf(" Back pressure begins at %s: more traffic arrives for it than it accepts.",
+			topology.PlainName(root.Device))
 	}
 	at, use := topology.PortName(root.Device, root.Port)+" to "+topology.PlainName(root.Peer), ""
-	if r.back.Kind != "" && r.back.Use >= 0 {
-		use = fmt.Sprintf(", which carries %.0f%% of its capacity", r.back.Use)
+	if r.back.HasRoot() && r.back.Root.Use >= 0 {
+		use = fmt.Sprintf(", which carries %.0f%% of its capacity", r.back.Root.Use)
 	}
 	switch root.Kind {
 	case schema.RootIncast:
-		return fmt.Sprintf(" Back pressure begins at %s%s: more traffic arrives for it than it can deliver (incast).", at, use)
+		return fmt.Sprintf(" Back pressure begins at %s%s: more traffic arrives for it than it can deliver (incast).",
+			at, use)
 	case schema.RootSlowReceiver:
 		if d.Cause.Class == schema.CauseSlowHost { // so the verdict says
 			return fmt.Sprintf(" Back pressure begins at %s%s.", at, use)
@@ -308,7 +326,7 @@ func (r *report) rootText(d *schema.Diagnosis) string {
 	switch {
 	case d.Cause.Class == schema.CauseFailure:
 		why = "the link has lost part of its rate"
-	case r.back.IsFull():
+	case r.back.Root.IsFull():
 		why = "the link is full because of load, not because of a fault"
 	}
 	return fmt.Sprintf(" Back pressure begins at %s%s: %s.", at, use, why)
@@ -316,17 +334,17 @@ func (r *report) rootText(d *schema.Diagnosis) string {
 
 // cableAt names a port and, if known, the other end of its cable: replacing it needs both.
 func (r *report) cableAt(device, port string) string {
-	d, known := r.graph.FindDevice(device)
-	links, ok := r.graph.FindPort(device, port)
+	d, known := r.in.graph.FindDevice(device)
+	links, ok := r.in.graph.FindPort(device, port)
 	if !known || !ok || links.Egress == schema.NoLink {
 		return topology.PortName(device, port)
 	}
-	l := r.graph.Link(links.Egress)
+	l := r.in.graph.Link(links.Egress)
 	other, at := l.To, l.ToPort
 	if l.From != d || l.FromPort != port { // one link stands for both directions
 		other, at = l.From, l.FromPort
 	}
-	return topology.PortName(device, port) + " (to " + topology.PortName(r.graph.Device(other).Name, at) + ")"
+	return topology.PortName(device, port) + " (to " + topology.PortName(r.in.graph.Device(other).Name, at) + ")"
 }
 
 func jobName(j *job) string { return schema.JobTitle(j.ID, j.Name) }
@@ -334,7 +352,7 @@ func jobName(j *job) string { return schema.JobTitle(j.ID, j.Name) }
 func (r *report) jobNames() string {
 	var names []string
 	for i := range r.verdict.accused {
-		names = append(names, jobName(r.jobs[i].job))
+		names = append(names, jobName(r.suspects[i].job))
 	}
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }

@@ -43,7 +43,7 @@ func TestTextBegins(t *testing.T) {
 
 // TestTextNamesTheSlowHost: once, and not that a receiver does not drain twice.
 func TestTextNamesTheSlowHost(t *testing.T) {
-	r := &report{&regionCase{verdict: verdict{class: schema.CauseSlowHost}, back: root.BackPressure{Kind: schema.RootSlowReceiver, Use: 20}}}
+	r := &report{&regionCase{verdict: verdict{class: schema.CauseSlowHost}, back: root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver, Use: 20}}}}
 	d := schema.Diagnosis{Cause: schema.Cause{Class: schema.CauseSlowHost}, Root: &schema.Root{Device: "leaf2", Port: "2", Peer: "host17", Kind: schema.RootSlowReceiver}}
 	if got := r.because(d.Root) + r.rootText(&d); got != "host17 does not drain its incoming traffic. Back pressure begins at leaf2 port 2 to host17, which carries 20% of its capacity." {
 		t.Error(got)
@@ -52,7 +52,7 @@ func TestTextNamesTheSlowHost(t *testing.T) {
 
 // TestAccusationSaysWhatItHas: zero traffic is no evidence, and file traffic is named if the advice is about it.
 func TestAccusationSaysWhatItHas(t *testing.T) {
-	r := &report{&regionCase{interval: &interval{history: &history.History{Clock: history.Clock{Duration: 60e9}}}}}
+	r := &report{&regionCase{in: &interval{history: &history.History{Clock: history.Clock{Duration: 60e9}}}}}
 	of := &job{Job: &history.Job{Job: schema.Job{ID: "17"}}}
 	if text := r.accusation(&suspect{job: of, known: true, feature: history.RDMARead, cross: 1}, schema.CauseIntraApplication, nil); strings.Contains(text, "reached") {
 		t.Errorf("a job of which no byte was seen: %s", text)
@@ -82,7 +82,7 @@ func TestAccusationSaysWhatItHas(t *testing.T) {
 func TestWhyUnknownCounts(t *testing.T) {
 	var in interval
 	for n, want := range map[int]string{1: "The job near the region does not explain it.", 2: "None of the 2 jobs near the region explains it."} {
-		if got := (&report{&regionCase{interval: &in, jobs: make([]suspect, n)}}).whyUnknown(); got != want {
+		if got := (&report{&regionCase{in: &in, suspects: make([]suspect, n)}}).whyUnknown(); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}
@@ -105,7 +105,7 @@ func TestWhoCannotBePlacedOtherwise(t *testing.T) {
 	}{
 		"all": {hosts, false}, "all but three": {hosts[:13], false}, "one leaf": {hosts[4:8], false}, "all but a leaf": {append([]topology.DeviceID{hosts[15]}, hosts[:11]...), true}, "two leaves": {[]topology.DeviceID{hosts[0], hosts[15]}, true},
 	} {
-		if got := (&report{&regionCase{interval: &s.interval}}).spreadOut(&job{Job: &history.Job{Devices: c.devices}}); got != c.want {
+		if got := (&report{&regionCase{in: &s.interval}}).spreadOut(&job{Job: &history.Job{Devices: c.devices}}); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

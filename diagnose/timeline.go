@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -9,20 +10,26 @@ import (
 type timeline struct {
 	clock history.Clock
 	stall []float64 // mean over its links by slot, the last one now; NaN: not measured
-	onset int       // index into stall; -1: unknown
-	again int       // the same, or the end of the last pause since
+	onset int       // index into stall, or noOnset
+	burst int       // the same of the last burst: the end of the last pause since the onset, if there was one
 	old   bool      // it began before the remembered intervals
 	cut   bool      // its stall is cut to the first of two steps
 }
+
+// noOnset is the index of an onset that is not known.
+const noOnset = -1
+
+// hasOnset reports whether it is known since when the region stalls as it does now.
+func (t *timeline) hasOnset() bool { return t.onset != noOnset }
 
 // began is the slot of an onset.
 func (t *timeline) began() int64 {
 	return t.clock.Now - int64(len(t.stall)-1-t.onset)
 }
 
-// beganAgain is the slot of an onset, or of the end of the last pause since.
-func (t *timeline) beganAgain() int64 {
-	return t.clock.Now - int64(len(t.stall)-1-t.again)
+// burstBegan is the slot of the last burst.
+func (t *timeline) burstBegan() int64 {
+	return t.clock.Now - int64(len(t.stall)-1-t.burst)
 }
 
 // indexIn is the index of an instant in a region's stall, negative if before it.
@@ -33,16 +40,17 @@ func (t *timeline) indexIn(at schema.Instant) int {
 // startedAt reports whether something began just before the region's onset.
 func (t *timeline) startedAt(at schema.Instant) bool {
 	start := t.indexIn(at)
-	return t.onset >= 0 && start >= t.onset-settle-1 && start <= t.onset
+	return t.hasOnset() && start >= t.onset-settle-1 && start <= t.onset
 }
 
 // alreadyStalled is the share of a region's stall that, if there before an event, clears the event of having caused it.
 const alreadyStalled = .7
 
-// foundStalled reports whether an event came later than one interval after the onset, when the region stalled as it does now.
+// foundStalled reports whether an event came later than one interval after the onset, when the region stalled as it
+// does now.
 func (t *timeline) foundStalled(at schema.Instant) bool {
 	first := t.onset + 2
-	if t.onset < 0 && !t.old || first >= len(t.stall) {
+	if !t.hasOnset() && !t.old || first >= len(t.stall) {
 		return false
 	}
 	now := t.indexIn(at)
@@ -52,30 +60,30 @@ func (t *timeline) foundStalled(at schema.Instant) bool {
 	return meanOf(t.stall[t.onset+1:now]) >= alreadyStalled*meanOf(t.stall[now:])
 }
 
-// before returns the slots that define what was usual before an onset: those before the region first stalled as it does now,
-// ignoring pauses, since what a job that communicates in phases does between them is not usual. If too few are remembered, it is
-// those before the last pause ended.
-func (t *timeline) before() history.Slots {
-	if calm := t.calmBefore(t.firstOnset()); calm.N >= leastBefore {
+// baseline returns the slots with which the present is compared, before an onset: those before the region first stalled
+// as it does now, ignoring pauses, since what a job that communicates in phases does between them is not usual. If too
+// few are remembered, it is those before the last pause ended.
+func (t *timeline) baseline() history.Slots {
+	if calm := t.calmBefore(t.firstOnset()); calm.N >= leastBaseline {
 		return calm
 	}
 	return t.calmBefore(t.onset)
 }
 
-// firstOnset is the index into a region's stall at which it first stalled as it does now, ignoring pauses; -1: unknown.
+// firstOnset is the index into a region's stall at which it first stalled as it does now, ignoring pauses, or noOnset.
 func (t *timeline) firstOnset() int { return min(t.onset, onsetOf(t.stall, longPause)) }
 
 // resumes reports whether a pause of a region ended, and too little from before its first onset is remembered.
 func (t *timeline) resumes() bool {
 	first := t.firstOnset()
-	return first < t.onset && t.calmBefore(first).N < leastBefore
+	return first < t.onset && t.calmBefore(first).N < leastBaseline
 }
 
-// calmBefore returns the last slots before an onset in which a region did not stall as it does now: its load while it was
-// congested before is no more usual than its load now.
+// calmBefore returns the last slots before an onset in which a region did not stall as it does now: its load while it
+// was congested before is no more usual than its load now.
 func (t *timeline) calmBefore(onset int) (calm history.Slots) {
 	limit := risenStall(t.stall)
-	for i := onset - settle - 1; i >= 0 && calm.N < baseline; i-- {
+	for i := onset - settle - 1; i >= 0 && calm.N < baselineSlots; i-- {
 		if slot := t.clock.Now - int64(len(t.stall)-1-i); slot >= t.clock.First && !(t.stall[i] >= limit) {
 			calm.At[calm.N] = slot
 			calm.N++
@@ -84,43 +92,47 @@ func (t *timeline) calmBefore(onset int) (calm history.Slots) {
 	return calm
 }
 
-// loadNow is the load of a region's links now relative to before its onset; 0 if either is unknown.
-func (rc *regionCase) loadNow() float64 {
-	use := rc.history.LevelsOf(schema.BandwidthUsed)
-	if use == nil || rc.onset < 0 {
-		return 0
+// loadRatio is the load of a region's links in the interval relative to the baseline.
+func (rc *regionCase) loadRatio() ratio {
+	use := rc.in.history.LevelsOf(schema.BandwidthUsed)
+	if use == nil || !rc.timeline.hasOnset() {
+		return ratio{}
 	}
-	was, n, calm := 0., 0., rc.before()
+	baseline, n, calm := 0., 0., rc.timeline.baseline()
 	for _, slot := range calm.At[:calm.N] {
 		if v := use.Mean(slot, rc.region.Links); !history.IsMissing(v) {
-			was, n = was+float64(v), n+1
+			baseline, n = baseline+float64(v), n+1
 		}
 	}
-	now := use.Mean(rc.history.Clock.Now, rc.region.Links)
+	now := use.Mean(rc.in.history.Clock.Now, rc.region.Links)
 	if n == 0 || history.IsMissing(now) {
-		return 0
+		return ratio{}
 	}
 	const idle = 1 // percent: below, ratios say nothing
-	return max(1e-3, (float64(now)+idle)/(was/n+idle))
+	return ratio{max(1e-3, (float64(now)+idle)/(baseline/n+idle)), true}
 }
 
-// usedBefore returns a function for a link's load before the onset, percent of its capacity; -1 if unknown. It is
-// valid until the next call of usedBefore.
-func (rc *regionCase) usedBefore() func(schema.LinkID) float64 {
-	if rc.onset < 0 {
-		return rc.history.MeanUse(history.Slots{})
+// past is what a region's readings are compared with: the load of links before its onset, if that is known.
+func (rc *regionCase) past() root.Past {
+	var calm history.Slots
+	if rc.timeline.hasOnset() {
+		calm = rc.timeline.baseline()
 	}
-	return rc.history.MeanUse(rc.before())
+	before, number := rc.in.history.MeanUse(calm)
+	return root.Past{Before: before, Since: number, Flat: rc.isFlat}
 }
 
-// findAdded finds the load added to a region's links.
+// findAdded finds the load added to a region's links, if they carry clearly more than before.
 func (rc *regionCase) findAdded() {
+	if !rc.load.isAbove(risen) {
+		return
+	}
 	for _, l := range rc.region.Links {
 		added := 0.
-		if was := rc.p.Before(l); was >= 0 {
-			added = max(0, rc.p.UseOf(l)-was) * rc.graph.Capacity(l)
+		if baseline := rc.baselineUse(l); baseline.known {
+			added = max(0, rc.in.use(l).orZero()-baseline.of) * rc.in.graph.Capacity(l)
 		}
-		rc.added = append(rc.added, added)
+		rc.addedByLink = append(rc.addedByLink, added)
 	}
 }
 
@@ -130,10 +142,11 @@ const flatIntervals, flatShare, flatSteps = 4, .02, .2
 
 // isFlat reports whether a link's load was constant in the last intervals since the onset of a region.
 func (rc *regionCase) isFlat(l schema.LinkID) bool {
-	use := rc.history.LevelsOf(schema.BandwidthUsed)
-	if use == nil || rc.again < 0 {
+	use := rc.in.history.LevelsOf(schema.BandwidthUsed)
+	if use == nil || rc.timeline.burst == noOnset {
 		return false
 	}
-	n, mean, deviation := use.Moments(rc.history.Clock.Now-int64(min(endIntervals, len(rc.stall)-rc.again-1))+1, rc.history.Clock.Now, l)
+	now, since := rc.in.history.Clock.Now, min(endIntervals, len(rc.timeline.stall)-rc.timeline.burst-1)
+	n, mean, deviation := use.Moments(now-int64(since)+1, now, l)
 	return n >= flatIntervals && deviation <= max(flatShare*mean, flatSteps)
 }

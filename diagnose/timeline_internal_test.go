@@ -10,7 +10,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestALoadIsFlat: a link's load is flat if it is the same in all known intervals since the onset, and these are enough.
+// TestALoadIsFlat: a link's load is flat if it is the same in all known intervals since the onset, and these are
+// enough.
 func TestALoadIsFlat(t *testing.T) {
 	steady := []uint8{31, 31, 32, 31, 31, 31}
 	for _, c := range []struct {
@@ -32,15 +33,15 @@ func TestALoadIsFlat(t *testing.T) {
 		for i, v := range c.carries {
 			use.Row(20 - int64(len(c.carries)-1-i))[7] = v
 		}
-		rc := &regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 20), onset: 20 - len(c.carries) - 1}}
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 20), onset: 20 - len(c.carries) - 1}}
 		if got := rc.isFlat(7); got != c.isFlat {
 			t.Errorf("%s: flat %v, want %v", c.name, got, c.isFlat)
 		}
 	}
 }
 
-// TestWhatWasUsualIsCalm: the load now is compared with the last intervals before the onset in which the region did not stall as it
-// does now; with pauses only if nothing before them is remembered.
+// TestWhatWasUsualIsCalm: the load now is compared with the last intervals before the onset in which the region did not
+// stall as it does now; with pauses only if nothing before them is remembered.
 func TestWhatWasUsualIsCalm(t *testing.T) {
 	calm, congested := func(n int) []float64 { return slices.Repeat([]float64{1}, n) }, func(n int) []float64 { return slices.Repeat([]float64{40}, n) }
 	for _, c := range []struct {
@@ -60,7 +61,7 @@ func TestWhatWasUsualIsCalm(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.history.Clock = history.Clock{Duration: 60e9, First: 1, Now: 100}
-		got, first := (&regionCase{interval: &s.interval, timeline: timeline{clock: s.history.Clock, stall: c.stall, onset: onsetOf(c.stall, shortPause)}}).before(), 101-len(c.stall)
+		got, first := (&regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: c.stall, onset: onsetOf(c.stall, shortPause)}}).timeline.baseline(), 101-len(c.stall)
 		var want []int64
 		for _, i := range c.want {
 			want = append(want, int64(first+i))
@@ -71,8 +72,8 @@ func TestWhatWasUsualIsCalm(t *testing.T) {
 	}
 }
 
-// TestNoBeginningWithoutABefore: on trees a region that rises within the first intervals has no onset, as there is nothing to
-// compare it with; when it rose is known, for comparison with failures.
+// TestNoBeginningWithoutABefore: on trees a region that rises within the first intervals has no onset, as there is
+// nothing to compare it with; when it rose is known, for comparison with failures.
 func TestNoBeginningWithoutABefore(t *testing.T) {
 	const now = 12
 	for _, c := range []struct {
@@ -99,8 +100,8 @@ func TestNoBeginningWithoutABefore(t *testing.T) {
 		}
 		var rc regionCase
 		s.begin(&rc, &schema.Snapshot{Links: g.NumLinks()}, &schema.Region{Metric: schema.CreditStall, Links: []schema.LinkID{0}})
-		if rc.onset != c.onset || rc.again != c.rose {
-			t.Errorf("%s, rises in interval %d: began in %d, rose in %d", c.fabric, c.rises, rc.onset, rc.again)
+		if rc.timeline.onset != c.onset || rc.timeline.burst != c.rose {
+			t.Errorf("%s, rises in interval %d: began in %d, rose in %d", c.fabric, c.rises, rc.timeline.onset, rc.timeline.burst)
 		}
 	}
 }

@@ -5,34 +5,34 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// shareTraffic divides the region's traffic among the jobs, by each one's recent traffic times the share that its routes put
-// on the region, and likewise the load added since the onset. The links' measured load bounds the shares: traffic that
-// no known job explains belongs to none.
+// shareTraffic divides the region's traffic among the jobs, by each one's recent traffic times the share that its
+// routes put on the region, and likewise the load added since the onset. The links' measured load bounds the shares:
+// traffic that no known job explains belongs to none.
 func (rc *regionCase) shareTraffic() {
-	sum, grown, before := 0., 0., 0.
-	for i := range rc.jobs {
-		c := &rc.jobs[i]
-		now, files := rc.lately(c.job)
-		was, filesWas := rc.earlier(c.job)
-		weigh := func(all, files float64) float64 { return (c.load+.5*c.gate)*all + .5*c.way*files }
+	sum, grown, baselineSum := 0., 0., 0.
+	for i := range rc.suspects {
+		c := &rc.suspects[i]
+		now, files := rc.in.recentOf(c.job)
+		baseline, baselineFiles := rc.baselineOf(c.job)
+		weigh := func(all, files float64) float64 { return (c.linksPerByte+.5*c.gate)*all + .5*c.way*files }
 		c.share = weigh(now, files)
-		past := weigh(was, filesWas)
-		c.growth = max(0, c.share-past)
-		sum, grown, before = sum+c.share, grown+c.growth, before+past
+		baselineWeight := weigh(baseline, baselineFiles)
+		c.growth = max(0, c.share-baselineWeight)
+		sum, grown, baselineSum = sum+c.share, grown+c.growth, baselineSum+baselineWeight
 	}
 	carried, added := rc.carriedOn(rc.region.Links)
-	if !rc.comparable {
+	if !rc.in.comparable {
 		carried, added = 0, 0
 	}
-	interval := float64(rc.history.Clock.Duration) / 1e9
+	interval := float64(rc.in.history.Clock.Duration) / 1e9
 	sum, grown = max(sum, leastExplained*carried*interval), max(grown, leastExplained*added*interval)
-	for i := range rc.jobs {
-		c := &rc.jobs[i]
+	for i := range rc.suspects {
+		c := &rc.suspects[i]
 		if c.share > 0 {
 			c.share /= sum
 		}
 		switch {
-		case rc.onset < 0 || grown <= leastGrowth*before:
+		case !rc.timeline.hasOnset() || grown <= leastGrowth*baselineSum:
 			c.growth = 0
 		case c.growth > 0:
 			c.growth /= grown
@@ -53,27 +53,27 @@ const leastCompared = .2
 func (in *interval) compare() {
 	explained, carried := 0., 0.
 	for _, j := range in.running {
-		all, _ := in.lately(j)
+		all, _ := in.recentOf(j)
 		explained += all * in.routesOf(j).Total
 	}
 	for l := range schema.LinkID(in.graph.NumLinks()) {
-		carried += in.p.Carries(l)
+		carried += in.read.Carries(l)
 	}
-	in.loads = carried > 0
+	in.measuresLoad = carried > 0
 	in.comparable = explained >= leastCompared*carried*float64(in.history.Clock.Duration)/1e9
 }
 
-// carriedOn sums the load of links and its increase since the onset, bytes/s; 0 if unknown.
-func (in *interval) carriedOn(links []schema.LinkID) (carried, added float64) {
+// carriedOn sums the load of links and its increase since the onset, bytes/s, as far as they are known.
+func (rc *regionCase) carriedOn(links []schema.LinkID) (carried, added float64) {
 	for _, l := range links {
-		use := in.p.UseOf(l)
-		if use <= 0 {
+		use := rc.in.use(l).orZero()
+		if use == 0 {
 			continue
 		}
-		c := in.graph.Capacity(l) / 100
+		c := rc.in.graph.Capacity(l) / 100
 		carried += use * c
-		if was := in.p.Before(l); was >= 0 {
-			added += max(0, use-was) * c
+		if baseline := rc.baselineUse(l); baseline.known {
+			added += max(0, use-baseline.of) * c
 		}
 	}
 	return carried, added
@@ -82,18 +82,18 @@ func (in *interval) carriedOn(links []schema.LinkID) (carried, added float64) {
 // leastGrowth is the relative increase of a region's traffic above which it is attributed to jobs.
 const leastGrowth = .15
 
-// earlier is a job's mean traffic over the slots before the onset, bytes: the largest measured feature of
+// baselineOf is a job's mean traffic over the slots before the onset, bytes: the largest measured feature of
 // each slot, and its file traffic.
-func (rc *regionCase) earlier(j *job) (all, files float64) {
-	if j.Traffic == nil || rc.onset < 0 {
+func (rc *regionCase) baselineOf(j *job) (all, files float64) {
+	if j.Traffic == nil || !rc.timeline.hasOnset() {
 		return 0, 0
 	}
-	calm := rc.before()
-	if m := &j.was; !m.known || m.slots != calm {
+	calm := rc.timeline.baseline()
+	if m := &j.baseline; !m.known || m.slots != calm {
 		*m = moves{known: true, slots: calm}
-		m.all, m.files, m.ran = rc.movedBefore(j, calm.At[:calm.N])
+		m.all, m.files, m.ran = rc.in.movedIn(j, calm.At[:calm.N])
 	}
-	return j.was.all, j.was.files
+	return j.baseline.all, j.baseline.files
 }
 
 // moves caches a job's traffic in some slots, bytes, for the regions of an interval that began together.
@@ -104,7 +104,7 @@ type moves struct {
 	ran        float64 // share of the slots since its start; before, it moved nothing
 }
 
-func (in *interval) movedBefore(j *job, slots []int64) (all, files, ran float64) {
+func (in *interval) movedIn(j *job, slots []int64) (all, files, ran float64) {
 	n, yet := 0., 0.
 	for _, slot := range slots {
 		if a, f, known := j.Traffic.Moved(slot); known {
@@ -114,45 +114,36 @@ func (in *interval) movedBefore(j *job, slots []int64) (all, files, ran float64)
 		}
 	}
 	if n == 0 && len(slots) > 0 && in.history.Clock.SlotOf(int64(j.Start)) <= slots[0] {
-		all, files = in.lately(j) // it ran, but its traffic is unknown
+		all, files = in.recentOf(j) // it ran, but its traffic is unknown
 		return all, files, 1
 	}
 	return all / max(1, n), files / max(1, n), n / max(1, n+yet)
 }
 
-// lately is the same for the last intervals, but their maximum.
-func (in *interval) lately(j *job) (all, files float64) {
+// recentOf is the same for the last intervals, but their maximum.
+func (in *interval) recentOf(j *job) (all, files float64) {
 	if j.Traffic == nil {
 		return 0, 0
 	}
-	if m := &j.now; !m.known {
+	if m := &j.recent; !m.known {
 		*m = moves{known: true}
 		for slot := in.history.Clock.Now - settle; slot <= in.history.Clock.Now; slot++ {
 			all, files, _ := j.Traffic.Moved(slot)
 			m.all, m.files = max(m.all, all), max(m.files, files)
 		}
 	}
-	return j.now.all, j.now.files
+	return j.recent.all, j.recent.files
 }
 
-// written is what a job writes to files, bytes: the maximum of the last intervals, as lately, and the mean of those before the onset. What
-// it reads leaves the storage nodes.
-func (rc *regionCase) written(j *job) (now, was float64) {
-	for slot := rc.history.Clock.Now - settle; slot <= rc.history.Clock.Now; slot++ {
+// written is what a job writes to files, bytes: the maximum of the last intervals, as recentOf. What it reads leaves the
+// storage nodes.
+func (in *interval) written(j *job) (bytes float64) {
+	for slot := in.history.Clock.Now - settle; slot <= in.history.Clock.Now; slot++ {
 		if v := j.Traffic.At(history.Write, slot); !history.IsMissing(v) {
-			now = max(now, float64(v))
+			bytes = max(bytes, float64(v))
 		}
 	}
-	if rc.onset < 0 {
-		return now, 0
-	}
-	n, calm := 0., rc.before()
-	for _, slot := range calm.At[:calm.N] {
-		if v := j.Traffic.At(history.Write, slot); !history.IsMissing(v) {
-			n, was = n+1, was+float64(v)
-		}
-	}
-	return now, was / max(1, n)
+	return bytes
 }
 
 // mostlyWrites reports whether at least half of what a suspect moves is written to files.
@@ -160,25 +151,6 @@ func (rc *regionCase) mostlyWrites(c *suspect) bool {
 	if !c.file || !c.filesKnown {
 		return false
 	}
-	all, _ := rc.lately(c.job)
-	writes, _ := rc.written(c.job)
-	return writes >= all/2
-}
-
-// newJobs is the least share of a region's traffic for jobs that began with it to count as its load.
-const newJobs = .25
-
-// newJobsLoad reports whether jobs that began with a region of a grid carry much of its load. Total load does not show that: a link
-// that was already full carries no more than before, whatever they displace.
-func (rc *regionCase) newJobsLoad() bool {
-	if !rc.graph.Duplex() || !rc.comparable {
-		return false
-	}
-	share := 0.
-	for i := range rc.jobs {
-		if c := &rc.jobs[i]; c.started && c.known {
-			share += c.share
-		}
-	}
-	return share >= newJobs
+	all, _ := rc.in.recentOf(c.job)
+	return rc.in.written(c.job) >= all/2
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// The fat tree of newBadTree: into a host that receives more than its port delivers send hosts at several leaves, over several uplinks of each.
+// The fat tree of newBadTree: into a host that receives more than its port delivers send hosts at several leaves, over
+// several uplinks of each.
 const (
 	treeLeaves, treeHosts, treeSpines = 192, 60, 48
 	incastLeaves, incastUplinks       = 10, 4

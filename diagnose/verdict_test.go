@@ -269,8 +269,8 @@ func TestASingleInterval(t *testing.T) {
 	}
 }
 
-// Without a traffic table, a job that begins with the region, on its links, is accused if the load of the links rises there; others
-// are not, nor is any job if the load is not measured: an unlisted job may have begun.
+// Without a traffic table, a job that begins with the region, on its links, is accused if the load of the links rises
+// there; others are not, nor is any job if the load is not measured: an unlisted job may have begun.
 func TestWithoutTraffic(t *testing.T) {
 	for _, hasUse := range []bool{false, true} {
 		p := newPlant(t, "torus:8x8x8")
@@ -289,8 +289,8 @@ func TestWithoutTraffic(t *testing.T) {
 	}
 }
 
-// A job whose traffic crosses the region and that is not accused is a victim. Its own traffic shows by how much it is slower; if that is
-// unknown, the stall on its way does.
+// A job whose traffic crosses the region and that is not accused is a victim. Its own traffic shows by how much it is
+// slower; if that is unknown, the stall on its way does.
 func TestVictims(t *testing.T) {
 	for _, c := range []struct {
 		name        string

@@ -10,10 +10,9 @@ import (
 // past caches the links' mean load in some slots, percent of capacity, for the regions of an interval that began
 // together.
 type past struct {
-	round uint32 // it changes with the interval or the slots
+	round uint32 // of the span begun last
 	links int
 	spans []*span // the last ones, unordered
-	now   *span
 }
 
 // mostSpans bounds the spans kept, as regions that began at different times alternate.
@@ -24,36 +23,33 @@ type span struct {
 	interval uint32
 	slots    Slots
 	use      *levels
-	round    uint32    // in which it was begun
+	round    uint32    // its number: another interval or other slots have another
 	percent  []float64 // by link, as far as computed
 	found    []uint32  // by block of links, the round in which it was computed
 }
 
 func newPast(links int) past { return past{links: links} }
 
-// turnTo selects the slots, whose levels use has.
-func (p *past) turnTo(interval uint32, of Slots, use *levels) {
-	if n := p.now; n != nil && n.interval == interval && n.slots == of {
-		return
+// span returns the span of the slots, whose levels use has. It may replace the oldest of mostSpans others.
+func (p *past) span(interval uint32, of Slots, use *levels) *span {
+	for _, s := range p.spans {
+		if s.interval == interval && s.slots == of {
+			return s
+		}
 	}
 	if p.round++; p.round == 0 {
 		p.spans, p.round = nil, 1
 	}
-	for _, s := range p.spans {
-		if p.now = s; s.interval == interval && s.slots == of {
-			return
-		}
-	}
 	if len(p.spans) < mostSpans {
 		p.spans = append(p.spans, &span{percent: make([]float64, p.links), found: make([]uint32, p.links/blockLinks+1)})
 	}
-	p.now = slices.MinFunc(p.spans, func(a, b *span) int { return cmp.Compare(a.round, b.round) }) // the oldest
-	*p.now = span{interval, of, use, p.round, p.now.percent, p.now.found}
+	oldest := slices.MinFunc(p.spans, func(a, b *span) int { return cmp.Compare(a.round, b.round) })
+	*oldest = span{interval, of, use, p.round, oldest.percent, oldest.found}
+	return oldest
 }
 
 // of is the mean load of a link over the slots; -1 if it was never measured.
-func (p *past) of(l schema.LinkID) float64 {
-	s := p.now
+func (s *span) of(l schema.LinkID) float64 {
 	if s.found[l/blockLinks] != s.round {
 		s.findBlock(int(l / blockLinks))
 	}
@@ -69,19 +65,24 @@ func (s *span) findBlock(block int) {
 }
 
 // MeanUse returns a function for the mean load of a link over some slots, percent of its capacity; -1 if it was never measured. It
-// is valid until the next call.
-func (h *History) MeanUse(of Slots) func(schema.LinkID) float64 {
+// is valid for the interval. The same slots in the same interval have the same number, so that what is computed from their means can
+// be kept by it.
+func (h *History) MeanUse(of Slots) (mean func(schema.LinkID) float64, number uint32) {
 	use := h.memory.metrics[schema.BandwidthUsed]
 	if use == nil {
 		of = Slots{}
 	}
-	h.past.turnTo(h.interval, of, use)
-	return h.past.of
+	s, interval := h.past.span(h.interval, of, use), h.interval
+	number = s.round
+	round := number
+	return func(l schema.LinkID) float64 {
+		if s.round != round { // other slots have its memory now
+			s = h.past.span(interval, of, use)
+			round = s.round
+		}
+		return s.of(l)
+	}, number
 }
-
-// Slots returns the number of the slots that MeanUse was last asked for: values that were computed from its means hold while it is
-// the same.
-func (h *History) UseRound() uint32 { return h.past.round }
 
 // Slots holds up to mostSlots slots, latest first.
 type Slots struct {

@@ -21,17 +21,16 @@ func TestTrafficEndsWhereMostArrives(t *testing.T) {
 	end, beside := u.Device(t, "2,7,7"), u.Device(t, "2,7,0")
 	links := u.Share(senders, end, 10e9)
 	slices.Sort(links)
-	h := &u.f.held
-	h.take(links, u.p)
+	r := u.f.Region(u.p, links)
 	routes := func(to topology.DeviceID) float64 {
-		h.tree.Gather(senders, to)
-		return h.cosines()[addedTo]
+		r.tree.Gather(senders, to)
+		return r.cosines()[addedTo]
 	}
 	if right, wrong := routes(end), routes(beside); right > wrong {
 		t.Errorf("the routes agree by %.3f and %.3f: the case is too easy to show anything", right, wrong)
 	}
 	named := func() string {
-		d, _ := u.f.Drain(u.p, links, []Sender{{Devices: senders}}, 0)
+		d, _ := u.f.Region(u.p, links).Drain([]Sender{{Devices: senders}})
 		return u.Graph.Device(d.Device).Name
 	}
 	if at := named(); at != "2,7,7" {
@@ -43,7 +42,7 @@ func TestTrafficEndsWhereMostArrives(t *testing.T) {
 			continue
 		}
 		u.p.Use.Valid.Unset(int(l))
-		h.readings.forget()
+		u.f.region.readings.forget()
 		if at := named(); at != "2,7,7" {
 			t.Errorf("without a reading of link %d traffic ends at %s", l, at)
 		}

@@ -43,40 +43,41 @@ const (
 // Neck finds the link that the region lies upstream of: among the links that are full, or carry clearly less than before, and
 // do not stall themselves, the one that most of the region leads to and most packets wait for. The region is that of the last
 // call of Drain, which returned d; isSteady says that it does not carry more than before the onset.
-func (f *Finder) Neck(p *Pressure, links []schema.LinkID, senders []Sender, d *Drain, isSteady bool) Neck {
+func (g *GridRegion) Neck(p *Pressure, senders []Sender, d *Drain, isSteady bool) Neck {
 	best := Neck{Link: schema.NoLink}
-	if f.grid == nil || !f.graph.Duplex() || len(f.held.devices) == 0 {
+	if len(g.devices) == 0 {
 		return best
 	}
-	h := &f.held
-	f.ends.shown.turnTo(p.Stall, h.readings.since)
-	h.listNecks(p)
-	h.resetClaims()
-	h.listStalled(p)
-	for i, n := range h.necks {
-		h.claimant, h.urgency = i, max(leastWaits, p.waitsFor(n.Link))
-		from, to := f.graph.Ends(n.Link)
+	g.check()
+	w := g.walkBy(p)
+	w.shown.turnTo(p.Stall, p.Since)
+	g.listNecks(w)
+	g.claims.reset()
+	stalled := g.stalled(p)
+	for i, n := range g.necks {
+		by := p.claimant(i, n.Link)
+		from, to := p.graph.Ends(n.Link)
 		for _, tail := range [2]topology.DeviceID{from, to} {
 			for _, of := range senders {
-				pass := f.grid.Passage(of.Routes, n.Link, tail)
-				h.claimPassage(&pass)
+				pass := g.grid.Passage(of.Routes, n.Link, tail)
+				g.claims.addPassage(by, &pass, stalled)
 			}
 		}
 	}
-	h.countClaims(len(h.necks))
-	p.spreadOnGrid(links)
-	for i := range h.necks {
-		h.necks[i].Share = h.share(i)
+	w.spreadOnGrid(g.links)
+	g.shares = g.claims.shares(len(g.necks), g.shares[:0])
+	for i, share := range g.shares {
+		g.necks[i].Share = share
 	}
-	best = h.mostWaitedFor(p)
-	if n := p.flatNeck(links); n.Link != schema.NoLink {
+	best = g.mostWaitedFor(w)
+	if n := w.flatNeck(g.links); n.Link != schema.NoLink {
 		return n
 	}
 	if best.Link != schema.NoLink {
-		best.Tail, best.Fit = h.neckAt(senders, best.Link, p)
+		best.Tail, best.Fit = g.neckAt(senders, best.Link, p)
 	}
 	if isSteady && !best.Before(d) {
-		if n := p.soleWay(links); n.Link != schema.NoLink {
+		if n := w.soleWay(g.links); n.Link != schema.NoLink {
 			return n
 		}
 	}
@@ -86,20 +87,20 @@ func (f *Finder) Neck(p *Pressure, links []schema.LinkID, senders []Sender, d *D
 // mostWaitedFor is the candidate that most of a region waits for, by its share of the region's stall as followed without
 // routes. For a full link that is averaged with its share of the links claimed by suspects' routes. What a link that lost rate
 // holds back need not be an exchange of suspects.
-func (h *held) mostWaitedFor(p *Pressure) (best Neck) {
+func (g *GridRegion) mostWaitedFor(w *gridWalk) (best Neck) {
 	best.Link = schema.NoLink
 	followed := 0.
-	for _, l := range p.ends.known {
-		followed += p.ends.ports[l]
-		if h.tried[l] != h.round {
-			n, _ := p.neckAt(l)
-			h.necks = append(h.necks, n)
+	for _, l := range w.known {
+		followed += w.toPort[l]
+		if !g.tried.has(l) {
+			n, _ := w.neckAt(l)
+			g.necks = append(g.necks, n)
 		}
 	}
-	for i := range h.necks {
-		n := &h.necks[i]
+	for i := range g.necks {
+		n := &g.necks[i]
 		if followed > 0 {
-			led := p.ends.ports[n.Link] / followed
+			led := w.toPort[n.Link] / followed
 			if n.Share = (n.Share + led) / 2; n.Slower {
 				n.Share = led
 			}
@@ -115,43 +116,43 @@ func (h *held) mostWaitedFor(p *Pressure) (best Neck) {
 }
 
 // listNecks lists the candidates at a region; if they are many, those with most waits.
-func (h *held) listNecks(p *Pressure) {
-	h.necks = h.necks[:0]
-	for _, d := range h.devices {
-		for _, l := range p.graph.LinksAt(d) {
-			if h.tried[l] == h.round {
+func (g *GridRegion) listNecks(w *gridWalk) {
+	g.necks = g.necks[:0]
+	g.tried.clear()
+	for _, d := range g.devices {
+		for _, l := range w.graph.LinksAt(d) {
+			if !g.tried.add(l) {
 				continue
 			}
-			h.tried[l] = h.round
-			if _, s := p.shows(l); s.isNeck {
-				n, _ := p.neckOf(l, s)
-				h.necks = append(h.necks, n)
+			if _, s := w.shows(l); s.isNeck {
+				n, _ := w.neckOf(l, s)
+				g.necks = append(g.necks, n)
 			}
 		}
 	}
-	if len(h.necks) > maxNecks {
-		slices.SortStableFunc(h.necks, func(a, b Neck) int { return cmp.Compare(b.Score, a.Score) })
-		h.necks = h.necks[:maxNecks]
+	if len(g.necks) > maxNecks {
+		slices.SortStableFunc(g.necks, func(a, b Neck) int { return cmp.Compare(b.Score, a.Score) })
+		g.necks = g.necks[:maxNecks]
 	}
 }
 
 // neckAt rates a link by how much waits for it, and reports whether it is a candidate.
-func (p *Pressure) neckAt(l schema.LinkID) (n Neck, may bool) {
-	_, s := p.shows(l)
-	return p.neckOf(l, s)
+func (w *gridWalk) neckAt(l schema.LinkID) (n Neck, may bool) {
+	_, s := w.shows(l)
+	return w.neckOf(l, s)
 }
 
 // neckOf is neckAt for a link with known readings.
-func (p *Pressure) neckOf(l schema.LinkID, s *shown) (n Neck, may bool) {
-	n = Neck{Link: l, Waits: p.waitsFor(l), Slower: !s.isFull()}
+func (w *gridWalk) neckOf(l schema.LinkID, s *shown) (n Neck, may bool) {
+	n = Neck{Link: l, Waits: w.waitsFor(l), Slower: !s.isFull()}
 	n.Score = max(leastWaits, n.Waits)
 	if !n.Slower {
 		return n, true
 	}
-	if s.stall > neckStall || p.heldBehind(l) {
+	if s.stall > neckStall || w.heldBehind(l) {
 		return n, false
 	}
-	rate := p.rateLeft(l, s.use)
+	rate := w.rateLeft(l, s.use)
 	left := min(s.left(), rate) // of its former load or, if its waits show that it can send less, of its capacity
 	n.Lost, n.Cannot = 1-left, rate < ClearlyLess
 	n.Score *= n.Lost
@@ -161,7 +162,7 @@ func (p *Pressure) neckOf(l schema.LinkID, s *shown) (n Neck, may bool) {
 // rateLeft is the share of its capacity that a link can send, bounded by its waits: while packets wait for it inside the switch
 // and it has credits it sends, so that it carries use, percent, in at least that share of the time, at its rate. It is 1 where
 // packets do not mostly wait.
-func (p *Pressure) rateLeft(l schema.LinkID, use float64) float64 {
+func (p *Readings) rateLeft(l schema.LinkID, use float64) float64 {
 	if p.Credit == nil || !p.Credit.Valid.Has(int(l)) {
 		return 1
 	}
@@ -202,13 +203,13 @@ func (n *Neck) Before(d *Drain) bool {
 const endMargin = .1
 
 // neckAt returns the end of a link at which the trees of suspects that lead to it agree best with readings, and their fit.
-func (h *held) neckAt(senders []Sender, l schema.LinkID, p *Pressure) (tail topology.DeviceID, fit float64) {
+func (g *GridRegion) neckAt(senders []Sender, l schema.LinkID, p *Pressure) (tail topology.DeviceID, fit float64) {
 	from, to := p.graph.Ends(l)
 	ends, fits := [2]topology.DeviceID{from, to}, [2]float64{}
 	for end, tail := range ends {
 		for _, of := range senders {
-			if h.tree.Upstream(of.Routes, l, tail, nil); len(h.tree.Links) > 0 {
-				fits[end] = max(fits[end], h.agreement())
+			if g.tree.Upstream(of.Routes, l, tail, nil); len(g.tree.Links) > 0 {
+				fits[end] = max(fits[end], g.agreement())
 			}
 		}
 	}

@@ -22,25 +22,24 @@ func TestTrafficConverges(t *testing.T) {
 	slices.Sort(senders)
 	goal := u.Device(t, "3,3,2")
 	links := u.Send(senders, goal)
-	h := &u.f.held
-	h.take(links, u.p)
-	if !h.grew {
+	r := u.f.Region(u.p, links)
+	if !r.grew {
 		t.Fatal("all that the links carry was added, and it is not seen")
 	}
 	best, at := 0., topology.DeviceID(0)
-	ends, most := h.ends(u.p)
+	ends, most := r.ends()
 	if !most {
 		t.Error("no line has most of one tree")
 	}
 	for _, d := range ends {
-		if fit := h.treeFit(senders, d, u.p); fit > best {
+		if fit := r.treeFit(senders, d); fit > best {
 			best, at = fit, d
 		}
 	}
 	if at != goal || best < .98 {
 		t.Errorf("the tree ends at %s with a fit of %.3f, want %s", u.Graph.Device(at).Name, best, u.Graph.Device(goal).Name)
 	}
-	if fit := h.treeFit(others, goal, u.p); fit > drainFit {
+	if fit := r.treeFit(others, goal); fit > drainFit {
 		t.Errorf("the tree of other senders fits by %.3f", fit)
 	}
 }
@@ -57,9 +56,8 @@ func TestSeveralTrees(t *testing.T) {
 		links = append(links, u.Send(from, u.Device(t, goal))...)
 	}
 	slices.Sort(links)
-	h := &u.f.held
-	h.take(links, u.p)
-	ends, most := h.ends(u.p)
+	r := u.f.Region(u.p, links)
+	ends, most := r.ends()
 	if most || len(ends) != 8 || !slices.Contains(ends, u.Device(t, "6,6,6")) {
 		t.Errorf("%d ends, want the line of 6,6,6", len(ends))
 	}
@@ -75,8 +73,9 @@ func TestFitsAreExact(t *testing.T) {
 			u.p.Stall.Values[l] *= .3 + .07*float32(i%9)
 		}
 		of := []Sender{{Devices: senders, Routes: u.Router.Of(senders)}}
-		d, _ := u.f.Drain(u.p, links, of, 0)
-		n := u.f.Neck(u.p, links, of, &d, true)
+		r := u.f.Region(u.p, links)
+		d, _ := r.Drain(of)
+		n := r.Neck(u.p, of, &d, true)
 		return append(bits, math.Float64bits(d.Fit), math.Float64bits(d.tree), math.Float64bits(n.Fit), uint64(d.Device))
 	}
 	first := fits()
@@ -105,10 +104,11 @@ func TestANeckFitsAlikeWhateverWasLookedUpBefore(t *testing.T) {
 		full := slices.MaxFunc(part, func(a, b schema.LinkID) int { return cmp.Compare(u.p.Use.Values[a], u.p.Use.Values[b]) })
 		u.p.Use.Values[full], u.p.Stall.Values[full] = 99, 0
 		if before {
-			u.f.Drain(&mean, links, nil, 0)
+			u.f.Region(&mean, links).Drain(nil)
 		}
-		d, _ := u.f.Drain(&mean, part, nil, 0)
-		return u.f.Neck(u.p, part, of, &d, true).Fit
+		r := u.f.Region(&mean, part)
+		d, _ := r.Drain(nil)
+		return r.Neck(u.p, of, &d, true).Fit
 	}
 	if first, after := fit(false), fit(true); first != after || first == 0 {
 		t.Errorf("the neck fits by %v, by %v after another region", first, after)

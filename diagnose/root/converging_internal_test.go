@@ -25,7 +25,8 @@ func TestTheNodesWhoseRoutesConverge(t *testing.T) {
 		u.Stall.Values[l] = 20
 	}
 	slices.Sort(links)
-	u.f.Drain(u.p, links, nil, 1)
+	u.p.Since = 1
+	r := u.f.Region(u.p, links)
 	for _, c := range []struct {
 		name        string
 		senders     []topology.DeviceID
@@ -38,15 +39,15 @@ func TestTheNodesWhoseRoutesConverge(t *testing.T) {
 		{"with as many others", append(slices.Clone(senders), others...), end, 0, .8},
 		{"few say nothing", senders[:leastSenders-1], end, 0, 0},
 	} {
-		if fit := u.f.Converging(c.senders, c.to); fit < c.least || fit > c.most {
+		if fit := r.Converging(c.senders, c.to); fit < c.least || fit > c.most {
 			t.Errorf("%s: fit %.2f, want %.2f to %.2f", c.name, fit, c.least, c.most)
 		}
 	}
 	for _, l := range links {
 		u.Was[l] = float64(u.Use.Values[l])
 	}
-	u.f.Drain(u.p, links, nil, 2)
-	if fit := u.f.Converging(senders, end); fit != 0 {
+	u.p.Since = 2
+	if fit := u.f.Region(u.p, links).Converging(senders, end); fit != 0 {
 		t.Errorf("nothing was added, and it fits by %.2f", fit)
 	}
 }
@@ -63,8 +64,8 @@ func TestLinksCarryWhatIsSentOverThem(t *testing.T) {
 	links := u.Send(senders, end)
 	slices.Sort(links)
 	fits := func(since uint32) float64 {
-		u.f.Drain(u.p, links, nil, since)
-		return u.f.Converging(senders, end)
+		u.p.Since = since
+		return u.f.Region(u.p, links).Converging(senders, end)
 	}
 	all := fits(1)
 	for _, l := range links { // the farthest carries a quarter of the last

@@ -9,7 +9,7 @@ const mostSlow = 1
 // findCounted determines where the devices of a grid count packets that wait inside a switch: at the link that they wait for,
 // or at the one over which they came. In the second case nearly all links that are short of credits show waits, as what fills
 // the buffers behind them waits there, and links that lead into them seem to have lost rate.
-func (p *Pressure) findCounted() {
+func (p *Readings) findCounted() {
 	p.atInputs = false
 	if p.Inq == nil || p.Credit == nil || !p.graph.Duplex() {
 		return
@@ -33,7 +33,7 @@ func (p *Pressure) findCounted() {
 }
 
 // waitsFor is the share of time that packets wait inside a switch for a link; 0 if not measured.
-func (p *Pressure) waitsFor(l schema.LinkID) float64 {
+func (p *Readings) waitsFor(l schema.LinkID) float64 {
 	if p.atInputs {
 		return 0
 	}
@@ -41,10 +41,10 @@ func (p *Pressure) waitsFor(l schema.LinkID) float64 {
 }
 
 // heldBehind reports whether the traffic of a link mostly waits for others behind it, so that a region does not wait for it.
-func (p *Pressure) heldBehind(l schema.LinkID) bool { return p.atInputs && p.inside(l) >= mostlyWaits }
+func (p *Readings) heldBehind(l schema.LinkID) bool { return p.atInputs && p.inside(l) >= mostlyWaits }
 
 // inside is the share of time that a link counts packets waiting inside a switch.
-func (p *Pressure) inside(l schema.LinkID) float64 {
+func (p *Readings) inside(l schema.LinkID) float64 {
 	if p.Inq == nil || !p.Inq.Valid.Has(int(l)) {
 		return 0
 	}

@@ -21,7 +21,6 @@ type Drain struct {
 	Senders []topology.DeviceID // ascending
 	Meeting Meeting             // where traffic merges, whichever jobs send it
 
-	known      bool    // the senders are a job's nodes
 	tree       float64 // the fit with all links of the tree weighted alike, comparable with that of a neck
 	mostlyIdle bool    // they have nothing to send for most of the time in which they do not send
 }
@@ -32,17 +31,14 @@ const (
 	// grownFit is the same if load was added and no full link is known: with full buffers, traffic of others that is held up
 	// hides how much goes where, but the added load is on the tree, and most of it at the end.
 	grownFit = .5
-	// unknownFit is the same if the senders are unknown, leastSenders their minimum number.
-	unknownFit, leastSenders = .85, 4
+	// leastSenders is the least number of nodes that converge on a switch.
+	leastSenders = 4
 	// meetsWeight weighs the evidence that traffic merges at a switch of the line, relative to the fit of known senders;
 	// meetsBeside replaces it if the fit of one of their trees is at least wellFits.
 	meetsWeight, meetsBeside, wellFits = 1, .02, .98
 	// memberWeight is added if the end is a node of the job itself: except for file traffic, its nodes send to each other,
 	// and two neighbours on a line show nearly the same.
 	memberWeight = .15
-	// heldMember is added to that if no load was added and something always waits: full buffers show nearly the same on
-	// both sides of the end.
-	heldMember = .65
 	// inTree is the share of the held-back traffic that must be on links which a tree to a switch can have.
 	inTree = .6
 	// certainFit is the fit from which on a tree excludes jobs as senders.
@@ -64,46 +60,36 @@ type Sender struct {
 }
 
 // Drain finds the switch on which the traffic of a region's links converges, if any, and the index in senders of the one
-// whose nodes send it; -1 if unknown. Regions with the same stalls and the same since, which identifies what pressure is
-// compared with, share cached readings.
-func (f *Finder) Drain(p *Pressure, links []schema.LinkID, senders []Sender, since uint32) (best Drain, from int) {
-	f.held.readings.turnTo(p.Stall, since)
-	if f.grid == nil || !f.graph.Duplex() {
+// whose nodes send it; -1 if unknown. Regions with the same stalls and the same past share cached readings.
+func (g *GridRegion) Drain(senders []Sender) (best Drain, from int) {
+	g.check()
+	if g.grid == nil {
 		return best, -1
 	}
-	h := &f.held
-	h.take(links, p)
-	idle, mostly := h.idles()
-	ends, most := h.ends(p)
+	idle, mostly := g.idles()
+	ends, most := g.ends()
 	if len(ends) == 0 {
 		return Drain{Idle: idle, mostlyIdle: mostly}, -1
 	}
-	meeting := h.meetingOf(ends, idle, p)
+	meeting := g.meetingOf(ends, idle)
 	if !most {
 		return Drain{Idle: idle, mostlyIdle: mostly, Meeting: meeting}, -1
 	}
-	best, from = h.knownDrain(senders, ends, idle, p)
-	// Only for the grid's last dimension: with a slow link of an earlier one, a tree to the switch before it fits as well.
-	if best.Fit < drainFit && h.last == len(h.grid.Dims())-1 {
-		if unknown := h.unknownDrain(meeting.Device, p); unknown.Fit > best.Fit {
-			best, from = unknown, -1
-		}
-	}
-	best.known = from >= 0
+	best, from = g.knownDrain(senders, ends)
 	if best.Fit > 0 {
-		h.tree.Gather(best.Senders, best.Device)
-		best.tree, best.Grew = h.agreement(), h.grew
+		g.tree.Gather(best.Senders, best.Device)
+		best.tree, best.Grew = g.agreement(), g.grew
 	}
 	best.Meeting, best.Idle, best.mostlyIdle = meeting, idle, mostly
 	return best, from
 }
 
 // knownDrain is the best tree from the nodes of one of the senders to one of the ends.
-func (h *held) knownDrain(senders []Sender, ends []topology.DeviceID, idle bool, p *Pressure) (best Drain, from int) {
+func (g *treeFits) knownDrain(senders []Sender, ends []topology.DeviceID) (best Drain, from int) {
 	weight := 1. * meetsWeight
 	for from, of := range senders {
 		for i, d := range ends {
-			fit := h.treeFit(of.Devices, d, p)
+			fit := g.treeFit(of.Devices, d)
 			if fit >= wellFits {
 				weight = meetsBeside
 			}
@@ -111,20 +97,17 @@ func (h *held) knownDrain(senders []Sender, ends []topology.DeviceID, idle bool,
 			if member {
 				fit += memberWeight
 			}
-			h.trees = append(h.trees, knownTree{from, i, fit, member})
+			g.trees = append(g.trees, knownTree{from, i, fit, member})
 		}
 	}
-	if from = -1; len(h.trees) == 0 {
+	if from = -1; len(g.trees) == 0 {
 		return best, from
 	}
-	tree := slices.MaxFunc(h.trees, func(a, b knownTree) int { return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(b.end, a.end)) })
-	line, most := h.grid.Line(ends[tree.end], h.last), math.Inf(-1)
-	for _, k := range h.trees {
-		d, meets := ends[k.end], h.scores[k.end]
-		if k.member && !idle && !h.tries[k.end].Grew {
-			meets += heldMember
-		}
-		if score := k.fit + weight*meets; k.from == tree.from && line.Has(d) && score > most {
+	tree := slices.MaxFunc(g.trees, func(a, b knownTree) int { return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(b.end, a.end)) })
+	line, most := g.grid.Line(ends[tree.end], g.last), math.Inf(-1)
+	for _, k := range g.trees {
+		d := ends[k.end]
+		if score := k.fit + weight*g.scores[k.end]; k.from == tree.from && line.Has(d) && score > most {
 			most = score
 			best, from = Drain{Device: d, Fit: tree.fit, Senders: senders[k.from].Devices}, k.from
 		}
@@ -139,20 +122,6 @@ type knownTree struct {
 	member    bool // the end is a node of the sender's
 }
 
-// unknownDrain is the tree to the switch where the traffic of a region merges, from senders inferred from the held-back
-// traffic: they may belong to a job that is in no table.
-func (h *held) unknownDrain(end topology.DeviceID, p *Pressure) Drain {
-	senders := h.sendersTo(end)
-	if len(senders) < leastSenders {
-		return Drain{}
-	}
-	fit := h.treeFit(senders, end, p)
-	if fit < unknownFit {
-		return Drain{}
-	}
-	return Drain{Device: end, Fit: fit, Senders: slices.Clone(senders)}
-}
-
 const (
 	// alikeFull is the difference in load, percent of capacity, up to which links count as equally full.
 	alikeFull = 5
@@ -164,20 +133,22 @@ const (
 // the link does not stall itself. Of equally full links it is the one before which the region lies. If links are idle for most
 // of the time that they do not send, stall says how much waits: then it is the one before which most is held back. It is
 // NoLink if none is full.
-func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.LinkID {
+func (g *GridRegion) FullLink(n *Neck, d *Drain) schema.LinkID {
 	best, most := schema.NoLink, float64(fullPercent)
-	if p.grid == nil {
+	if g.grid == nil {
 		return best
 	}
+	g.check()
+	w := g.walkBy(g.p)
 	before := n.Link != schema.NoLink && !n.Slower && n.Before(d)
 	if before {
-		best, most = n.Link, max(most, p.UseOf(n.Link)+alikeFull)
+		best, most = n.Link, max(most, w.UseOf(n.Link)+alikeFull)
 	}
-	p.listFull(links, leastBefore*p.waitsAt(d))
+	w.listFull(g.links, leastBefore*w.waitsAt(d))
 	fullest := most - alikeFull
-	for _, f := range p.ends.full {
-		if fullest = max(fullest, f.use); f.use > most {
-			best, most = f.link, f.use
+	for _, on := range w.full {
+		if fullest = max(fullest, on.use); on.use > most {
+			best, most = on.link, on.use
 		}
 	}
 	if !d.mostlyIdle {
@@ -185,11 +156,11 @@ func (p *Pressure) FullLink(links []schema.LinkID, n *Neck, d *Drain) schema.Lin
 	}
 	held := -1.
 	if before {
-		best, held = n.Link, p.heldBefore(n.Link)
+		best, held = n.Link, w.heldBefore(n.Link)
 	}
-	for _, f := range p.ends.full {
-		if f.use >= fullest-alikeFull && f.held > held {
-			best, held = f.link, f.held
+	for _, on := range w.full {
+		if on.use >= fullest-alikeFull && on.held > held {
+			best, held = on.link, on.held
 		}
 	}
 	return best
@@ -204,24 +175,23 @@ type fullLink struct {
 
 // listFull lists the links at a region's switches that are full, fuller than before the onset and do not stall, and before
 // which least bytes/s or more wait.
-func (p *Pressure) listFull(links []schema.LinkID, least float64) {
-	e := p.ends
+func (w *gridWalk) listFull(links []schema.LinkID, least float64) {
+	e := w
 	e.full = e.full[:0]
-	e.round++
+	e.seen.clear()
 	for _, l := range links {
-		from, to := p.graph.Ends(l)
+		from, to := w.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
-			if e.seen[d] == e.round {
+			if !e.seen.add(d) {
 				continue
 			}
-			e.seen[d] = e.round
-			for _, out := range p.graph.LinksAt(d) {
-				use := p.UseOf(out)
-				isFull := use > fullPercent && p.grid.Dim(out) >= 0 && p.StallOf(out) < lineStall && use > SteadyLoad*p.Before(out)
+			for _, out := range w.graph.LinksAt(d) {
+				use := w.UseOf(out)
+				isFull := use > fullPercent && w.grid.Dim(out) >= 0 && w.StallOf(out) < lineStall && use > SteadyLoad*w.Before(out)
 				if !isFull {
 					continue
 				}
-				if held := p.heldBefore(out); held >= least {
+				if held := w.heldBefore(out); held >= least {
 					e.full = append(e.full, fullLink{out, use, held})
 				}
 			}
@@ -244,14 +214,14 @@ func (p *Pressure) waitsAt(d *Drain) (sum float64) {
 
 // heldBefore is what waits on the links into a link of a grid because it is full, bytes/s: by how much more they stall than the
 // link itself, as the rest waits for something downstream of it. It is the larger value of both directions.
-func (p *Pressure) heldBefore(l schema.LinkID) (most float64) {
-	own := p.StallOf(l)
-	from, to := p.graph.Ends(l)
+func (w *gridWalk) heldBefore(l schema.LinkID) (most float64) {
+	own := w.StallOf(l)
+	from, to := w.graph.Ends(l)
 	for _, at := range [2]topology.DeviceID{from, to} {
 		sum := 0.
-		for _, in := range p.graph.LinksAt(at) {
-			if stall := p.StallOf(in); in != l && p.grid.Dim(in) >= 0 && p.grid.Dim(in) <= p.grid.Dim(l) && stall > own {
-				sum += p.waitsOn(in) * (1 - own/stall)
+		for _, in := range w.graph.LinksAt(at) {
+			if stall := w.StallOf(in); in != l && w.grid.Dim(in) >= 0 && w.grid.Dim(in) <= w.grid.Dim(l) && stall > own {
+				sum += w.waitsOn(in) * (1 - own/stall)
 			}
 		}
 		most = max(most, sum)

@@ -32,14 +32,14 @@ const (
 
 // endings is scratch memory for the places of a region.
 type endings struct {
-	links  []schema.LinkID // at the region's switches
-	at     []int32         // by link: its index in links, if round is current
-	round  []uint32
-	stall  []float64 // by index in links: stall in the direction in which it stalls, share of time
-	use    []float64 // share of capacity
-	was    []float64 // the same before the onset
-	necks  []float64 // how much waits for a link (Neck.Score); 0 if it is no neck
-	before []float64 // stall upstream of a link: at twice its index from its beginning to its end, at one more the other way
+	links  []schema.LinkID      // at the region's switches
+	has    marks[schema.LinkID] // links
+	at     []int32              // by link: its index in links, if has
+	stall  []float64            // by index in links: stall in the direction in which it stalls, share of time
+	use    []float64            // share of capacity
+	was    []float64            // the same before the onset
+	necks  []float64            // how much waits for a link (Neck.Score); 0 if it is no neck
+	before []float64            // stall upstream of a link: at twice its index from its beginning to its end, at one more the other way
 	edges  []edge
 	next   []float64
 	places []rated
@@ -56,7 +56,7 @@ type edge struct {
 }
 
 func newEndings(links, devices int) endings {
-	return endings{at: make([]int32, links), round: make([]uint32, links), scores: make([]float64, devices)}
+	return endings{at: make([]int32, links), has: newMarks[schema.LinkID](links), scores: make([]float64, devices)}
 }
 
 // Endings are where the back pressure of a region most probably ends: at any place, at a link, and at a switch's nodes.
@@ -71,29 +71,30 @@ type Endings struct {
 // Endings finds where the back pressure of a region ends on a grid. It must follow the calls of Drain, which returned d, and of Neck
 // for the same region. Followed from link to link, back pressure ends where much stalls upstream of a place that does not stall itself.
 // Each place is rated by that and by other evidence, a switch by all places at it: a link may be named by either end.
-func (f *Finder) Endings(p *Pressure, d *Drain) (found Endings) {
-	h, e := &f.held, &f.endings
-	if f.grid == nil || !f.graph.Duplex() || len(h.devices) == 0 {
+func (g *GridRegion) Endings(d *Drain) (found Endings) {
+	g.check()
+	e := g.endings
+	if len(g.devices) == 0 {
 		return found
 	}
-	e.take(h, p)
-	e.follow(h, p)
-	e.places = e.rateLinks(e.places[:0], p)
+	e.take(g)
+	e.follow(g)
+	e.places = e.rateLinks(e.places[:0], g)
 	links := len(e.places)
-	e.places = e.rateNodes(e.places, d, h, p)
+	e.places = e.rateNodes(e.places, d, g)
 	e.findOdds()
-	found = Endings{Any: e.best(e.places), Link: e.best(e.places[:links]), Nodes: e.best(e.places[links:]), OfMeans: p.oneWay < 1}
+	found = Endings{Any: e.best(e.places), Link: e.best(e.places[:links]), Nodes: e.best(e.places[links:]), OfMeans: g.p.oneWay < 1}
 	found.AtNodes = e.shareFrom(links)
 	on := found.Nodes.Device
 	if found.Any.Link == schema.NoLink {
 		on = found.Any.Device
 	}
-	e.rateLine(on, e.places[links:], h)
+	e.rateLine(on, e.places[links:], g)
 	if found.Slow = found.Nodes.Device; !found.OfMeans && d.IsRoot() {
 		found.Slow = d.Device
 	}
 	if !found.OfMeans && !d.Idle { // something always waits
-		found.Slow = e.slowEnd(found.Slow, e.places[links:], d, h, p)
+		found.Slow = e.slowEnd(found.Slow, e.places[links:], d, g)
 	}
 	return found
 }
@@ -109,56 +110,57 @@ func (e *Endings) Neck() Neck {
 }
 
 // take collects the links at the region's switches, and their readings.
-func (e *endings) take(h *held, p *Pressure) {
+func (e *endings) take(g *GridRegion) {
+	e.has.clear()
 	e.links, e.stall, e.use, e.was, e.necks = e.links[:0], e.stall[:0], e.use[:0], e.was[:0], e.necks[:0]
-	for _, d := range h.devices {
-		for _, l := range p.graph.LinksAt(d) {
-			if e.round[l] == h.round || h.grid.Dim(l) < 0 {
+	for _, d := range g.devices {
+		for _, l := range g.p.graph.LinksAt(d) {
+			if g.grid.Dim(l) < 0 || !e.has.add(l) {
 				continue
 			}
-			e.round[l], e.at[l] = h.round, int32(len(e.links))
+			e.at[l] = int32(len(e.links))
 			e.links = append(e.links, l)
-			e.stall = append(e.stall, e.stallOf(l, p))
-			e.use = append(e.use, max(0, p.UseOf(l))/100)
-			e.was = append(e.was, max(0, p.Before(l))/100)
+			e.stall = append(e.stall, e.stallOf(l, g))
+			e.use = append(e.use, max(0, g.p.UseOf(l))/100)
+			e.was = append(e.was, max(0, g.p.Before(l))/100)
 			e.necks = append(e.necks, 0)
 		}
 	}
-	for i := range h.necks {
-		if n := &h.necks[i]; e.round[n.Link] == h.round {
+	for i := range g.necks {
+		if n := &g.necks[i]; e.has.has(n.Link) {
 			e.necks[e.at[n.Link]] = n.Score
 		}
 	}
 }
 
-func (e *endings) stallOf(l schema.LinkID, p *Pressure) float64 {
-	return min(1, max(0, p.StallOf(l)/100-quiet)/p.oneWay)
+func (e *endings) stallOf(l schema.LinkID, g *GridRegion) float64 {
+	return min(1, g.p.inOneWay(max(0, g.p.StallOf(l)/100-quiet)))
 }
 
 // follow sums the stall upstream of each link, in both directions: over the links that lead into it, by its share of the load of all
 // links that these lead to.
-func (e *endings) follow(h *held, p *Pressure) {
+func (e *endings) follow(g *GridRegion) {
 	e.edges = e.edges[:0]
 	for i, l := range e.links {
 		if e.stall[i] == 0 {
 			continue
 		}
 		for dir := range int32(2) { // traffic in that direction may continue on other links at its end
-			via, dim := e.endOf(l, dir, p), h.grid.Dim(l)
+			via, dim := e.endOf(l, dir, g), g.grid.Dim(l)
 			all := leastShown
-			for _, out := range p.graph.LinksAt(via) {
-				if out != l && h.grid.Dim(out) >= dim {
-					all += max(0, p.UseOf(out)) / 100
+			for _, out := range g.p.graph.LinksAt(via) {
+				if out != l && g.grid.Dim(out) >= dim {
+					all += max(0, g.p.UseOf(out)) / 100
 				}
 			}
 			sure := min(1, e.stall[i]/surely)
-			for _, out := range p.graph.LinksAt(via) {
-				if out == l || h.grid.Dim(out) < dim || e.round[out] != h.round {
+			for _, out := range g.p.graph.LinksAt(via) {
+				if out == l || g.grid.Dim(out) < dim || !e.has.has(out) {
 					continue
 				}
 				part := sure * min(1, (e.use[e.at[out]]+.005)/all)
 				to := 2 * e.at[out]
-				if from, _ := p.graph.Ends(out); from != via {
+				if from, _ := g.p.graph.Ends(out); from != via {
 					to++
 				}
 				e.edges = append(e.edges, edge{2*int32(i) + dir, to, part * e.stall[i], part * passes})
@@ -178,8 +180,8 @@ func (e *endings) follow(h *held, p *Pressure) {
 }
 
 // endOf is the switch to which a link leads in a direction.
-func (e *endings) endOf(l schema.LinkID, dir int32, p *Pressure) topology.DeviceID {
-	from, to := p.graph.Ends(l)
+func (e *endings) endOf(l schema.LinkID, dir int32, g *GridRegion) topology.DeviceID {
+	from, to := g.p.graph.Ends(l)
 	if dir == 1 {
 		return from
 	}

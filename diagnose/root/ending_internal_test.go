@@ -46,13 +46,13 @@ func TestBackPressureEnds(t *testing.T) {
 					region = append(region, l)
 				}
 			}
-			p := u.f.On(u.Snap)
-			p.Stall, p.Before = u.Stall, func(l schema.LinkID) float64 { return was[l] }
+			p := u.f.On(u.Snap).For(u.Stall, Past{Before: func(l schema.LinkID) float64 { return was[l] }})
 			if p.oneWay = 1; c.means {
 				p.oneWay = meanOneWay
 			}
-			drain, _ := u.f.Drain(p, region, nil, 1)
-			ends := u.f.Endings(p, &drain)
+			r := u.f.Region(p, region)
+			drain, _ := r.Drain(nil)
+			ends := r.Endings(&drain)
 			if !ends.Any.Found || ends.OfMeans != c.means {
 				t.Fatalf("found: %v, of means: %v, want %v", ends.Any.Found, ends.OfMeans, c.means)
 			}

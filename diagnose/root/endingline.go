@@ -8,13 +8,13 @@ type onTheLine struct {
 }
 
 // onTheLine finds the maxima over the ends that Drain tried last.
-func (h *held) onTheLine() (o onTheLine) {
+func (g *treeFits) onTheLine() (o onTheLine) {
 	o.mostArrives = 1
-	for _, k := range h.trees {
+	for _, k := range g.trees {
 		o.bestTree = max(o.bestTree, k.fit)
 	}
-	for i, score := range h.scores {
-		if o.mostArrives = max(o.mostArrives, h.arrived[i]); i == 0 || score > o.bestMeets {
+	for i, score := range g.scores {
+		if o.mostArrives = max(o.mostArrives, g.arrived[i]); i == 0 || score > o.bestMeets {
 			o.bestMeets = score
 		}
 	}
@@ -22,16 +22,16 @@ func (h *held) onTheLine() (o onTheLine) {
 }
 
 // score rates a switch as one of the ends that Drain tried last.
-func (o *onTheLine) score(at topology.DeviceID, h *held, p *Pressure) float64 {
+func (o *onTheLine) score(at topology.DeviceID, g *GridRegion) float64 {
 	w := &nodeWeights
-	for i := range h.tries {
-		m := &h.tries[i]
+	for i := range g.tries {
+		m := &g.tries[i]
 		if m.Device != at {
 			continue
 		}
-		fit, member := h.bestTree(i)
-		score := w.tree*(fit-o.bestTree) + w.agree*max(-mostBehind, min(mostBehind, m.Agree)) + w.meets*max(-mostBehind, h.scores[i]-o.bestMeets)
-		score += w.appears*h.appears(at, p)/o.mostArrives + w.off*h.unbalanced(at) + w.level*h.level(at, p)/h.most
+		fit, member := g.bestTree(i)
+		score := w.tree*(fit-o.bestTree) + w.agree*max(-mostBehind, min(mostBehind, m.Agree)) + w.meets*max(-mostBehind, g.scores[i]-o.bestMeets)
+		score += w.appears*g.appears(at)/o.mostArrives + w.off*g.unbalanced(at)
 		if member {
 			score += w.member
 		}
@@ -41,8 +41,8 @@ func (o *onTheLine) score(at topology.DeviceID, h *held, p *Pressure) float64 {
 }
 
 // bestTree is the best fit of the trees to an end, and whether the end is a node of that tree's sender.
-func (h *held) bestTree(end int) (fit float64, member bool) {
-	for _, k := range h.trees {
+func (g *treeFits) bestTree(end int) (fit float64, member bool) {
+	for _, k := range g.trees {
 		if k.end == end && k.fit > fit {
 			fit, member = k.fit, k.member
 		}

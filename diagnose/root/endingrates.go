@@ -11,8 +11,8 @@ import (
 // Shares are of time, or of what one direction shows; a log is of a share plus leastShown.
 var (
 	linkWeights = linkTerms{before: 1, most: 1.16, use: 3.63, stalls: -2.21, lost: 6.04, fills: 2.97, waits: 5.6, flat: 1.62, neck: 16}
-	nodeWeights = nodeTerms{before: .85, line: 1.28, onLine: 7.05, falls: -2.14, added: 1.44, end: .96, lost: -1.26,
-		tree: 1.4, member: .95, agree: 1.76, appears: -3.07, off: -4.37, meets: .47, level: 1.34}
+	nodeWeights = nodeTerms{before: .85, line: 1.28, onLine: 7.05, falls: -2.14, added: 1.44, end: .96,
+		tree: 1.4, member: .95, agree: 1.76, appears: -3.07, off: -4.37, meets: .47}
 )
 
 const (
@@ -47,7 +47,6 @@ type nodeTerms struct {
 	onLine float64 // share of that in the stall of all its links: traffic on the others may go on
 	falls  float64 // by how much the next links upstream on its line stall less than those at it
 	added  float64 // load added on its stalled links since the onset, relative to the switch with most
-	lost   float64 // share of its links' load before the onset that is gone
 	end    float64 // the tree of the region's senders leads to it, or traffic merges there
 
 	// For switches of the line where traffic merges:
@@ -57,14 +56,13 @@ type nodeTerms struct {
 	appears float64 // added load on the line without a visible source, relative to where most arrives
 	off     float64 // share of waiting traffic that does not add up
 	meets   float64 // score of all evidence on the line, minus that of the most probable end
-	level   float64 // mean stall of its stalled links, relative to the region's highest
 }
 
 // rateLinks rates the links, in either direction.
-func (e *endings) rateLinks(places []rated, p *Pressure) []rated {
+func (e *endings) rateLinks(places []rated, g *GridRegion) []rated {
 	most, fullest := 0., 0.
 	for i, use := range e.use {
-		most, fullest = max(most, e.before[2*i], e.before[2*i+1]), max(fullest, min(use, twoWays*p.oneWay))
+		most, fullest = max(most, e.before[2*i], e.before[2*i+1]), max(fullest, min(g.p.inOneWay(use), twoWays))
 	}
 	if most == 0 {
 		return places
@@ -78,19 +76,19 @@ func (e *endings) rateLinks(places []rated, p *Pressure) []rated {
 		if was > LeastUse/100. {
 			lost = max(0, was-use) / was
 		}
-		alike := w.stalls*e.stall[i] + w.lost*lost + w.waits*p.waitsFor(l) + w.neck*e.necks[i]
+		alike := w.stalls*e.stall[i] + w.lost*lost + w.waits*g.p.waitsFor(l) + w.neck*e.necks[i]
 		if fullest > 0 {
-			alike += w.use * min(use, twoWays*p.oneWay) / fullest
+			alike += w.use * min(g.p.inOneWay(use), twoWays) / fullest
 		}
 		if use > SteadyLoad*was {
-			alike += w.fills * max(0, min(1, (use/p.oneWay-fillsFrom)/fillsBy)) * max(0, 1-e.stall[i]/freeBelow)
+			alike += w.fills * max(0, min(1, (g.p.inOneWay(use)-fillsFrom)/fillsBy)) * max(0, 1-e.stall[i]/freeBelow)
 		}
-		if lost > 1-ClearlyLess && p.isFlat(l) {
+		if lost > 1-ClearlyLess && g.p.isFlat(l) {
 			alike += w.flat
 		}
 		for dir := range int32(2) {
 			if before := e.before[2*int32(i)+dir]; before >= least {
-				places = append(places, rated{lost: lost, link: l, from: e.endOf(l, 1-dir, p), to: e.endOf(l, dir, p), score: alike + w.before*shownLog(before) + w.most*shownLog(before/(most+.05))})
+				places = append(places, rated{lost: lost, link: l, from: e.endOf(l, 1-dir, g), to: e.endOf(l, dir, g), score: alike + w.before*shownLog(before) + w.most*shownLog(before/(most+.05))})
 			}
 		}
 	}
@@ -98,51 +96,49 @@ func (e *endings) rateLinks(places []rated, p *Pressure) []rated {
 }
 
 // rateNodes rates the nodes of the region's switches.
-func (e *endings) rateNodes(places []rated, d *Drain, h *held, p *Pressure) []rated {
+func (e *endings) rateNodes(places []rated, d *Drain, g *GridRegion) []rated {
 	end, known := d.End()
 	e.nodes = e.nodes[:0]
 	most := 0. // load added
-	for _, at := range h.devices {
-		n := e.around(at, h, p)
+	for _, at := range g.devices {
+		n := e.around(at, g)
 		most = max(most, n.added)
 		e.nodes = append(e.nodes, n)
 	}
-	w, line := &nodeWeights, h.onTheLine()
+	w, line := &nodeWeights, g.onTheLine()
 	for i := range e.nodes {
 		n := &e.nodes[i]
-		score := w.before*shownLog(n.before) + w.line*n.line + w.onLine*n.line/(n.line+n.sides+.1) + w.falls*n.falls + w.lost*n.lost
+		score := w.before*shownLog(n.before) + w.line*n.line + w.onLine*n.line/(n.line+n.sides+.1) + w.falls*n.falls
 		if most > 0 {
 			score += w.added * n.added / most
 		}
 		if known && n.device == end {
 			score += w.end
 		}
-		places = append(places, rated{link: schema.NoLink, from: n.device, to: n.device, score: score + line.score(n.device, h, p)})
+		places = append(places, rated{link: schema.NoLink, from: n.device, to: n.device, score: score + line.score(n.device, g)})
 	}
 	return places
 }
 
 // nodes are the readings around the nodes of a switch.
 type nodes struct {
-	device                                  topology.DeviceID
-	before, line, sides, falls, added, lost float64
+	device                            topology.DeviceID
+	before, line, sides, falls, added float64
 }
 
 // around computes the readings around the nodes of a switch.
-func (e *endings) around(d topology.DeviceID, h *held, p *Pressure) nodes {
-	last := len(h.grid.Dims()) - 1
+func (e *endings) around(d topology.DeviceID, g *GridRegion) nodes {
+	last := len(g.grid.Dims()) - 1
 	n := nodes{device: d}
-	was, all := 0., 0.
-	for _, l := range p.graph.LinksAt(d) {
-		dim := h.grid.Dim(l)
+	for _, l := range g.p.graph.LinksAt(d) {
+		dim := g.grid.Dim(l)
 		if dim < 0 {
 			continue
 		}
 		i := e.at[l]
 		stall, use := e.stall[i], e.use[i]
-		was, all = was+e.was[i], all+use
 		far, dir := d, int32(0) // the switch it comes from, and the direction
-		if from, to := p.graph.Ends(l); from == d {
+		if from, to := g.p.graph.Ends(l); from == d {
 			far, dir = to, 1
 		} else {
 			far = from
@@ -150,7 +146,7 @@ func (e *endings) around(d topology.DeviceID, h *held, p *Pressure) nodes {
 		n.before += min(1, stall/surely) * (stall + passes*e.before[2*i+dir])
 		if dim == last {
 			n.line += stall
-			n.falls += max(0, stall-e.beforeOnLine(l, far, h, p))
+			n.falls += max(0, stall-e.beforeOnLine(l, far, g))
 		} else {
 			n.sides += stall
 		}
@@ -159,15 +155,14 @@ func (e *endings) around(d topology.DeviceID, h *held, p *Pressure) nodes {
 		}
 	}
 	n.added = max(0, n.added)
-	n.lost = max(-1, min(1, (was-all)/(was+.05)))
 	return n
 }
 
 // beforeOnLine is the stall of the link upstream of another on the same line.
-func (e *endings) beforeOnLine(l schema.LinkID, far topology.DeviceID, h *held, p *Pressure) float64 {
-	for _, on := range p.graph.LinksAt(far) {
-		if on != l && h.grid.Dim(on) == h.grid.Dim(l) {
-			return e.stallOf(on, p)
+func (e *endings) beforeOnLine(l schema.LinkID, far topology.DeviceID, g *GridRegion) float64 {
+	for _, on := range g.p.graph.LinksAt(far) {
+		if on != l && g.grid.Dim(on) == g.grid.Dim(l) {
+			return e.stallOf(on, g)
 		}
 	}
 	return 0

@@ -27,12 +27,12 @@ type exit struct {
 }
 
 // waysBy appends to the ways the ports that stall at least passes of what a link does, or are full, and returns these.
-func (p *Pressure) waysBy(over *hop, passes float64) []way {
-	e := p.ends
-	x := p.excessAt(over.via)
-	first, least := len(e.ways), passes*p.StallOf(over.link)
+func (w *walk) waysBy(over *hop, passes float64) []way {
+	e := w
+	x := w.excessAt(over.via)
+	first, least := len(e.ways), passes*w.StallOf(over.link)
 	for i := range e.exits[x.first:x.end] {
-		if out := &e.exits[x.first+i]; out.explains >= least && p.mayFollow(over, out.link) {
+		if out := &e.exits[x.first+i]; out.explains >= least && w.mayFollow(over, out.link) {
 			e.ways = append(e.ways, out.way)
 		}
 	}
@@ -40,13 +40,13 @@ func (p *Pressure) waysBy(over *hop, passes float64) []way {
 }
 
 // excessAt is excessOf, computed once for all regions with the same stalls and past. It is valid until that of another switch is computed.
-func (p *Pressure) excessAt(d topology.DeviceID) *excess {
-	e := p.ends
+func (w *walk) excessAt(d topology.DeviceID) *excess {
+	e := w
 	at, isNew := e.extra.find(d)
 	if isNew {
-		x := p.excessOf(d)
+		x := w.excessOf(d)
 		x.first = len(e.exits)
-		p.listExits(d, &x)
+		w.listExits(d, &x)
 		x.end = len(e.exits)
 		e.extra.list[at] = x
 	}
@@ -54,7 +54,7 @@ func (p *Pressure) excessAt(d topology.DeviceID) *excess {
 }
 
 // excessOf sums up what the inputs and ports of a switch hold back.
-func (p *Pressure) excessOf(d topology.DeviceID) (x excess) {
+func (p ports) excessOf(d topology.DeviceID) (x excess) {
 	for _, l := range p.graph.LinksAt(d) {
 		if from, _ := p.graph.Ends(l); from != d {
 			if p.StallOf(l) >= stalledPercent {
@@ -77,28 +77,28 @@ func (p *Pressure) excessOf(d topology.DeviceID) (x excess) {
 }
 
 // listExits appends the ports of a switch that stall or are full, with the amount that waits for each as far as known.
-func (p *Pressure) listExits(d topology.DeviceID, x *excess) {
+func (w *walk) listExits(d topology.DeviceID, x *excess) {
 	share := 0.
 	if x.open > 0 {
 		share = max(x.inputs-x.known, leastExcess*x.inputs) / float64(x.open)
 	}
-	for _, l := range p.graph.LinksAt(d) {
-		stalls, full, always := p.waiting(l)
-		if from, _ := p.graph.Ends(l); from != d || !stalls && !full {
+	for _, l := range w.graph.LinksAt(d) {
+		stalls, full, always := w.waiting(l)
+		if from, _ := w.graph.Ends(l); from != d || !stalls && !full {
 			continue
 		}
-		out := exit{way{link: l, weight: p.heldBackOr(l), stays: p.fullness(l, full)}, p.StallOf(l)}
+		out := exit{way{link: l, weight: w.heldBackOr(l), stays: w.fullness(l, full)}, w.StallOf(l)}
 		if full || always {
 			out.explains = math.Inf(1)
 		}
 		switch {
 		case out.stays > 0:
-			out.weight = max(out.weight, share*math.Exp((p.UseOf(l)-x.most)/lessFull))
+			out.weight = max(out.weight, share*math.Exp((w.UseOf(l)-x.most)/lessFull))
 		case always:
 			out.weight = max(out.weight, share)
 		}
 		if out.weight > 0 {
-			p.ends.exits = append(p.ends.exits, out)
+			w.exits = append(w.exits, out)
 		}
 	}
 }

@@ -7,24 +7,31 @@ import (
 )
 
 // Finder finds the roots of regions on one version of a fabric, one region after the other. It reuses its memory and is not
-// safe for concurrent use. On directed links Pressure.Follow finds them; on a grid Drain, Neck, Endings and Shares do, in this
-// order for each region.
+// safe for concurrent use. On directed links Follow finds them, on a grid the methods of Region do.
 type Finder struct {
 	graph   *topology.Graph
-	grid    *routes.Grid // nil if the graph is not a grid
-	ends    ends
-	held    held
+	hops    *hops
+	down    downstream
+	around  gridFlow
+	region  *regionMemory
 	endings endings
 }
 
 // NewFinder returns a finder; grid is nil if the graph is not a grid.
 func NewFinder(g *topology.Graph, grid *routes.Grid) *Finder {
-	return &Finder{graph: g, grid: grid, ends: newEnds(g), held: newHeld(g, grid), endings: newEndings(g.NumLinks(), g.NumDevices())}
+	f := &Finder{graph: g, hops: &hops{g, nextSwitches(g)}, region: newRegionMemory(g, grid), endings: newEndings(g.NumLinks(), g.NumDevices())}
+	if g.Duplex() {
+		f.around = newGridFlow(g)
+	} else {
+		f.down = newDownstream(g)
+	}
+	return f
 }
 
-// On returns the Pressure of an interval. The caller sets Stall, Before and the other fields that depend on the region.
-func (f *Finder) On(snap *schema.Snapshot) *Pressure {
-	p := &Pressure{graph: f.graph, grid: f.grid, ends: &f.ends, Use: snap.Find(schema.BandwidthUsed), Rate: snap.Find(schema.Throughput), Inq: snap.Find(schema.InqStall), Credit: snap.Find(schema.CreditStall), oneWay: 1}
-	p.findCounted()
-	return p
+// On returns the readings of an interval.
+func (f *Finder) On(snap *schema.Snapshot) *Readings {
+	f.down.ended = f.down.ended[:0]
+	r := &Readings{hops: f.hops, Use: snap.Find(schema.BandwidthUsed), Rate: snap.Find(schema.Throughput), Inq: snap.Find(schema.InqStall), Credit: snap.Find(schema.CreditStall), oneWay: 1}
+	r.findCounted()
+	return r
 }

@@ -5,30 +5,30 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// leastRate is the least use of a link that lost rate, percent of capacity, of what one direction shows (oneWay): packets always
+// leastRate is the least use of a link that lost rate, percent of capacity in one direction (inOneWay): packets always
 // wait for it, so that it carries all that its lanes let it, and at least one lane in eight remains.
 const leastRate = 10
 
 // flatNeck is a link of a grid that lost rate, recognised by its constant load: as packets always wait for it, its load is its
 // rate, the same in all intervals since the onset. Stalled links lead to it, in the end most of the region, and nothing that these
 // may wait for stalls. Of several it is the one that lost most.
-func (p *Pressure) flatNeck(links []schema.LinkID) Neck {
+func (w *gridWalk) flatNeck(links []schema.LinkID) Neck {
 	best, most := Neck{Link: schema.NoLink}, 0.
 	for _, l := range links {
-		_, in := p.shows(l)
-		if in.dim < 0 || in.stall < endStall*p.oneWay {
+		_, in := w.shows(l)
+		if in.dim < 0 || w.inOneWay(in.stall) < endStall {
 			continue
 		}
 		dim := in.dim
-		from, to := p.graph.Ends(l)
+		from, to := w.graph.Ends(l)
 		for _, via := range [2]topology.DeviceID{from, to} {
-			for _, out := range p.graph.LinksAt(via) {
-				_, s := p.shows(out)
-				if out == l || s.dim < dim || s.lost <= most || s.use < leastRate*p.oneWay || s.left() >= ClearlyLess || !p.stallEndsAt(l, dim, via) || !p.isFlat(out) || p.reaches(links, out, via) < mostReaches {
+			for _, out := range w.graph.LinksAt(via) {
+				_, s := w.shows(out)
+				if out == l || s.dim < dim || s.lost <= most || w.inOneWay(s.use) < leastRate || s.left() >= ClearlyLess || !w.stallEndsAt(l, dim, via) || !w.isFlat(out) || w.reaches(links, out, via) < mostReaches {
 					continue
 				}
 				most = s.lost
-				best = Neck{Link: out, Tail: via, Waits: p.waitsFor(out), Lost: 1 - s.left(), Slower: true, Cannot: true, Sole: true}
+				best = Neck{Link: out, Tail: via, Waits: w.waitsFor(out), Lost: 1 - s.left(), Slower: true, Cannot: true, Sole: true}
 			}
 		}
 	}
@@ -36,9 +36,9 @@ func (p *Pressure) flatNeck(links []schema.LinkID) Neck {
 }
 
 // stallEndsAt reports whether no link stalls that traffic of a link into a switch may wait for.
-func (p *Pressure) stallEndsAt(l schema.LinkID, dim int, via topology.DeviceID) bool {
-	for _, out := range p.graph.LinksAt(via) {
-		if _, s := p.shows(out); out != l && s.dim >= dim && s.stall > neckStall {
+func (w *gridWalk) stallEndsAt(l schema.LinkID, dim int, via topology.DeviceID) bool {
+	for _, out := range w.graph.LinksAt(via) {
+		if _, s := w.shows(out); out != l && s.dim >= dim && s.stall > neckStall {
 			return false
 		}
 	}

@@ -16,7 +16,7 @@ func TestAFullLinkThatGainedLoad(t *testing.T) {
 	neck := Neck{Link: schema.NoLink}
 	want := func(what string, l schema.LinkID) {
 		t.Helper()
-		if got := u.p.FullLink([]schema.LinkID{waits}, &neck, &Drain{}); got != l {
+		if got := u.f.Region(u.p, []schema.LinkID{waits}).FullLink(&neck, &Drain{}); got != l {
 			t.Errorf("%s: link %d, want %d", what, got, l)
 		}
 	}
@@ -31,6 +31,8 @@ func TestAFullLinkThatGainedLoad(t *testing.T) {
 	want("another is fuller", other)
 	neck = Neck{Link: full, Waits: 1, Share: 1}
 	want("the region lies before one of two alike", full)
+	neck.Slower, neck.Lost = true, .5
+	want("it lies before a link that lost rate, and another is fuller", other)
 	u.p.Stall.Values[other], neck = 30, Neck{Link: schema.NoLink}
 	want("another stalls", full)
 }
@@ -48,7 +50,7 @@ func TestOfFullLinksMostIsHeldBackBeforeTheRoot(t *testing.T) {
 	u.p.Use.Values[full], u.Was[full] = 91, 30
 	want := func(what string, idle bool, l schema.LinkID) {
 		t.Helper()
-		if got := u.p.FullLink([]schema.LinkID{little, much}, &Neck{Link: schema.NoLink}, &Drain{mostlyIdle: idle}); got != l {
+		if got := u.f.Region(u.p, []schema.LinkID{little, much}).FullLink(&Neck{Link: schema.NoLink}, &Drain{mostlyIdle: idle}); got != l {
 			t.Errorf("%s: link %d, want %d", what, got, l)
 		}
 	}
@@ -74,7 +76,7 @@ func TestLittleWaitsBeforeAFullLink(t *testing.T) {
 		want  schema.LinkID
 	}{{5, schema.NoLink}, {50, full}} {
 		u.p.Stall.Values[waits], u.p.Use.Values[waits] = c.stall, 40
-		if got := u.p.FullLink([]schema.LinkID{waits}, &Neck{Link: schema.NoLink}, &d); got != c.want {
+		if got := u.f.Region(u.p, []schema.LinkID{waits}).FullLink(&Neck{Link: schema.NoLink}, &d); got != c.want {
 			t.Errorf("before it links stall for %.0f%%: link %d, want %d", c.stall, got, c.want)
 		}
 	}

@@ -18,30 +18,36 @@ type hop struct {
 	beside    []topology.DeviceID // the switches to which a link from the same switch leads
 }
 
-func (p *Pressure) hopOver(l schema.LinkID) hop {
+// hops says over which links traffic may go on, by the graph alone.
+type hops struct {
+	graph *topology.Graph
+	next  [][]topology.DeviceID // by switch: the switches to which a link that is up leads, ascending
+}
+
+func (p *hops) hopOver(l schema.LinkID) hop {
 	from, via := p.graph.Ends(l)
 	level := p.graph.Device(via).Level
 	return hop{link: l, from: from, via: via, isFirst: !p.graph.IsSwitch(from), isDown: level >= 0 && p.graph.Device(from).Level > level, level: level,
-		global: p.graph.Link(l).Class == topology.ClassGlobal, beside: p.ends.next[from]}
+		global: p.graph.Link(l).Class == topology.ClassGlobal, beside: p.next[from]}
 }
 
 // mayWait reports whether traffic of link a may go on over link b: b leaves the switch that a enters, but not back, not up a
 // tree after a hop down, not to a switch adjacent to the one it came from, and not over a second link between groups of a
 // dragonfly without a hop within the group.
-func (p *Pressure) mayWait(a, b schema.LinkID) bool {
+func (p *hops) mayWait(a, b schema.LinkID) bool {
 	over := p.hopOver(a)
 	return p.mayFollow(&over, b)
 }
 
 // mayGoOn is mayWait for routes with the fewest hops, which may cross a group over two links between groups.
-func (p *Pressure) mayGoOn(a, b schema.LinkID) bool {
+func (p *hops) mayGoOn(a, b schema.LinkID) bool {
 	over := p.hopOver(a)
 	over.global = false
 	return p.mayFollow(&over, b)
 }
 
 // mayFollow is mayWait for a known hop.
-func (p *Pressure) mayFollow(over *hop, b schema.LinkID) bool {
+func (p *hops) mayFollow(over *hop, b schema.LinkID) bool {
 	at, to := p.graph.Ends(b)
 	if at != over.via || to == over.from || over.global && p.graph.Link(b).Class == topology.ClassGlobal {
 		return false

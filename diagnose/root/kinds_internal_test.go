@@ -24,15 +24,16 @@ func TestKindOfAPort(t *testing.T) {
 		"it carries less than before":     {30, 0, 20, 60, schema.RootSlowReceiver},
 		"it cannot send what waits":       {30, 0, 60, -1, schema.RootSlowReceiver},
 		"full for a part of the interval": {40, 0, 40, 10, schema.RootIncast},
-		"idle":                            {40, 0, 10, 10, ""},
+		"it sends where most waits":       {40, 0, 10, 10, schema.RootIncast},
+		"idle":                            {4, 0, 10, 10, ""},
 	} {
 		p, _ := readings(t, g, map[string]float64{"leaf0>host0": c.stall, "spine0>leaf0": c.waits}, map[string]float64{"leaf0>host0": c.use, "spine0>leaf0": c.use})
 		p.Before = func(schema.LinkID) float64 { return c.before }
-		if got := p.classify(BackPressure{Link: port}); got.Kind != c.want {
+		if got := (ports{p}).classify(Port{Link: port}); got.Kind != c.want {
 			t.Errorf("%s: %q, want %q", name, got.Kind, c.want)
 		}
 		if p.Use = nil; c.stall > 0 {
-			if got := p.classify(BackPressure{Link: port}); got.Kind != schema.RootSlowReceiver {
+			if got := (ports{p}).classify(Port{Link: port}); got.Kind != schema.RootSlowReceiver {
 				t.Errorf("%s, and no load is measured: %q", name, got.Kind)
 			}
 		}
@@ -45,11 +46,11 @@ func TestIncastAtASwitch(t *testing.T) {
 		back BackPressure
 		want bool
 	}{
-		"port":                    {BackPressure{Kind: schema.RootIncast}, true},
-		"switch":                  {BackPressure{Waits: true, KindAt: schema.RootIncast}, true},
-		"a switch of another":     {BackPressure{Waits: true, KindAt: schema.RootSlowReceiver}, false},
-		"not most of it":          {BackPressure{KindAt: schema.RootIncast}, false},
-		"a slow port of a switch": {BackPressure{Kind: schema.RootSlowReceiver, Waits: true, KindAt: schema.RootIncast}, false},
+		"port":                    {BackPressure{Root: Port{Kind: schema.RootIncast}}, true},
+		"switch":                  {BackPressure{Switch: Switch{Kind: schema.RootIncast, Share: .5}}, true},
+		"a switch of another":     {BackPressure{Switch: Switch{Kind: schema.RootSlowReceiver, Share: .5}}, false},
+		"not most of it":          {BackPressure{Switch: Switch{Kind: schema.RootIncast, Share: .4}}, false},
+		"a slow port of a switch": {BackPressure{Root: Port{Kind: schema.RootSlowReceiver}, Switch: Switch{Kind: schema.RootIncast, Share: .5}}, false},
 	} {
 		if got := c.back.IsIncast(); got != c.want {
 			t.Errorf("%s: %t", name, got)
@@ -74,7 +75,7 @@ func TestFullestPort(t *testing.T) {
 		"half full, as alike": {60, 58, schema.NoLink},
 	} {
 		p, links := readings(t, g, map[string]float64{"host0>leaf0": 50, "host1>leaf0": 50}, map[string]float64{"leaf0>spine0": c.first, "leaf0>spine1": c.second})
-		if got := p.fullest(leaf, links); got != c.want {
+		if got := (ports{p}).fullest(leaf, links); got != c.want {
 			t.Errorf("%s: link %d, want %d", name, got, c.want)
 		}
 	}
@@ -113,10 +114,10 @@ func TestSlowPort(t *testing.T) {
 			return 0
 		}
 		p.Flat = func(l schema.LinkID) bool { return l == up && c.flat || l == down && c.flatBack }
-		if got := p.slowest(leaf, links) == up; got != c.port {
+		if got := (ports{p}).slowest(leaf, links) == up; got != c.port {
 			t.Errorf("%s: slow port %t", name, got)
 		}
-		if got := p.isCableSlow(up); got != c.cable {
+		if got := (ports{p}).isCableSlow(up); got != c.cable {
 			t.Errorf("%s: slow cable %t", name, got)
 		}
 	}

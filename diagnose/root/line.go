@@ -50,29 +50,29 @@ func (m *Meeting) IsKnown() bool { return m.Agree >= leastMeets }
 
 // meetingOf is the best of the switches where traffic may merge; idle says that links are idle part of the time. It records the
 // score of each.
-func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *Pressure) (best Meeting) {
+func (g *GridRegion) meetingOf(ends []topology.DeviceID, idle bool) (best Meeting) {
 	best.Device = ends[0]
-	tried := h.tries
+	tried := g.tries
 	most := 1.
 	for _, d := range ends {
-		m := h.meets(d, p)
+		m := g.meets(d)
 		tried = append(tried, m)
-		arrives := h.arrives(&m, p)
-		h.arrived, most = append(h.arrived, arrives), max(most, arrives)
+		arrives := g.arrives(&m)
+		g.arrived, most = append(g.arrived, arrives), max(most, arrives)
 	}
-	h.tries = tried
+	g.tries = tried
 	highest := math.Inf(-1)
 	for i, m := range tried {
 		score := 0.
-		switch sides := h.sides(m.Device, p) / 100; {
+		switch sides := g.sides(m.Device) / 100; {
 		case idle:
-			score = idleAgree*m.Agree + levelWeight*h.level(m.Device, p)/h.most - idleAppears*h.appears(m.Device, p)/most - balanceWeight*h.unbalanced(m.Device) - risesWeight*h.rises(m.Device)
+			score = idleAgree*m.Agree + levelWeight*g.level(m.Device)/g.most - idleAppears*g.appears(m.Device)/most - balanceWeight*g.unbalanced(m.Device) - risesWeight*g.rises(m.Device)
 		case m.Grew:
-			score = (h.arrived[i]-appearsWeight*h.appears(m.Device, p))/most - strayWeight*m.stray - sideAdded*sides
+			score = (g.arrived[i]-appearsWeight*g.appears(m.Device))/most - strayWeight*m.stray - sideAdded*sides
 		default:
-			score = m.Agree + arrivesWeight*h.arrived[i]/most - sideStall*sides
+			score = m.Agree + arrivesWeight*g.arrived[i]/most - sideStall*sides
 		}
-		if h.scores = append(h.scores, score); m.Agree > 0 && score > highest {
+		if g.scores = append(g.scores, score); m.Agree > 0 && score > highest {
 			best, highest = m, score
 		}
 	}
@@ -83,18 +83,18 @@ func (h *held) meetingOf(ends []topology.DeviceID, idle bool, p *Pressure) (best
 // arrives is the load that comes to a switch beyond other traffic, bytes/s, if the region's traffic ends there: where load was
 // added, the added load of its stalled links; otherwise what they carry beyond the share of their earlier load that their stall
 // lets through. It is highest at the end: one step before it, only the line's share goes on.
-func (h *held) arrives(m *Meeting, p *Pressure) (sum float64) {
+func (g *regionReadings) arrives(m *Meeting) (sum float64) {
 	if m.Grew {
-		for _, l := range p.graph.LinksAt(m.Device) {
-			if r := h.look(l); h.isHeldUp(l, r) {
+		for _, l := range g.p.graph.LinksAt(m.Device) {
+			if r := g.look(l); g.isHeldUp(l, r) {
 				sum += r.added
 			}
 		}
 		return sum
 	}
-	sum = h.fromSides(m.Device, p)
-	for _, l := range p.graph.LinksAt(m.Device) {
-		if r := h.look(l); r.dim == h.last {
+	sum = g.fromSides(m.Device)
+	for _, l := range g.p.graph.LinksAt(m.Device) {
+		if r := g.look(l); r.dim == g.last {
 			sum += r.more
 		}
 	}
@@ -102,20 +102,20 @@ func (h *held) arrives(m *Meeting, p *Pressure) (sum float64) {
 }
 
 // isHeldUp reports whether packets wait for a link, or its traffic waits inside the switch behind it.
-func (h *held) isHeldUp(l schema.LinkID, r *reading) bool {
-	p := h.p
-	return r.stall >= p.least || p.Inq != nil && p.Inq.Valid.Has(int(l)) && float64(p.Inq.Values[l]) >= p.least
+func (g *regionReadings) isHeldUp(l schema.LinkID, r *reading) bool {
+	p := g.p
+	return r.stall >= g.least || p.Inq != nil && p.Inq.Valid.Has(int(l)) && float64(p.Inq.Values[l]) >= g.least
 }
 
 // fromSides is the part of that from links of other dimensions than the line's. If one link of a dimension stalls and the other
 // does not, the load of the second is taken as through traffic of the first.
-func (h *held) fromSides(at topology.DeviceID, p *Pressure) (sum float64) {
-	for dim := range h.last {
+func (g *regionReadings) fromSides(at topology.DeviceID) (sum float64) {
+	for dim := range g.last {
 		held, free := 0., 0.
-		for _, l := range p.graph.LinksAt(at) {
-			switch r := h.look(l); {
+		for _, l := range g.p.graph.LinksAt(at) {
+			switch r := g.look(l); {
 			case r.dim != dim:
-			case r.stall >= p.least:
+			case r.stall >= g.least:
 				held += r.more
 			default:
 				free += r.more
@@ -132,13 +132,13 @@ func (h *held) fromSides(at topology.DeviceID, p *Pressure) (sum float64) {
 // appears is the added load, bytes/s, without a visible source if all of it goes to one switch of the line: at every other switch,
 // load that goes on along the line came over the line and from the other links, however the switch serves its inputs, except for
 // what its own nodes send.
-func (h *held) appears(end topology.DeviceID, p *Pressure) (sum float64) {
-	line := h.lineFrom(end)
+func (g *regionReadings) appears(end topology.DeviceID) (sum float64) {
+	line := g.lineFrom(end)
 	for _, step := range [2]int{1, -1} {
 		came := 0.
-		for n := stalledOn(line, step, p.least); n > 0; n-- {
-			for _, l := range p.graph.LinksAt(switchOn(line, n, step).device) {
-				if r := h.look(l); r.dim != h.last && h.isHeldUp(l, r) {
+		for n := stalledOn(line, step, g.least); n > 0; n-- {
+			for _, l := range g.p.graph.LinksAt(switchOn(line, n, step).device) {
+				if r := g.look(l); r.dim != g.last && g.isHeldUp(l, r) {
 					came += r.added
 				}
 			}
@@ -153,8 +153,8 @@ func (h *held) appears(end topology.DeviceID, p *Pressure) (sum float64) {
 // unbalanced is the share of the traffic waiting on a line, and on the other links of its switches, that violates the conservation
 // of flow if all of it goes to end. Where stall measures how much waits, what a link carries while it stalls is on its way to the
 // end: at every other switch, as much goes on along the line as came over the line and from the other links.
-func (h *held) unbalanced(end topology.DeviceID) float64 {
-	line := h.lineFrom(end)
+func (g *regionReadings) unbalanced(end topology.DeviceID) float64 {
+	line := g.lineFrom(end)
 	all, off := 0., 0.
 	for i := range line {
 		all += line[i].beside
@@ -182,8 +182,8 @@ func (h *held) unbalanced(end topology.DeviceID) float64 {
 // rises is by how much stall falls less than expected upstream of a switch, along its line and to the other links of the line's
 // switches, relative to the region's highest stall: where links are idle part of the time, what waits on one is a share of what
 // waits for the next.
-func (h *held) rises(end topology.DeviceID) (sum float64) {
-	line := h.lineFrom(end)
+func (g *regionReadings) rises(end topology.DeviceID) (sum float64) {
+	line := g.lineFrom(end)
 	for _, step := range [2]int{1, -1} {
 		came := 0.
 		for n := len(line) / 2; n > 0; n-- {
@@ -202,16 +202,16 @@ func (h *held) rises(end topology.DeviceID) (sum float64) {
 			came = l.stall
 		}
 	}
-	return sum / h.most
+	return sum / g.most
 }
 
 // sides is the mean stall, percent, of a switch's links outside the last dimension. Where the line ends, they share the switch's
 // throughput as equals of the line's links; one step before, they share only what the line gets of it: the farther from the end,
 // the more they stall.
-func (h *held) sides(at topology.DeviceID, p *Pressure) (stall float64) {
+func (g *regionReadings) sides(at topology.DeviceID) (stall float64) {
 	n := 0.
-	for _, l := range p.graph.LinksAt(at) {
-		if r := h.look(l); r.dim >= 0 && r.dim < h.last {
+	for _, l := range g.p.graph.LinksAt(at) {
+		if r := g.look(l); r.dim >= 0 && r.dim < g.last {
 			stall += r.stall
 			n++
 		}
@@ -223,10 +223,10 @@ func (h *held) sides(at topology.DeviceID, p *Pressure) (stall float64) {
 // they do not send. If something always waits, a link stalls whenever it does not send, and stalls least where traffic ends, as
 // most is sent on there. If not, what a switch does not accept stalls the links before it most, and those before them by their
 // share of it.
-func (h *held) idles() (partly, mostly bool) {
+func (g *regionReadings) idles() (partly, mostly bool) {
 	var waits, stalls float64
-	for _, l := range h.links {
-		r := h.look(l)
+	for _, l := range g.links {
+		r := g.look(l)
 		waits += r.stall * r.waits
 		stalls += r.stall
 	}
@@ -234,10 +234,10 @@ func (h *held) idles() (partly, mostly bool) {
 }
 
 // level is the mean stall, percent, of a switch's stalled links.
-func (h *held) level(at topology.DeviceID, p *Pressure) (stall float64) {
+func (g *regionReadings) level(at topology.DeviceID) (stall float64) {
 	n := 0.
-	for _, l := range p.graph.LinksAt(at) {
-		if v := h.look(l).stall; v >= p.least {
+	for _, l := range g.p.graph.LinksAt(at) {
+		if v := g.look(l).stall; v >= g.least {
 			stall += v
 			n++
 		}
@@ -253,11 +253,11 @@ func (h *held) level(at topology.DeviceID, p *Pressure) (stall float64) {
 // serves its inputs in turn, so that about half of its throughput came over the line and the rest from its other links and its
 // nodes: away from the end, each link carries half of the one before it, both ways. Stall farther away than the longest route to
 // the switch counts against it.
-func (h *held) meets(end topology.DeviceID, p *Pressure) Meeting {
-	line := h.lineFrom(end)
+func (g *regionReadings) meets(end topology.DeviceID) Meeting {
+	line := g.lineFrom(end)
 	var all, added, stalled float64
 	for i := range line {
-		if s := &line[i]; s.stall >= p.least {
+		if s := &line[i]; s.stall >= g.least {
 			stalled += s.stall
 			all += s.carries
 			added += s.added
@@ -277,7 +277,7 @@ func (h *held) meets(end topology.DeviceID, p *Pressure) Meeting {
 	}
 	for _, step := range [2]int{1, -1} {
 		part := 1.
-		for n := range stalledOn(line, step, p.least) {
+		for n := range stalledOn(line, step, g.least) {
 			s := linkOn(line, n, step)
 			dot += part * flow(s)
 			parts += part * part

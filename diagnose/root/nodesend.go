@@ -20,17 +20,17 @@ type linePlace struct {
 
 // rateLine rates the switches of the line through on: traffic to any node meets on a line, and neighbours on that are hard to tell
 // apart.
-func (e *endings) rateLine(on topology.DeviceID, places []rated, h *held) {
+func (e *endings) rateLine(on topology.DeviceID, places []rated, g *GridRegion) {
 	e.line = e.line[:0]
-	line := h.lineFrom(on)
-	whole := h.line.line
+	line := g.lineFrom(on)
+	whole := g.line.line
 	added, waits := 1., 1.
 	for i := range line {
 		added, waits = max(added, line[i].added), max(waits, line[i].waits)
 	}
 	for i := range places {
 		if d := places[i].from; whole.Has(d) {
-			from := h.lineFrom(d)
+			from := g.lineFrom(d)
 			climb := climbOn(from, func(s *stop) float64 { return s.added / added }) + climbOn(from, func(s *stop) float64 { return s.waits / waits })
 			e.line = append(e.line, linePlace{d, places[i].score + climbs*climb})
 		}
@@ -48,10 +48,11 @@ func climbOn(line []stop, of func(*stop) float64) (sum float64) {
 }
 
 // NodesEnd is the switch at whose nodes the back pressure of a region ends if it ends at nodes; receives says how surely,
-// 0 to 1, a switch has nodes to which the traffic to blame goes. It must follow Endings for the same region, which found such an end.
-func (f *Finder) NodesEnd(receives func(topology.DeviceID) float64) (at topology.DeviceID) {
+// 0 to 1, a switch has nodes to which the traffic to blame goes.  Endings found such an end.
+func (g *GridRegion) NodesEnd(receives func(topology.DeviceID) float64) (at topology.DeviceID) {
+	g.check()
 	most := 0.
-	for i, p := range f.endings.line {
+	for i, p := range g.endings.line {
 		p.score += receiving * receives(p.device)
 		if i == 0 || p.score > most {
 			at, most = p.device, p.score

@@ -36,14 +36,13 @@ func TestWhichNodesOfALine(t *testing.T) {
 			region = append(region, l)
 		}
 		slices.Sort(region)
-		h := &u.f.held
-		h.take(region, u.p)
+		r := u.f.Region(u.p, region)
 		places := []rated{{from: u.Device(t, "2,6,3"), score: 9}}
 		for i, name := range []string{"2,7,2", "2,7,3", "2,7,4"} {
 			places = append(places, rated{from: u.Device(t, name), score: -1 - float64(i)/10})
 		}
-		u.f.endings.rateLine(u.Device(t, "2,7,4"), places, h)
-		got := u.f.NodesEnd(func(at topology.DeviceID) float64 {
+		u.f.endings.rateLine(u.Device(t, "2,7,4"), places, r)
+		got := r.NodesEnd(func(at topology.DeviceID) float64 {
 			if u.Graph.Device(at).Name == c.receives {
 				return 1
 			}

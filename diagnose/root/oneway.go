@@ -26,7 +26,7 @@ func (f *Floor) isMean() bool {
 }
 
 // floor counts the readings of an interval on a grid.
-func (p *Pressure) floor() (f Floor) {
+func (p *Readings) floor() (f Floor) {
 	if p.Credit == nil || !p.graph.Duplex() {
 		return f
 	}
@@ -52,7 +52,7 @@ func (p *Pressure) floor() (f Floor) {
 
 // Remember adds an interval to the counts of a fabric and decides from all of them what one direction shows. That does not change
 // between intervals, while in a single one many links, or few, may lie near the floor by chance.
-func (p *Pressure) Remember(all *Floor) {
+func (p *Readings) Remember(all *Floor) {
 	now := p.floor()
 	all.Below, all.At, all.Above = floorMemory*all.Below+now.Below, floorMemory*all.At+now.At, floorMemory*all.Above+now.Above
 	if p.oneWay = 1; all.isMean() {
@@ -60,7 +60,11 @@ func (p *Pressure) Remember(all *Floor) {
 	}
 }
 
+// inOneWay is a reading of a link, or a part of it, as that of one direction if the other is quiet. Only those are compared with
+// thresholds that apply to a direction.
+func (p *Readings) inOneWay(reading float64) float64 { return reading / p.oneWay }
+
 // stallShare is the share of time that a link stalls in the direction in which it does, 0 to MaxStall.
 func (p *Pressure) stallShare(l schema.LinkID) float64 {
-	return min(MaxStall, p.StallOf(l)/100/p.oneWay)
+	return min(MaxStall, p.inOneWay(p.StallOf(l)/100))
 }

@@ -34,11 +34,10 @@ func TestReadingsAreMeans(t *testing.T) {
 				links = append(links, l)
 			}
 			slices.Sort(links)
-			p := u.f.On(u.Snap)
-			p.Remember(new(Floor))
-			p.Stall, p.Before = u.Stall, u.Torus.Before
-			u.f.held.take(links, p)
-			if idle, _ := u.f.held.idles(); p.oneWay != c.oneWay || idle != c.idle {
+			r := u.f.On(u.Snap)
+			r.Remember(new(Floor))
+			p := r.For(u.Stall, Past{Before: u.Torus.Before})
+			if idle, _ := u.f.Region(p, links).idles(); p.oneWay != c.oneWay || idle != c.idle {
 				t.Errorf("one direction shows %.1f of the time, want %.1f; idle %v, want %v", p.oneWay, c.oneWay, idle, c.idle)
 			}
 		})

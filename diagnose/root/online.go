@@ -9,9 +9,8 @@ import (
 // onLine caches the readings of a line of the last dimension in which a region's traffic travels, for all switches of the line
 // that are tried as its end.
 type onLine struct {
-	round uint32
-	line  routes.Line // through any of its switches
-	stops []stop      // by index on the line, twice, so that once round from any switch is a slice
+	line  routes.Line // through any of its switches, if there are stops
+	stops []stop      // of the region, by index on the line, twice, so that once round from any switch is a slice
 }
 
 // stop is a switch of a line and the link to the next one.
@@ -31,12 +30,12 @@ type stop struct {
 func (r *reading) waitsOn() float64 { return r.carries * r.stall / 100 }
 
 // lineFrom is the line once round from a switch.
-func (h *held) lineFrom(end topology.DeviceID) []stop {
-	o, line := &h.line, h.grid.Line(end, h.last)
-	if o.round != h.round || !o.line.Has(end) {
-		o.round, o.line, o.stops = h.round, line, o.stops[:0]
+func (g *regionReadings) lineFrom(end topology.DeviceID) []stop {
+	o, line := &g.line, g.grid.Line(end, g.last)
+	if len(o.stops) == 0 || !o.line.Has(end) {
+		o.line, o.stops = line, o.stops[:0]
 		for x := range line.Size {
-			o.stops = append(o.stops, h.stopAt(&line, x-line.X))
+			o.stops = append(o.stops, g.stopAt(&line, x-line.X))
 		}
 		o.stops = append(o.stops, o.stops...)
 	}
@@ -44,18 +43,18 @@ func (h *held) lineFrom(end topology.DeviceID) []stop {
 }
 
 // stopAt is the stop steps further on from the line's own switch.
-func (h *held) stopAt(line *routes.Line, steps int) stop {
+func (g *regionReadings) stopAt(line *routes.Line, steps int) stop {
 	s := stop{device: line.Device(steps), link: line.Link(steps, 1), stall: -1}
 	if s.link != schema.NoLink {
-		r := h.look(s.link)
+		r := g.look(s.link)
 		s.stall, s.carries, s.added, s.waits = r.stall, r.carries, r.added, r.waitsOn()
 	}
 	before := -1.
 	if l := line.Link(steps-1, 1); l != schema.NoLink {
-		before = h.look(l).stall
+		before = g.look(l).stall
 	}
-	for _, l := range h.p.graph.LinksAt(s.device) {
-		if r := h.look(l); r.dim >= 0 && r.dim < h.last {
+	for _, l := range g.p.graph.LinksAt(s.device) {
+		if r := g.look(l); r.dim >= 0 && r.dim < g.last {
 			s.beside += r.waitsOn()
 			s.ahead += beyond(r.stall, s.stall)
 			s.back += beyond(r.stall, before)

@@ -1,31 +1,38 @@
 package root
 
 import (
-	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
 )
 
-// Pressure holds the readings by which back pressure is followed: those of the links in an interval, and those before the
-// onset of the region being analysed.
-type Pressure struct {
-	// Readings of the interval, or means of several, by link; nil if absent.
-	Stall  *schema.Series // the metric of the region, percent of time
+// Readings are those of the links of a fabric in an interval, or means of several, by link. A series that is absent is nil.
+type Readings struct {
 	Use    *schema.Series // BandwidthUsed, percent of capacity
 	Rate   *schema.Series // Throughput, bytes/s
 	Inq    *schema.Series // InqStall, percent of time
 	Credit *schema.Series // CreditStall, percent of time
 
-	Before func(schema.LinkID) float64 // use before the onset, percent of capacity; -1: not known
-	Since  uint32                      // identifies Before and the interval
-	Flat   func(schema.LinkID) bool    // whether a link's load was constant since the onset; nil: not known
-
-	graph    *topology.Graph
-	grid     *routes.Grid // nil if the graph is not a grid
-	ends     *ends
-	least    float64 // stall, percent, from which on a link of the region counts as stalled
+	*hops
 	atInputs bool    // waits inside switches are counted at the links over which packets came
 	oneWay   float64 // what a link shows that is busy all the time in one direction, as a share of time: 1, or less if readings are means
+}
+
+// Past is what the readings of a region are compared with: the load of links before its onset, and since.
+type Past struct {
+	Before func(schema.LinkID) float64 // use before the onset, percent of capacity; -1: not known
+	Since  uint32                      // the number of Before, which no other past has: what was computed with it can be kept
+	Flat   func(schema.LinkID) bool    // whether a link's load was constant since the onset; nil: not known
+}
+
+// Pressure holds the readings by which the back pressure of one region is followed.
+type Pressure struct {
+	Readings
+	Past
+	Stall *schema.Series // by which the region stalls, percent of time; nil if absent
+}
+
+// For returns the readings as those of a region that stalls by a metric, compared with its past.
+func (r *Readings) For(stall *schema.Series, past Past) *Pressure {
+	return &Pressure{Readings: *r, Past: past, Stall: stall}
 }
 
 const (
@@ -39,14 +46,14 @@ const (
 )
 
 // UseOf is the use of a link, percent of its capacity; -1 if not known.
-func (p *Pressure) UseOf(l schema.LinkID) float64 {
+func (p *Readings) UseOf(l schema.LinkID) float64 {
 	if p.Use != nil && p.Use.Valid.Has(int(l)) {
 		return float64(p.Use.Values[l])
 	}
 	return p.useByRate(l)
 }
 
-func (p *Pressure) useByRate(l schema.LinkID) float64 {
+func (p *Readings) useByRate(l schema.LinkID) float64 {
 	if c := p.graph.Capacity(l); p.Rate != nil && p.Rate.Valid.Has(int(l)) && c > 0 {
 		return 100 * float64(p.Rate.Values[l]) / c
 	}
@@ -54,7 +61,7 @@ func (p *Pressure) useByRate(l schema.LinkID) float64 {
 }
 
 // RateOf is the load of a link, bytes/s; -1 if not known.
-func (p *Pressure) RateOf(l schema.LinkID) float64 {
+func (p *Readings) RateOf(l schema.LinkID) float64 {
 	if p.Rate != nil && p.Rate.Valid.Has(int(l)) {
 		return float64(p.Rate.Values[l])
 	}
@@ -65,6 +72,6 @@ func (p *Pressure) RateOf(l schema.LinkID) float64 {
 }
 
 // Carries is the load of a link, bytes/s; 0 if not known.
-func (p *Pressure) Carries(l schema.LinkID) float64 {
+func (p *Readings) Carries(l schema.LinkID) float64 {
 	return max(0, p.UseOf(l)) / 100 * p.graph.Capacity(l)
 }

@@ -10,9 +10,8 @@ const mostReaches = .5
 
 // backward is the scratch memory for following traffic back from a switch of a grid.
 type backward struct {
-	round uint32
-	met   []uint32  // by link: round in which it was followed
-	queue []arrival // still to be followed
+	met   marks[schema.LinkID] // followed
+	queue []arrival            // still to be followed
 }
 
 // arrival is a link to be followed back, and the switch where its traffic arrives.
@@ -21,33 +20,33 @@ type arrival struct {
 	at   topology.DeviceID
 }
 
-func newBackward(links int) backward { return backward{met: make([]uint32, links)} }
+func newBackward(links int) backward { return backward{met: newMarks[schema.LinkID](links)} }
 
 // reaches is the share of a region's stall that dimension-order routing can lead, over stalled links, to link out, which leaves
 // switch via. Stall has no direction: at the end where its traffic begins, links that carry less because their sources are held up
 // look like what it waits for, but only the branch that begins there leads to them.
-func (p *Pressure) reaches(links []schema.LinkID, out schema.LinkID, via topology.DeviceID) float64 {
-	u, all, sum := &p.ends.back, 0., 0.
+func (w *gridWalk) reaches(links []schema.LinkID, out schema.LinkID, via topology.DeviceID) float64 {
+	u, all, sum := &w.back, 0., 0.
 	for _, l := range links {
-		all += p.StallOf(l)
+		all += w.StallOf(l)
 	}
 	if all == 0 {
 		return 0
 	}
-	u.round++
-	u.met[out] = u.round
+	u.met.clear()
+	u.met.add(out)
 	u.queue = append(u.queue[:0], arrival{out, via})
 	for len(u.queue) > 0 {
 		next := u.queue[len(u.queue)-1]
 		u.queue = u.queue[:len(u.queue)-1]
-		dim := p.grid.Dim(next.link)
-		for _, l := range p.graph.LinksAt(next.at) {
-			if _, s := p.shows(l); u.met[l] == u.round || s.dim < 0 || s.dim > dim || s.stall < stalledPercent {
+		dim := w.grid.Dim(next.link)
+		for _, l := range w.graph.LinksAt(next.at) {
+			if _, s := w.shows(l); u.met.has(l) || s.dim < 0 || s.dim > dim || s.stall < stalledPercent {
 				continue
 			}
-			u.met[l] = u.round
-			sum += p.StallOf(l)
-			from, to := p.graph.Ends(l)
+			u.met.add(l)
+			sum += w.StallOf(l)
+			from, to := w.graph.Ends(l)
 			if from == next.at {
 				from = to
 			}

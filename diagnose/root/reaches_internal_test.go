@@ -32,15 +32,24 @@ func TestOnlyABranchLeadsToWhatIsStarved(t *testing.T) {
 			u.Use.Values[less], u.Was[less] = 12, 40
 			u.p.Flat = func(l schema.LinkID) bool { return l == less }
 			from, to := u.Graph.Ends(less)
-			if got := max(u.p.reaches(region, less, from), u.p.reaches(region, less, to)); max(got-c.reaches, c.reaches-got) > .1 {
+			if got := max(walkOnGrid(u.f, u.p).reaches(region, less, from), walkOnGrid(u.f, u.p).reaches(region, less, to)); max(got-c.reaches, c.reaches-got) > .1 {
 				t.Errorf("%.2f of the region leads there, want about %.2f", got, c.reaches)
 			}
-			if found := u.p.flatNeck(region).Link == less; found != c.isFound {
+			if found := walkOnGrid(u.f, u.p).flatNeck(region).Link == less; found != c.isFound {
 				t.Errorf("as what does not vary: found %v, want %v", found, c.isFound)
 			}
-			if found := u.p.soleWay(region).Link == less; found != c.isFound {
+			if found := walkOnGrid(u.f, u.p).soleWay(region).Link == less; found != c.isFound {
 				t.Errorf("as the only one that lost load: found %v, want %v", found, c.isFound)
 			}
 		})
+	}
+}
+
+// TestNothingReachesALinkWithoutStall: of a region without stall nothing leads anywhere.
+func TestNothingReachesALinkWithoutStall(t *testing.T) {
+	u := newTiedUp(t)
+	l := roottest.Link(t, u.Graph, "0,2,3>0,3,3")
+	if got := walkOnGrid(u.f, u.p).reaches([]schema.LinkID{l}, l, u.Device(t, "0,2,3")); got != 0 {
+		t.Errorf("%v of it leads there", got)
 	}
 }

@@ -5,7 +5,6 @@ import "github.com/giverny/giverny/schema"
 // reading is what a link shows of merging traffic.
 type reading struct {
 	dim     int     // dimension on a grid; -1: none
-	in      uint32  // round of the last region that contains it
 	stall   float64 // percent
 	carries float64 // bytes/s
 	held    float64 // traffic that waits on it, bytes/s (heldBack)
@@ -61,24 +60,24 @@ func (k *lookup[K, T]) find(of K) (at int32, isNew bool) {
 	return p.at, true
 }
 
-// look returns the reading of a link in the pressure of the region taken last.
-func (h *held) look(l schema.LinkID) *reading {
-	at, isNew := h.readings.find(l)
-	r := &h.readings.list[at]
+// look returns the reading of a link, valid until the next call.
+func (g *regionReadings) look(l schema.LinkID) *reading {
+	at, isNew := g.readings.find(l)
+	r := &g.readings.list[at]
 	if isNew {
-		*r = h.read(l)
+		*r = g.read(l)
 	}
 	return r
 }
 
-func (h *held) read(l schema.LinkID) reading {
-	p := h.p
-	r := reading{dim: h.grid.Dim(l), stall: p.StallOf(l)}
+func (g *regionReadings) read(l schema.LinkID) reading {
+	p := g.p
+	r := reading{dim: g.grid.Dim(l), stall: p.StallOf(l)}
 	use, before, capacity := max(0, p.UseOf(l)), max(0, p.Before(l)), p.graph.Capacity(l)
 	r.carries = use / 100 * capacity
 	stall := p.stallShare(l)
 	r.held = r.carries * stall / (1 - stall)
-	r.waits = min(1, r.stall/100/max(leastFree*p.oneWay, p.oneWay-use/100))
+	r.waits = min(1, p.inOneWay(r.stall/100)/max(leastFree, 1-p.inOneWay(use/100)))
 	r.more = max(0, r.carries-(1-min(1, r.stall/100))*before/100*capacity)
 	r.added = max(0, use-before) / 100 * capacity
 	return r

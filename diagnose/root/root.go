@@ -8,35 +8,6 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// BackPressure is the result of following a region's stall to its origin.
-type BackPressure struct {
-	Link    schema.LinkID     // the link that leaves the root port; schema.NoLink: not known
-	Kind    string            // as schema.Root.Kind; empty: no root
-	Use     float64           // percent of the root's capacity; -1: not measured
-	Stall   float64           // percent of time that the root itself stalls; 0 also if not measured
-	Slower  bool              // the root carries clearly less than before the onset
-	Cannot  bool              // the root sends less than its capacity although traffic waits for it
-	Waits   bool              // most of the stall ends at a switch, but the port is not known
-	At      topology.DeviceID // the switch, if Waits or KindAt
-	Cycle   []schema.LinkID   // of a deadlock: the links that wait for each other, in order
-	Leading schema.LinkID     // without a root: the port where the largest part begins; NoLink: not known
-	As      string            // the kind that Leading would have as a root
-	KindAt  string            // without either: the kind of a root at the switch At, where the largest part ends; empty: not known
-
-	share float64 // share of the region's stall that leads to the root
-}
-
-// IsFull reports whether the root carries nearly its capacity.
-func (b *BackPressure) IsFull() bool { return b.Use >= fullPercent }
-
-// HasSwitch reports whether most of the stall ends at a switch, but it is not known for which of its ports it waits.
-func (b *BackPressure) HasSwitch() bool { return b.Kind == "" && b.Waits && b.KindAt != "" }
-
-// IsIncast reports whether more arrives for a host than its port can deliver, also if it is not known for which host of a switch.
-func (b *BackPressure) IsIncast() bool {
-	return b.Kind == schema.RootIncast || b.HasSwitch() && b.KindAt == schema.RootIncast
-}
-
 const (
 	// stalledPercent is the stall from which on a link can propagate back pressure.
 	stalledPercent = schema.LowPercent
@@ -48,7 +19,7 @@ const (
 	oneReceiver = .9
 	// leadingShare is the share from which on a port is named although none has rootShare.
 	leadingShare = .1
-	// fullPercent is the least use of a full port, idlePercent the highest of a port with spare capacity, and saturatedPercent
+	// fullPercent is the least use of a full port, idlePercent the highest of a stalled port that its host holds back, and saturatedPercent
 	// the least of one that surely sends all it can.
 	fullPercent, idlePercent, saturatedPercent = 75, 60, 95
 	// deadlockPercent is the least stall and deadlockUse the highest use, percent, of all links of a deadlocked cycle, within
@@ -58,17 +29,20 @@ const (
 )
 
 // Follow finds where the back pressure of a region begins, on a graph of directed links. Each link of the region counts by its
-// weight.
-func (p *Pressure) Follow(region *schema.Region, weight []float64) BackPressure {
-	none := BackPressure{Link: schema.NoLink, Use: -1}
-	if p.graph.Duplex() {
-		return none
+// weight. The result is valid until the next interval (On).
+func (f *Finder) Follow(p *Pressure, region *schema.Region, weight []float64) BackPressure {
+	if f.graph.Duplex() {
+		return BackPressure{Root: noPort, Leading: noPort}
 	}
-	if cycle := p.cycle(region.Links); cycle != nil {
-		return BackPressure{Link: cycle[0], Kind: schema.RootDeadlock, Use: p.UseOf(cycle[0]), Stall: p.StallOf(cycle[0]), share: 1, Cycle: cycle}
+	w := &walk{ports{p}, &f.down}
+	if cycle := w.cycle(region.Links); cycle != nil {
+		first := Port{Link: cycle[0], Kind: schema.RootDeadlock, Use: p.UseOf(cycle[0]), Stall: p.StallOf(cycle[0]), Share: 1}
+		return BackPressure{Root: first, Cycle: cycle, Leading: noPort}
 	}
-	p.spread(region.Links, weight)
-	return p.rootOf(region, none)
+	w.spread(region.Links, weight)
+	b := w.rootOf(region)
+	b.ends = w.keepEnds(w.graph)
+	return b
 }
 
 // atSwitch is the part of a region's stall that ends at a switch.
@@ -80,8 +54,8 @@ type atSwitch struct {
 }
 
 // switches sums up the stall by the switch where it ends, in descending order.
-func (p *Pressure) switches() (out []atSwitch, total float64) {
-	e := p.ends
+func (w *walk) switches() (out []atSwitch, total float64) {
+	e := w
 	find := func(d topology.DeviceID) *atSwitch {
 		i := slices.IndexFunc(out, func(a atSwitch) bool { return a.device == d })
 		if i < 0 {
@@ -91,19 +65,19 @@ func (p *Pressure) switches() (out []atSwitch, total float64) {
 		return &out[i]
 	}
 	for _, l := range e.known {
-		from, _ := p.graph.Ends(l)
+		from, _ := w.graph.Ends(l)
 		a := find(from)
-		if a.stall += e.ports[l]; e.ports[l] > a.most || e.ports[l] == a.most && l < a.port {
-			a.port, a.most = l, e.ports[l]
+		if a.stall += e.toPort[l]; e.toPort[l] > a.most || e.toPort[l] == a.most && l < a.port {
+			a.port, a.most = l, e.toPort[l]
 		}
-		total += e.ports[l]
+		total += e.toPort[l]
 	}
 	for _, l := range e.last {
-		if e.lost[l] > 0 {
-			_, to := p.graph.Ends(l)
+		if e.portless[l] > 0 {
+			_, to := w.graph.Ends(l)
 			a := find(to)
-			a.stall, a.lost = a.stall+e.lost[l], a.lost+e.lost[l]
-			total += e.lost[l]
+			a.stall, a.lost = a.stall+e.portless[l], a.lost+e.portless[l]
+			total += e.portless[l]
 		}
 	}
 	slices.SortFunc(out, func(a, b atSwitch) int { return cmp.Or(cmp.Compare(b.stall, a.stall), cmp.Compare(a.device, b.device)) })
@@ -111,85 +85,93 @@ func (p *Pressure) switches() (out []atSwitch, total float64) {
 }
 
 // portOfSwitch is the port for which most of the stall that ends at a switch waits.
-func (p *Pressure) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkID {
+func (w *walk) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkID {
 	port := a.port
-	if port == schema.NoLink || a.most < a.lost {
-		if l := p.fullest(a.device, links); l != schema.NoLink || !p.measures() {
+	if a.most < a.lost {
+		if l := w.fullest(a.device, links); l != schema.NoLink || !w.measures() {
 			port = l
 		}
 	}
-	port = p.mostLoaded(a.device, port)
-	if port == schema.NoLink || p.StallOf(port) >= stalledPercent || p.UseOf(port) >= saturatedPercent {
+	if port == schema.NoLink || w.StallOf(port) >= stalledPercent || w.UseOf(port) >= saturatedPercent {
 		return port
 	}
-	if slow := p.slowest(a.device, links); slow != schema.NoLink && !p.loaded(port, slow) {
+	if slow := w.slowest(a.device, links); slow != schema.NoLink && !w.loaded(port, slow) {
 		return slow // traffic does not wait for a port with spare capacity and little added load
 	}
 	return port
 }
 
-// rootOf chooses the port where most of the stall begins.
-func (p *Pressure) rootOf(region *schema.Region, none BackPressure) BackPressure {
-	ends, total := p.switches()
-	out := none
-	var first *atSwitch
-	if len(ends) > 0 {
-		first = &ends[0]
-		if first.stall >= rootShare*total {
-			out.Link, out.share = p.portOfSwitch(first, region.Links), first.stall/total
-		}
+// rootOf chooses the port where most of the stall begins or, if that is not known, the port or switch with the largest part.
+func (w *walk) rootOf(region *schema.Region) BackPressure {
+	b := BackPressure{Root: noPort, Leading: noPort}
+	ends, total := w.switches()
+	if root := w.portWithMost(ends, total, region); root.Link != schema.NoLink {
+		b.Root = w.classify(root)
 	}
-	if cable, share := p.heldAtBothEnds(ends, total); cable != schema.NoLink && share >= out.share {
-		out.Link, out.share = cable, share
+	if b.HasRoot() || len(ends) == 0 {
+		return b
 	}
-	if root := region.Root; out.Link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < p.graph.NumLinks() && p.ends.ports[root.Link] >= leadingShare*total {
-		out.Link, out.share = root.Link, rootShare
-	}
-	if out.Link != schema.NoLink {
-		if out.share >= oneReceiver {
-			out.Link = p.lastAsFull(out.Link)
-		}
-		out = p.classify(out)
-	}
-	if out.Kind == "" && first != nil && first.lost >= rootShare*total {
-		out.Waits, out.At = true, first.device
-	}
-	if out.Leading = schema.NoLink; out.Kind != "" {
-		ends = nil
-	}
+	b.Switch = Switch{Device: ends[0].device, Share: ends[0].lost / total}
 	for i := range ends {
-		if out.As != "" || ends[i].stall < leadingShare*total {
+		if ends[i].stall < leadingShare*total {
 			break
 		}
-		lead := none
-		if lead.Link = p.portOfSwitch(&ends[i], region.Links); lead.Link == schema.NoLink {
-			lead.Link = p.busiest(ends[i].device, region.Links)
+		if b.Leading = w.portAt(&ends[i], region.Links); b.Leading.Kind != "" {
+			b.Leading.Share = ends[i].stall / total
+			break
 		}
-		if lead.Link != schema.NoLink {
-			lead = p.classify(lead)
-			out.Leading, out.As = lead.Link, lead.Kind
-		}
-		if i == 0 && out.As == "" && !p.measures() {
-			out.At, out.KindAt = ends[i].device, p.kindAt(&ends[i])
+		if i == 0 && !w.measures() {
+			b.Switch.Kind = w.kindAt(&ends[i])
 		}
 	}
-	return out
+	return b
+}
+
+// portWithMost is the port for which most of the stall that ends at the given switches waits, with its share but not yet its kind:
+// at the switch where most ends, at a slow cable with that at both of its ends, or the root that the region was found with.
+func (w *walk) portWithMost(ends []atSwitch, total float64, region *schema.Region) Port {
+	port := noPort
+	if len(ends) > 0 && ends[0].stall >= rootShare*total {
+		port.Link, port.Share = w.portOfSwitch(&ends[0], region.Links), ends[0].stall/total
+	}
+	if cable, share := w.heldAtBothEnds(ends, total); cable != schema.NoLink && share >= port.Share {
+		port.Link, port.Share = cable, share
+	}
+	if root := region.Root; port.Link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < w.graph.NumLinks() && w.toPort[root.Link] >= leadingShare*total {
+		port.Link, port.Share = root.Link, rootShare
+	}
+	if port.Link != schema.NoLink && port.Share >= oneReceiver {
+		port.Link = w.lastAsFull(port.Link)
+	}
+	return port
+}
+
+// portAt is the port of a switch where stall ends, as a root: the one for which most waits, or else the busiest.
+func (w *walk) portAt(a *atSwitch, links []schema.LinkID) Port {
+	port := noPort
+	if port.Link = w.portOfSwitch(a, links); port.Link == schema.NoLink {
+		port.Link = w.busiest(a.device, links)
+	}
+	if port.Link == schema.NoLink {
+		return noPort
+	}
+	return w.classify(port)
 }
 
 // measures reports whether the load of links is measured.
-func (p *Pressure) measures() bool { return p.Use != nil || p.Rate != nil }
+func (p *Readings) measures() bool { return p.Use != nil || p.Rate != nil }
 
 // kindAt is the kind of a root at a switch whose port is not known. What arrives from other switches at one with hosts goes to these.
-func (p *Pressure) kindAt(a *atSwitch) string {
+func (w *walk) kindAt(a *atSwitch) string {
 	arrives := 0.
-	for _, l := range p.ends.last {
-		if from, to := p.graph.Ends(l); to == a.device && p.graph.IsSwitch(from) {
-			arrives += p.ends.lost[l]
+	for _, l := range w.last {
+		if from, to := w.graph.Ends(l); to == a.device && w.graph.IsSwitch(from) {
+			arrives += w.portless[l]
 		}
 	}
-	if arrives >= leadingShare*a.lost && slices.ContainsFunc(p.graph.LinksAt(a.device), func(l schema.LinkID) bool {
-		from, to := p.graph.Ends(l)
-		return !p.graph.IsSwitch(from) || !p.graph.IsSwitch(to)
+	if arrives >= leadingShare*a.lost && slices.ContainsFunc(w.graph.LinksAt(a.device), func(l schema.LinkID) bool {
+		from, to := w.graph.Ends(l)
+		return !w.graph.IsSwitch(from) || !w.graph.IsSwitch(to)
 	}) {
 		return schema.RootIncast
 	}
@@ -201,7 +183,7 @@ const clearlyFuller = 1.1
 
 // fullest is the port of a switch that most likely blocks the traffic waiting there: one that is down, the one that clearly
 // carries most, or the only one that traffic of the region can take.
-func (p *Pressure) fullest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
+func (p ports) fullest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
 	best, only, n := schema.NoLink, schema.NoLink, 0
 	most, second := 0., 0.
 	for _, l := range p.graph.LinksAt(at) {
@@ -216,7 +198,7 @@ func (p *Pressure) fullest(at topology.DeviceID, links []schema.LinkID) schema.L
 			second = use
 		}
 	}
-	if best != schema.NoLink && (most >= saturatedPercent || most >= fullPercent && most >= clearlyFuller*second) {
+	if most >= saturatedPercent {
 		return best // if several are full, each is a root
 	}
 	if slow := p.slowest(at, links); slow != schema.NoLink && most < fullPercent && !p.loaded(best, slow) {
@@ -232,7 +214,7 @@ func (p *Pressure) fullest(at topology.DeviceID, links []schema.LinkID) schema.L
 }
 
 // busiest is the port with the highest use among those of a switch that the region may wait for.
-func (p *Pressure) busiest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
+func (p ports) busiest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
 	best, most := schema.NoLink, 0.
 	for _, l := range p.graph.LinksAt(at) {
 		if from, _ := p.graph.Ends(l); from == at && p.UseOf(l) > most && p.entered(at, l, links) {
@@ -243,7 +225,7 @@ func (p *Pressure) busiest(at topology.DeviceID, links []schema.LinkID) schema.L
 }
 
 // entered reports whether a link of the region into a switch may wait for a link out of it.
-func (p *Pressure) entered(at topology.DeviceID, out schema.LinkID, links []schema.LinkID) bool {
+func (p ports) entered(at topology.DeviceID, out schema.LinkID, links []schema.LinkID) bool {
 	for _, l := range p.graph.LinksAt(at) {
 		if _, found := slices.BinarySearch(links, l); found && p.mayWait(l, out) {
 			return true
@@ -253,33 +235,33 @@ func (p *Pressure) entered(at topology.DeviceID, out schema.LinkID, links []sche
 }
 
 // classify derives the kind of a root from the use and stall of its port.
-func (p *Pressure) classify(b BackPressure) BackPressure {
-	b.Use, b.Stall = p.UseOf(b.Link), p.StallOf(b.Link)
-	from, to := p.graph.Ends(b.Link)
-	b.Cannot = b.Stall < stalledPercent && b.Use < fullPercent && (p.canSend(b.Link) < ClearlyLess || p.isCableSlow(b.Link))
+func (p ports) classify(port Port) Port {
+	port.Use, port.Stall = p.UseOf(port.Link), p.StallOf(port.Link)
+	from, to := p.graph.Ends(port.Link)
+	port.Cannot = port.Stall < stalledPercent && port.Use < fullPercent && (p.canSend(port.Link) < ClearlyLess || p.isCableSlow(port.Link))
 	switch {
-	case b.Use >= LeastUse && b.Stall < stalledPercent && !p.graph.IsSwitch(to) && (b.Cannot || p.left(b.Link) < ClearlyLess):
-		b.Kind, b.Slower = schema.RootSlowReceiver, true // traffic waits for it
-	case b.Use >= 0 && b.Use < idlePercent && b.Stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to) && !p.bursts(b.Link):
-		return BackPressure{Link: schema.NoLink, Use: -1} // neither stalled nor busy: nothing begins here
+	case port.Use >= LeastUse && port.Stall < stalledPercent && !p.graph.IsSwitch(to) && (port.Cannot || p.left(port.Link) < ClearlyLess):
+		port.Kind, port.Slower = schema.RootSlowReceiver, true // traffic waits for it
+	case port.Use >= 0 && port.Use < LeastUse && port.Stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
+		return noPort // it hardly sends, and does not stall: nothing begins here
 	case p.graph.IsSwitch(to):
-		b.Kind, b.Slower = schema.RootLinkCapacity, b.Cannot || b.Use < fullPercent && p.left(b.Link) < ClearlyLess
-		if !p.graph.Link(b.Link).Up {
-			b.Kind = schema.RootLinkDown
+		port.Kind, port.Slower = schema.RootLinkCapacity, port.Cannot || port.Use < fullPercent && p.left(port.Link) < ClearlyLess
+		if !p.graph.Link(port.Link).Up {
+			port.Kind = schema.RootLinkDown
 		}
-	case b.Use >= fullPercent:
-		b.Kind = schema.RootIncast
-	case b.Stall < stalledPercent:
-		b.Kind = schema.RootIncast // the port is not paused: it is busy, measured or not
-	case b.Use >= 0 && b.Use <= idlePercent, b.Use < 0:
-		b.Kind = schema.RootSlowReceiver
+	case port.Use >= fullPercent:
+		port.Kind = schema.RootIncast
+	case port.Stall < stalledPercent:
+		port.Kind = schema.RootIncast // the port is not paused: it is busy, measured or not
+	case port.Use >= 0 && port.Use <= idlePercent, port.Use < 0:
+		port.Kind = schema.RootSlowReceiver
 	default:
-		b.Kind = schema.RootIncast
-		if b.Stall > 100-b.Use {
-			b.Kind = schema.RootSlowReceiver
+		port.Kind = schema.RootIncast
+		if port.Stall > 100-port.Use {
+			port.Kind = schema.RootSlowReceiver
 		}
 	}
-	return b
+	return port
 }
 
 // LoadAt returns the root's load and how much that exceeds the load before the onset, bytes/s; without a root, those of the
@@ -287,10 +269,10 @@ func (p *Pressure) classify(b BackPressure) BackPressure {
 func (p *Pressure) LoadAt(b *BackPressure, links []schema.LinkID) (fullest schema.LinkID, now, more float64) {
 	fullest = schema.NoLink
 	switch {
-	case b.Kind != "":
-		links = []schema.LinkID{b.Link}
-	case b.As != "":
-		links = []schema.LinkID{b.Leading}
+	case b.HasRoot():
+		links = []schema.LinkID{b.Root.Link}
+	case b.Leading.Kind != "":
+		links = []schema.LinkID{b.Leading.Link}
 	}
 	for _, l := range links {
 		if v := p.UseOf(l) / 100 * p.graph.Capacity(l); v > now {
@@ -304,7 +286,7 @@ func (p *Pressure) LoadAt(b *BackPressure, links []schema.LinkID) (fullest schem
 }
 
 // cycle finds links of a region that wait for each other in a cycle and carry next to nothing, or nil.
-func (p *Pressure) cycle(links []schema.LinkID) []schema.LinkID {
+func (p ports) cycle(links []schema.LinkID) []schema.LinkID {
 	stuck := func(l schema.LinkID) bool {
 		use := p.UseOf(l)
 		from, to := p.graph.Ends(l)

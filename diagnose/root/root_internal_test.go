@@ -17,7 +17,7 @@ func TestSlowPortIsTheOneAllWaitFor(t *testing.T) {
 			"spine0>leaf0": 20, "spine0>leaf1": 10, "spine0>leaf2": 15, "spine0>leaf3": 25})
 	p.Before = func(schema.LinkID) float64 { return 50 }
 	spine, _ := g.FindDevice("spine0")
-	if got, want := p.slowest(spine, links), roottest.Link(t, g, "spine0>leaf3"); got != want {
+	if got, want := (ports{p}).slowest(spine, links), roottest.Link(t, g, "spine0>leaf3"); got != want {
 		from, to := g.Ends(got)
 		t.Errorf("%s>%s is slow, want spine0>leaf3", g.Device(from).Name, g.Device(to).Name)
 	}
@@ -31,8 +31,8 @@ func TestBusiestPort(t *testing.T) {
 		map[string]float64{"spine0>leaf0": 40, "spine1>leaf0": 40},
 		map[string]float64{"spine0>leaf0": 60, "spine1>leaf0": 60, "leaf0>host0": 66, "leaf0>host1": 71, "leaf0>host2": 68, "leaf0>spine0": 90})
 	back := follow(p, links)
-	if back.Kind != "" || back.Leading != roottest.Link(t, g, "leaf0>host1") {
-		t.Errorf("root %q, reported link %d, want no root and leaf0>host1", back.Kind, back.Leading)
+	if back.Root.Kind != "" || back.Leading.Link != roottest.Link(t, g, "leaf0>host1") {
+		t.Errorf("root %q, reported link %d, want no root and leaf0>host1", back.Root.Kind, back.Leading.Link)
 	}
 }
 
@@ -50,8 +50,8 @@ func TestRootIsTheReceiversPort(t *testing.T) {
 		{"two full receivers", map[string]float64{"spine0>leaf3": 100, "leaf3>host12": 100, "leaf3>host13": 98}, "spine0>leaf3"},
 	} {
 		p, links := readings(t, g, map[string]float64{"leaf0>spine0": 70, "leaf1>spine0": 70, "leaf2>spine0": 70}, c.uses)
-		if back := follow(p, links); back.Link != roottest.Link(t, g, c.want) {
-			t.Errorf("%s: root is link %d, want %s", c.name, back.Link, c.want)
+		if back := follow(p, links); back.Root.Link != roottest.Link(t, g, c.want) {
+			t.Errorf("%s: root is link %d, want %s", c.name, back.Root.Link, c.want)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestSlowPortLostMost(t *testing.T) {
 		return 90
 	}
 	spine, _ := g.FindDevice("spine0")
-	if got := p.slowest(spine, links); got != roottest.Link(t, g, "spine0>leaf3") {
+	if got := (ports{p}).slowest(spine, links); got != roottest.Link(t, g, "spine0>leaf3") {
 		t.Errorf("link %d is slow, want spine0>leaf3", got)
 	}
 }
@@ -84,7 +84,7 @@ func TestSlowPortCarriesTheSame(t *testing.T) {
 	slow := roottest.Link(t, g, "spine0>leaf3")
 	p.Flat = func(l schema.LinkID) bool { return l == slow }
 	spine, _ := g.FindDevice("spine0")
-	if got := p.slowest(spine, links); got != slow {
+	if got := (ports{p}).slowest(spine, links); got != slow {
 		t.Errorf("link %d is slow, want spine0>leaf3", got)
 	}
 }
@@ -96,8 +96,8 @@ func TestRootBehindTwoGlobalLinks(t *testing.T) {
 		map[string]float64{"router2-0>router3-3": 80, "router3-3>router1-0": 70, "router1-0>router1-3": 65},
 		map[string]float64{"router2-0>router3-3": 20, "router3-3>router1-0": 30, "router1-0>router1-3": 35, "router1-3>host14": 100})
 	p.Before = func(schema.LinkID) float64 { return -1 }
-	if back := follow(p, links); back.Link != roottest.Link(t, g, "router1-3>host14") || back.share < .99 {
-		t.Errorf("%.2f of the stall leads to link %d, want all to router1-3>host14", back.share, back.Link)
+	if back := follow(p, links); back.Root.Link != roottest.Link(t, g, "router1-3>host14") || back.Root.Share < .99 {
+		t.Errorf("%.2f of the stall leads to link %d, want all to router1-3>host14", back.Root.Share, back.Root.Link)
 	}
 }
 
@@ -109,11 +109,40 @@ func TestSlowPortToAHost(t *testing.T) {
 		map[string]float64{"spine0>leaf0": 20, "spine1>leaf0": 20, "leaf0>host0": 12, "leaf0>host1": 48, "leaf0>host2": 0})
 	p.Before = func(schema.LinkID) float64 { return 50 }
 	back := follow(p, links)
-	if back.Link != roottest.Link(t, g, "leaf0>host0") || back.Kind != schema.RootSlowReceiver || !back.Slower {
-		from, to := g.Ends(back.Link)
-		t.Errorf("root %s %s>%s, want a slow receiver at leaf0>host0", back.Kind, g.Device(from).Name, g.Device(to).Name)
+	if back.Root.Link != roottest.Link(t, g, "leaf0>host0") || back.Root.Kind != schema.RootSlowReceiver || !back.Root.Slower {
+		from, to := g.Ends(back.Root.Link)
+		t.Errorf("root %s %s>%s, want a slow receiver at leaf0>host0", back.Root.Kind, g.Device(from).Name, g.Device(to).Name)
 	}
-	if !back.Cannot {
+	if !back.Root.Cannot {
 		t.Error("it sends all that it can, of 12%, while an input stalls for 80% of the time")
+	}
+}
+
+// TestRootThatNothingWaitsFor: a root that the segmentation saw in a noisy reading is dropped if no stall was followed to it.
+func TestRootThatNothingWaitsFor(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, links := readings(t, g, map[string]float64{"host0>leaf0": 50, "host4>leaf1": 50, "host8>leaf2": 50},
+		map[string]float64{"host0>leaf0": 50, "host4>leaf1": 50, "host8>leaf2": 50, "leaf0>spine0": 98, "leaf1>spine0": 98, "leaf2>spine0": 98, "leaf3>host15": 80})
+	p.Before = func(schema.LinkID) float64 { return 10 }
+	weight, _ := weightOf(p, links)
+	seen := &schema.Root{Link: roottest.Link(t, g, "leaf3>host15")}
+	if back := NewFinder(g, nil).Follow(p, &schema.Region{Metric: schema.CreditStall, Links: links, Root: seen}, weight); back.Root.Link == seen.Link || back.HasRoot() {
+		t.Errorf("root %q at link %d", back.Root.Kind, back.Root.Link)
+	}
+}
+
+// TestTheOnlyWay: where no port carries anything, traffic waits for the only one that it can take, if there is only one.
+func TestTheOnlyWay(t *testing.T) {
+	for fabric, want := range map[string]string{"fattree:leaves=2,hosts=2,spines=1": "spine0>leaf1", "fattree:leaves=3,hosts=2,spines=1": ""} {
+		g := roottest.Graph(t, fabric)
+		p, links := readings(t, g, map[string]float64{"leaf0>spine0": 70}, map[string]float64{"leaf0>spine0": 1})
+		spine, _ := g.FindDevice("spine0")
+		port := schema.NoLink
+		if want != "" {
+			port = roottest.Link(t, g, want)
+		}
+		if got := (ports{p}).fullest(spine, links); got != port {
+			t.Errorf("%s: the port is %d, want %d", fabric, got, port)
+		}
 	}
 }

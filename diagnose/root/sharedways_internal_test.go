@@ -31,12 +31,12 @@ func TestSharedWaysAreThoseFoundAlone(t *testing.T) {
 				snap.Series[2].Values[l] = 100 - snap.Series[0].Values[l]
 			}
 		}
-		p := shared.On(snap)
+		r, past := shared.On(snap), Past{}
 		for since := range uint32(24) {
 			before := draw(schema.BandwidthUsed, 100)
-			p.Stall, p.Since = &snap.Series[rng.IntN(2)], since/4
+			past.Since = since / 4
 			if since%4 == 0 {
-				p.Before = func(l schema.LinkID) float64 { return float64(before.Values[l]) - 50 }
+				past.Before = func(l schema.LinkID) float64 { return float64(before.Values[l]) - 50 }
 			}
 			var links []schema.LinkID
 			for l := range schema.LinkID(g.NumLinks()) {
@@ -44,13 +44,13 @@ func TestSharedWaysAreThoseFoundAlone(t *testing.T) {
 					links = append(links, l)
 				}
 			}
-			alone := NewFinder(g, nil).On(snap)
-			alone.Stall, alone.Since, alone.Before = p.Stall, p.Since, p.Before
-			follow(p, links)
-			follow(alone, links)
-			got, want := p.ends, alone.ends
-			if !slices.Equal(got.ports, want.ports) || !slices.Equal(got.at, want.at) || !slices.Equal(got.lost, want.lost) {
-				t.Fatalf("after other regions, %v waits for ports, alone %v", got.ports, want.ports)
+			p := r.For(&snap.Series[rng.IntN(2)], past)
+			alone := NewFinder(g, nil)
+			followBy(shared, p, links)
+			followBy(alone, p, links)
+			got, want := &shared.down, &alone.down
+			if !slices.Equal(got.toPort, want.toPort) || !slices.Equal(got.at, want.at) || !slices.Equal(got.portless, want.portless) {
+				t.Fatalf("after other regions, %v waits for ports, alone %v", got.toPort, want.toPort)
 			}
 			if len(got.known) > 0 {
 				followed++

@@ -8,17 +8,17 @@ import (
 )
 
 // slowCable is the port of a switch, towards another, whose cable lost rate by what waits at both of its ends; NoLink if none did.
-func (p *Pressure) slowCable(at topology.DeviceID) schema.LinkID {
-	if x := p.excessAt(at); x.searched {
+func (w *walk) slowCable(at topology.DeviceID) schema.LinkID {
+	if x := w.excessAt(at); x.searched {
 		return x.slow
 	}
-	slow := p.findSlowCable(at)
-	x := p.excessAt(at)
+	slow := w.findSlowCable(at)
+	x := w.excessAt(at)
 	x.searched, x.slow = true, slow
 	return slow
 }
 
-func (p *Pressure) findSlowCable(at topology.DeviceID) schema.LinkID {
+func (p ports) findSlowCable(at topology.DeviceID) schema.LinkID {
 	slow, least := schema.NoLink, ClearlyLess
 	for _, l := range p.graph.LinksAt(at) {
 		if from, to := p.graph.Ends(l); from != at || !p.graph.IsSwitch(to) || p.StallOf(l) >= stalledPercent {
@@ -34,7 +34,7 @@ func (p *Pressure) findSlowCable(at topology.DeviceID) schema.LinkID {
 // sendsBothWays is the share of its capacity that a cable can send in either direction, the more of the two. Where a switch is full of
 // traffic that waits for one port, its other ports send less, too, and seem to be slow. Of these only a slow cable also holds up the switch
 // at its other end, by its other direction: what lost rate is the cable.
-func (p *Pressure) sendsBothWays(l schema.LinkID) float64 {
+func (p ports) sendsBothWays(l schema.LinkID) float64 {
 	sends := p.canSend(l)
 	if sends >= ClearlyLess {
 		return 1
@@ -47,7 +47,7 @@ func (p *Pressure) sendsBothWays(l schema.LinkID) float64 {
 }
 
 // backOf is the other direction of a cable, NoLink if it has none. Several cables may join two switches: it is on the same ports.
-func (p *Pressure) backOf(l schema.LinkID) schema.LinkID {
+func (p ports) backOf(l schema.LinkID) schema.LinkID {
 	link := p.graph.Link(l)
 	for _, back := range p.graph.LinksAt(link.From) {
 		if b := p.graph.Link(back); b.From == link.To && b.To == link.From && b.FromPort == link.ToPort && b.ToPort == link.FromPort {
@@ -59,16 +59,16 @@ func (p *Pressure) backOf(l schema.LinkID) schema.LinkID {
 
 // heldAtBothEnds is the slow cable for which at least rootShare of a region's stall waits at its two ends together, with that share; NoLink
 // if there is none.
-func (p *Pressure) heldAtBothEnds(ends []atSwitch, total float64) (cable schema.LinkID, share float64) {
+func (w *walk) heldAtBothEnds(ends []atSwitch, total float64) (cable schema.LinkID, share float64) {
 	for i := range ends {
 		if ends[i].stall < leadingShare*total {
 			break
 		}
-		slow := p.slowCable(ends[i].device)
+		slow := w.slowCable(ends[i].device)
 		if slow == schema.NoLink {
 			continue
 		}
-		_, to := p.graph.Ends(slow)
+		_, to := w.graph.Ends(slow)
 		stall := ends[i].stall
 		if j := slices.IndexFunc(ends, func(a atSwitch) bool { return a.device == to }); j >= 0 {
 			stall += ends[j].stall

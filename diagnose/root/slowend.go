@@ -25,23 +25,23 @@ const (
 
 // slowEnd is the switch, of those on the line through on, whose nodes accept too little of the arriving traffic; readings alone hardly
 // tell neighbours on a line apart. It is on if nothing on the line stalls.
-func (e *endings) slowEnd(on topology.DeviceID, places []rated, d *Drain, h *held, p *Pressure) topology.DeviceID {
+func (e *endings) slowEnd(on topology.DeviceID, places []rated, d *Drain, g *GridRegion) topology.DeviceID {
 	best, most, highest := on, math.Inf(-1), 0. // the highest stall on the line
-	for _, s := range h.lineFrom(on) {
+	for _, s := range g.lineFrom(on) {
 		if s.link != schema.NoLink {
-			highest = max(highest, e.stallOf(s.link, p))
+			highest = max(highest, e.stallOf(s.link, g))
 		}
 	}
-	whole := h.line.line
+	whole := g.line.line
 	for i := range places {
 		at := places[i].from
 		if !whole.Has(at) {
 			continue
 		}
-		line := h.lineFrom(at)
+		line := g.lineFrom(at)
 		stall := func(n, step int) float64 { // of the link that many links from the switch
 			if l := linkOn(line, n, step).link; l != schema.NoLink {
-				return e.stallOf(l, p)
+				return e.stallOf(l, g)
 			}
 			return 0
 		}
@@ -49,11 +49,11 @@ func (e *endings) slowEnd(on topology.DeviceID, places []rated, d *Drain, h *hel
 		if max(back, ahead) < slowStalls {
 			continue
 		}
-		score := slowRated*places[i].score + slowFalls*(max(0, stall(1, -1)-back)+max(0, stall(1, 1)-ahead)) + slowPartly*e.partly(at, highest, h, p)
-		if d.known {
-			h.tree.Gather(d.Senders, at)
-			score += slowTree * h.lastLine(at, p).profile
-			h.tree.Reset()
+		score := slowRated*places[i].score + slowFalls*(max(0, stall(1, -1)-back)+max(0, stall(1, 1)-ahead)) + slowPartly*e.partly(at, highest, g)
+		if len(d.Senders) > 0 {
+			g.tree.Gather(d.Senders, at)
+			score += slowTree * g.lastLine(at).profile
+			g.tree.Reset()
 		}
 		if score > most {
 			best, most = at, score
@@ -64,10 +64,10 @@ func (e *endings) slowEnd(on topology.DeviceID, places []rated, d *Drain, h *hel
 
 // partly is the number of a switch's links of other dimensions than the last that stall part of the time: 0 for one that does not stall
 // or stalls as much as the line does at most, half for one that stalls half as much.
-func (e *endings) partly(at topology.DeviceID, highest float64, h *held, p *Pressure) (n float64) {
-	for _, l := range p.graph.LinksAt(at) {
-		if dim := h.grid.Dim(l); dim >= 0 && dim < h.last {
-			share := min(1, e.stallOf(l, p)/highest)
+func (e *endings) partly(at topology.DeviceID, highest float64, g *GridRegion) (n float64) {
+	for _, l := range g.p.graph.LinksAt(at) {
+		if dim := g.grid.Dim(l); dim >= 0 && dim < g.last {
+			share := min(1, e.stallOf(l, g)/highest)
 			n += min(share, 1-share)
 		}
 	}

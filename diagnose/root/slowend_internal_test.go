@@ -55,22 +55,22 @@ func TestWhereAHostTakesLittle(t *testing.T) {
 			set(name, stall, 5)
 		}
 		slices.Sort(region)
-		d := Drain{known: c.senders != ""}
+		var d Drain
 		for _, z := range c.senders {
 			d.Senders = append(d.Senders, u.Device(t, "2,7,"+string(z)))
 		}
-		h, e := &u.f.held, &u.f.endings
-		h.take(region, u.p)
+		e := &u.f.endings
+		r := u.f.Region(u.p, region)
 		for _, from := range []string{"2,7,3", "2,7,2"} {
-			if got := u.Graph.Device(e.slowEnd(u.Device(t, from), places, &d, h, u.p)).Name; got != c.want {
+			if got := u.Graph.Device(e.slowEnd(u.Device(t, from), places, &d, r)).Name; got != c.want {
 				t.Errorf("%s, from %s: at %s, want %s", c.name, from, got, c.want)
 			}
 		}
 	}
 	u := newTiedUp(t)
-	u.f.held.take(nil, u.p)
+	r := u.f.Region(u.p, nil)
 	var calm topology.DeviceID = 5
-	if got := u.f.endings.slowEnd(calm, nil, &Drain{}, &u.f.held, u.p); got != calm {
+	if got := u.f.endings.slowEnd(calm, nil, &Drain{}, r); got != calm {
 		t.Errorf("on a line that does not stall it moved to %d", got)
 	}
 }

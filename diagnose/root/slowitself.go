@@ -9,7 +9,7 @@ import (
 // slowItself reports whether a link between switches that stalls lost rate itself: some counters also count the time in which data
 // waits because the link is busy. It lost clearly more load than any port behind it, so none of them holds back all that waits. A
 // receiver that takes too little stalls its port, so a host's port explains the stall only if others wait for it as well.
-func (p *Pressure) slowItself(l schema.LinkID) bool {
+func (p ports) slowItself(l schema.LinkID) bool {
 	from, via := p.graph.Ends(l)
 	if !p.graph.IsSwitch(from) || !p.graph.IsSwitch(via) || p.UseOf(l) < LeastUse || p.left(l) >= ClearlyLess {
 		return false
@@ -25,7 +25,7 @@ func (p *Pressure) slowItself(l schema.LinkID) bool {
 
 // lostTheSame reports whether a port lost what a link into its switch lost, and the rest of the link's traffic hardly any: a link that lost rate
 // holds up all of its traffic.
-func (p *Pressure) lostTheSame(l, out schema.LinkID) bool {
+func (p ports) lostTheSame(l, out schema.LinkID) bool {
 	before := p.Before(l)*p.graph.Capacity(l) - p.Before(out)*p.graph.Capacity(out)
 	now := p.UseOf(l)*p.graph.Capacity(l) - p.UseOf(out)*p.graph.Capacity(out)
 	return before >= LeastUse*p.graph.Capacity(l) && now >= ClearlyLess*before

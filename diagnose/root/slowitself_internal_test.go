@@ -32,11 +32,11 @@ func TestLinkThatIsSlowItself(t *testing.T) {
 			p, links := readings(t, g, stalls, uses)
 			p.Before = func(schema.LinkID) float64 { return 50 }
 			link := roottest.Link(t, g, "spine0>leaf0")
-			if got := p.slowItself(link); got != c.want {
+			if got := (ports{p}).slowItself(link); got != c.want {
 				t.Errorf("slow itself %v, want %v", got, c.want)
 			}
-			if back := follow(p, links); c.want && (back.Link != link || back.Kind != schema.RootLinkCapacity || !back.Slower) {
-				t.Errorf("root %s at link %d, want the link that lost rate", back.Kind, back.Link)
+			if back := follow(p, links); c.want && (back.Root.Link != link || back.Root.Kind != schema.RootLinkCapacity || !back.Root.Slower) {
+				t.Errorf("root %s at link %d, want the link that lost rate", back.Root.Kind, back.Root.Link)
 			}
 		})
 	}
@@ -47,7 +47,7 @@ func TestPortBehindThatLostAsMuch(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, _ := readings(t, g, map[string]float64{"leaf0>spine0": 60}, map[string]float64{"leaf0>spine0": 20, "spine0>leaf1": 15})
 	p.Before = func(schema.LinkID) float64 { return 50 }
-	if p.slowItself(roottest.Link(t, g, "leaf0>spine0")) {
+	if (ports{p}).slowItself(roottest.Link(t, g, "leaf0>spine0")) {
 		t.Error("the link is slow itself, though a port behind it lost as much")
 	}
 }
@@ -67,7 +67,7 @@ func TestPortThatLostAlone(t *testing.T) {
 			}
 			return 20
 		}
-		if got := p.slowItself(link); got != slow {
+		if got := (ports{p}).slowItself(link); got != slow {
 			t.Errorf("others get %g%% of 20%%: the link is slow itself: %v", rest, got)
 		}
 	}

@@ -7,9 +7,12 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
+// ports judges single ports of directed links by the readings around them.
+type ports struct{ *Pressure }
+
 // canSend is the share of its capacity that a port of directed links can send, bounded by what waits for it: while an input stalls
 // because of the port, and nothing holds the port back, it sends at its rate. It is 1 if nothing shows that it is slow.
-func (p *Pressure) canSend(port schema.LinkID) float64 {
+func (p ports) canSend(port schema.LinkID) float64 {
 	use, waits := p.UseOf(port), p.waitFor(port)
 	if waits == 0 || use < LeastUse || use >= FullPort {
 		return 1
@@ -18,7 +21,7 @@ func (p *Pressure) canSend(port schema.LinkID) float64 {
 }
 
 // waitFor is the stall, percent, of the inputs of a switch that only wait for a port: their mean, weighted by stall; 0 without any.
-func (p *Pressure) waitFor(port schema.LinkID) float64 {
+func (p ports) waitFor(port schema.LinkID) float64 {
 	at, _ := p.graph.Ends(port)
 	stalls, squares := 0., 0.
 	for _, l := range p.graph.LinksAt(at) {
@@ -32,18 +35,8 @@ func (p *Pressure) waitFor(port schema.LinkID) float64 {
 	return squares / stalls
 }
 
-// burstShare is the least time for which inputs wait for a port, relative to that in which it sends, that shows that it is full in bursts.
-const burstShare = .7
-
-// bursts reports whether a port with spare capacity is full for a part of the time: its inputs wait for most of the time in which it sends,
-// and for no longer.
-func (p *Pressure) bursts(port schema.LinkID) bool {
-	use, waits := p.UseOf(port), p.waitFor(port)
-	return use >= LeastUse && waits >= burstShare*use && use >= ClearlyLess*waits
-}
-
 // onlyWaitsFor reports whether a link into a switch may wait for a port, and for no other port that stalls or is nearly full.
-func (p *Pressure) onlyWaitsFor(l, port schema.LinkID) bool {
+func (p ports) onlyWaitsFor(l, port schema.LinkID) bool {
 	at, _ := p.graph.Ends(port)
 	if _, to := p.graph.Ends(l); to != at || !p.mayWait(l, port) {
 		return false
@@ -71,7 +64,7 @@ func (p *Pressure) gained(l schema.LinkID) float64 { return p.UseOf(l) - max(0, 
 // slowest is the port of a switch whose use fell clearly since the onset. It is one that nearly all traffic held back by the inputs
 // may wait for: first a port with a constant load since, then the one that lost most, as a smaller load may just have ended. Traffic
 // from a neighbour does not wait for the port back there, so that if it waits too, another port is the slow one.
-func (p *Pressure) slowest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
+func (p ports) slowest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
 	slow, most, flat := schema.NoLink, 0., false
 	all := p.mayWaitFor(at, schema.NoLink)
 	for _, l := range p.graph.LinksAt(at) {
@@ -93,7 +86,7 @@ func (p *Pressure) slowest(at topology.DeviceID, links []schema.LinkID) schema.L
 const nearlyAll = .9
 
 // mayWaitFor sums up the traffic held back by the inputs of a switch that may wait for a port, bytes/s; for any port with NoLink.
-func (p *Pressure) mayWaitFor(at topology.DeviceID, port schema.LinkID) (sum float64) {
+func (p ports) mayWaitFor(at topology.DeviceID, port schema.LinkID) (sum float64) {
 	for _, l := range p.graph.LinksAt(at) {
 		if _, to := p.graph.Ends(l); to == at && p.StallOf(l) >= stalledPercent && (port == schema.NoLink || p.mayWait(l, port)) {
 			sum += p.heldBackOr(l)
@@ -104,7 +97,7 @@ func (p *Pressure) mayWaitFor(at topology.DeviceID, port schema.LinkID) (sum flo
 
 // loaded reports whether traffic waits because of load on a port, rather than for another port of the switch that carries less than
 // before: the port is full; or it gained more than the other lost and sends whenever inputs stall, and the other's cable is not slow.
-func (p *Pressure) loaded(port, slow schema.LinkID) bool {
+func (p ports) loaded(port, slow schema.LinkID) bool {
 	return p.UseOf(port) >= FullPort || p.gained(port) >= -p.gained(slow) && p.canSend(port) >= ClearlyLess && !p.isCableSlow(slow)
 }
 
@@ -113,7 +106,7 @@ const sameRate = .9
 
 // isCableSlow reports whether a cable lost rate: both directions carry the same constant load since the onset, and one of them clearly
 // less than before. A change of load does not limit both alike.
-func (p *Pressure) isCableSlow(l schema.LinkID) bool {
+func (p ports) isCableSlow(l schema.LinkID) bool {
 	from, to := p.graph.Ends(l)
 	use := p.UseOf(l)
 	if use <= 0 || use >= fullPercent || !p.isFlat(l) {

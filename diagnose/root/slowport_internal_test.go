@@ -15,7 +15,7 @@ func TestPortThatCannotSendMore(t *testing.T) {
 		map[string]float64{"leaf1>spine0": 4, "leaf2>spine0": 18, "spine0>leaf0": 22, "spine0>leaf3": 45})
 	port := roottest.Link(t, g, "spine0>leaf0")
 	p.Before = func(schema.LinkID) float64 { return 24 }
-	can := func() bool { return p.canSend(port) >= ClearlyLess }
+	can := func() bool { return (ports{p}).canSend(port) >= ClearlyLess }
 	if can() {
 		t.Error("a port that carries 22% while inputs stall for half of the time can send more")
 	}
@@ -32,33 +32,11 @@ func TestLoadedOrSlow(t *testing.T) {
 	new, lost := roottest.Link(t, g, "leaf0>host0"), roottest.Link(t, g, "leaf0>host1")
 	was := map[schema.LinkID]float64{lost: 29}
 	p.Before = func(l schema.LinkID) float64 { return was[l] }
-	if !p.loaded(new, lost) {
+	if !(ports{p}).loaded(new, lost) {
 		t.Error("the port whose load is new is not what others wait for")
 	}
-	if was[new] = 50; p.loaded(new, lost) {
+	if was[new] = 50; (ports{p}).loaded(new, lost) {
 		t.Error("a port that carries what it always did is loaded")
-	}
-}
-
-// TestPortThatIsFullInBursts: a host's port with spare capacity is the root if its inputs wait for as long as it sends.
-func TestPortThatIsFullInBursts(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
-	for name, c := range map[string]struct {
-		stall, use float64
-		bursts     bool
-	}{
-		"bursts": {45, 50, true},
-		"slow":   {80, 20, false},
-		"steady": {15, 50, false},
-	} {
-		p, links := readings(t, g, map[string]float64{"host1>leaf0": c.stall, "spine0>leaf0": c.stall}, map[string]float64{"host1>leaf0": 5, "spine0>leaf0": 5, "leaf0>host0": c.use})
-		port := roottest.Link(t, g, "leaf0>host0")
-		if got := p.bursts(port); got != c.bursts {
-			t.Errorf("%s: full in bursts %v", name, got)
-		}
-		if b := follow(p, links); c.bursts && (b.Link != port || b.Kind != schema.RootIncast) {
-			t.Errorf("%s: the root is %v, %q", name, b.Link, b.Kind)
-		}
 	}
 }
 
@@ -70,8 +48,8 @@ func TestConstantLoadIsARate(t *testing.T) {
 	p.Before = func(schema.LinkID) float64 { return 40 }
 	slow := roottest.Link(t, g, "spine0>leaf0")
 	p.Flat = func(l schema.LinkID) bool { return l == slow }
-	if b := follow(p, links); b.Link != slow || !b.Slower {
-		t.Errorf("the root is %v, slower %v", b.Link, b.Slower)
+	if b := follow(p, links); b.Root.Link != slow || !b.Root.Slower {
+		t.Errorf("the root is %v, slower %v", b.Root.Link, b.Root.Slower)
 	}
 }
 
@@ -91,8 +69,8 @@ func TestCableWithConstantLoadInBothDirections(t *testing.T) {
 		p, links := readings(t, g, stall, map[string]float64{"leaf0>spine0": 4, "spine0>leaf0": c.back, "leaf0>host0": 55, "leaf0>host1": 52, "leaf0>spine1": 40})
 		p.Before = func(l schema.LinkID) float64 { return 15 }
 		p.Flat = func(l schema.LinkID) bool { return l == up || l == down }
-		if b := follow(p, links); (b.Link == up && b.Slower && b.Cannot) != c.isSlow {
-			t.Errorf("%s: the root is %v (the cable %v), slower %v", name, b.Link, up, b.Slower)
+		if b := follow(p, links); (b.Root.Link == up && b.Root.Slower && b.Root.Cannot) != c.isSlow {
+			t.Errorf("%s: the root is %v (the cable %v), slower %v", name, b.Root.Link, up, b.Root.Slower)
 		}
 	}
 }
@@ -120,8 +98,8 @@ func TestCableThatHoldsUpBothItsEnds(t *testing.T) {
 			return !g.IsSwitch(from)
 		})
 		b := follow(p, links)
-		if got := b.Link == cable && b.Slower && b.Cannot; got != c.isSlow {
-			t.Errorf("%s: root %v, slower %v, cannot %v; the cable is %v, slow %v", name, b.Link, b.Slower, b.Cannot, cable, c.isSlow)
+		if got := b.Root.Link == cable && b.Root.Slower && b.Root.Cannot; got != c.isSlow {
+			t.Errorf("%s: root %v, slower %v, cannot %v; the cable is %v, slow %v", name, b.Root.Link, b.Root.Slower, b.Root.Cannot, cable, c.isSlow)
 		}
 	}
 }
@@ -132,8 +110,8 @@ func TestStallAtBothEndsIsOfOneCable(t *testing.T) {
 	p, links := readings(t, g,
 		map[string]float64{"leaf1>spine0": 40, "leaf2>spine0": 40, "host0>leaf0": 40, "host1>leaf0": 40, "spine1>leaf3": 90},
 		map[string]float64{"leaf1>spine0": 12, "leaf2>spine0": 12, "spine0>leaf0": 10, "leaf0>spine0": 10, "spine1>leaf3": 9, "leaf3>host12": 99})
-	if b := follow(p, links); b.Link != roottest.Link(t, g, "spine0>leaf0") && b.Link != roottest.Link(t, g, "leaf0>spine0") || !b.Cannot {
-		t.Errorf("root %v %s, cannot %v, want the cable from spine0 to leaf0", b.Link, b.Kind, b.Cannot)
+	if b := follow(p, links); b.Root.Link != roottest.Link(t, g, "spine0>leaf0") && b.Root.Link != roottest.Link(t, g, "leaf0>spine0") || !b.Root.Cannot {
+		t.Errorf("root %v %s, cannot %v, want the cable from spine0 to leaf0", b.Root.Link, b.Root.Kind, b.Root.Cannot)
 	}
 }
 
@@ -149,7 +127,20 @@ func TestStalledLinkBeforeASlowCable(t *testing.T) {
 		}
 		return 25
 	}
-	if b := follow(p, links); b.Link != roottest.Link(t, g, "spine0>leaf0") && b.Link != roottest.Link(t, g, "leaf0>spine0") || b.share < .99 {
-		t.Errorf("%.2f of the stall leads to %v, want all to the cable from spine0 to leaf0", b.share, b.Link)
+	if b := follow(p, links); b.Root.Link != roottest.Link(t, g, "spine0>leaf0") && b.Root.Link != roottest.Link(t, g, "leaf0>spine0") || b.Root.Share < .99 {
+		t.Errorf("%.2f of the stall leads to %v, want all to the cable from spine0 to leaf0", b.Root.Share, b.Root.Link)
+	}
+}
+
+// TestOnlyStalledInputsWait: an input below the least stall does not wait for a port.
+func TestOnlyStalledInputsWait(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, _ := readings(t, g, map[string]float64{"leaf1>spine0": 60, "leaf2>spine0": stalledPercent - 1}, map[string]float64{"spine0>leaf0": 20})
+	if got := (ports{p}).waitFor(roottest.Link(t, g, "spine0>leaf0")); got != 60 {
+		t.Errorf("inputs wait for %v%% of the time, want 60%%", got)
+	}
+	p.Use.Values[roottest.Link(t, g, "spine0>leaf3")] = fullPercent
+	if got := (ports{p}).waitFor(roottest.Link(t, g, "spine0>leaf0")); got != 0 {
+		t.Errorf("inputs that may wait for another full port wait for this one for %v%% of the time", got)
 	}
 }

@@ -6,8 +6,8 @@ import (
 )
 
 // Thresholds for a link of a grid that lost rate where the stall upstream of it ends. A link that is merely starved, because its
-// sources are held up elsewhere, is one of several: what is held up would have gone on over all of them. Percents are of what one
-// direction shows (oneWay).
+// sources are held up elsewhere, is one of several: what is held up would have gone on over all of them. Percents are of one
+// direction (inOneWay).
 const (
 	// endStall is the least stall, percent, of a link that waits for one which lost rate.
 	endStall = 50
@@ -21,22 +21,22 @@ const (
 
 // soleWay is the link that a region ends at: links stall into a switch, none that they may wait for stalls, and one of these alone
 // carries clearly less than before the onset. Most of the region leads there. Of several it is the one that lost most.
-func (p *Pressure) soleWay(links []schema.LinkID) Neck {
+func (w *gridWalk) soleWay(links []schema.LinkID) Neck {
 	best, most := Neck{Link: schema.NoLink}, 0.
 	for _, l := range links {
-		if _, s := p.shows(l); s.dim < 0 || s.stall < endStall*p.oneWay {
+		if _, s := w.shows(l); s.dim < 0 || w.inOneWay(s.stall) < endStall {
 			continue
 		}
-		from, to := p.graph.Ends(l)
+		from, to := w.graph.Ends(l)
 		for _, via := range [2]topology.DeviceID{from, to} {
-			out := p.onlyLinkWithLess(l, via)
+			out := w.onlyLinkWithLess(l, via)
 			if out == schema.NoLink {
 				continue
 			}
-			_, s := p.shows(out)
-			if s.lost >= soleInput*p.lostInto(via) && (s.lost > most || s.lost == most && out < best.Link) && p.reaches(links, out, via) >= mostReaches {
+			_, s := w.shows(out)
+			if s.lost >= soleInput*w.lostInto(via) && (s.lost > most || s.lost == most && out < best.Link) && w.reaches(links, out, via) >= mostReaches {
 				most = s.lost
-				best = Neck{Link: out, Tail: via, Waits: p.waitsFor(out), Lost: 1 - s.left(), Slower: true, Sole: true}
+				best = Neck{Link: out, Tail: via, Waits: w.waitsFor(out), Lost: 1 - s.left(), Slower: true, Sole: true}
 			}
 		}
 	}
@@ -45,11 +45,11 @@ func (p *Pressure) soleWay(links []schema.LinkID) Neck {
 
 // onlyLinkWithLess is the one link that carries clearly less than before the onset among those over which traffic of a link into a switch
 // goes on. It is NoLink if one of them stalls or is not known, or if others lost load too.
-func (p *Pressure) onlyLinkWithLess(l schema.LinkID, via topology.DeviceID) schema.LinkID {
-	_, in := p.shows(l)
+func (w *gridWalk) onlyLinkWithLess(l schema.LinkID, via topology.DeviceID) schema.LinkID {
+	_, in := w.shows(l)
 	dim, sole, most, all := in.dim, schema.NoLink, 0., 0.
-	for _, out := range p.graph.LinksAt(via) {
-		_, s := p.shows(out)
+	for _, out := range w.graph.LinksAt(via) {
+		_, s := w.shows(out)
 		if out == l || s.dim < dim {
 			continue
 		}
@@ -63,16 +63,16 @@ func (p *Pressure) onlyLinkWithLess(l schema.LinkID, via topology.DeviceID) sche
 	if sole == schema.NoLink || most < soleShare*all {
 		return schema.NoLink
 	}
-	if _, s := p.shows(sole); s.left() >= ClearlyLess || s.use < leastRate*p.oneWay || s.before-s.use < soleLost*p.oneWay {
+	if _, s := w.shows(sole); s.left() >= ClearlyLess || w.inOneWay(s.use) < leastRate || w.inOneWay(s.before-s.use) < soleLost {
 		return schema.NoLink
 	}
 	return sole
 }
 
 // lostInto is the load lost since the onset by the stalled links at a switch, bytes/s.
-func (p *Pressure) lostInto(via topology.DeviceID) (lost float64) {
-	for _, l := range p.graph.LinksAt(via) {
-		if _, s := p.shows(l); s.stall >= endStall*p.oneWay {
+func (w *gridWalk) lostInto(via topology.DeviceID) (lost float64) {
+	for _, l := range w.graph.LinksAt(via) {
+		if _, s := w.shows(l); w.inOneWay(s.stall) >= endStall {
 			lost += s.lost
 		}
 	}

@@ -7,50 +7,45 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// ends holds where the stall of a region ends when it is followed downstream, and scratch memory. The inputs of a switch may
-// wait for several of its ports: the stall of each input is divided between the ports that its traffic can take, by what is
-// known of how much waits for each.
-type ends struct {
-	ports []float64             // by link: stall of the region that waits for it: a full port, one to a host, or a link that lost rate
-	at    []float64             // by last stalled link: stall of the region that ends behind it, whichever port it waits for
-	known []schema.LinkID       // links in ports
-	last  []schema.LinkID       // links in at
-	lost  []float64             // by last stalled link: the part of at whose port is not known
-	mass  []float64             // by link: stall still to be followed
-	queue [2][]schema.LinkID    // links in mass
-	ways  []way                 // of all links followed
-	next  [][]topology.DeviceID // by switch: the switches to which a link that is up leads, ascending
-	split bool                  // of the current region: stall is the rest of the time in which a port sends, not counted beside it
-	// Not on a grid:
+// flow is where the stall of a region ends when it is followed downstream, and memory for that. The inputs of a switch may wait for
+// several of its ports: the stall of each input is divided between the ports that its traffic can take, by what is known of how much
+// waits for each.
+type flow struct {
+	toPort   []float64          // by link: stall of the region that waits for it: a full port, one to a host, or a link that lost rate
+	at       []float64          // by last stalled link: stall of the region that ends behind it, whichever port it waits for
+	known    []schema.LinkID    // links in toPort
+	last     []schema.LinkID    // links in at
+	portless []float64          // by last stalled link: the part of at whose port is not known
+	mass     []float64          // by link: stall still to be followed
+	queue    [2][]schema.LinkID // links in mass
+	ways     []way              // of all links followed
+}
+
+// downstream is the flow of a region of directed links. What was found of links and switches is kept for the next regions with the
+// same stalls and past.
+type downstream struct {
+	flow
+	split bool // stall is the rest of the time in which a port sends, not counted beside it
 	from  lookup[schema.LinkID, waysOf]
 	extra lookup[topology.DeviceID, excess]
 	exits []exit
-	// On a grid:
-	round uint32
-	seen  []uint32 // by device: round in which listFull visited it
-	shown lookup[schema.LinkID, shown]
-	goes  [][2]going // by index in shown.list, and direction
-	back  backward
-	full  []fullLink // of the current region
+	ended []stallEnd // of all regions of the interval
 }
 
-// shown is what a link of a grid shows to traffic over other links.
-type shown struct {
-	dim    int
-	stall  float64 // percent
-	use    float64 // percent of capacity; -1: not known
-	before float64 // use before the onset, the same
-	lost   float64 // load lost since the onset, bytes/s; 0 if not known
-	held   float64 // traffic that waits on it, bytes/s, if it stalls
-	waits  float64 // traffic that waits for it, bytes/s; 0 unless packets may
-	isNeck bool    // packets may wait for it
+// keepEnds keeps where the stall of a region ended for the rest of the interval.
+func (e *downstream) keepEnds(g *topology.Graph) []stallEnd {
+	first := len(e.ended)
+	for _, l := range e.last {
+		_, to := g.Ends(l)
+		e.ended = append(e.ended, stallEnd{to, e.at[l]})
+	}
+	return e.ended[first:len(e.ended):len(e.ended)]
 }
 
-// going is where the traffic over a link of a grid goes in one direction.
-type going struct {
-	round      uint32  // region for which it was computed
-	first, end int32   // its ways: ends.ways[first:end]
-	leads      float64 // share that reaches a link for which it may wait
+// walk follows the stall of a region of directed links downstream.
+type walk struct {
+	ports
+	*downstream
 }
 
 // waysOf are the ways of a link: ends.ways[first:end].
@@ -78,40 +73,38 @@ const (
 	maxRounds = 32
 )
 
-func newEnds(g *topology.Graph) ends {
+// newFlow returns the memory for following stall over so many links, of which each is followed as often as directions are.
+func newFlow(links, directions int) flow {
+	return flow{toPort: make([]float64, links), at: make([]float64, links), portless: make([]float64, links), mass: make([]float64, directions*links)}
+}
+
+func newDownstream(g *topology.Graph) downstream {
 	n := g.NumLinks()
-	e := ends{ports: make([]float64, n), at: make([]float64, n), lost: make([]float64, n), next: nextSwitches(g)}
-	if g.Duplex() {
-		e.mass, e.seen, e.shown, e.back = make([]float64, 2*n), make([]uint32, g.NumDevices()), newLookup[schema.LinkID, shown](n), newBackward(n)
-	} else {
-		e.mass, e.from, e.extra = make([]float64, n), newLookup[schema.LinkID, waysOf](n), newLookup[topology.DeviceID, excess](g.NumDevices())
-	}
-	return e
+	return downstream{flow: newFlow(n, 1), from: newLookup[schema.LinkID, waysOf](n), extra: newLookup[topology.DeviceID, excess](g.NumDevices())}
 }
 
 // reset clears the previous region.
-func (e *ends) reset() {
+func (e *flow) reset() {
 	for _, l := range e.known {
-		e.ports[l] = 0
+		e.toPort[l] = 0
 	}
 	for _, l := range e.last {
-		e.at[l], e.lost[l] = 0, 0
+		e.at[l], e.portless[l] = 0, 0
 	}
 	e.known, e.last = e.known[:0], e.last[:0]
-	e.round++
 }
 
 // wait records stall that comes over link from and waits for a port.
-func (e *ends) wait(from, port schema.LinkID, stall float64) {
-	if e.ports[port] == 0 {
+func (e *flow) wait(from, port schema.LinkID, stall float64) {
+	if e.toPort[port] == 0 {
 		e.known = append(e.known, port)
 	}
-	e.ports[port] += stall
+	e.toPort[port] += stall
 	e.stop(from, stall)
 }
 
 // stop records stall that ends behind a link.
-func (e *ends) stop(last schema.LinkID, stall float64) {
+func (e *flow) stop(last schema.LinkID, stall float64) {
 	if e.at[last] == 0 {
 		e.last = append(e.last, last)
 	}
@@ -119,20 +112,20 @@ func (e *ends) stop(last schema.LinkID, stall float64) {
 }
 
 // spread follows the stall of a region's links to where it ends.
-func (p *Pressure) spread(links []schema.LinkID, weight []float64) {
-	e := p.ends
+func (w *walk) spread(links []schema.LinkID, weight []float64) {
+	e := w
 	e.reset()
-	e.turnTo(p, p.splitsTime(links))
+	e.turnTo(w.Pressure, w.splitsTime(links))
 	e.queue[0] = e.queue[0][:0]
 	for i, l := range links {
-		if p.StallOf(l) >= stalledPercent {
+		if w.StallOf(l) >= stalledPercent {
 			e.mass[l] = weight[i]
 			e.queue[0] = append(e.queue[0], l)
 		}
 	}
-	for _, l := range e.follow(p.pass) { // in a cycle
+	for _, l := range e.follow(w.pass) { // in a cycle
 		e.stop(l, e.mass[l])
-		e.lost[l] += e.mass[l]
+		e.portless[l] += e.mass[l]
 		e.mass[l] = 0
 	}
 }
@@ -141,14 +134,14 @@ func (p *Pressure) spread(links []schema.LinkID, weight []float64) {
 const mostWays = 1 << 20
 
 // turnTo forgets the ways and excesses found so far unless they hold for the region of p, too.
-func (e *ends) turnTo(p *Pressure, split bool) {
+func (e *downstream) turnTo(p *Pressure, split bool) {
 	if split != e.split || p.Stall != e.from.stalls || p.Since != e.from.since {
 		e.forgetWays()
 	}
 	e.split, e.from.stalls, e.from.since = split, p.Stall, p.Since
 }
 
-func (e *ends) forgetWays() {
+func (e *downstream) forgetWays() {
 	e.ways, e.exits = e.ways[:0], e.exits[:0]
 	e.from.forget()
 	e.extra.forget()
@@ -156,7 +149,7 @@ func (e *ends) forgetWays() {
 
 // follow passes on the queued stall, round by round, and returns the links with stall left after the last one: a cycle. pass
 // takes the stall of one link and appends the links to follow to next.
-func (e *ends) follow(pass func(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID) (circle []schema.LinkID) {
+func (e *flow) follow(pass func(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID) (circle []schema.LinkID) {
 	for round := range maxRounds {
 		now, next := e.queue[round%2], e.queue[1-round%2][:0]
 		for _, at := range now {
@@ -173,53 +166,53 @@ func (e *ends) follow(pass func(at schema.LinkID, stall float64, next []schema.L
 
 // pass divides the stall of a link between the ports that its traffic may wait for, and appends to next those behind which it
 // goes on.
-func (p *Pressure) pass(l schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
-	e := p.ends
-	_, via := p.graph.Ends(l)
-	if !p.graph.IsSwitch(via) {
+func (w *walk) pass(l schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
+	e := w
+	_, via := w.graph.Ends(l)
+	if !w.graph.IsSwitch(via) {
 		e.wait(l, l, stall)
 		return next
 	}
-	ways := p.waysFrom(l, via)
+	ways := w.waysFrom(l, via)
 	if len(ways) == 0 {
-		if p.slowItself(l) {
+		if w.slowItself(l) {
 			e.wait(l, l, stall)
 		} else {
 			e.stop(l, stall)
-			e.lost[l] += stall
+			e.portless[l] += stall
 		}
 		return next
 	}
 	sum := 0.
-	for _, w := range ways {
-		sum += w.weight
+	for _, way := range ways {
+		sum += way.weight
 	}
-	for _, w := range ways {
-		part := stall * w.weight / sum
-		if w.stays > 0 {
-			e.wait(l, w.link, part*w.stays)
+	for _, way := range ways {
+		part := stall * way.weight / sum
+		if way.stays > 0 {
+			e.wait(l, way.link, part*way.stays)
 		}
-		if w.stays == 1 {
+		if way.stays == 1 {
 			continue
 		}
-		if e.mass[w.link] == 0 {
-			next = append(next, w.link)
+		if e.mass[way.link] == 0 {
+			next = append(next, way.link)
 		}
-		e.mass[w.link] += part * (1 - w.stays)
+		e.mass[way.link] += part * (1 - way.stays)
 	}
 	return next
 }
 
 // waysFrom lists the ports of a switch that traffic of a link into it may wait for, with the amount that waits for each as
 // far as known. They are found once for all regions with the same stalls and past, and are valid until the next call.
-func (p *Pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
-	e := p.ends
+func (w *walk) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
+	e := w
 	if len(e.ways) > mostWays {
 		e.forgetWays()
 	}
 	at, isNew := e.from.find(l)
 	if isNew {
-		ways := p.findWays(l, via)
+		ways := w.findWays(l, via)
 		e.from.list[at] = waysOf{len(e.ways) - len(ways), len(e.ways)}
 	}
 	found := e.from.list[at]
@@ -228,24 +221,24 @@ func (p *Pressure) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
 
 // findWays finds them. Routes between groups are taken to have a hop within each, unless nothing else explains the stall; nor does a
 // port that stalls far less than the link, as one that also has other traffic does. A cable that lost rate sends all that it can.
-func (p *Pressure) findWays(l schema.LinkID, via topology.DeviceID) []way {
-	over := p.hopOver(l)
-	if ways := p.waysBy(&over, passesOn); len(ways) > 0 {
+func (w *walk) findWays(l schema.LinkID, via topology.DeviceID) []way {
+	over := w.hopOver(l)
+	if ways := w.waysBy(&over, passesOn); len(ways) > 0 {
 		return ways
 	}
-	if slow := p.slowCable(via); slow != schema.NoLink && p.mayGoOn(l, slow) {
-		p.ends.ways = append(p.ends.ways, way{link: slow, weight: 1, stays: 1})
-		return p.ends.ways[len(p.ends.ways)-1:]
+	if slow := w.slowCable(via); slow != schema.NoLink && w.mayGoOn(l, slow) {
+		w.ways = append(w.ways, way{link: slow, weight: 1, stays: 1})
+		return w.ways[len(w.ways)-1:]
 	}
 	if over.global {
 		over.global = false
-		return p.waysBy(&over, passesOn)
+		return w.waysBy(&over, passesOn)
 	}
-	return p.waysBy(&over, 0)
+	return w.waysBy(&over, 0)
 }
 
 // waiting reports whether a port stalls, whether it is full without stall, and whether it always sends or stalls.
-func (p *Pressure) waiting(l schema.LinkID) (stalls, full, always bool) {
+func (p ports) waiting(l schema.LinkID) (stalls, full, always bool) {
 	stall, use := p.StallOf(l), p.UseOf(l)
 	stalls = stall >= stalledPercent
 	return stalls, !stalls && use >= FullPort, use >= 0 && use+stall >= busyPort
@@ -253,7 +246,7 @@ func (p *Pressure) waiting(l schema.LinkID) (stalls, full, always bool) {
 
 // splitsTime reports whether the links of a region show stall as the rest of the time in which they send: twice as many links that
 // stall add up to all of the time as to more. Some counters also count the time in which data waits because the link is busy.
-func (p *Pressure) splitsTime(links []schema.LinkID) bool {
+func (p ports) splitsTime(links []schema.LinkID) bool {
 	all, more := 0, 0
 	for _, l := range links {
 		switch sum := p.UseOf(l) + p.StallOf(l); {
@@ -271,8 +264,8 @@ func (p *Pressure) splitsTime(links []schema.LinkID) bool {
 // port with some stall, that depends on whether a port behind it is fuller: finite buffers stall a full port a little, and a
 // port that waits for a full one carries less than that. If it stalls for the rest of the time, the share is at least that of the
 // time in which it sends: without what is behind it, no more would pass.
-func (p *Pressure) fullness(l schema.LinkID, full bool) float64 {
-	use := p.UseOf(l)
+func (w *walk) fullness(l schema.LinkID, full bool) float64 {
+	use := w.UseOf(l)
 	if full {
 		return 1
 	}
@@ -280,17 +273,17 @@ func (p *Pressure) fullness(l schema.LinkID, full bool) float64 {
 		return 0
 	}
 	least := 0.
-	if sum := use + p.StallOf(l); p.ends.split && sum <= 200-busyPort {
+	if sum := use + w.StallOf(l); w.split && sum <= 200-busyPort {
 		least = use / sum
 	}
-	_, via := p.graph.Ends(l)
+	_, via := w.graph.Ends(l)
 	most := 0.
-	for _, out := range p.graph.LinksAt(via) {
-		if stalls, full, _ := p.waiting(out); (stalls || full) && p.mayWait(l, out) {
-			if stalls && p.StallOf(out) >= passesOn*p.StallOf(l) {
+	for _, out := range w.graph.LinksAt(via) {
+		if stalls, full, _ := w.waiting(out); (stalls || full) && w.mayWait(l, out) {
+			if stalls && w.StallOf(out) >= passesOn*w.StallOf(l) {
 				return least
 			}
-			most = max(most, p.UseOf(out))
+			most = max(most, w.UseOf(out))
 		}
 	}
 	return max(least, min(1, .5+(use-most)/(2*lessFull)))
@@ -308,7 +301,7 @@ func (p *Pressure) heldBackOr(l schema.LinkID) float64 {
 // lastAsFull follows a full port without stall along ports that take all its traffic, to a host's port if it reaches one.
 // Traffic to one receiver may merge at switches before it: inputs wait where it merges first, but another route would not
 // help, as the receiver's port is as full.
-func (p *Pressure) lastAsFull(first schema.LinkID) schema.LinkID {
+func (p ports) lastAsFull(first schema.LinkID) schema.LinkID {
 	l := first
 	for range maxRounds {
 		_, full, _ := p.waiting(l)
@@ -335,17 +328,4 @@ func (p *Pressure) lastAsFull(first schema.LinkID) schema.LinkID {
 		l = next
 	}
 	return first
-}
-
-// EndsAt sums up the followed stall that ends at the switches that some links leave.
-func (p *Pressure) EndsAt(links []schema.LinkID) (stall float64) {
-	for _, last := range p.ends.last {
-		_, to := p.graph.Ends(last)
-		for _, l := range links {
-			if at, _ := p.graph.Ends(l); at == to {
-				stall += p.ends.at[last]
-			}
-		}
-	}
-	return stall
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/diagnose/routes"
 )
 
 // TestStallIsDividedBetweenPorts: traffic held back at an input waits for every port that it may take, including the
@@ -52,13 +53,14 @@ func TestStallIsDividedBetweenPorts(t *testing.T) {
 			g := roottest.Graph(t, c.fabric)
 			p, links := readings(t, g, c.stalls, c.uses)
 			weight, all := weightOf(p, links)
-			p.spread(links, weight)
+			w := walkOf(p)
+			w.spread(links, weight)
 			for name, want := range c.want {
-				if got := p.ends.ports[roottest.Link(t, g, name)] / all; math.Abs(got-want) > .1 {
+				if got := w.toPort[roottest.Link(t, g, name)] / all; math.Abs(got-want) > .1 {
 					t.Errorf("%s holds back %.2f of the region, want %.2f", name, got, want)
 				}
 			}
-			ends, total := p.switches()
+			ends, total := w.switches()
 			if math.Abs(total-all) > 1e-6*all {
 				t.Errorf("%.3f of %.3f are found again", total, all)
 			}
@@ -75,9 +77,10 @@ func TestStallOnAGridEndsAtTheFullLink(t *testing.T) {
 	p, links := readings(t, g,
 		map[string]float64{"1,2,3>2,2,3": 40, "2,2,3>2,3,3": 40, "2,3,3>2,4,3": 40},
 		map[string]float64{"1,2,3>2,2,3": 30, "2,2,3>2,3,3": 50, "2,3,3>2,4,3": 60, "2,4,3>2,5,3": 100, "5,5,5>5,6,5": 100})
-	p.spreadOnGrid(links)
+	w := walkOnGrid(NewFinder(g, routes.NewRouter(g).Grid), p)
+	w.spreadOnGrid(links)
 	full := roottest.Link(t, g, "2,4,3>2,5,3")
-	if len(p.ends.known) != 1 || p.ends.known[0] != full || math.Abs(p.ends.ports[full]-120) > 1e-6 {
-		t.Errorf("stall is followed to %v, %v, want all to link %d", p.ends.known, p.ends.ports[full], full)
+	if len(w.known) != 1 || w.known[0] != full || math.Abs(w.toPort[full]-120) > 1e-6 {
+		t.Errorf("stall is followed to %v, %v, want all to link %d", w.known, w.toPort[full], full)
 	}
 }

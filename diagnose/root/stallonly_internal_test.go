@@ -22,8 +22,8 @@ func TestRootByStallAlone(t *testing.T) {
 		p, links := readings(t, g, c.stalls, nil)
 		p.Use, p.Rate = nil, nil
 		back := follow(p, links)
-		if at := g.Device(back.At).Name; back.Kind != "" || at != c.at || back.KindAt != c.kind {
-			t.Errorf("%s: root %q at %s, want %q at %s", c.name, back.Kind+back.KindAt, at, c.kind, c.at)
+		if at := g.Device(back.Switch.Device).Name; back.Root.Kind != "" || at != c.at || back.Switch.Kind != c.kind {
+			t.Errorf("%s: root %q at %s, want %q at %s", c.name, back.Root.Kind+back.Switch.Kind, at, c.kind, c.at)
 		}
 	}
 }
@@ -33,7 +33,7 @@ func TestAPortWithOtherTrafficStallsLess(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g, map[string]float64{"host0>leaf0": 60, "host1>leaf0": 60, "leaf0>spine0": 15},
 		map[string]float64{"host0>leaf0": 10, "host1>leaf0": 10, "leaf0>spine0": 50, "spine0>leaf3": 98, "leaf0>host2": 60})
-	if back := follow(p, links); back.Link != roottest.Link(t, g, "spine0>leaf3") {
-		t.Errorf("root is link %d, want spine0>leaf3", back.Link)
+	if back := follow(p, links); back.Root.Link != roottest.Link(t, g, "spine0>leaf3") {
+		t.Errorf("root is link %d, want spine0>leaf3", back.Root.Link)
 	}
 }

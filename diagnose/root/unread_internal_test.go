@@ -17,9 +17,14 @@ func TestPassesUnreadLink(t *testing.T) {
 	unread, port := roottest.Link(t, g, "spine0>leaf3"), roottest.Link(t, g, "leaf3>host12")
 	p.Stall.Valid.Unset(int(unread))
 	p.Use.Valid.Unset(int(unread))
-	if back := follow(p, links); back.Link != port || back.Kind != schema.RootSlowReceiver {
-		t.Errorf("root %q at link %d, want %q at leaf3>host12", back.Kind, back.Link, schema.RootSlowReceiver)
+	if back := follow(p, links); back.Root.Link != port || back.Root.Kind != schema.RootSlowReceiver {
+		t.Errorf("root %q at link %d, want %q at leaf3>host12", back.Root.Kind, back.Root.Link, schema.RootSlowReceiver)
 	}
+	p.Use.Valid.Set(int(unread))
+	if got := p.StallOf(unread); got != 0 {
+		t.Errorf("a link whose load is read stalls for %v%%, want 0", got)
+	}
+	p.Use.Valid.Unset(int(unread))
 	p.Before = func(schema.LinkID) float64 { return 40 }
 	if got := p.StallOf(unread); got != 0 {
 		t.Errorf("a link that was read before stalls for %v%%, want 0", got)

@@ -1,0 +1,110 @@
+package diagnose
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// reach is breadth-first search from a region's switches over the links between switches. It reuses its
+// memory for the next region.
+type reach struct {
+	graph    *topology.Graph
+	switches schema.Bitmap // by device
+	at       []reached     // by device
+	now      uint32
+	queue    []topology.DeviceID
+	// The neighbours of each switch, as compressed sparse rows by device.
+	first []int32
+	next  []topology.DeviceID
+}
+
+// reached is the distance of a device in the search with this stamp.
+type reached struct {
+	stamp uint32
+	hops  int8
+}
+
+func newReach(g *topology.Graph) reach {
+	r := reach{graph: g, switches: schema.NewBitmap(g.NumDevices()), at: make([]reached, g.NumDevices()),
+		first: make([]int32, g.NumDevices()+1)}
+	for d := range topology.DeviceID(g.NumDevices()) {
+		if g.IsSwitch(d) {
+			r.switches.Set(int(d))
+			for _, l := range g.LinksAt(d) {
+				from, to := g.Ends(l)
+				if from == d {
+					from = to
+				}
+				if begun := r.next[r.first[d]:]; g.IsSwitch(from) && !slices.Contains(begun, from) {
+					r.next = append(r.next, from)
+				}
+			}
+		}
+		r.first[d+1] = int32(len(r.next))
+	}
+	return r
+}
+
+// from finds the devices within most hops of the ends of links, which are at 0. A host is as far as its
+// nearest switch.
+func (r *reach) from(links []schema.LinkID, most int) {
+	if r.now++; r.now == 0 {
+		clear(r.at)
+		r.now = 1
+	}
+	r.queue = r.queue[:0]
+	for _, l := range links {
+		from, to := r.graph.Ends(l)
+		r.visit(from, 0)
+		r.visit(to, 0)
+	}
+	for i := 0; i < len(r.queue); i++ {
+		at := r.queue[i]
+		hops := r.at[at].hops
+		if int(hops) >= most {
+			break // the rest is farther
+		}
+		for _, d := range r.next[r.first[at]:r.first[at+1]] {
+			if to := &r.at[d]; to.stamp != r.now {
+				*to = reached{r.now, hops + 1}
+				r.queue = append(r.queue, d)
+			}
+		}
+	}
+}
+
+func (r *reach) visit(d topology.DeviceID, hops int8) {
+	if r.at[d].stamp == r.now {
+		return
+	}
+	r.at[d] = reached{r.now, hops}
+	if r.switches.Has(int(d)) {
+		r.queue = append(r.queue, d)
+	}
+}
+
+// beyondHops is the distance of what lies beyond the searched radius.
+const beyondHops = -1
+
+// hopsTo is the distance of a device from the links, or beyondHops.
+func (r *reach) hopsTo(d topology.DeviceID) int {
+	if r.at[d].stamp == r.now {
+		return int(r.at[d].hops)
+	}
+	if r.graph.IsSwitch(d) {
+		return beyondHops
+	}
+	best := beyondHops
+	for _, l := range r.graph.LinksAt(d) {
+		from, to := r.graph.Ends(l)
+		if from == d {
+			from = to
+		}
+		if to := &r.at[from]; to.stamp == r.now && (best == beyondHops || int(to.hops) < best) {
+			best = int(to.hops)
+		}
+	}
+	return best
+}

@@ -1,0 +1,69 @@
+package diagnose
+
+import (
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// mayHaveMore bounds what hosts have added to a link since the onset, bytes/s, by the load of their own links: it sums
+// by how much more hosts send from which shortest paths lead over the link, and hosts take in to which they lead.
+// Traffic between them is at most the lesser of the two, none on a link to another's host; file traffic has one of its
+// ends elsewhere.
+func (rc *regionCase) mayHaveMore(hosts []topology.DeviceID, l schema.LinkID, withFiles bool) float64 {
+	paths := rc.in.router.Paths
+	if paths == nil || l == schema.NoLink || slices.ContainsFunc(hosts, rc.in.graph.IsSwitch) {
+		return 0
+	}
+	from, to := rc.in.graph.Ends(l)
+	isOthers := func(d topology.DeviceID) bool { return !rc.in.graph.IsSwitch(d) && !slices.Contains(hosts, d) }
+	if !withFiles && (isOthers(from) || isOthers(to)) {
+		return 0
+	}
+	var sent, taken increase
+	for _, d := range hosts {
+		leaf := rc.in.router.LeafOf(d)
+		sends := from == d || rc.in.graph.IsSwitch(from) && leaf != to && to != d && paths.LeadFrom(leaf, l)
+		takes := to == d || rc.in.graph.IsSwitch(to) && from != d && (!rc.in.graph.IsSwitch(from) || paths.LeadTo(leaf, l))
+		if !sends && !takes {
+			continue
+		}
+		for _, own := range rc.in.graph.LinksAt(d) {
+			if a, _ := rc.in.graph.Ends(own); a == d && sends {
+				sent.add(rc.in.use(own), rc.baselineUse(own), rc.in.graph.Capacity(own))
+			} else if a != d && takes {
+				taken.add(rc.in.use(own), rc.baselineUse(own), rc.in.graph.Capacity(own))
+			}
+		}
+	}
+	if withFiles {
+		return max(sent.most(), taken.most())
+	}
+	return min(sent.most(), taken.most())
+}
+
+// increase is what was added to those of some hosts' links that carry more than before the onset.
+type increase struct {
+	added       float64 // bytes/s
+	links, read int     // how many links there are, and how many of them have readings
+}
+
+// add adds a host's link, of a capacity in bytes/s.
+func (n *increase) add(use, baseline percent, capacity float64) {
+	if n.links++; use.known {
+		n.read++
+	}
+	if baseline.known {
+		n.added += max(0, use.orZero()-baseline.of) / 100 * capacity
+	}
+}
+
+// most is the sum, or no bound if no link has readings: where only switches report, what hosts send is not counted.
+func (n *increase) most() float64 {
+	if n.links > 0 && n.read == 0 {
+		return math.Inf(1)
+	}
+	return n.added
+}

@@ -1,0 +1,123 @@
+package diagnose
+
+import (
+	"math"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+func TestOthersShareOfWhatWaits(t *testing.T) {
+	suspectOf := func(id string, nodes int, waits float64, moved float64) suspect {
+		j := &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: make([]topology.DeviceID, nodes)}}
+		if moved > 0 {
+			j.Traffic, j.recent = &history.Traffic{}, moves{known: true, all: moved}
+		}
+		return suspect{job: j, waitPerByte: waits}
+	}
+	for _, c := range []struct {
+		name string
+		jobs []suspect
+		want float64
+	}{
+		{"no job waits", []suspect{suspectOf("a", 8, 0, 0)}, 1},
+		{"alone", []suspect{suspectOf("a", 8, .5, 0), suspectOf("b", 100, 0, 0)}, 0},
+		{"as many others wait as much", []suspect{suspectOf("a", 8, .5, 0), suspectOf("b", 8, .5, 0)}, .5},
+		{"many others wait a little", []suspect{suspectOf("a", 10, .5, 0), suspectOf("b", 50, .05, 0)}, 1. / 3},
+		{"others move a quarter", []suspect{suspectOf("a", 8, .5, 800), suspectOf("b", 8, .5, 200)}, 1. / 3},
+		{"many nodes that move as much in all", []suspect{suspectOf("a", 2, .5, 800), suspectOf("b", 8, .5, 800)}, 2. / 3},
+		{"what others move is not known", []suspect{suspectOf("a", 8, .5, 800), suspectOf("b", 8, .5, 0)}, .5},
+		{"requeued, it is itself", []suspect{suspectOf("a", 8, .5, 0), suspectOf("a", 8, .5, 0)}, 0},
+	} {
+		s, err := New(roottest.Graph(t, "torus:4x4x4"), DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rc := &regionCase{in: &s.interval, suspects: c.jobs}
+		if got := rc.decision().othersPart(&rc.suspects[0]); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %.3f, want %.3f", c.name, got, c.want)
+		}
+	}
+}
+
+// Near the boundary between the classes either is likely to be right, far from it one is all but certain. The part of
+// others over the last intervals counts, not in a single one.
+func TestClassByTheOthersPart(t *testing.T) {
+	for _, fabric := range []string{"fattree:leaves=2,hosts=10,spines=1", "torus:4x4x4", "torus:4x4x2"} {
+		g := roottest.Graph(t, fabric)
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.history.Clock.Duration = 60e9
+		p, _ := readings(t, g, nil, nil)
+		s.read = &p.Readings
+		own, other := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: make([]topology.DeviceID, 10)}}, &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Devices: make([]topology.DeviceID, 10)}}
+		region := &schema.Region{ID: 1, Links: []schema.LinkID{0}}
+		if s.router.Grid == nil { // as many nodes of both jobs send over the link
+			region.Links[0] = roottest.Link(t, g, "leaf0>spine0")
+			own.Devices, other.Devices = hostsOf(t, g, "host0", "host10"), hostsOf(t, g, "host1", "host11")
+		}
+		if s.measuresLoad = fabric == "torus:4x4x2"; s.measuresLoad { // both exchange over the link
+			own.Devices, other.Devices = hostsOf(t, g, "0,0,0", "1,0,0"), hostsOf(t, g, "0,0,0", "1,0,0")
+		}
+		classOf := func(part float64, onset int, accused int) (schema.CauseClass, float64) {
+			rc := &regionCase{in: &s.interval, p: p, region: region, waits: []float64{.5}, timeline: timeline{clock: s.history.Clock, onset: onset}, root: rootLoad{link: schema.NoLink}, ends: ends{fullLink: schema.NoLink}}
+			rc.suspects = []suspect{{job: own, cross: 1, share: 1 - part, waitPerByte: 1 - part}, {job: other, cross: 1, share: part, waitPerByte: part}}
+			if s.router.Grid == nil || s.measuresLoad {
+				own.Traffic, other.Traffic = &history.Traffic{}, &history.Traffic{}
+				own.recent, other.recent = moves{known: true, all: 1 - part}, moves{known: true, all: part}
+			}
+			return rc.decision().classOf(accused)
+		}
+		last, least := 1., 1.
+		for part := 0.; part < .9; part += .01 {
+			class, right := classOf(part, -1, 1)
+			if class == schema.CauseIntraApplication && (right > last || right < least && part > .5) || right < .7 || right > 1 {
+				t.Errorf("%s: of %.2f others' %s with %.2f", fabric, part, class, right)
+			}
+			last, least = right, min(least, right)
+		}
+		if first, _ := classOf(0, -1, 1); first != schema.CauseIntraApplication || least > .95 || last < .95 {
+			t.Errorf("%s: alone %s, at the boundary %.2f, of others %.2f", fabric, first, least, last)
+		}
+		if class, right := classOf(0, -1, 2); class != schema.CauseSystem || right != 1 {
+			t.Errorf("%s: two accused: %s %.2f", fabric, class, right)
+		}
+		s.given.means[1] = &meanScores{}
+		for i, part := range []float64{.1, .1, .1, .7} {
+			if class, _ := classOf(part, 20, 1); class != schema.CauseIntraApplication && part < .5 || i == 3 && s.given.means[1].parts != meanIntervals {
+				t.Errorf("%s: interval %d: %s", fabric, i, class)
+			}
+		}
+		if m := s.given.means[1]; math.Abs(m.others-.25) > 1e-9 {
+			t.Errorf("%s: a mean of %.3f", fabric, m.others)
+		}
+	}
+}
+
+// Load at a host without a job is file traffic, even if only its senders are at the region.
+func TestClassAtAHostOfNoJob(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.history.Clock.Duration = 60e9
+	p, region := readings(t, g, map[string]float64{"host1>leaf0": 50}, nil)
+	s.read = &p.Readings
+	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host1", "host2")}}
+	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, suspects: []suspect{{job: own, cross: 1, waitPerByte: .5}}, timeline: timeline{clock: s.history.Clock, onset: -1}}
+	rc.back.Root.Link, rc.back.Root.Kind = roottest.Link(t, g, "leaf0>host0"), schema.RootIncast
+	if class, right := rc.decision().classOf(1); class != schema.CauseSystem || right != 1 {
+		t.Errorf("%s %.2f", class, right)
+	}
+	_, host := g.Ends(rc.back.Root.Link)
+	s.tenants[host] = []*job{own}
+	if class, _ := rc.decision().classOf(1); class != schema.CauseIntraApplication {
+		t.Errorf("at its own host: %s", class)
+	}
+}

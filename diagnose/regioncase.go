@@ -1,0 +1,86 @@
+package diagnose
+
+import (
+	"math"
+
+	"github.com/giverny/giverny/diagnose/correlation"
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// regionCase is a region under diagnosis: what is measured of it in the interval, and the verdict. The steps of examine
+// fill it in the order of its fields; scores only read it.
+type regionCase struct {
+	in          *interval
+	region      *schema.Region
+	timeline    timeline
+	weight      []float64 // by link of the region: its stall now, or 1e-3 if unknown
+	totalWeight float64   // sum of weight
+	waits       []float64 // by link of the region: the share of time that it stalls, 0 if unknown
+
+	load ratio          // of its links, relative to the baseline
+	p    *root.Pressure // the readings, compared with those before its onset
+	back root.BackPressure
+	root rootLoad
+
+	suspects []suspect
+	waiting  bool // no load is measured, and hosts are seen to wait to send into it
+	// together is, on a grid, the only job on whose ground the region and others began together; nil: none.
+	together *job
+
+	onGrid      *root.GridRegion // on a grid, the examination of where it ends
+	ends        ends
+	failures    []nearFailure // most likely first
+	rerouted    float64       // share of root.added that failed links beside it carried before
+	emptyExcess float64       // on a grid, its share of switches without a listed job, beyond that of the grid
+	addedByLink []float64     // by link of the region: load added since the onset; empty if they carry hardly more
+
+	unlisted float64 // blame of hosts of no listed job, in odds against an unknown cause
+	verdict  verdict // set once decided
+	// nodes is, on a grid, the switch at whose nodes back pressure ends, given the verdict; nil: it does not, or
+	// unknown.
+	nodes *topology.Device
+}
+
+// isStallOnly reports whether nothing but stall is read on a grid, so that a link that lost rate looks like any other.
+func (rc *regionCase) isStallOnly() bool { return rc.in.graph.Duplex() && !rc.in.measuresLoad }
+
+// rootLoad is what the root of a region carries, and how that changed since its onset.
+type rootLoad struct {
+	link    schema.LinkID // the root, or the fullest link without a root; NoLink: unknown
+	carries float64       // its load, bytes/s; 0 also if unknown
+	added   float64       // part of that since the onset; 0 also if unknown
+}
+
+// begin sets up the case of a region, in memory reused from the previous interval.
+func (in *interval) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Region) {
+	*rc = regionCase{in: in, region: region, timeline: timeline{clock: in.history.Clock, stall: rc.timeline.stall[:0],
+		onset: noOnset, burst: noOnset}, weight: rc.weight[:0], waits: rc.waits[:0], addedByLink: rc.addedByLink[:0],
+		suspects: rc.suspects[:0], failures: rc.failures[:0]}
+	levels := in.history.LevelsOf(region.Metric)
+	seen := min(int64(in.cfg.Window), in.history.Clock.Now-in.history.Clock.First+1)
+	for slot := in.history.Clock.Now - seen + 1; slot <= in.history.Clock.Now; slot++ {
+		v := math.NaN()
+		if levels != nil {
+			if m := levels.Mean(slot, region.Links); !history.IsMissing(m) {
+				v = float64(m)
+			}
+		}
+		rc.timeline.stall = append(rc.timeline.stall, v)
+	}
+	series := snap.Find(region.Metric)
+	for _, l := range region.Links {
+		v, waits := 1e-3, 0.
+		if series != nil && int(l) < len(series.Values) && series.Valid.Has(int(l)) {
+			v, waits = max(v, float64(series.Values[l])), min(root.MaxStall, max(0, float64(series.Values[l])/100))
+		}
+		rc.weight, rc.waits = append(rc.weight, v), append(rc.waits, waits)
+		rc.totalWeight += v
+	}
+	rc.timeline.burst = onsetOf(rc.timeline.stall, shortPause)
+	rc.timeline.onset = rc.timeline.burst
+	rc.ground().dateOnset()
+	rc.timeline.old = !rc.timeline.hasOnset() && seen >= correlation.LeastPairs
+}

@@ -1,0 +1,122 @@
+package root
+
+import (
+	"slices"
+
+	"github.com/giverny/giverny/diagnose/routes"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// GridRegion is a region of a grid under examination: what its links show, and what was found of it so far. Drain, Neck, FullLink and
+// Endings are found in this order; the others need no more than what these return. It is valid until its finder begins the next
+// region. On other fabrics it finds nothing.
+type GridRegion struct {
+	treeFits
+	endings *endings
+	around  *gridFlow
+}
+
+// treeFits says how well the readings of a region agree with traffic from some switches to one.
+type treeFits struct{ regionReadings }
+
+// regionReadings is what the links of a region show, alone and along the lines of the last dimension.
+type regionReadings struct {
+	*regionMemory
+	p       *Pressure
+	links   []schema.LinkID
+	squares [measures]float64
+	sum     float64 // traffic held back on the region, bytes/s
+	most    float64 // highest stall of its links, percent, at least 1
+	least   float64 // stall, percent, from which on a link counts as stalled
+	last    int     // last dimension in which the region's traffic travels
+	grew    bool    // load was added on the region
+}
+
+// regionMemory is the memory for the regions of a grid, one after the other. What was found of links is kept for the next regions with
+// the same stalls and past.
+type regionMemory struct {
+	grid     *routes.Grid // nil if the graph is not a grid
+	now      *GridRegion  // the region that the rest is of
+	readings lookup[schema.LinkID, reading]
+	inside   marks[schema.LinkID] // links of the region
+	met      marks[topology.DeviceID]
+	devices  []topology.DeviceID // at the region's links, ascending
+	line     onLine
+
+	tree    *routes.InTree // that is tried
+	lines   [][]float64
+	scores  []float64   // by candidate end: score of how well traffic merges there
+	tries   []Meeting   // the candidate ends
+	arrived []float64   // by candidate end: what arrives there
+	trees   []knownTree // the candidate trees
+
+	claims claims
+	tried  marks[schema.LinkID] // as necks
+	necks  []Neck
+	stalls []schema.LinkID // stalled links of the region
+	shares []float64       // of the necks
+}
+
+// newRegionMemory returns the memory for the regions of a graph; grid is nil if it is not a grid.
+func newRegionMemory(g *topology.Graph, grid *routes.Grid) *regionMemory {
+	if grid == nil || !g.Duplex() {
+		return &regionMemory{}
+	}
+	n := g.NumLinks()
+	return &regionMemory{grid: grid, readings: newLookup[schema.LinkID, reading](n), inside: newMarks[schema.LinkID](n), tried: newMarks[schema.LinkID](n),
+		met: newMarks[topology.DeviceID](g.NumDevices()), claims: claims{of: make([]claim, n)}, tree: grid.NewInTree()}
+}
+
+// Region begins the examination of a region of a grid.
+func (f *Finder) Region(p *Pressure, links []schema.LinkID) *GridRegion {
+	read := regionReadings{regionMemory: f.region, p: p, links: links, most: 1}
+	g := &GridRegion{treeFits{read}, &f.endings, &f.around}
+	g.now = g
+	if g.grid != nil {
+		g.measure()
+	}
+	return g
+}
+
+// check panics if another region was begun since.
+func (g *GridRegion) check() {
+	if g.now != g {
+		panic("root: a region of a grid is asked about after the next one was begun")
+	}
+}
+
+// walkBy follows the region's stall by some readings.
+func (g *GridRegion) walkBy(p *Pressure) *gridWalk { return &gridWalk{p, g.around, g.grid} }
+
+// measure sums up what the region's links show, in their order, and lists the switches at them.
+func (g *regionReadings) measure() {
+	g.readings.turnTo(g.p.Stall, g.p.Since)
+	g.inside.clear()
+	g.met.clear()
+	g.devices, g.necks, g.line.stops = g.devices[:0], g.necks[:0], g.line.stops[:0]
+	g.tries, g.scores, g.arrived, g.trees = g.tries[:0], g.scores[:0], g.arrived[:0], g.trees[:0]
+	added, carried := 0., 0.
+	for _, l := range g.links {
+		g.inside.add(l)
+		at := g.look(l)
+		g.most = max(g.most, at.stall)
+		for m, v := range at.all() {
+			g.squares[m] += v * v
+		}
+		g.sum, added, carried = g.sum+at.held, added+at.added, carried+at.carries
+		if at.dim < 0 {
+			continue
+		}
+		from, to := g.p.graph.Ends(l)
+		for _, d := range [2]topology.DeviceID{from, to} {
+			if g.met.add(d) {
+				g.devices = append(g.devices, d)
+			}
+		}
+	}
+	slices.Sort(g.devices)
+	g.grew = added > grewShare*carried
+	g.least = min(lineStall, mostStalled*g.most)
+	g.findLast()
+}

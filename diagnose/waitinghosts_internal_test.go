@@ -1,0 +1,157 @@
+package diagnose
+
+import (
+	"math"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// TestWhoHasNoPartInARegion: a job that moves next to nothing of a region's traffic, and whose hosts do not wait to
+// send into it, is hardly accused. If its traffic is unknown, only waiting hosts show that.
+func TestWhoHasNoPartInARegion(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	own, others := map[string]float64{"host0>leaf0": 60, "leaf0>spine0": 50}, map[string]float64{"host1>leaf0": 60, "leaf0>spine0": 50}
+	for name, c := range map[string]struct {
+		stalls  map[string]float64
+		suspect suspect
+		alike   bool // jobs and links are measured alike
+		want    float64
+	}{
+		"it moves much":          {others, suspect{known: true, share: .3}, true, 0},
+		"it moves little":        {others, suspect{known: true, share: .035}, true, jobAbsent / 2},
+		"next to nothing":        {others, suspect{known: true, share: .01}, true, jobAbsent},
+		"its hosts wait":         {own, suspect{known: true, share: .01}, true, 0},
+		"not measured":           {others, suspect{}, true, jobAbsent},
+		"not measured, no hosts": {map[string]float64{"leaf0>spine0": 50}, suspect{}, true, 0},
+		"no table":               {others, suspect{known: true}, false, 0},
+	} {
+		p, region := readings(t, g, c.stalls, nil)
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.read = &p.Readings
+		s.comparable = c.alike
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}
+		j.Place(g)
+		c.suspect.job = j
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}}
+		for _, l := range region {
+			rc.waits = append(rc.waits, p.StallOf(l)/100)
+		}
+		if got := directedOf(rc).noPartPenalty(&c.suspect); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: penalty %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// regionOfTwo is a region of stalled links, percent, where two jobs run: the first, which it returns, at host0 and
+// host3, the other at host2 and host5.
+func regionOfTwo(t *testing.T, g *topology.Graph, stalls map[string]float64) (*regionCase, *job) {
+	t.Helper()
+	p, region := readings(t, g, stalls, nil)
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine, other := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}, &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
+	for _, j := range []*job{mine, other} {
+		j.Place(g)
+		s.settle(j)
+	}
+	rc := &regionCase{in: &s.interval, region: &schema.Region{Links: region}}
+	for _, l := range region {
+		rc.waits = append(rc.waits, p.StallOf(l)/100)
+	}
+	return rc, mine
+}
+
+// TestWhoWaitsToSend: without load readings a job whose hosts hardly wait to send is hardly accused, unless it reads
+// what waits at hosts of no job. A job of which nothing else is known is accused of an incast into which only its hosts
+// wait to send.
+func TestWhoWaitsToSend(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	own, others, unlisted := map[string]float64{"host0>leaf0": 60}, map[string]float64{"host0>leaf0": 6, "host2>leaf0": 94}, map[string]float64{"host1>leaf0": 60}
+	for name, c := range map[string]struct {
+		stalls  map[string]float64
+		suspect suspect
+		kind    string
+		want    float64
+	}{
+		"all wait is its own":      {own, suspect{}, schema.RootIncast, jobSends * math.Log(1/usualPart)},
+		"at a link":                {own, suspect{}, schema.RootLinkCapacity, 0},
+		"its traffic is known":     {own, suspect{known: true}, schema.RootIncast, 0},
+		"others wait":              {others, suspect{known: true}, schema.RootIncast, jobSends * math.Log(.06/usualPart)},
+		"others write there, too":  {others, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, jobSends * math.Log(.12/usualPart)},
+		"an unlisted job's":        {unlisted, suspect{known: true}, schema.RootIncast, 0},
+		"storage nodes send to it": {unlisted, suspect{known: true, file: true, feature: history.Read}, schema.RootIncast, 0},
+		"it writes nothing":        {unlisted, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, 0},
+	} {
+		rc, mine := regionOfTwo(t, g, c.stalls)
+		c.suspect.job = mine
+		rc.suspects, rc.back.Root.Kind = []suspect{c.suspect}, c.kind
+		rc.ground().findWaits()
+		if got := rc.scores().sendScore(&rc.suspects[0]); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestAWriterWaits: what a job writes is in a region as far as its hosts wait to send into it, also if a port to a
+// storage node is full; what it reads waits elsewhere.
+func TestAWriterWaits(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	for name, c := range map[string]struct {
+		stalls  map[string]float64
+		feature history.Feature
+		root    string
+		want    float64
+	}{
+		"its host waits":            {map[string]float64{"host0>leaf0": 50, "host2>leaf0": 50}, history.Write, "", 1},
+		"hardly":                    {map[string]float64{"host0>leaf0": 3, "host2>leaf0": 57}, history.Write, "", .05 / filePart},
+		"not at all":                {map[string]float64{"host2>leaf0": 60}, history.Write, "", 0},
+		"nor for a storage node":    {map[string]float64{"host2>leaf0": 60}, history.Write, "leaf1>host4", 0},
+		"it reads":                  {map[string]float64{"host2>leaf0": 60}, history.Read, "", 1},
+		"it reads from that node":   {map[string]float64{"host2>leaf0": 60}, history.Read, "leaf1>host4", 1},
+		"hosts of no job wait":      {map[string]float64{"host1>leaf0": 60}, history.Write, "", 1},
+		"no host does, as measured": {map[string]float64{"leaf0>spine0": 60}, history.Write, "", 1},
+	} {
+		rc, mine := regionOfTwo(t, g, c.stalls)
+		if c.root != "" {
+			rc.back.Root.Kind, rc.back.Root.Link = schema.RootIncast, roottest.Link(t, g, c.root)
+		}
+		writer := suspect{job: mine, file: true, filesKnown: true, feature: c.feature, way: 1}
+		if got := rc.scores().spaceScore(&writer); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v of the region, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestWhatArrivesAtAHostOfNoJob: only traffic with files, or of a job that no table lists, fills the port to a host of
+// no job.
+func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rc := &regionCase{in: &s.interval, region: &schema.Region{}}
+	rc.back.Root.Kind, rc.back.Root.Link = schema.RootIncast, roottest.Link(t, g, "leaf1>host3")
+	for name, c := range map[string]struct {
+		suspect suspect
+		want    float64
+	}{
+		"it has file traffic":        {suspect{file: true, filesKnown: true}, 0},
+		"it has none":                {suspect{filesKnown: true}, -jobTooLittle},
+		"its files are not measured": {suspect{}, 0},
+	} {
+		c.suspect.job, c.suspect.known = &job{Job: &history.Job{}}, true
+		if got := rc.ground().endScore(&c.suspect); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
