@@ -93,9 +93,6 @@ func (g *GridRegion) Endings(d *Drain) (found Endings) {
 	if found.Slow = found.Nodes.Device; !found.OfMeans && d.IsRoot() {
 		found.Slow = d.Device
 	}
-	if !found.OfMeans && !d.Idle { // something always waits
-		found.Slow = e.slowEnd(found.Slow, e.places[links:], d, g)
-	}
 	return found
 }
 
