@@ -251,6 +251,10 @@ func (p *pauses) weigh(at port, h hop, from, to int64) []exit {
 	}
 	out = slices.DeleteFunc(out, func(x exit) bool { return x.share <= 0 || x.share < best/10 })
 	slices.SortFunc(out, func(a, b exit) int { return a.at.port - b.at.port })
+	sum = 0 // the pause is that of the exits that remain
+	for _, x := range out {
+		sum += x.share
+	}
 	for i := range out {
 		out[i].share /= sum
 	}

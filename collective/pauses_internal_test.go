@@ -2,6 +2,7 @@ package collective
 
 import (
 	"fmt"
+	"math"
 	"testing"
 )
 
@@ -48,5 +49,36 @@ func TestRootsWhereAllStands(t *testing.T) {
 	}
 	if len(seen) != (n-1)*n || sum < 0.99 || sum > 1.01 {
 		t.Errorf("%d roots with %.3f of the pause; want the hosts of the other leaves with all of it", len(seen), sum)
+	}
+}
+
+// What a pause owes to an exit that is left out as too small goes to the others.
+func TestScoresOfAPauseSumToOne(t *testing.T) {
+	const in, relay, victim = 1, 4, 0 // the switch's port to host 0
+	fabric := &Fabric{}
+	for host := range relay {
+		fabric.Nodes = append(fabric.Nodes, Node{fmt.Sprint(host), false})
+		fabric.Links = append(fabric.Links, Link{A: host, B: relay, APort: 1, BPort: in + host, BitsPerSecond: 25e9})
+	}
+	fabric.Nodes = append(fabric.Nodes, Node{fmt.Sprint(relay), true})
+	run := &Run{Fabric: fabric, Ranks: []Rank{{Node: "0", Host: 0}, {Node: "1", Host: 1}},
+		Steps:  []StepRecord{{Step: 1, Peer: 1, Bytes: 15e6, EndNanos: 10e6, AwaitsStep: None}},
+		Pauses: []Pause{{Node: victim, Port: 1}}}
+	for host, bytes := range map[int]int64{1: 3e6, 2: 1e6, 3: 2e5} {
+		run.Telemetry = append(run.Telemetry, PortReport{Record: host, TimeNanos: 5e6, LastNanos: 5e6, Switch: relay, Port: in + host,
+			Signal: true, In: in, MeterBytes: bytes, Packets: 100, QueueSum: 1000})
+	}
+	table := newTable(run, defaultLimit, &scratch{}, nil)
+	table.bounds()
+	e := newEvidence(table, newTraffic(table, newNetwork(fabric, 0)), &scratch{})
+	got := map[port]float64{}
+	for _, o := range e.pauses.origins(port{victim, 1}, 0, 10e6) {
+		got[o.at] = o.score
+	}
+	want := map[port]float64{{relay, in + 1}: .75, {relay, in + 2}: .25}
+	for at, score := range want {
+		if math.Abs(got[at]-score) > 1e-9 || len(got) != len(want) {
+			t.Errorf("%v, want %v: the exit to host 3 is below a tenth of the largest", got, want)
+		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // each rank that stopped or disagrees. Its cost is the longest time for which a rank is
 // known to have kept enqueueing after the operation that it waits in.
 func Diagnose(dumps []*Dump) (collective.Diagnosis, error) {
-	report, err := Analyse(dumps)
+	report, err := reportOf(dumps)
 	if err != nil {
 		return collective.Diagnosis{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"math/big"
 	"path"
 	"slices"
@@ -180,7 +181,7 @@ func decode(root *dict) (*Dump, error) {
 	}
 	switch {
 	case d.budget < 0:
-		return nil, fmt.Errorf("byte 0: more than %d values and characters in entries", maxWork)
+		return nil, fmt.Errorf("byte 0: more than %d values and characters in pg_config and entries", maxWork)
 	case len(d.errs) > 0:
 		return nil, fmt.Errorf("byte 0: %s", d.errs[0])
 	}
@@ -232,38 +233,49 @@ func (d *decoder) groups(out *Dump, root *dict) {
 			d.fault("pg_config %q: want a dict", name)
 			return
 		}
-		ranks, err := ranksOf(g.at["ranks"])
+		ranks, err := d.ranksOf(g.at["ranks"])
 		if err != nil {
 			d.fault("pg_config %q: %v", name, err)
+		}
+		if d.budget < 0 {
+			return
 		}
 		out.Groups[name] = Group{Desc: text(g.at["desc"]), Ranks: ranks}
 	}
 }
 
-// ranksOf reads "[0, 1, 2]", or a list.
-func ranksOf(v any) ([]int, error) {
-	var fields []string
+// ranksOf reads "[0, 1, 2]", or a list, within the budget.
+func (d *decoder) ranksOf(v any) ([]int, error) {
+	var fields iter.Seq[string]
 	switch v := v.(type) {
 	case nil:
+		return nil, nil
 	case string:
-		fields = strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("[](), ", r) })
+		fields = strings.FieldsFuncSeq(v, func(r rune) bool { return strings.ContainsRune("[](), ", r) })
 	case *list:
-		for _, item := range v.items {
-			fields = append(fields, text(item))
+		fields = func(yield func(string) bool) {
+			for i := 0; i < len(v.items) && yield(text(v.items[i])); i++ {
+			}
 		}
 	default:
 		return nil, fmt.Errorf("ranks: want a list")
 	}
 	var ranks []int
-	for _, f := range fields {
+	for f := range fields {
+		if d.budget--; d.budget < 0 {
+			return nil, nil
+		}
 		r, err := strconv.Atoi(f)
 		if err != nil || r < 0 || r >= maxRanks || len(ranks) >= maxRanks {
-			return nil, fmt.Errorf("ranks: %q is not a rank", f)
+			return nil, fmt.Errorf("ranks: %q is not a rank", f[:min(len(f), maxText)])
 		}
 		ranks = append(ranks, r)
 	}
 	return ranks, nil
 }
+
+// maxText bounds the excerpt of a dump in an error, in bytes.
+const maxText = 60
 
 func (d *decoder) status(out *Dump, root *dict) {
 	status, _ := root.at["pg_status"].(*dict)

@@ -355,7 +355,11 @@ func (m *machine) set(d *dict, items []any) {
 }
 
 func (m *machine) put(index uint32) {
-	if top := m.top(); m.err == nil {
+	top := m.top()
+	if len(m.memo) >= maxValues {
+		m.fail("more than %d values in the memo", maxValues)
+	}
+	if m.err == nil {
 		m.memo[index] = top
 	}
 }

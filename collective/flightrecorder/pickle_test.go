@@ -34,6 +34,7 @@ func TestIntegers(t *testing.T) {
 		"": int64(0), "\xff": int64(-1), "\x00\x80": int64(-32768), "\xff\x00": int64(255),
 		"\x00\x00\x00\x00\x00\x00\x00\x80":     int64(-1 << 63),
 		"\x00\x00\x00\x00\x00\x00\x00\x00\x01": new(big.Int).Lsh(big.NewInt(1), 64),
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x80": new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), 71)),
 		"\x00\x00\x00\x00\x00\x00\x00\x00\xff": new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), 64)),
 	} {
 		if got := integer([]byte(data)); !reflect.DeepEqual(got, want) {
@@ -139,7 +140,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatalf("the same bytes were read once: %v", err)
 		}
-		report, err := Analyse([]*Dump{a, b})
+		report, err := reportOf([]*Dump{a, b})
 		if err != nil {
 			t.Fatal(err)
 		}

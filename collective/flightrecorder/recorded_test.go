@@ -50,7 +50,7 @@ func recordedDumps(t *testing.T, name string) ([]*Dump, []int) {
 func TestRecordedFaults(t *testing.T) {
 	for _, name := range []string{"gpu_error_1st", "lock_gil_1st"} {
 		dumps, truth := recordedDumps(t, name)
-		report, err := Analyse(dumps)
+		report, err := reportOf(dumps)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestRecordedFaultsWithoutADump(t *testing.T) {
 	for _, name := range []string{"gpu_error_1st", "lock_gil_1st"} {
 		dumps, truth := recordedDumps(t, name)
 		for i, gone := range dumps {
-			report, err := Analyse(slices.Delete(slices.Clone(dumps), i, i+1))
+			report, err := reportOf(slices.Delete(slices.Clone(dumps), i, i+1))
 			if err != nil {
 				t.Fatal(err)
 			}

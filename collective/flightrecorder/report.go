@@ -56,7 +56,7 @@ type Skew struct {
 	Nanos int64
 }
 
-// analysis is the state of Analyse: the dumps of a job, by rank.
+// analysis is the state of reportOf: the dumps of a job, by rank.
 type analysis struct {
 	dumps  map[int]*Dump
 	ranks  []int   // that have a dump
@@ -67,10 +67,10 @@ type analysis struct {
 	out          Report
 }
 
-// Analyse finds the stopped ranks by the wait-for graph: each rank waits in its oldest
+// reportOf finds the stopped ranks by the wait-for graph: each rank waits in its oldest
 // operation that has not completed, its head, for the ranks that have not enqueued it.
 // Ranks that are waited for and wait for none have stopped.
-func Analyse(dumps []*Dump) (Report, error) {
+func reportOf(dumps []*Dump) (Report, error) {
 	a := &analysis{dumps: map[int]*Dump{}, heads: map[int]*Entry{}, listed: map[string]Group{}, seen: map[string]Group{}}
 	for _, d := range dumps {
 		a.add(d)

@@ -53,7 +53,7 @@ func upTo(n int) (ranks []int) {
 
 func analyse(t *testing.T, dumps []*Dump) Report {
 	t.Helper()
-	report, err := Analyse(dumps)
+	report, err := reportOf(dumps)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestDoubledDumpsAndRecords(t *testing.T) {
 	if !slices.Equal(report.Stopped, []int{1}) || len(report.Notes) != 4 {
 		t.Errorf("%+v, want rank 1 stopped and 4 notes", report)
 	}
-	if _, err := Analyse(nil); err == nil {
+	if _, err := reportOf(nil); err == nil {
 		t.Error("no dumps at all gave no error")
 	}
 }
@@ -280,7 +280,7 @@ func TestDumpThatCannotBeRead(t *testing.T) {
 		if !slices.Equal(report.Missing, []int{4}) || !slices.Equal(report.Stopped, []int{2}) || !strings.Contains(strings.Join(report.Notes, "\n"), name+": ") {
 			t.Errorf("%s: missing %v, stopped %v, notes %q; want rank 4 missing, and 2 stopped", name, report.Missing, report.Stopped, report.Notes)
 		}
-		if _, err := Analyse([]*Dump{dump}); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := reportOf([]*Dump{dump}); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s alone: %v, want an error that names it", name, err)
 		}
 	}

@@ -91,11 +91,11 @@ type Config struct {
 	// Waters.
 	WindowMinutes int `yaml:"window_minutes"`
 	// WholeFile buffers and sorts a whole file in memory (1.4 GB for a day of Blue
-	// Waters), for files written in blocks of nodes instead of in time order. Files
-	// detected as such are treated this way even if it is not set.
+	// Waters, at most two days), for files written in blocks of nodes instead of in time
+	// order. Files detected as such are treated this way even if it is not set.
 	WholeFile bool `yaml:"whole_file"`
-	// MaxLatePercent and MaxOutsidePercent are the shares of rows that may be late or
-	// outside the torus before reading fails.
+	// MaxLatePercent and MaxOutsidePercent are the shares of rows that may be late (or
+	// beyond the two days of a whole file) or outside the torus before reading fails.
 	MaxLatePercent    float64 `yaml:"max_late_percent"`
 	MaxOutsidePercent float64 `yaml:"max_outside_percent"`
 	MaxLineErrors     int     `yaml:"max_line_errors"` // how many bad lines the summary lists

@@ -2,6 +2,7 @@ package bluewaters
 
 import (
 	"errors"
+	"fmt"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -117,6 +118,74 @@ func TestFileInBlocksOfNodes(t *testing.T) {
 		if s.Batches != 300 || len(got) != 300*12*18 || s.Bad() != 0 || !slices.Equal(s.WholeFiles, []string{in.Name}) {
 			t.Errorf("%s: %d values, %+v", in.Name, len(got), s)
 		}
+	}
+}
+
+// Times that are garbage cost neither memory without bound nor the rows of the day: a file sorted whole holds two days of
+// minutes, and names the rows beyond; one in the order of time releases minutes as it goes.
+func TestMinutesInMemoryAreBounded(t *testing.T) {
+	const day, garbage = 1440, 4000
+	var sb strings.Builder
+	for n := range 12 {
+		for m := range day {
+			sb.WriteString(line(start+int64(m)*60, n%3, n/3%2, n/6))
+		}
+	}
+	for i := range garbage {
+		sb.WriteString(line(int64(i)*10_007*60, 0, 0, 0))
+	}
+	whole := small()
+	whole.MaxLatePercent = 100
+	r, err := NewReader(whole, text("blocks", sb.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := readAll(t, r)
+	s, limit := r.Summary(), maxHeldMinutes+whole.WindowMinutes
+	if err != nil || len(got) != day*12*18 || s.Dropped[Unheld] != int64(garbage-(limit-day)) || s.Bad() != garbage {
+		t.Errorf("%d values, %+v, %v", len(got), s, err)
+	}
+	if n := len(r.sorter.free); n > limit {
+		t.Errorf("%d minutes in memory, want at most %d", n, limit)
+	}
+	if want := (LineError{"blocks", day*12 + limit - day + 1, 1, Unheld, fmt.Sprint((limit - day) * 10_007 * 60)}); len(s.FirstErrors) == 0 || s.FirstErrors[0] != want {
+		t.Errorf("%+v, want first %+v", s.FirstErrors, want)
+	}
+	strict, _ := NewReader(small(), text("blocks", sb.String()))
+	var long *TooLongError
+	if _, err := readAll(t, strict); !errors.As(err, &long) || !strings.Contains(err.Error(), "sort the file") {
+		t.Errorf("%v, want an error with advice", err)
+	}
+	sb.Reset()
+	for m := range 5000 {
+		sb.WriteString(line(start+int64(m)*60, 1, 1, 1))
+	}
+	if r, err = NewReader(small(), text("ordered", sb.String())); err != nil {
+		t.Fatal(err)
+	}
+	got, err = readAll(t, r)
+	if n := len(r.sorter.free); err != nil || len(got) != 5000*18 || n > 100 {
+		t.Errorf("%d values, %d minutes in memory, %v", len(got), n, err)
+	}
+}
+
+// Files that are sorted whole are sorted one by one.
+func TestWholeFilesOneByOne(t *testing.T) {
+	cfg := small()
+	cfg.WholeFile = true
+	var days []Input
+	for d := range 5 {
+		var sb strings.Builder
+		for m := range 1440 {
+			for n := range 12 {
+				sb.WriteString(line(start+int64(1440*d+m)*60, n%3, n/3%2, n/6))
+			}
+		}
+		days = append(days, text("day", sb.String()))
+	}
+	got, s := mustRead(t, cfg, days...)
+	if len(got) != 5*1440*12*18 || s.Bad() != 0 {
+		t.Errorf("%d values, %+v", len(got), s)
 	}
 }
 

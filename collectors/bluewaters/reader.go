@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -26,6 +27,7 @@ type Reader struct {
 	cfg     Config
 	inputs  []Input // not opened yet
 	file    *file   // being read, or nil
+	block   []byte  // rows of it that are still to be added
 	sorter  *sorter
 	current *slot // the minute of the last batch
 	batch   schema.CounterBatch
@@ -43,7 +45,6 @@ func NewReader(cfg Config, inputs ...Input) (*Reader, error) {
 	}
 	r := &Reader{cfg: cfg, inputs: inputs}
 	r.sorter = newSorter(&r.cfg)
-	r.sorter.hold = cfg.WholeFile
 	r.batch = schema.CounterBatch{Fabric: cfg.Fabric, Source: "bluewaters", Agent: "bluewaters", IntervalNanos: intervalNanos,
 		Ports: r.cfg.portNames(), Columns: []schema.CounterColumn{{Name: creditStall}, {Name: inqStall}, {Name: usedBandwidth}}}
 	return r, nil
@@ -54,7 +55,7 @@ func (r *Reader) Summary() Summary { return r.summary }
 
 // Next returns the next minute: a row for each direction of each switch that reported. The batch is valid until
 // the next call; all batches share one port dictionary. At the end of the data it returns io.EOF. Reading also
-// ends with a *WrongTopologyError, an *UnorderedError, a *NotDayFilesError or an I/O error, which names the file.
+// ends with a *WrongTopologyError, an *UnorderedError, a *TooLongError, a *NotDayFilesError or an I/O error, which names the file.
 // Unparsable rows do not end it; they are counted in the Summary.
 func (r *Reader) Next() (*schema.CounterBatch, error) {
 	if r.failed != nil {
@@ -98,22 +99,25 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// advance reads another block of rows.
+// advance reads another block of rows, or the rest of one.
 func (r *Reader) advance() error {
 	if r.file == nil {
 		return r.begin()
 	}
-	block, err := r.file.next()
-	if errors.Is(err, io.EOF) {
-		err = r.file.close()
-		r.file = nil
-		r.sorter.hold = r.cfg.WholeFile
-		return err
+	if len(r.block) == 0 {
+		block, err := r.file.next()
+		if errors.Is(err, io.EOF) {
+			err = r.file.close()
+			r.file, r.sorter.hold = nil, false
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		r.block = block
+		r.summary.Bytes += int64(len(block))
 	}
-	if err != nil {
-		return err
-	}
-	if err := r.readBlock(block); err != nil {
+	if err := r.readBlock(); err != nil {
 		return err
 	}
 	return r.summary.judge(&r.cfg, false)
@@ -129,6 +133,7 @@ func (r *Reader) begin() error {
 	}
 	r.file = f
 	r.summary.Files++
+	r.sorter.hold = r.cfg.WholeFile
 	if !f.inOrderOfTime(int64(r.cfg.WindowMinutes) * secondsPerMinute) {
 		r.sorter.hold = true
 		r.summary.WholeFiles = append(r.summary.WholeFiles, input.Name)
@@ -136,11 +141,12 @@ func (r *Reader) begin() error {
 	return nil
 }
 
-// readBlock parses a block of whole lines.
-func (r *Reader) readBlock(block []byte) error {
-	r.summary.Bytes += int64(len(block))
+// readBlock parses a block of whole lines, as far as the sorter has room.
+func (r *Reader) readBlock() error {
+	block := r.block
+	defer func() { r.block = block }()
 	var f fields
-	for len(block) > 0 {
+	for len(block) > 0 && !r.sorter.full() {
 		r.file.line++
 		n, isRow := 0, true
 		if r.file.plain {
@@ -152,13 +158,14 @@ func (r *Reader) readBlock(block []byte) error {
 				return err
 			}
 		}
+		line := block[:n]
 		block = block[n:]
 		if !isRow {
 			continue
 		}
 		r.summary.Rows++
 		if why, ok := r.sorter.add(&f); !ok {
-			r.drop(why, &f)
+			r.drop(why, &f, line)
 		}
 	}
 	return nil
@@ -190,7 +197,11 @@ func (r *Reader) readLine(block []byte, f *fields) (n int, isRow bool, err error
 	return n, column == 0, nil
 }
 
-func (r *Reader) drop(why Reason, f *fields) {
+func (r *Reader) drop(why Reason, f *fields, line []byte) {
+	if why == Unheld {
+		r.dropLine(1+slices.Index(r.file.layout, columnTime), why, bytes.TrimRight(line, "\r\n"))
+		return
+	}
 	r.summary.Dropped[why]++
 	switch why {
 	case Late:

@@ -93,7 +93,7 @@ func (p *Replay) logSummary() {
 		examples = append(examples, e.Error())
 	}
 	if len(examples) > 0 {
-		p.log.Warn("replay: unparsable rows dropped", "examples", strings.Join(examples, "; "))
+		p.log.Warn("replay: rows dropped", "examples", strings.Join(examples, "; "))
 	}
 	if n := s.Dropped[Outside]; n > 0 {
 		p.log.Warn("replay: rows outside the torus dropped", "rows", n, "first", s.FirstOutside)

@@ -197,7 +197,8 @@ func TestReadingAllocatesNothingOnceWarm(t *testing.T) {
 	r.file = &file{}
 	r.file.setLayout(canonicalLayout)
 	read := func() {
-		if err := r.readBlock(content); err != nil {
+		r.block = content
+		if err := r.readBlock(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -57,6 +57,9 @@ func (s *sorter) add(f *fields) (why Reason, ok bool) {
 		return Late, false
 	}
 	m := s.slot(minute)
+	if m == nil {
+		return Unheld, false
+	}
 	n := x + s.cfg.Dims[0]*(y+s.cfg.Dims[1]*z)
 	values := &m.values[n]
 	if !m.seen.Has(n) {
@@ -74,7 +77,14 @@ func (s *sorter) add(f *fields) (why Reason, ok bool) {
 	return 0, true
 }
 
-// slot returns the slot of a minute, opening it if necessary.
+// maxHeldMinutes bounds the memory of a file sorted whole: a day file has 1,440 minutes, and times that are garbage would
+// otherwise open a minute for each row.
+const maxHeldMinutes = 2 * 24 * 60
+
+// full reports whether minutes are complete that should be released before more rows are added.
+func (s *sorter) full() bool { return !s.hold && len(s.open) > s.cfg.WindowMinutes+maxAhead }
+
+// slot returns the slot of a minute, opening it if necessary; nil if too many are held.
 func (s *sorter) slot(minute int64) *slot {
 	if len(s.open) > 0 { // fast path: usually the open minutes are consecutive
 		if i := minute - s.open[0].minute; i >= 0 && i < int64(len(s.open)) && s.open[i].minute == minute {
@@ -84,6 +94,9 @@ func (s *sorter) slot(minute int64) *slot {
 	i, found := slices.BinarySearchFunc(s.open, minute, func(m *slot, minute int64) int { return cmp.Compare(m.minute, minute) })
 	if found {
 		return s.open[i]
+	}
+	if s.hold && len(s.open) >= maxHeldMinutes+s.cfg.WindowMinutes {
+		return nil
 	}
 	m := s.newSlot(minute)
 	s.open = slices.Insert(s.open, i, m)

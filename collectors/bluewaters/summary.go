@@ -18,16 +18,18 @@ const (
 	Outside  // the coordinates are not on the torus
 	Late     // behind the window
 	Stray    // days away from all others: a broken clock
+	Unheld   // of a file sorted whole, beyond the minutes that are held in memory
 	NumReasons
 )
 
-var reasonNames = [NumReasons]string{"wrong_columns", "not_a_number", "nan", "negative", "too_large", "outside", "late", "stray"}
+var reasonNames = [NumReasons]string{"wrong_columns", "not_a_number", "nan", "negative", "too_large", "outside", "late", "stray", "unheld"}
 
 func (r Reason) String() string { return reasonNames[r] }
 
 var reasonTexts = [NumReasons]string{
 	fmt.Sprintf("want %d columns, or as many as the header has", numColumns), "want a number", "not a number (NaN)", "negative",
-	"more than 100 percent", "not on the torus", "older than the window", "days away from all other rows"}
+	"more than 100 percent", "not on the torus", "older than the window", "days away from all other rows",
+	fmt.Sprintf("a file not in the order of time has more than %d minutes", maxHeldMinutes)}
 
 // LineError is a dropped row with the reason.
 type LineError struct {
@@ -49,7 +51,7 @@ type Summary struct {
 	Rows        int64 // lines other than headers and empty ones
 	Batches     int64 // one per minute
 	Dropped     [NumReasons]int64
-	FirstErrors []LineError // unparsable rows; the first Config.MaxLineErrors
+	FirstErrors []LineError // unparsable and unheld rows; the first Config.MaxLineErrors
 	// FirstOutside are the first five coordinates that are not on the torus.
 	FirstOutside []string
 	// MaxLateMinutes is the largest distance of a late row from the newest one.
@@ -93,6 +95,16 @@ func (e *UnorderedError) Error() string {
 		e.Late, e.Rows, e.MaxLateMinutes, e.WindowMinutes)
 }
 
+// TooLongError means that a file that is not in the order of time has too many minutes to sort it in memory.
+type TooLongError struct {
+	Rows, Unheld int64
+}
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("the file is not in the order of time and has more than %d minutes, of which %d of %d rows were dropped; sort the file by its first column (sort -t, -k1,1n), or give a file per day",
+		maxHeldMinutes, e.Unheld, e.Rows)
+}
+
 // NotDayFilesError means that no row could be parsed.
 type NotDayFilesError struct {
 	Rows  int64
@@ -118,6 +130,9 @@ func (s *Summary) judge(cfg *Config, atEnd bool) error {
 	}
 	if n := s.Dropped[Late]; n > 0 && over(n, cfg.MaxLatePercent) {
 		return &UnorderedError{Rows: s.Rows, Late: n, MaxLateMinutes: s.MaxLateMinutes, WindowMinutes: cfg.WindowMinutes}
+	}
+	if n := s.Dropped[Unheld]; n > 0 && over(n, cfg.MaxLatePercent) {
+		return &TooLongError{Rows: s.Rows, Unheld: n}
 	}
 	if atEnd && len(s.FirstErrors) > 0 && s.Bad() == s.Rows { // before the end it may be one damaged file of several
 		return &NotDayFilesError{Rows: s.Rows, First: s.FirstErrors[0]}

@@ -91,8 +91,8 @@ func (a *adapter) family() string {
 
 // Columns in addition to the counters: the current state of the port.
 const (
-	StateColumn = "ib.port_state"    // 1 down, 2 initialising, 3 armed, 4 active (IBA vol. 1, PortInfo)
-	RateColumn  = "ib.rate_megabits" // Mb/s
+	stateColumn = "ib.port_state"    // 1 down, 2 initialising, 3 armed, 4 active (IBA vol. 1, PortInfo)
+	rateColumn  = "ib.rate_megabits" // Mb/s
 )
 
 func (v *visit) readPort(ctx context.Context, r *collectors.Reading, family, port string) error {
@@ -128,12 +128,12 @@ func (v *visit) portName(port, layer string) schema.PortName {
 func (v *visit) readState(r *collectors.Reading, dir string) {
 	if state, _, ok := strings.Cut(text(filepath.Join(dir, "state")), ":"); ok {
 		if n, err := strconv.ParseUint(state, 10, 8); err == nil {
-			r.Put(StateColumn, n)
+			r.Put(stateColumn, n)
 		}
 	}
 	if rate, _, ok := strings.Cut(text(filepath.Join(dir, "rate")), " Gb/sec"); ok {
 		if gigabits, err := strconv.ParseFloat(rate, 64); err == nil && gigabits > 0 && gigabits < 1e6 {
-			r.Put(RateColumn, uint64(math.Round(gigabits*1000)))
+			r.Put(rateColumn, uint64(math.Round(gigabits*1000)))
 		}
 	}
 }

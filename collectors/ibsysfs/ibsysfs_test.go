@@ -113,8 +113,8 @@ func TestReadsAHost(t *testing.T) {
 		"ib.VL15_dropped":                    0,
 		"hw.rx_write_requests":               110,
 		"hw.roce_adp_retrans":                108,
-		ibsysfs.StateColumn:                  4,
-		ibsysfs.RateColumn:                   400_000,
+		"ib.port_state":                      4,
+		"ib.rate_megabits":                   400_000,
 	} {
 		if v, read := got[name]; !read || v != want {
 			t.Errorf("%s = %d (%v), want %d", name, v, read, want)
@@ -246,8 +246,8 @@ func TestPortThatIsDownIsFlagged(t *testing.T) {
 	root := host(t)
 	write(t, "1: DOWN\n", root, "mlx5_0", "ports", "1", "state")
 	row := collectortest.Read(t, newCollector(t, root, nil))[schema.PortName{Device: "node7 mlx5_0", Port: "1"}]
-	if row[ibsysfs.StateColumn] != 1 || len(row) != countersOfPort {
-		t.Errorf("state %d, %d counters", row[ibsysfs.StateColumn], len(row))
+	if row["ib.port_state"] != 1 || len(row) != countersOfPort {
+		t.Errorf("state %d, %d counters", row["ib.port_state"], len(row))
 	}
 }
 

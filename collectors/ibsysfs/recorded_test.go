@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/collectors/collectortest"
-	"github.com/giverny/giverny/collectors/ibsysfs"
 	"github.com/giverny/giverny/internal/test/repo"
 	"github.com/giverny/giverny/schema"
 )
@@ -70,8 +69,8 @@ func TestReadsARecordedHost(t *testing.T) {
 		"ib.VL15_dropped":                    0,
 		"hw.rx_write_requests":               3809045607,
 		"hw.roce_adp_retrans":                3,
-		ibsysfs.StateColumn:                  4,
-		ibsysfs.RateColumn:                   400_000,
+		"ib.port_state":                      4,
+		"ib.rate_megabits":                   400_000,
 	} {
 		if v, read := got[name]; !read || v != want {
 			t.Errorf("%s = %d (%v), want %d", name, v, read, want)

@@ -117,17 +117,18 @@ const (
 // which gives an upper bound.
 func (c counters) pausePercent(seconds, lineRateGbps float64) float64 {
 	var micros, frames float64
+	timed := false
 	for name, v := range c {
 		name, ok := strings.CutPrefix(name, "ethtool/tx_")
 		switch {
 		case !ok:
 		case strings.HasSuffix(name, "pause_duration"):
-			micros = max(micros, float64(v))
+			micros, timed = max(micros, float64(v)), true
 		case strings.HasSuffix(name, "pause"), strings.HasSuffix(name, "pause_frames"):
 			frames += float64(v)
 		}
 	}
-	if micros == 0 {
+	if !timed {
 		micros = frames * maxQuanta * quantumBits / (lineRateGbps * 1e3)
 	}
 	return min(100, 100*micros/(1e6*seconds))

@@ -3,6 +3,7 @@ package ondemand
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -50,18 +51,35 @@ func TestFinalAnswer(t *testing.T) {
 type readings []uint64
 
 func (r *readings) DataBytes(string) (uint64, error) {
+	if len(*r) == 0 {
+		return 0, errors.New("no reading")
+	}
 	now := (*r)[0]
 	*r = (*r)[1:]
 	return now, nil
 }
 
-// Counters that begin anew are no traffic of others.
-func TestCountersBeginAnew(t *testing.T) {
+// Counters that start again from zero say nothing of others' traffic: the next window decides. If they never stop
+// decreasing, the search ends.
+func TestCountersStartAgain(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.WatchFor = time.Millisecond
-	w := &watch{cfg: &cfg, counters: &readings{1 << 40, 1 << 20}, adapter: "mlx5_0", stop: func(err error) { t.Error(err) }}
-	if err := w.before(t.Context()); err != nil {
-		t.Error(err)
+	w := &watch{cfg: &cfg, adapter: "mlx5_0"}
+	for name, test := range map[string]struct {
+		readings readings
+		want     string // in the error; empty: none
+	}{
+		"then quiet":        {readings{1 << 40, 1 << 20, 1 << 20}, ""},
+		"then others":       {readings{1 << 40, 1 << 20, 1 << 40, 0, 1 << 40}, "others move"},
+		"always":            {readings{5, 4, 3, 2, 1}, "they decreased in 4 consecutive windows"},
+		"then not readable": {readings{5, 4}, "cannot be read"},
+	} {
+		var stopped error
+		w.counters, w.last, w.stop = &test.readings, time.Time{}, func(err error) { stopped = err }
+		err := w.before(t.Context())
+		if err != stopped || (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) || len(test.readings) > 0 {
+			t.Errorf("%s: %v, stopped with %v, %d readings left, want %q", name, err, stopped, len(test.readings), test.want)
+		}
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -57,25 +57,32 @@ func (w *watch) before(ctx context.Context) error {
 	return err
 }
 
-// rate of the adapter over one window, in Gb/s, both directions added.
+// resets is how often a window is repeated because the counters decreased in it.
+const resets = 3
+
+// rate of the adapter over one window, in Gb/s, both directions added. A window in which the counters decreased, as when
+// the driver was reloaded, says nothing and is repeated.
 func (w *watch) rate(ctx context.Context) (float64, error) {
 	first, err := w.counters.DataBytes(w.adapter)
 	if err != nil {
 		return 0, w.blind(err)
 	}
-	began := time.Now()
-	if !retry.Sleep(ctx, w.cfg.WatchFor) {
-		return 0, ctx.Err()
+	for range 1 + resets {
+		began := time.Now()
+		if !retry.Sleep(ctx, w.cfg.WatchFor) {
+			return 0, ctx.Err()
+		}
+		second, err := w.counters.DataBytes(w.adapter)
+		if err != nil {
+			return 0, w.blind(err)
+		}
+		if second >= first {
+			const bitsPerByte = 8
+			return float64(second-first) * bitsPerByte / time.Since(began).Seconds() / 1e9, nil
+		}
+		first = second
 	}
-	second, err := w.counters.DataBytes(w.adapter)
-	if err != nil {
-		return 0, w.blind(err)
-	}
-	if second < first { // the driver was reloaded
-		return 0, nil
-	}
-	const bitsPerByte = 8
-	return float64(second-first) * bitsPerByte / time.Since(began).Seconds() / 1e9, nil
+	return 0, w.blind(fmt.Errorf("they decreased in %d consecutive windows of %s", 1+resets, w.cfg.WatchFor))
 }
 
 // blind ends the search, since it cannot be seen whom it disturbs.

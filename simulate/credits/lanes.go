@@ -5,14 +5,14 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// MaxLanes is the number of lanes of a channel.
-const MaxLanes = 4
+// maxLanes is the number of lanes of a channel.
+const maxLanes = 4
 
-// AppendLanes appends the lane of every channel of a path: cells change to a higher one where buffers could otherwise wait
+// appendLanes appends the lane of every channel of a path: cells change to a higher one where buffers could otherwise wait
 // for each other in a cycle. On a torus that is behind the wraparound of a dimension (dateline) and where a detour goes
 // back to an earlier dimension, on a dragonfly behind a global channel and a second local one, on a tree where a
 // detour goes up again. Detours with more changes stay in the last lane, where a cycle is possible.
-func AppendLanes(lanes []uint8, c *routing.Channels, path []routing.Channel) []uint8 {
+func appendLanes(lanes []uint8, c *routing.Channels, path []routing.Channel) []uint8 {
 	grid := c.Graph().Grid()
 	base, crossed := 0, 0
 	for i := range path {
@@ -29,7 +29,7 @@ func AppendLanes(lanes []uint8, c *routing.Channels, path []routing.Channel) []u
 		} else if i > 0 && turnsBack(c, path[i-1], path[i]) {
 			base++
 		}
-		lanes = append(lanes, uint8(min(base+crossed, MaxLanes-1)))
+		lanes = append(lanes, uint8(min(base+crossed, maxLanes-1)))
 	}
 	return lanes
 }

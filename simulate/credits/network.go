@@ -166,7 +166,7 @@ func New(c *routing.Channels, speeds *Speeds, work []Work) (*Network, error) {
 	devices := c.Graph().NumDevices()
 	outputs := c.Len() + devices
 	n := &Network{channels: c.Len(), speeds: speeds, pacers: make([]pacer, outputs), waiting: make([]int32, outputs), next: make([]int32, outputs),
-		listed: make([]bool, outputs), blocked: make([]blocking, outputs), occupied: make([]int32, c.Len()*MaxLanes), senders: make([]pacer, devices)}
+		listed: make([]bool, outputs), blocked: make([]blocking, outputs), occupied: make([]int32, c.Len()*maxLanes), senders: make([]pacer, devices)}
 	for i := range n.blocked {
 		n.blocked[i].at = -recent - 1
 	}
@@ -190,11 +190,11 @@ func (n *Network) addFlows(c *routing.Channels, work []Work) (keys []uint64) {
 			f := &work[w].Flows[i]
 			flow, input := int32(len(n.first)), hosts+int32(f.From)
 			n.first = append(n.first, int32(len(keys)))
-			lanes = AppendLanes(lanes[:0], c, f.Path)
+			lanes = appendLanes(lanes[:0], c, f.Path)
 			for k, ch := range f.Path {
 				keys = append(keys, uint64(ch)<<32|uint64(input))
 				n.hops = append(n.hops, hop{flow: flow})
-				input = int32(ch)*MaxLanes + int32(lanes[k])
+				input = int32(ch)*maxLanes + int32(lanes[k])
 			}
 			keys = append(keys, uint64(n.channels+int(f.To))<<32|uint64(input))
 			n.hops = append(n.hops, hop{flow: flow})

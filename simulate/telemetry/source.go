@@ -49,7 +49,8 @@ type set struct {
 	columns []column
 	names   []schema.PortName
 	rows    []row
-	values  [][]uint64 // by column and row
+	values  [][]uint64  // by column and row
+	rest    [][]float32 // what the values lack of the true sum, -0.5 to 0.5, by column and row
 	batch   schema.CounterBatch
 }
 
@@ -88,7 +89,7 @@ func New(channels *routing.Channels, cfg Config, rng *rand.Rand, startNanos int6
 func (s *Source) addSets() {
 	var hosts, switches *set
 	add := func(columns []column) *set {
-		t := &set{columns: columns, values: make([][]uint64, len(columns))}
+		t := &set{columns: columns, values: make([][]uint64, len(columns)), rest: make([][]float32, len(columns))}
 		s.sets = append(s.sets, t)
 		return t
 	}
@@ -117,7 +118,7 @@ func (s *Source) addSets() {
 	}
 	for _, t := range s.sets {
 		for c := range t.columns {
-			t.values[c] = make([]uint64, len(t.rows))
+			t.values[c], t.rest[c] = make([]uint64, len(t.rows)), make([]float32, len(t.rows))
 		}
 	}
 }
@@ -150,7 +151,7 @@ func (s *Source) SetDown(d topology.DeviceID, down bool) {
 				continue
 			}
 			for c := range t.values {
-				t.values[c][i] = 0
+				t.values[c][i], t.rest[c][i] = 0, 0
 			}
 		}
 	}
@@ -208,7 +209,7 @@ const pauseFrameMicros = 40
 func (s *Source) advance(t *set) {
 	for c := range t.columns {
 		col := &t.columns[c]
-		values, rates := t.values[c], s.rates[col.of]
+		values, rest, rates := t.values[c], t.rest[c], s.rates[col.of]
 		for i, r := range t.rows {
 			switch col.of {
 			case tick:
@@ -226,7 +227,9 @@ func (s *Source) advance(t *set) {
 				continue
 			}
 			m := &s.devices[r.device]
-			values[i] = col.raise(values[i], uint64(rates[ch]*float64(m.readNanos-m.lastNanos)*1e-9+.5))
+			by := rates[ch]*float64(m.readNanos-m.lastNanos)*1e-9 + float64(rest[i])
+			whole := math.Floor(by + .5)
+			values[i], rest[i] = col.raise(values[i], uint64(whole)), float32(by-whole)
 		}
 	}
 }

@@ -194,6 +194,19 @@ func TestWraps(t *testing.T) {
 	}
 }
 
+// Rare events are counted once they add up to one.
+func TestRareLossesCount(t *testing.T) {
+	b := newBench(t, "fattree:k=4", silent(telemetry.InfiniBand))
+	b.state.LostPerSecond[b.channel(t, "leaf0-0 3")] = 4096 / 600. // a packet in ten minutes
+	const counter = "leaf0-0 3 ib.port_xmit_discards"
+	for m := range 100 {
+		got, lost := float64(b.read()[counter].value), float64(m+1)/10
+		if math.Abs(got-lost) > .5+1e-3 {
+			t.Fatalf("after %d minutes %v discards, want %v within a half", m+1, got, lost)
+		}
+	}
+}
+
 // A 16-bit discard counter saturates.
 func TestDiscardsStick(t *testing.T) {
 	b := newBench(t, "fattree:k=4", silent(telemetry.InfiniBand))
