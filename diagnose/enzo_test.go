@@ -1,6 +1,7 @@
 package diagnose_test
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -120,6 +121,24 @@ func judgeEnzo(minute int, r *schema.IntervalResult, truth *scenario.Truth) enzo
 		}
 	}
 	return v
+}
+
+// While the torus stalls, the largest of Enzo's regions accuses it in every interval, and surely once the stall has lasted.
+func TestEnzoWhileTheTorusStalls(t *testing.T) {
+	const severe, lasted, until = 54, 68, 70
+	playStory(t, "enzo", 7, until, func(r *schema.IntervalResult, truth *scenario.Truth) {
+		minute := int((r.Snapshot.Interval.StartNanos - storyStart) / 60e9)
+		if minute < severe || len(r.Diagnoses) == 0 {
+			return
+		}
+		largest := slices.MaxFunc(r.Diagnoses, func(a, b schema.Diagnosis) int { return cmp.Compare(len(a.Links), len(b.Links)) })
+		if cause, share := truth.CauseOf(largest.Links); cause < 0 || share < .5 || truth.Causes[cause].Jobs[0] != "enzo" {
+			return
+		}
+		if len(largest.Jobs) == 0 || largest.Jobs[0].JobID != "enzo" || largest.Jobs[0].Feature != "rdma_read_bytes" || minute >= lasted && largest.Cause.Confidence < .95 {
+			t.Errorf("minute %d: %d links, %+v, jobs %+v", minute, len(largest.Links), largest.Cause, largest.Jobs)
+		}
+	})
 }
 
 // The Enzo case (Monet, section 7): 32 nodes along Z at (0,16,16) read a checkpoint at minute 30 and, from

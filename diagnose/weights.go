@@ -6,7 +6,7 @@ package diagnose
 
 // Of a job.
 const (
-	jobBias       = -7.2
+	jobBias       = -6.9
 	jobSpace      = 4.5 // share of the region's stall where its traffic can be
 	jobFit        = 3.  // correlation
 	jobRise       = 2.5 // at the onset

@@ -34,6 +34,41 @@ func (p *Pressure) heldBack(l schema.LinkID) float64 {
 	return p.Carries(l) * stall / (1 - stall)
 }
 
+// sendersTo are the switches from which clearly more traffic leads towards end than arrives at them: by half of the median excess
+// or more. They are valid until the next call.
+func (g *treeFits) sendersTo(end topology.DeviceID) []topology.DeviceID {
+	for _, d := range g.devices {
+		g.sent[d] = 0
+	}
+	for _, l := range g.links {
+		r := g.look(l)
+		if r.dim < 0 {
+			continue
+		}
+		from, to := g.grid.Leading(l, end)
+		g.sent[from] += r.held
+		g.sent[to] -= r.held
+	}
+	var own []float64
+	for _, d := range g.devices {
+		if v := g.sent[d]; v > 0 {
+			own = append(own, v)
+		}
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	slices.Sort(own)
+	median := (own[len(own)/2] + own[(len(own)-1)/2]) / 2
+	g.senders = g.senders[:0]
+	for _, d := range g.devices {
+		if d != end && g.sent[d] > median/2 {
+			g.senders = append(g.senders, d)
+		}
+	}
+	return g.senders
+}
+
 // ends lists the switches at which a tree can end that has most of what is held back, or more than any other if none has most.
 // Its links of the last dimension lie on one line, those of the dimension before in one plane, and so on; it can end anywhere on
 // that line. ends reports whether a tree has most.

@@ -31,8 +31,8 @@ const (
 	// grownFit is the same if load was added and no full link is known: with full buffers, traffic of others that is held up
 	// hides how much goes where, but the added load is on the tree, and most of it at the end.
 	grownFit = .5
-	// leastSenders is the least number of nodes that converge on a switch.
-	leastSenders = 4
+	// unknownFit is the same if the senders are unknown, leastSenders their minimum number.
+	unknownFit, leastSenders = .85, 4
 	// meetsWeight weighs the evidence that traffic merges at a switch of the line, relative to the fit of known senders;
 	// meetsBeside replaces it if the fit of one of their trees is at least wellFits.
 	meetsWeight, meetsBeside, wellFits = 1, .02, .98
@@ -76,6 +76,12 @@ func (g *GridRegion) Drain(senders []Sender) (best Drain, from int) {
 		return Drain{Idle: idle, mostlyIdle: mostly, Meeting: meeting}, -1
 	}
 	best, from = g.knownDrain(senders, ends)
+	// Only for the grid's last dimension: with a slow link of an earlier one, a tree to the switch before it fits as well.
+	if best.Fit < drainFit && g.last == len(g.grid.Dims())-1 {
+		if unknown := g.unknownDrain(meeting.Device); unknown.Fit > best.Fit {
+			best, from = unknown, -1
+		}
+	}
 	if best.Fit > 0 {
 		g.tree.Gather(best.Senders, best.Device)
 		best.tree, best.Grew = g.agreement(), g.grew
@@ -120,6 +126,20 @@ type knownTree struct {
 	from, end int
 	fit       float64
 	member    bool // the end is a node of the sender's
+}
+
+// unknownDrain is the tree to the switch where the traffic of a region merges, from senders inferred from the held-back
+// traffic: they may belong to a job that is in no table.
+func (g *treeFits) unknownDrain(end topology.DeviceID) Drain {
+	senders := g.sendersTo(end)
+	if len(senders) < leastSenders {
+		return Drain{}
+	}
+	fit := g.treeFit(senders, end)
+	if fit < unknownFit {
+		return Drain{}
+	}
+	return Drain{Device: end, Fit: fit, Senders: slices.Clone(senders)}
 }
 
 const (

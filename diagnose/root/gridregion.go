@@ -46,6 +46,8 @@ type regionMemory struct {
 
 	tree    *routes.InTree // that is tried
 	lines   [][]float64
+	sent    []float64 // by device
+	senders []topology.DeviceID
 	scores  []float64   // by candidate end: score of how well traffic merges there
 	tries   []Meeting   // the candidate ends
 	arrived []float64   // by candidate end: what arrives there
@@ -65,7 +67,7 @@ func newRegionMemory(g *topology.Graph, grid *routes.Grid) *regionMemory {
 	}
 	n := g.NumLinks()
 	return &regionMemory{grid: grid, readings: newLookup[schema.LinkID, reading](n), inside: newMarks[schema.LinkID](n), tried: newMarks[schema.LinkID](n),
-		met: newMarks[topology.DeviceID](g.NumDevices()), claims: claims{of: make([]claim, n)}, tree: grid.NewInTree()}
+		met: newMarks[topology.DeviceID](g.NumDevices()), claims: claims{of: make([]claim, n)}, sent: make([]float64, g.NumDevices()), tree: grid.NewInTree()}
 }
 
 // Region begins the examination of a region of a grid.
