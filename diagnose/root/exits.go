@@ -83,8 +83,11 @@ func (w *walk) listExits(d topology.DeviceID, x *excess) {
 		share = max(x.inputs-x.known, leastExcess*x.inputs) / float64(x.open)
 	}
 	for _, l := range w.graph.LinksAt(d) {
+		if from, _ := w.graph.Ends(l); from != d {
+			continue
+		}
 		stalls, full, always := w.waiting(l)
-		if from, _ := w.graph.Ends(l); from != d || !stalls && !full {
+		if !stalls && !full {
 			continue
 		}
 		out := exit{way{link: l, weight: w.heldBackOr(l), stays: w.fullness(l, full)}, w.StallOf(l)}
