@@ -13,7 +13,7 @@ type excess struct {
 	known  float64 // held back by stalled ports with idle time, because of what is behind them
 	most   float64 // use of the fullest port, percent of capacity
 	open   int     // ports for which an unknown amount waits: full ones, and those that stall and always have something to send
-	first  int     // its ports that traffic may wait for: ends.exits[first:end]
+	first  int     // its ports that traffic may wait for: found.exits[first:end]
 	end    int
 	slow   schema.LinkID // slowCable, once searched
 
@@ -39,7 +39,7 @@ func (w *walk) waysBy(over *hop, passes float64) []way {
 	return e.ways[first:]
 }
 
-// excessAt is excessOf, computed once for all regions with the same stalls and past. It is valid until that of another switch is computed.
+// excessAt is excessOf, computed once for all regions with the same stalls and past (found). It is valid until that of another switch is computed.
 func (w *walk) excessAt(d topology.DeviceID) *excess {
 	e := w
 	at, isNew := e.extra.find(d)
@@ -83,8 +83,11 @@ func (w *walk) listExits(d topology.DeviceID, x *excess) {
 		share = max(x.inputs-x.known, leastExcess*x.inputs) / float64(x.open)
 	}
 	for _, l := range w.graph.LinksAt(d) {
+		if from, _ := w.graph.Ends(l); from != d {
+			continue
+		}
 		stalls, full, always := w.waiting(l)
-		if from, _ := w.graph.Ends(l); from != d || !stalls && !full {
+		if !stalls && !full {
 			continue
 		}
 		out := exit{way{link: l, weight: w.heldBackOr(l), stays: w.fullness(l, full)}, w.StallOf(l)}

@@ -25,6 +25,7 @@ type gridFlow struct {
 	region uint32 // number of the region
 	shown  lookup[schema.LinkID, shown]
 	goes   [][2]going // by index in shown.list, and direction
+	ways   []way      // of all links followed
 	back   backward
 	seen   marks[topology.DeviceID] // by listFull
 	full   []fullLink               // of the current region
@@ -45,7 +46,7 @@ func newGridFlow(g *topology.Graph) gridFlow {
 // going is where the traffic over a link of a grid goes in one direction.
 type going struct {
 	region     uint32  // for which it was computed
-	first, end int32   // its ways: flow.ways[first:end]
+	first, end int32   // its ways: gridFlow.ways[first:end]
 	leads      float64 // share that reaches a link for which it may wait
 }
 

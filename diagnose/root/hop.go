@@ -58,8 +58,17 @@ func (p *hops) mayFollow(over *hop, b schema.LinkID) bool {
 	if over.isDown && p.graph.Device(to).Level > over.level {
 		return false
 	}
-	_, isBeside := slices.BinarySearch(over.beside, to)
-	return !isBeside
+	return !over.isBeside(to)
+}
+
+// isBeside reports whether another link from the switch that the hop leaves leads to a switch. Most are out of range without a search: the levels of a tree
+// are numbered one after the other.
+func (over *hop) isBeside(to topology.DeviceID) bool {
+	if n := len(over.beside); n == 0 || to < over.beside[0] || to > over.beside[n-1] {
+		return false
+	}
+	_, found := slices.BinarySearch(over.beside, to)
+	return found
 }
 
 // nextSwitches lists, by switch, the switches to which a link that is up leads, ascending.

@@ -20,7 +20,15 @@ func (w *walk) slowCable(at topology.DeviceID) schema.LinkID {
 
 func (p ports) findSlowCable(at topology.DeviceID) schema.LinkID {
 	slow, least := schema.NoLink, ClearlyLess
-	for _, l := range p.graph.LinksAt(at) {
+	links := p.graph.LinksAt(at)
+	allBlocked := !slices.ContainsFunc(links, func(in schema.LinkID) bool {
+		over := p.hopOver(in)
+		return over.via == at && p.StallOf(in) >= stalledPercent && !p.isBlocked(&over, schema.NoLink)
+	})
+	for _, l := range links {
+		if allBlocked && !p.blocks(l) {
+			continue // no input waits for this port only, which canSend asks for
+		}
 		if from, to := p.graph.Ends(l); from != at || !p.graph.IsSwitch(to) || p.StallOf(l) >= stalledPercent {
 			continue
 		}

@@ -35,18 +35,22 @@ func (p ports) waitFor(port schema.LinkID) float64 {
 	return squares / stalls
 }
 
-// onlyWaitsFor reports whether a link into a switch may wait for a port, and for no other port that stalls or is nearly full.
+// onlyWaitsFor reports whether a link into a switch may wait for a port, and for no other port that blocks.
 func (p ports) onlyWaitsFor(l, port schema.LinkID) bool {
-	at, _ := p.graph.Ends(port)
-	if _, to := p.graph.Ends(l); to != at || !p.mayWait(l, port) {
-		return false
-	}
-	for _, out := range p.graph.LinksAt(at) {
-		if from, _ := p.graph.Ends(out); from == at && out != port && (p.StallOf(out) >= stalledPercent || p.UseOf(out) >= fullPercent) && p.mayWait(l, out) {
-			return false
-		}
-	}
-	return true
+	over := p.hopOver(l)
+	return p.mayFollow(&over, port) && !p.isBlocked(&over, port)
+}
+
+// isBlocked reports whether traffic over a hop may wait for a port that blocks, other than the given one.
+func (p ports) isBlocked(over *hop, other schema.LinkID) bool {
+	return slices.ContainsFunc(p.graph.LinksAt(over.via), func(out schema.LinkID) bool {
+		return out != other && p.blocks(out) && p.mayFollow(over, out)
+	})
+}
+
+// blocks reports whether a port stalls or is nearly full.
+func (p ports) blocks(port schema.LinkID) bool {
+	return p.StallOf(port) >= stalledPercent || p.UseOf(port) >= fullPercent
 }
 
 // left is a link's use relative to before the onset; 1 if not known.

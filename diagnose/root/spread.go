@@ -18,18 +18,26 @@ type flow struct {
 	portless []float64          // by last stalled link: the part of at whose port is not known
 	mass     []float64          // by link: stall still to be followed
 	queue    [2][]schema.LinkID // links in mass
-	ways     []way              // of all links followed
 }
 
-// downstream is the flow of a region of directed links. What was found of links and switches is kept for the next regions with the
-// same stalls and past.
+// downstream is the flow of a region of directed links, and what was found of links and switches for it and the regions before it.
 type downstream struct {
 	flow
-	split bool // stall is the rest of the time in which a port sends, not counted beside it
-	from  lookup[schema.LinkID, waysOf]
-	extra lookup[topology.DeviceID, excess]
-	exits []exit
-	ended []stallEnd // of all regions of the interval
+	*found                  // for regions like this one
+	split, whole found      // for those that split time, and the others
+	ended        []stallEnd // of all regions of the interval
+}
+
+// found is what was found of links and switches. It holds for the regions that split time, or for those that do not, with the same stalls
+// and past.
+type found struct {
+	stalls     *schema.Series
+	since      uint32 // the version of the past
+	splitsTime bool   // stall is the rest of the time in which a port sends, not counted beside it
+	from       lookup[schema.LinkID, waysOf]
+	ways       []way // of all links followed
+	extra      lookup[topology.DeviceID, excess]
+	exits      []exit
 }
 
 // keepEnds keeps where the stall of a region ended for the rest of the interval.
@@ -48,7 +56,7 @@ type walk struct {
 	*downstream
 }
 
-// waysOf are the ways of a link: ends.ways[first:end].
+// waysOf are the ways of a link: found.ways[first:end].
 type waysOf struct{ first, end int }
 
 // way is a port of a switch that traffic may wait for.
@@ -79,8 +87,11 @@ func newFlow(links, directions int) flow {
 }
 
 func newDownstream(g *topology.Graph) downstream {
-	n := g.NumLinks()
-	return downstream{flow: newFlow(n, 1), from: newLookup[schema.LinkID, waysOf](n), extra: newLookup[topology.DeviceID, excess](g.NumDevices())}
+	return downstream{flow: newFlow(g.NumLinks(), 1), split: newFound(g, true), whole: newFound(g, false)}
+}
+
+func newFound(g *topology.Graph, splitsTime bool) found {
+	return found{splitsTime: splitsTime, from: newLookup[schema.LinkID, waysOf](g.NumLinks()), extra: newLookup[topology.DeviceID, excess](g.NumDevices())}
 }
 
 // reset clears the previous region.
@@ -130,18 +141,22 @@ func (w *walk) spread(links []schema.LinkID, weight []float64) {
 	}
 }
 
-// mostWays bounds the ways kept for the next regions: 24 MB.
+// mostWays bounds the ways kept for the next regions: 24 MB, of each kind of region.
 const mostWays = 1 << 20
 
-// turnTo forgets the ways and excesses found so far unless they hold for the region of p, too.
-func (e *downstream) turnTo(p *Pressure, split bool) {
-	if split != e.split || p.Stall != e.from.stalls || p.Since != e.from.since {
-		e.forgetWays()
+// turnTo selects what was found for regions like that of p, and forgets it unless it holds for p, too.
+func (e *downstream) turnTo(p *Pressure, splitsTime bool) {
+	e.found = &e.whole
+	if splitsTime {
+		e.found = &e.split
 	}
-	e.split, e.from.stalls, e.from.since = split, p.Stall, p.Since
+	if p.Stall != e.stalls || p.Since != e.since {
+		e.stalls, e.since = p.Stall, p.Since
+		e.forget()
+	}
 }
 
-func (e *downstream) forgetWays() {
+func (e *found) forget() {
 	e.ways, e.exits = e.ways[:0], e.exits[:0]
 	e.from.forget()
 	e.extra.forget()
@@ -204,11 +219,11 @@ func (w *walk) pass(l schema.LinkID, stall float64, next []schema.LinkID) []sche
 }
 
 // waysFrom lists the ports of a switch that traffic of a link into it may wait for, with the amount that waits for each as
-// far as known. They are found once for all regions with the same stalls and past, and are valid until the next call.
+// far as known. They are found once for all regions with the same stalls and past (found), and are valid until the next call.
 func (w *walk) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
 	e := w
 	if len(e.ways) > mostWays {
-		e.forgetWays()
+		e.forget()
 	}
 	at, isNew := e.from.find(l)
 	if isNew {
@@ -273,7 +288,7 @@ func (w *walk) fullness(l schema.LinkID, full bool) float64 {
 		return 0
 	}
 	least := 0.
-	if sum := use + w.StallOf(l); w.split && sum <= 200-busyPort {
+	if sum := use + w.StallOf(l); w.found.splitsTime && sum <= 200-busyPort {
 		least = use / sum
 	}
 	_, via := w.graph.Ends(l)

@@ -185,8 +185,15 @@ func (t *ShortestPaths) numberSwitches() {
 	}
 }
 
-// looseWay is the weight of a link that can lead to or from a job's switches, relative to 1 for one that ends at them.
-const looseWay = .6
+// wayWeight is how much a link counts as a way to or from a job's switches: not at all, as one that can lead there, or as one that ends or
+// begins there.
+var wayWeight = [...]float64{noWay: 0, looseWay: .6, endWay: 1}
+
+const (
+	noWay = iota
+	looseWay
+	endWay
+)
 
 // onTheWay is the weight of the links that shortest paths to the leaves, or from them, can take, whichever is greater. Links that
 // end, or begin, at one of the leaves count in full.
@@ -199,21 +206,21 @@ func (t *ShortestPaths) onTheWay(leaves []topology.DeviceID, links []schema.Link
 	for at, l := range links {
 		a, b := t.leafEnds(l)
 		nearer, farther := wayBetween(t.goals, t.number[a], t.number[b])
-		to, from = to+weight[at]*nearer, from+weight[at]*farther
+		to, from = to+weight[at]*wayWeight[nearer], from+weight[at]*wayWeight[farther]
 	}
 	return max(to, from)
 }
 
-// wayBetween is how much a link from one switch to another counts as a way to some leaves, and from them, given the distances to each.
-func wayBetween(goals [][]uint8, a, b int32) (nearer, farther float64) {
+// wayBetween is what kind of way a link from one switch to another is to some leaves, and from them, given the distances to each.
+func wayBetween(goals [][]uint8, a, b int32) (nearer, farther int) {
 	for _, dist := range goals {
 		switch from, to := dist[a], dist[b]; {
 		case a == b || from == unreached || to == unreached:
 			nearer, farther = max(nearer, looseWay), max(farther, looseWay) // a host link
 		case to == 0:
-			nearer = 1
+			nearer = endWay
 		case from == 0:
-			farther = 1
+			farther = endWay
 		case to+1 == from:
 			nearer = max(nearer, looseWay)
 		case from+1 == to:
