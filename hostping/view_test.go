@@ -49,7 +49,7 @@ func both(changes ...func(*hostping.Measured)) func(*hostping.Measured) {
 	}
 }
 
-// GPU traffic through the root complex is slow and late: settings are told apart by which RNICs and GPUs have it.
+// GPU traffic through the root complex is slow and late: the RNICs and GPUs that show it determine the setting.
 func TestMisconfigurations(t *testing.T) {
 	all := []string{"mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3", "mlx5_4", "mlx5_5", "mlx5_6", "mlx5_7"}
 	for _, c := range []struct {

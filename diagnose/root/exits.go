@@ -39,7 +39,8 @@ func (w *walk) waysBy(over *hop, passes float64) []way {
 	return e.ways[first:]
 }
 
-// excessAt is excessOf, computed once for all regions with the same stalls and past (found). It is valid until that of another switch is computed.
+// excessAt is excessOf, computed once for all regions with the same stalls and past (found). It is valid until that of another
+// switch is computed.
 func (w *walk) excessAt(d topology.DeviceID) *excess {
 	e := w
 	at, isNew := e.extra.find(d)

@@ -61,8 +61,8 @@ func (p *hops) mayFollow(over *hop, b schema.LinkID) bool {
 	return !over.isBeside(to)
 }
 
-// isBeside reports whether another link from the switch that the hop leaves leads to a switch. Most are out of range without a search: the levels of a tree
-// are numbered one after the other.
+// isBeside reports whether another link from the switch that the hop leaves leads to a switch. Most are out of range without a
+// search: the levels of a tree are numbered one after the other.
 func (over *hop) isBeside(to topology.DeviceID) bool {
 	if n := len(over.beside); n == 0 || to < over.beside[0] || to > over.beside[n-1] {
 		return false

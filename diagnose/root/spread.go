@@ -28,8 +28,8 @@ type downstream struct {
 	ended        []stallEnd // of all regions of the interval
 }
 
-// found is what was found of links and switches. It holds for the regions that split time, or for those that do not, with the same stalls
-// and past.
+// found is what was found of links and switches. It holds for the regions that split time, or for those that do not, with the
+// same stalls and past.
 type found struct {
 	stalls     *schema.Series
 	since      uint32 // the version of the past
