@@ -8,6 +8,7 @@ import (
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // TestWhatAHostSendsMayBeItsJobs: all traffic on the link that leaves a host is its job's, if other nodes of the job
@@ -66,10 +67,25 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 	}
 }
 
-// TestWhoFillsAPort: a job cannot have filled a port if it moves a small part of the port's load, or grew by a small
-// part of what was added. If the port leads to a host of that job alone, and the job moves as much, the port's load is
-// the job's, even if the job's total is unchanged, its other hosts send little, as it reads from elsewhere, or the port
-// was as full before.
+// incastAt is the case of a region whose stall begins at a full port, in intervals of a minute, with its onset in the
+// third of four.
+func incastAt(t *testing.T, g *topology.Graph, port string, uses map[string]float64) *regionCase {
+	t.Helper()
+	p, _ := readings(t, g, nil, uses)
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.read = &p.Readings
+	s.history.Clock.Duration = 60e9
+	l := roottest.Link(t, g, port)
+	return &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2},
+		root: rootLoad{link: l, carries: g.Capacity(l)}, back: root.BackPressure{Root: root.Port{Link: l, Kind: schema.RootIncast, Use: 100}}}
+}
+
+// TestWhoFillsAPort: a job cannot have filled a port if it moves a small part of the port's load. If the port leads to a
+// host of that job alone, and the job moves as much, the port's load is the job's, even if the job's total is unchanged,
+// its other hosts send little, as it reads from elsewhere, or the port was as full before.
 func TestWhoFillsAPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for _, c := range []struct {
@@ -86,21 +102,14 @@ func TestWhoFillsAPort(t *testing.T) {
 		{10, 95, 4, 5, true, true},
 		{10, 95, 90, 100, true, true},
 	} {
-		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host1>leaf0": c.sends, "host2>leaf0": 10, "host0>leaf0": 1, "leaf0>host1": 1, "leaf0>host2": 1})
-		p.Before = func(schema.LinkID) float64 { return c.before }
-		s, err := New(g, DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.read = &p.Readings
-		s.history.Clock.Duration = 60e9
-		port := roottest.Link(t, g, "leaf0>host0")
+		rc := incastAt(t, g, "leaf0>host0", map[string]float64{"leaf0>host0": 100, "host1>leaf0": c.sends, "host2>leaf0": 10, "host0>leaf0": 1, "leaf0>host1": 1, "leaf0>host2": 1})
+		rc.p.Before = func(schema.LinkID) float64 { return c.before }
+		port := rc.root.link
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, Traffic: &history.Traffic{}}}
 		j.Place(g)
 		unit := g.Capacity(port) / 100 * 60
 		j.recent = moves{known: true, all: c.moves * unit}
-		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, root: rootLoad{link: port, carries: g.Capacity(port), added: (100 - c.before) / 100 * g.Capacity(port)}}
-		rc.back = root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}
+		rc.root.added = (100 - c.before) / 100 * g.Capacity(port)
 		j.baseline = moves{known: true, slots: rc.timeline.baseline(), all: c.was * unit}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
 		if got := rc.scores().tooLittlePenalty(suspect); (got == 0) != c.able {
@@ -117,17 +126,8 @@ func TestWhoFillsAPort(t *testing.T) {
 func TestAFullStorageNodeIsShared(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for _, lost := range []float64{0, .5} {
-		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100})
-		s, err := New(g, DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.read = &p.Readings
-		s.history.Clock.Duration = 60e9
-		port := roottest.Link(t, g, "leaf0>host0")
-		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2}, root: rootLoad{link: port, carries: g.Capacity(port)}}
-		rc.back = root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}
-		half := g.Capacity(port) / 2 * 60
+		rc := incastAt(t, g, "leaf0>host0", map[string]float64{"leaf0>host0": 100})
+		half := g.Capacity(rc.root.link) / 2 * 60
 		for i, host := range []string{"host1", "host2"} {
 			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}, recent: moves{known: true, all: half, files: half}}
 			j.Traffic.Set(history.Write, 0, half)
@@ -154,20 +154,13 @@ func TestWritersTogether(t *testing.T) {
 		{[]float64{.5, .4, .1}, []bool{true, true, false}},
 		{[]float64{.3}, []bool{false}},
 	} {
-		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host1>leaf0": 100, "host2>leaf0": 100, "host3>leaf0": 100})
-		s, err := New(g, DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.read = &p.Readings
-		s.history.Clock.Duration = 60e9
-		port := roottest.Link(t, g, "leaf0>host0")
-		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}}
+		rc := incastAt(t, g, "leaf0>host0", map[string]float64{"leaf0>host0": 100, "host1>leaf0": 100, "host2>leaf0": 100, "host3>leaf0": 100})
+		rc.timeline.stall, rc.timeline.onset = nil, noOnset
 		for i, share := range c.shares {
 			host := fmt.Sprint("host", i+1)
 			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}}
 			j.Place(g)
-			j.Traffic.Set(history.Write, 0, share*g.Capacity(port)*60)
+			j.Traffic.Set(history.Write, 0, share*g.Capacity(rc.root.link)*60)
 			rc.suspects = append(rc.suspects, suspect{job: j, known: true, file: true, filesKnown: true, evidence: evidence{rise: 1}})
 		}
 		for i := range rc.suspects {

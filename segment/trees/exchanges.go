@@ -34,7 +34,7 @@ func (p plateau) isExchange() bool { return p.sinks >= 3 }
 // small steps joins distant levels.
 func (c *causes) joinLevel(t *trees, s *sinks, first, end sinkID) {
 	c.rises = c.rises[:0]
-	c.uneven = c.unevenOf(s, first, end)
+	c.uneven = unevenOf(s, first, end)
 	for a := first; a < end; a++ {
 		x := &s.all[a]
 		if !x.isLeaf || !x.isWide() && c.uneven < unevenDeviations {
@@ -133,7 +133,7 @@ func levelError(t *trees, p, q *plateau) float64 {
 
 // unevenOf is the median, over a component's leaves, of the deviation of the links that wait at a leaf, in deviations
 // of the noise.
-func (c *causes) unevenOf(s *sinks, first, end sinkID) float64 {
+func unevenOf(s *sinks, first, end sinkID) float64 {
 	s.sample = s.sample[:0]
 	for a := first; a < end; a++ {
 		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= minFeeders && !x.beginsTree() {

@@ -157,7 +157,7 @@ func (y *layers) subtractLeaf(w *waits, values readings, x *leafLevels, hot floa
 				left = 0
 			}
 			y.give(x, l, left, idle)
-		case w.toHost(l) && x.ports >= fewestLevelPorts && y.isLevelPort(w, values, l, level.comes, hot):
+		case w.toHost(l) && x.ports >= fewestLevelPorts && isLevelPort(w, values, l, level.comes, hot):
 			y.give(x, l, 0, idle)
 		}
 	}
@@ -177,7 +177,7 @@ func (y *layers) subtractLeaf(w *waits, values readings, x *leafLevels, hot floa
 }
 
 // isLevelPort reports whether a port to a host stalls at the level comes of a layer and its host waits to send.
-func (y *layers) isLevelPort(w *waits, values readings, link linkID, comes, hot float64) bool {
+func isLevelPort(w *waits, values readings, link linkID, comes, hot float64) bool {
 	waits := func(l linkID) bool { return w.from[l] == w.to[link] && float64(values[l]) >= hot }
 	return isAlike(float64(values[link]), comes) && slices.ContainsFunc(w.in.of(w.from[link]), waits)
 }
