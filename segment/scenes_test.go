@@ -47,7 +47,7 @@ func scenes(t testing.TB) []scene {
 		{name: "one measured", graph: tiny, values: stalls.Blank(tiny).Lose(all).Paint(90, all[7:8])},
 		{name: "negligible", graph: g, values: stalls.Blank(g).Paint(4, cube)},
 		{name: "wrapping", graph: g, values: stalls.Blank(g).Paint(30, corner), want: [][]schema.LinkID{corner}},
-		{name: "touching", graph: g, values: stalls.Blank(g).Paint(10, low).Paint(45, high), want: [][]schema.LinkID{low, high}},
+		{name: "touching", graph: g, values: stalls.Blank(g).Paint(10, low).Paint(45, high), want: [][]schema.LinkID{high, low}},
 		{name: "missing link", graph: g, values: stalls.Blank(g).Paint(30, cube).Lose(link), want: [][]schema.LinkID{stalls.Without(cube, link)}},
 		{name: "missing switch", graph: g, values: stalls.Blank(g).Paint(30, cube).Lose(node), want: [][]schema.LinkID{stalls.Without(cube, node)}},
 		{name: "missing blade", graph: g, values: stalls.Blank(g).Paint(30, cube).Lose(blade), want: [][]schema.LinkID{stalls.Without(cube, blade)}},

@@ -100,7 +100,7 @@ func (s *Segmenter) Describe() string {
 }
 
 // Step finds the regions of a snapshot, ordered by metric (as configured), then size,
-// largest first, then first link. The result belongs to the segmenter and is valid
+// largest first, then mean, then first link. The result belongs to the segmenter and is valid
 // until the next Step.
 //
 // NaN and infinite values count as missing, negative ones as 0, and values above 100 as
@@ -142,9 +142,9 @@ func (s *Segmenter) stepSeries(snap *schema.Snapshot, series *schema.Series) {
 	slices.SortFunc(s.regions[first:], bySize)
 }
 
-// bySize orders regions of a metric, largest first.
+// bySize orders regions of a metric, largest first. How links are numbered decides only if all else is equal.
 func bySize(a, b schema.Region) int {
-	return cmp.Or(cmp.Compare(b.Size, a.Size), slices.Compare(a.Links, b.Links))
+	return cmp.Or(cmp.Compare(b.Size, a.Size), cmp.Compare(b.Mean, a.Mean), slices.Compare(a.Links, b.Links))
 }
 
 // addRegion appends the region of a group, if it counts.

@@ -38,7 +38,10 @@ func inOrder(cfg segment.Config, snap *schema.Snapshot, a, b *schema.Region) boo
 		}
 		return slices.Index(order, a.Metric) < slices.Index(order, b.Metric)
 	}
-	return a.Size > b.Size || a.Size == b.Size && slices.Compare(a.Links, b.Links) < 0
+	if a.Size != b.Size || a.Mean != b.Mean {
+		return a.Size > b.Size || a.Size == b.Size && a.Mean > b.Mean
+	}
+	return slices.Compare(a.Links, b.Links) < 0
 }
 
 func checkRegion(g *topology.Graph, cfg segment.Config, series *schema.Series, r *schema.Region) error {
