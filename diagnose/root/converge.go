@@ -20,22 +20,22 @@ const (
 
 func (r *reading) all() [measures]float64 { return [measures]float64{r.held, r.added, r.waits} }
 
-// grewShare is the share of a region's load added since its onset from which on the added load shows where it goes; below, only
-// what is held back does.
+// grewShare is the share of a region's load added since its onset from which on the added load shows where it goes;
+// below, only what is held back does.
 const grewShare = .25
 
 // leastFree is the least share of time that a link is taken not to send; with less, the ratio is noise.
 const leastFree = .1
 
-// heldBack estimates the traffic that waits on a link, from its load and the share of time that it stalls: of an offered load o
-// the share s is held back and (1-s)o is carried.
+// heldBack estimates the traffic that waits on a link, from its load and the share of time that it stalls: of an
+// offered load o the share s is held back and (1-s)o is carried.
 func (p *Pressure) heldBack(l schema.LinkID) float64 {
 	stall := p.stallShare(l)
 	return p.Carries(l) * stall / (1 - stall)
 }
 
-// sendersTo are the switches from which clearly more traffic leads towards end than arrives at them: by half of the median excess
-// or more. They are valid until the next call.
+// sendersTo are the switches from which clearly more traffic leads towards end than arrives at them: by half of the
+// median excess or more. They are valid until the next call.
 func (g *treeFits) sendersTo(end topology.DeviceID) []topology.DeviceID {
 	for _, d := range g.devices {
 		g.sent[d] = 0
@@ -69,9 +69,9 @@ func (g *treeFits) sendersTo(end topology.DeviceID) []topology.DeviceID {
 	return g.senders
 }
 
-// ends lists the switches at which a tree can end that has most of what is held back, or more than any other if none has most.
-// Its links of the last dimension lie on one line, those of the dimension before in one plane, and so on; it can end anywhere on
-// that line. ends reports whether a tree has most.
+// ends lists the switches at which a tree can end that has most of what is held back, or more than any other if none
+// has most. Its links of the last dimension lie on one line, those of the dimension before in one plane, and so on; it
+// can end anywhere on that line. ends reports whether a tree has most.
 func (g *treeFits) ends() (out []topology.DeviceID, hasMost bool) {
 	total := 0.
 	lines := g.linesOf(g.grid.Dims())
@@ -122,8 +122,8 @@ func (g *treeFits) ends() (out []topology.DeviceID, hasMost bool) {
 	return out, hasMost
 }
 
-// findLast finds the last dimension in which a region's traffic travels: if it ends in a plane, or on a line of an earlier
-// dimension, no link of a later one stalls.
+// findLast finds the last dimension in which a region's traffic travels: if it ends in a plane, or on a line of an
+// earlier dimension, no link of a later one stalls.
 func (g *regionReadings) findLast() {
 	g.last = 0
 	for _, l := range g.links {
@@ -180,8 +180,8 @@ func (g *treeFits) treeFit(senders []topology.DeviceID, end topology.DeviceID) f
 	return held*(amounts+cosine[waiting])/2 + inqWeight*line.inq
 }
 
-// heldAt is the share of a tree's routes that reach its end over stalled links: what a switch does not accept waits on the last
-// links before it.
+// heldAt is the share of a tree's routes that reach its end over stalled links: what a switch does not accept waits on
+// the last links before it.
 func (g *treeFits) heldAt(end topology.DeviceID) float64 {
 	all, stalled := 0., 0.
 	for _, l := range g.p.graph.LinksAt(end) {
@@ -202,8 +202,8 @@ func (g *treeFits) agreement() float64 {
 	return (max(cosine[heldOn], cosine[addedTo]) + cosine[waiting]) / 2
 }
 
-// cosines compares the number of a tree's routes over each link with what is held back on it and with what was added to it, and
-// the links with routes with those that wait. It resets the tree.
+// cosines compares the number of a tree's routes over each link with what is held back on it and with what was added to
+// it, and the links with routes with those that wait. It resets the tree.
 func (g *treeFits) cosines() (out [measures]float64) {
 	var dot [measures]float64
 	squares, loads, count := g.squares, 0., float64(len(g.tree.Links))

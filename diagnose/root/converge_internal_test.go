@@ -10,8 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestTrafficConverges: senders to one switch are found by the load added to links and by which links wait; senders of another job
-// are not.
+// TestTrafficConverges: senders to one switch are found by the load added to links and by which links wait; senders of
+// another job are not.
 func TestTrafficConverges(t *testing.T) {
 	u := newTiedUp(t)
 	var senders, others []topology.DeviceID
@@ -86,8 +86,8 @@ func TestFitsAreExact(t *testing.T) {
 	}
 }
 
-// TestANeckFitsAlikeWhateverWasLookedUpBefore: a neck's links are looked up in the mean of intervals used for the drain, also those
-// only in the tree upstream of the neck, whether or not an earlier region contained them.
+// TestANeckFitsAlikeWhateverWasLookedUpBefore: a neck's links are looked up in the mean of intervals used for the
+// drain, also those only in the tree upstream of the neck, whether or not an earlier region contained them.
 func TestANeckFitsAlikeWhateverWasLookedUpBefore(t *testing.T) {
 	fit := func(before bool) float64 {
 		u := newTiedUp(t)

@@ -6,10 +6,11 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Converging is how well the load added to a region and its surroundings agrees with equal traffic from some switches to one, 0 to 1:
-// the cosine similarity of the number of routes over each link and the load added to it, times the share of that traffic, at the
-// rate at which it arrives at the end, that the links on its way carry. Links show the busier of two directions, so that less may seem
-// added than was, but a link cannot carry less than what is sent over it.
+// Converging is how well the load added to a region and its surroundings agrees with equal traffic from some switches
+// to one, 0 to 1: the cosine similarity of the number of routes over each link and the load added to it, times the
+// share of that traffic, at the rate at which it arrives at the end, that the links on its way carry. Links show the
+// busier of two directions, so that less may seem added than was, but a link cannot carry less than what is sent over
+// it.
 func (g *GridRegion) Converging(senders []topology.DeviceID, end topology.DeviceID) float64 {
 	g.check()
 	if g.grid == nil || len(senders) < leastSenders {

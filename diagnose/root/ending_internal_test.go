@@ -7,9 +7,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestBackPressureEnds: back pressure ends at a link that stalled links lead to and that carries less than before, or more; or at
-// the nodes of the switch on whose line links stall from both sides. Only if readings are the mean of both directions does an end
-// at a link that lost rate mean that the link is slow.
+// TestBackPressureEnds: back pressure ends at a link that stalled links lead to and that carries less than before, or
+// more; or at the nodes of the switch on whose line links stall from both sides. Only if readings are the mean of both
+// directions does an end at a link that lost rate mean that the link is slow.
 func TestBackPressureEnds(t *testing.T) {
 	type shows struct{ stall, use, before float64 }
 	before := map[string]shows{"0,2,3>1,2,3": {44, 6, 20}, "1,2,3>2,2,3": {42, 8, 25}, "1,2,3>1,3,3": {0, 9, 9}, "2,1,3>2,2,3": {38, 10, 20}, "2,2,3>2,3,3": {46, 4, 14}}

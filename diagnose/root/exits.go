@@ -12,7 +12,7 @@ type excess struct {
 	inputs float64 // held back by inputs
 	known  float64 // held back by stalled ports with idle time, because of what is behind them
 	most   float64 // use of the fullest port, percent of capacity
-	open   int     // ports for which an unknown amount waits: full ones, and those that stall and always have something to send
+	open   int     // ports for which an unknown amount waits: full, or stalled with always something to send
 	first  int     // its ports that traffic may wait for: found.exits[first:end]
 	end    int
 	slow   schema.LinkID // slowCable, once searched
@@ -39,8 +39,8 @@ func (w *walk) waysBy(over *hop, passes float64) []way {
 	return e.ways[first:]
 }
 
-// excessAt is excessOf, computed once for all regions with the same stalls and past (found). It is valid until that of another
-// switch is computed.
+// excessAt is excessOf, computed once for all regions with the same stalls and past (found). It is valid until that of
+// another switch is computed.
 func (w *walk) excessAt(d topology.DeviceID) *excess {
 	e := w
 	at, isNew := e.extra.find(d)

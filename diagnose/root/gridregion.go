@@ -8,9 +8,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// GridRegion is a region of a grid under examination: what its links show, and what was found of it so far. Drain, Neck, FullLink and
-// Endings are found in this order; the others need no more than what these return. It is valid until its finder begins the next
-// region. On other fabrics it finds nothing.
+// GridRegion is a region of a grid under examination: what its links show, and what was found of it so far. Drain,
+// Neck, FullLink and Endings are found in this order; the others need no more than what these return. It is valid until
+// its finder begins the next region. On other fabrics it finds nothing.
 type GridRegion struct {
 	treeFits
 	endings *endings
@@ -33,8 +33,8 @@ type regionReadings struct {
 	grew    bool    // load was added on the region
 }
 
-// regionMemory is the memory for the regions of a grid, one after the other. What was found of links is kept for the next regions with
-// the same stalls and past.
+// regionMemory is the memory for the regions of a grid, one after the other. What was found of links is kept for the
+// next regions with the same stalls and past.
 type regionMemory struct {
 	grid     *routes.Grid // nil if the graph is not a grid
 	now      *GridRegion  // the region that the rest is of
@@ -66,8 +66,9 @@ func newRegionMemory(g *topology.Graph, grid *routes.Grid) *regionMemory {
 		return &regionMemory{}
 	}
 	n := g.NumLinks()
-	return &regionMemory{grid: grid, readings: newLookup[schema.LinkID, reading](n), inside: newMarks[schema.LinkID](n), tried: newMarks[schema.LinkID](n),
-		met: newMarks[topology.DeviceID](g.NumDevices()), claims: claims{of: make([]claim, n)}, sent: make([]float64, g.NumDevices()), tree: grid.NewInTree()}
+	return &regionMemory{grid: grid, readings: newLookup[schema.LinkID, reading](n), inside: newMarks[schema.LinkID](n),
+		tried: newMarks[schema.LinkID](n), met: newMarks[topology.DeviceID](g.NumDevices()),
+		claims: claims{of: make([]claim, n)}, sent: make([]float64, g.NumDevices()), tree: grid.NewInTree()}
 }
 
 // Region begins the examination of a region of a grid.

@@ -18,8 +18,8 @@ type shown struct {
 	isNeck bool    // packets may wait for it
 }
 
-// gridFlow is the flow of a region of a grid, of which each link is followed both ways. Readings are kept for the next regions with the
-// same stalls and past.
+// gridFlow is the flow of a region of a grid, of which each link is followed both ways. Readings are kept for the next
+// regions with the same stalls and past.
 type gridFlow struct {
 	flow
 	region uint32 // number of the region
@@ -40,7 +40,8 @@ type gridWalk struct {
 
 func newGridFlow(g *topology.Graph) gridFlow {
 	n := g.NumLinks()
-	return gridFlow{flow: newFlow(n, 2), seen: newMarks[topology.DeviceID](g.NumDevices()), shown: newLookup[schema.LinkID, shown](n), back: newBackward(n)}
+	return gridFlow{flow: newFlow(n, 2), seen: newMarks[topology.DeviceID](g.NumDevices()),
+		shown: newLookup[schema.LinkID, shown](n), back: newBackward(n)}
 }
 
 // going is where the traffic over a link of a grid goes in one direction.
@@ -50,10 +51,10 @@ type going struct {
 	leads      float64 // share that reaches a link for which it may wait
 }
 
-// spreadOnGrid follows the stall of a region of a grid to the links that it waits for. Readings have no direction, so that
-// each link is followed both ways: under dimension-order routing, traffic along a dimension goes on along it or turns to a
-// later one, over stalled links, until it waits for a link that is full or lost rate. The wrong direction mostly leads
-// nowhere: a way is weighted by the share of its traffic that reaches such a link.
+// spreadOnGrid follows the stall of a region of a grid to the links that it waits for. Readings have no direction, so
+// that each link is followed both ways: under dimension-order routing, traffic along a dimension goes on along it or
+// turns to a later one, over stalled links, until it waits for a link that is full or lost rate. The wrong direction
+// mostly leads nowhere: a way is weighted by the share of its traffic that reaches such a link.
 func (w *gridWalk) spreadOnGrid(links []schema.LinkID) {
 	e := w
 	e.reset()
@@ -79,8 +80,8 @@ func (w *gridWalk) spreadOnGrid(links []schema.LinkID) {
 	}
 }
 
-// leads is the share of the traffic over a link in one direction that reaches a link for which it may wait. at is twice the
-// link's number, plus one for the direction from its end to its beginning. place is the link's index in shown.list.
+// leads is the share of the traffic over a link in one direction that reaches a link for which it may wait. at is twice
+// the link's number, plus one for the direction from its end to its beginning. place is the link's index in shown.list.
 func (w *gridWalk) leads(at schema.LinkID, place int32, steps int) float64 {
 	e := w
 	goes := e.goesFrom(place, at%2)
@@ -188,8 +189,8 @@ func (w *gridWalk) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID 
 	return 2 * l
 }
 
-// shows returns the readings of a link and their index in shown.list, computed once for regions with the same stalls and
-// onset. They are valid until the next call.
+// shows returns the readings of a link and their index in shown.list, computed once for regions with the same stalls
+// and onset. They are valid until the next call.
 func (w *gridWalk) shows(l schema.LinkID) (int32, *shown) {
 	at, isNew := w.shown.find(l)
 	s := &w.shown.list[at]
@@ -208,8 +209,8 @@ func (w *gridWalk) shows(l schema.LinkID) (int32, *shown) {
 	return at, s
 }
 
-// waitsBefore is the traffic that waits inside switches for a link, bytes/s, if the share of time that packets wait is the
-// share of the offered load that is held back.
+// waitsBefore is the traffic that waits inside switches for a link, bytes/s, if the share of time that packets wait is
+// the share of the offered load that is held back.
 func (w *gridWalk) waitsBefore(l schema.LinkID) float64 {
 	waits := min(MaxStall, max(leastWaits, w.waitsFor(l)))
 	return max(LeastUse, w.UseOf(l)) / 100 * w.graph.Capacity(l) * waits / (1 - waits)

@@ -10,7 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestRoutesThatReachTheEndOverStalledLinks: the share counts routes, by whether the last link of each stalls; without routes it is 0.
+// TestRoutesThatReachTheEndOverStalledLinks: the share counts routes, by whether the last link of each stalls; without
+// routes it is 0.
 func TestRoutesThatReachTheEndOverStalledLinks(t *testing.T) {
 	u := newTiedUp(t)
 	end := u.Device(t, "2,3,4")

@@ -58,8 +58,8 @@ func TestIncastAtASwitch(t *testing.T) {
 	}
 }
 
-// TestFullestPort: the fullest port of a switch is the one that blocks it if it is surely full, or clearly fuller than the
-// next; of two that are about as full neither is named.
+// TestFullestPort: the fullest port of a switch is the one that blocks it if it is surely full, or clearly fuller than
+// the next; of two that are about as full neither is named.
 func TestFullestPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=3,hosts=2,spines=2")
 	leaf, _ := g.FindDevice("leaf0")
@@ -81,8 +81,8 @@ func TestFullestPort(t *testing.T) {
 	}
 }
 
-// TestSlowPort: a port that carries less than before is slow if it does not stall itself, as it then waits for what is behind
-// it; a cable is slow if both directions keep one load, less than before, and that is no full cable.
+// TestSlowPort: a port that carries less than before is slow if it does not stall itself, as it then waits for what is
+// behind it; a cable is slow if both directions keep one load, less than before, and that is no full cable.
 func TestSlowPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=3,hosts=2,spines=2")
 	leaf, _ := g.FindDevice("leaf0")

@@ -12,8 +12,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestTrafficMeetsWhereLinksCarryMost: the switch of a line where traffic merges is found without known senders, whether these are
-// on one side, on both, or round the edge of the torus.
+// TestTrafficMeetsWhereLinksCarryMost: the switch of a line where traffic merges is found without known senders,
+// whether these are on one side, on both, or round the edge of the torus.
 func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
 	for _, senders := range []string{"4567", "034567", "0124567", "012"} {
 		t.Run(senders, func(t *testing.T) {
@@ -43,9 +43,9 @@ func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
 	}
 }
 
-// TestTheSidesOfTheEnd: of two switches that look the same on a line, traffic ends at the one whose other links stall less, as they
-// need not share the line's part; or, if links are idle part of the time, at the one whose links stall more, as stall falls
-// upstream.
+// TestTheSidesOfTheEnd: of two switches that look the same on a line, traffic ends at the one whose other links stall
+// less, as they need not share the line's part; or, if links are idle part of the time, at the one whose links stall
+// more, as stall falls upstream.
 func TestTheSidesOfTheEnd(t *testing.T) {
 	u := newTiedUp(t)
 	set := func(name string, stall, use float32) schema.LinkID {
@@ -78,8 +78,8 @@ func TestTheSidesOfTheEnd(t *testing.T) {
 	}
 }
 
-// TestStallFallsOnTheWayUp: if links are idle part of the time, no link on the way to the end stalls more than the next, whatever
-// else they carry.
+// TestStallFallsOnTheWayUp: if links are idle part of the time, no link on the way to the end stalls more than the
+// next, whatever else they carry.
 func TestStallFallsOnTheWayUp(t *testing.T) {
 	u := newTiedUp(t)
 	var links []schema.LinkID
@@ -141,8 +141,8 @@ func TestRisesIsNaive(t *testing.T) {
 	}
 }
 
-// TestNoEndBehindFreeLinks: on a line with added load, a switch without stalled links of the line is less likely the end than one
-// with them, even if much more arrives there over other links.
+// TestNoEndBehindFreeLinks: on a line with added load, a switch without stalled links of the line is less likely the
+// end than one with them, even if much more arrives there over other links.
 func TestNoEndBehindFreeLinks(t *testing.T) {
 	u := newTiedUp(t)
 	var links []schema.LinkID
@@ -162,8 +162,8 @@ func TestNoEndBehindFreeLinks(t *testing.T) {
 	}
 }
 
-// TestTheEndTakesWhatDoesNotGoOn: if senders are served alike, a link beside the end carries far more than the next one, and the
-// end's other links little; but load added there does not go on.
+// TestTheEndTakesWhatDoesNotGoOn: if senders are served alike, a link beside the end carries far more than the next
+// one, and the end's other links little; but load added there does not go on.
 func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 	for _, senders := range []string{"56", "567", "0567"} {
 		u := newTiedUp(t)
@@ -189,7 +189,8 @@ func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsAddsUpAtTheEnd: if stall measures how much waits, flow is conserved along the line at every switch but the end.
+// TestWhatWaitsAddsUpAtTheEnd: if stall measures how much waits, flow is conserved along the line at every switch but
+// the end.
 func TestWhatWaitsAddsUpAtTheEnd(t *testing.T) {
 	u := newTiedUp(t)
 	grid := u.Grid
@@ -212,8 +213,8 @@ func TestWhatWaitsAddsUpAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestTrafficMeetsInAPlane: if no link of the last dimension stalls, traffic ends on a line of the dimension before, in the plane
-// of its senders.
+// TestTrafficMeetsInAPlane: if no link of the last dimension stalls, traffic ends on a line of the dimension before, in
+// the plane of its senders.
 func TestTrafficMeetsInAPlane(t *testing.T) {
 	u := newTiedUp(t)
 	var from []topology.DeviceID
@@ -230,8 +231,8 @@ func TestTrafficMeetsInAPlane(t *testing.T) {
 	}
 }
 
-// TestAnUnknownMeetingDidNotGrow: where the added load of a line hardly agrees with traffic to any of its switches, it does not show
-// that load was added there.
+// TestAnUnknownMeetingDidNotGrow: where the added load of a line hardly agrees with traffic to any of its switches, it
+// does not show that load was added there.
 func TestAnUnknownMeetingDidNotGrow(t *testing.T) {
 	u := newTiedUp(t)
 	var links []schema.LinkID

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestTheLinkThatMostWaitsFor: a full link counts by the suspects' routes as well, one that lost rate only by where the region's stall
-// leads, and by the rate that it lost.
+// TestTheLinkThatMostWaitsFor: a full link counts by the suspects' routes as well, one that lost rate only by where the
+// region's stall leads, and by the rate that it lost.
 func TestTheLinkThatMostWaitsFor(t *testing.T) {
 	u := newTiedUp(t)
 	slow, full := roottest.Link(t, u.Graph, "0,0,0>0,0,1"), roottest.Link(t, u.Graph, "0,0,1>0,0,2")

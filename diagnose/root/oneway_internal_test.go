@@ -9,9 +9,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestReadingsAreMeans: stall and use of links for which packets always wait add up to all of the time, or to half if readings are
-// the mean of both directions; such links are not idle. Links that are idle part of the time, and readings that are sums, show no
-// such floor.
+// TestReadingsAreMeans: stall and use of links for which packets always wait add up to all of the time, or to half if
+// readings are the mean of both directions; such links are not idle. Links that are idle part of the time, and readings
+// that are sums, show no such floor.
 func TestReadingsAreMeans(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -44,8 +44,8 @@ func TestReadingsAreMeans(t *testing.T) {
 	}
 }
 
-// TestWhatReadingsStandForIsRemembered: one interval with few links at the floor, or many by chance, does not change what many
-// earlier ones showed.
+// TestWhatReadingsStandForIsRemembered: one interval with few links at the floor, or many by chance, does not change
+// what many earlier ones showed.
 func TestWhatReadingsStandForIsRemembered(t *testing.T) {
 	means, sums := []float32{40, 35, 45, 48, 38, 41}, []float32{90, 80, 70, 60, 85, 75}
 	for _, c := range []struct {

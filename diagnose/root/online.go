@@ -6,8 +6,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// onLine caches the readings of a line of the last dimension in which a region's traffic travels, for all switches of the line
-// that are tried as its end.
+// onLine caches the readings of a line of the last dimension in which a region's traffic travels, for all switches of
+// the line that are tried as its end.
 type onLine struct {
 	line  routes.Line // through any of its switches, if there are stops
 	stops []stop      // of the region, by index on the line, twice, so that once round from any switch is a slice
@@ -82,7 +82,8 @@ func switchOn(line []stop, n, step int) *stop {
 	return &line[n]
 }
 
-// stalledOn counts the consecutive stalled links from the first switch of a line, at most as many as a route along it has.
+// stalledOn counts the consecutive stalled links from the first switch of a line, at most as many as a route along it
+// has.
 func stalledOn(line []stop, step int, least float64) (n int) {
 	for n < len(line)/2 && linkOn(line, n, step).stall >= least {
 		n++

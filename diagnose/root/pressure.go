@@ -4,7 +4,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Readings are those of the links of a fabric in an interval, or means of several, by link. A series that is absent is nil.
+// Readings are those of the links of a fabric in an interval, or means of several, by link. A series that is absent is
+// nil.
 type Readings struct {
 	Use    *schema.Series // BandwidthUsed, percent of capacity
 	Rate   *schema.Series // Throughput, bytes/s
@@ -12,14 +13,15 @@ type Readings struct {
 	Credit *schema.Series // CreditStall, percent of time
 
 	*hops
-	atInputs bool    // waits inside switches are counted at the links over which packets came
-	oneWay   float64 // what a link shows that is busy all the time in one direction, as a share of time: 1, or less if readings are means
+	atInputs bool // waits inside switches are counted at the links over which packets came
+	// what a link shows that is busy all the time in one direction, share of time: 1, or less if readings are means
+	oneWay float64
 }
 
 // Past is what the readings of a region are compared with: the load of links before its onset, and since.
 type Past struct {
 	Before func(schema.LinkID) float64 // use before the onset, percent of capacity; -1: not known
-	Since  uint32                      // the number of Before, which no other past has: what was computed with it can be kept
+	Since  uint32                      // the number of Before, which no other past has: computed values are kept by it
 	Flat   func(schema.LinkID) bool    // whether a link's load was constant since the onset; nil: not known
 }
 

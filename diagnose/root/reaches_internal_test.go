@@ -8,9 +8,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestOnlyABranchLeadsToWhatIsStarved: of links with a constant load below that before, the one that lost rate is where the whole
-// tree leads. Where a branch of the tree begins, other links of its switch lose load as steadily, while the switch at the end of
-// the tree accepts little.
+// TestOnlyABranchLeadsToWhatIsStarved: of links with a constant load below that before, the one that lost rate is where
+// the whole tree leads. Where a branch of the tree begins, other links of its switch lose load as steadily, while the
+// switch at the end of the tree accepts little.
 func TestOnlyABranchLeadsToWhatIsStarved(t *testing.T) {
 	for _, c := range []struct {
 		name, less string

@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestALinkIsLookedUpOnce: regions with the same stalls and onset share readings; a region with another onset is compared with
-// another past.
+// TestALinkIsLookedUpOnce: regions with the same stalls and onset share readings; a region with another onset is
+// compared with another past.
 func TestALinkIsLookedUpOnce(t *testing.T) {
 	u := newTiedUp(t)
 	senders := []topology.DeviceID{3, 17, 40, 99, 130, 201, 333, 402, 511}

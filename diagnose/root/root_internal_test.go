@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestSlowPortIsTheOneAllWaitFor: of several ports that lost traffic, the slow one is that for which every input may wait.
-// Traffic from a neighbour does not go back to it.
+// TestSlowPortIsTheOneAllWaitFor: of several ports that lost traffic, the slow one is that for which every input may
+// wait. Traffic from a neighbour does not go back to it.
 func TestSlowPortIsTheOneAllWaitFor(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g,
@@ -23,8 +23,8 @@ func TestSlowPortIsTheOneAllWaitFor(t *testing.T) {
 	}
 }
 
-// TestBusiestPort: if stall ends at a switch without a full port, the port with the highest use is reported, but no root decides
-// the class.
+// TestBusiestPort: if stall ends at a switch without a full port, the port with the highest use is reported, but no
+// root decides the class.
 func TestBusiestPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g,
@@ -36,8 +36,8 @@ func TestBusiestPort(t *testing.T) {
 	}
 }
 
-// TestRootIsTheReceiversPort: if traffic to one host merges at a spine, the root is the host's port, which is as full. For
-// traffic to two hosts there is no such port, and the root is the spine's.
+// TestRootIsTheReceiversPort: if traffic to one host merges at a spine, the root is the host's port, which is as full.
+// For traffic to two hosts there is no such port, and the root is the spine's.
 func TestRootIsTheReceiversPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	for _, c := range []struct {
@@ -89,7 +89,8 @@ func TestSlowPortCarriesTheSame(t *testing.T) {
 	}
 }
 
-// TestRootBehindTwoGlobalLinks: a route with the fewest hops may cross a group of a dragonfly over two links between groups.
+// TestRootBehindTwoGlobalLinks: a route with the fewest hops may cross a group of a dragonfly over two links between
+// groups.
 func TestRootBehindTwoGlobalLinks(t *testing.T) {
 	g := roottest.Graph(t, "dragonfly:groups=9,routers=4,hosts=2")
 	p, links := readings(t, g,
@@ -101,8 +102,8 @@ func TestRootBehindTwoGlobalLinks(t *testing.T) {
 	}
 }
 
-// TestSlowPortToAHost: if a port to a host carries less than before while others wait for it, the host or its link is slow.
-// Nothing waits for a port that no longer carries anything.
+// TestSlowPortToAHost: if a port to a host carries less than before while others wait for it, the host or its link is
+// slow. Nothing waits for a port that no longer carries anything.
 func TestSlowPortToAHost(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g, map[string]float64{"spine0>leaf0": 80, "spine1>leaf0": 80},
@@ -118,7 +119,8 @@ func TestSlowPortToAHost(t *testing.T) {
 	}
 }
 
-// TestRootThatNothingWaitsFor: a root that the segmentation saw in a noisy reading is dropped if no stall was followed to it.
+// TestRootThatNothingWaitsFor: a root that the segmentation saw in a noisy reading is dropped if no stall was followed
+// to it.
 func TestRootThatNothingWaitsFor(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g, map[string]float64{"host0>leaf0": 50, "host4>leaf1": 50, "host8>leaf2": 50},
@@ -131,7 +133,8 @@ func TestRootThatNothingWaitsFor(t *testing.T) {
 	}
 }
 
-// TestTheOnlyWay: where no port carries anything, traffic waits for the only one that it can take, if there is only one.
+// TestTheOnlyWay: where no port carries anything, traffic waits for the only one that it can take, if there is only
+// one.
 func TestTheOnlyWay(t *testing.T) {
 	for fabric, want := range map[string]string{"fattree:leaves=2,hosts=2,spines=1": "spine0>leaf1", "fattree:leaves=3,hosts=2,spines=1": ""} {
 		g := roottest.Graph(t, fabric)

@@ -9,7 +9,8 @@ import (
 	"github.com/giverny/giverny/topology/topologytest"
 )
 
-// TestSharedWaysAreThoseFoundAlone: what is kept from one region to the next has no effect on the next, whatever changes.
+// TestSharedWaysAreThoseFoundAlone: what is kept from one region to the next has no effect on the next, whatever
+// changes.
 func TestSharedWaysAreThoseFoundAlone(t *testing.T) {
 	g := topologytest.Parse(t, "ft", "fattree:leaves=6,hosts=4,spines=3")
 	rng := rand.New(rand.NewPCG(1, 2))

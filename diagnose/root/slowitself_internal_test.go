@@ -52,7 +52,8 @@ func TestPortBehindThatLostAsMuch(t *testing.T) {
 	}
 }
 
-// TestPortThatLostAlone: if one host's port lost what the link before it did, and the rest of the link's traffic goes on, the port is slow.
+// TestPortThatLostAlone: if one host's port lost what the link before it did, and the rest of the link's traffic goes
+// on, the port is slow.
 func TestPortThatLostAlone(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	link := roottest.Link(t, g, "spine0>leaf0")

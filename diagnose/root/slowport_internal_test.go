@@ -40,8 +40,8 @@ func TestLoadedOrSlow(t *testing.T) {
 	}
 }
 
-// TestConstantLoadIsARate: of the ports of a switch none of which sends for as long as inputs wait, the one with constant load is slow,
-// though it carries as much as before.
+// TestConstantLoadIsARate: of the ports of a switch none of which sends for as long as inputs wait, the one with
+// constant load is slow, though it carries as much as before.
 func TestConstantLoadIsARate(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g, map[string]float64{"leaf1>spine0": 80, "leaf2>spine0": 80}, map[string]float64{"leaf1>spine0": 15, "leaf2>spine0": 15, "spine0>leaf0": 35, "spine0>leaf3": 45})
@@ -53,8 +53,9 @@ func TestConstantLoadIsARate(t *testing.T) {
 	}
 }
 
-// TestCableWithConstantLoadInBothDirections: a cable that carries less than before, the same both ways and in all intervals, lost rate,
-// however much other ports of its switch gained. If one direction carries something else, the load fell.
+// TestCableWithConstantLoadInBothDirections: a cable that carries less than before, the same both ways and in all
+// intervals, lost rate, however much other ports of its switch gained. If one direction carries something else, the
+// load fell.
 func TestCableWithConstantLoadInBothDirections(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	stall := map[string]float64{"host0>leaf0": 40, "host1>leaf0": 40}
@@ -75,8 +76,8 @@ func TestCableWithConstantLoadInBothDirections(t *testing.T) {
 	}
 }
 
-// TestCableThatHoldsUpBothItsEnds: where all traffic waits for one port, the others send less, too. Of those that cannot send for as long as
-// others wait, the cable is slow whose other direction cannot either. No onset is needed.
+// TestCableThatHoldsUpBothItsEnds: where all traffic waits for one port, the others send less, too. Of those that
+// cannot send for as long as others wait, the cable is slow whose other direction cannot either. No onset is needed.
 func TestCableThatHoldsUpBothItsEnds(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=5,hosts=4,spines=2")
 	cable := roottest.Link(t, g, "spine0>leaf0")
@@ -115,7 +116,8 @@ func TestStallAtBothEndsIsOfOneCable(t *testing.T) {
 	}
 }
 
-// TestStalledLinkBeforeASlowCable: a link that stalls and lost load, and whose traffic goes on over a slow cable, waits for that.
+// TestStalledLinkBeforeASlowCable: a link that stalls and lost load, and whose traffic goes on over a slow cable, waits
+// for that.
 func TestStalledLinkBeforeASlowCable(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g,

@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestTheOnlyWayOnThatLostRate: where stall ends, a link that lost rate is the only way on that carries less than before.
-// Ways on that are starved, because their sources wait elsewhere, are several, or carry next to nothing.
+// TestTheOnlyWayOnThatLostRate: where stall ends, a link that lost rate is the only way on that carries less than
+// before. Ways on that are starved, because their sources wait elsewhere, are several, or carry next to nothing.
 func TestTheOnlyWayOnThatLostRate(t *testing.T) {
 	was := map[string]float64{"0,1,3>0,2,3": 40, "0,2,3>0,3,3": 50, "0,2,3>0,2,4": 30, "0,2,3>1,2,3": 90}
 	for _, c := range []struct {

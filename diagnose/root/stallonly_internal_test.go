@@ -7,8 +7,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestRootByStallAlone: without load readings no port is seen to be full, but the switch is known at which the stall ends: links stall
-// into it, and none of its ports does. Links that carry other traffic, too, stall less than those before them.
+// TestRootByStallAlone: without load readings no port is seen to be full, but the switch is known at which the stall
+// ends: links stall into it, and none of its ports does. Links that carry other traffic, too, stall less than those
+// before them.
 func TestRootByStallAlone(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	for _, c := range []struct {
@@ -28,7 +29,8 @@ func TestRootByStallAlone(t *testing.T) {
 	}
 }
 
-// TestAPortWithOtherTrafficStallsLess: the back pressure of a link is followed over a port that stalls far less, if no other does.
+// TestAPortWithOtherTrafficStallsLess: the back pressure of a link is followed over a port that stalls far less, if no
+// other does.
 func TestAPortWithOtherTrafficStallsLess(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g, map[string]float64{"host0>leaf0": 60, "host1>leaf0": 60, "leaf0>spine0": 15},
