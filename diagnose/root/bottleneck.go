@@ -75,7 +75,7 @@ func (g *GridRegion) Neck(p *Pressure, senders []Sender, d *Drain, isSteady bool
 		return n
 	}
 	if best.Link != schema.NoLink {
-		best.Tail, best.Fit = g.neckAt(senders, best.Link, p)
+		best.Tail, best.Fit = g.tailOf(senders, best.Link, p)
 	}
 	if isSteady && !best.Before(d) {
 		if n := w.soleWay(g.links); n.Link != schema.NoLink {
@@ -94,7 +94,8 @@ func (g *GridRegion) mostWaitedFor(w *gridWalk) (best Neck) {
 	for _, l := range w.known {
 		followed += w.toPort[l]
 		if !g.tried.has(l) {
-			n, _ := w.neckAt(l)
+			_, s := w.shows(l)
+			n, _ := w.neckOf(l, s)
 			g.necks = append(g.necks, n)
 		}
 	}
@@ -137,13 +138,7 @@ func (g *GridRegion) listNecks(w *gridWalk) {
 	}
 }
 
-// neckAt rates a link by how much waits for it, and reports whether it is a candidate.
-func (w *gridWalk) neckAt(l schema.LinkID) (n Neck, may bool) {
-	_, s := w.shows(l)
-	return w.neckOf(l, s)
-}
-
-// neckOf is neckAt for a link with known readings.
+// neckOf rates a link by how much waits for it, and reports whether it is a candidate.
 func (w *gridWalk) neckOf(l schema.LinkID, s *shown) (n Neck, may bool) {
 	n = Neck{Link: l, Waits: w.waitsFor(l), Slower: !s.isFull()}
 	n.Score = max(leastWaits, n.Waits)
@@ -203,9 +198,9 @@ func (n *Neck) Before(d *Drain) bool {
 // waits at both, the verdict does not flip between intervals.
 const endMargin = .1
 
-// neckAt returns the end of a link at which the trees of suspects that lead to it agree best with readings, and their
+// tailOf returns the end of a link at which the trees of suspects that lead to it agree best with readings, and their
 // fit.
-func (g *GridRegion) neckAt(senders []Sender, l schema.LinkID, p *Pressure) (tail topology.DeviceID, fit float64) {
+func (g *GridRegion) tailOf(senders []Sender, l schema.LinkID, p *Pressure) (tail topology.DeviceID, fit float64) {
 	from, to := p.graph.Ends(l)
 	ends, fits := [2]topology.DeviceID{from, to}, [2]float64{}
 	for end, tail := range ends {

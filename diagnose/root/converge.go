@@ -167,15 +167,11 @@ func (g *treeFits) linesOf(dims []int) [][]float64 {
 func (g *treeFits) treeFit(senders []topology.DeviceID, end topology.DeviceID) float64 {
 	g.tree.Gather(senders, end)
 	held := min(1, 2*g.heldAt(end))
-	var line lineFit
-	if !g.grew {
-		line = g.lastLine(end)
-	}
 	if g.grew {
 		cosine := g.cosines()
 		return held * (cosine[addedTo] + cosine[waiting]) / 2
 	}
-	cosine := g.cosines()
+	line, cosine := g.lastLine(end), g.cosines()
 	amounts := line.share*line.profile + (1-line.share)*cosine[heldOn]
 	return held*(amounts+cosine[waiting])/2 + inqWeight*line.inq
 }

@@ -35,7 +35,7 @@ const (
 	unknownFit, leastSenders = .85, 4
 	// meetsWeight weighs the evidence that traffic merges at a switch of the line, relative to the fit of known
 	// senders; meetsBeside replaces it if the fit of one of their trees is at least wellFits.
-	meetsWeight, meetsBeside, wellFits = 1, .02, .98
+	meetsWeight, meetsBeside, wellFits = 1., .02, .98
 	// memberWeight is added if the end is a node of the job itself: except for file traffic, its nodes send to each
 	// other, and two neighbours on a line show nearly the same.
 	memberWeight = .15
@@ -93,7 +93,7 @@ func (g *GridRegion) Drain(senders []Sender) (best Drain, from int) {
 
 // knownDrain is the best tree from the nodes of one of the senders to one of the ends.
 func (g *treeFits) knownDrain(senders []Sender, ends []topology.DeviceID) (best Drain, from int) {
-	weight := 1. * meetsWeight
+	weight := meetsWeight
 	for from, of := range senders {
 		for i, d := range ends {
 			fit := g.treeFit(of.Devices, d)
@@ -200,13 +200,12 @@ type fullLink struct {
 // listFull lists the links at a region's switches that are full, fuller than before the onset and do not stall, and
 // before which least bytes/s or more wait.
 func (w *gridWalk) listFull(links []schema.LinkID, least float64) {
-	e := w
-	e.full = e.full[:0]
-	e.seen.clear()
+	w.full = w.full[:0]
+	w.seen.clear()
 	for _, l := range links {
 		from, to := w.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
-			if !e.seen.add(d) {
+			if !w.seen.add(d) {
 				continue
 			}
 			for _, out := range w.graph.LinksAt(d) {
@@ -216,7 +215,7 @@ func (w *gridWalk) listFull(links []schema.LinkID, least float64) {
 					continue
 				}
 				if held := w.heldBefore(out); held >= least {
-					e.full = append(e.full, fullLink{out, use, held})
+					w.full = append(w.full, fullLink{out, use, held})
 				}
 			}
 		}

@@ -56,10 +56,9 @@ type going struct {
 // turns to a later one, over stalled links, until it waits for a link that is full or lost rate. The wrong direction
 // mostly leads nowhere: a way is weighted by the share of its traffic that reaches such a link.
 func (w *gridWalk) spreadOnGrid(links []schema.LinkID) {
-	e := w
-	e.reset()
-	e.region++
-	e.queue[0], e.ways = e.queue[0][:0], e.ways[:0]
+	w.reset()
+	w.region++
+	w.queue[0], w.ways = w.queue[0][:0], w.ways[:0]
 	for _, l := range links {
 		place, s := w.shows(l)
 		if s.dim < 0 || s.stall < stalledPercent {
@@ -70,34 +69,33 @@ func (w *gridWalk) spreadOnGrid(links []schema.LinkID) {
 		for dir, part := range leads {
 			if part > 0 {
 				at := 2*l + schema.LinkID(dir)
-				e.mass[at] = stall * part / (leads[0] + leads[1])
-				e.queue[0] = append(e.queue[0], at)
+				w.mass[at] = stall * part / (leads[0] + leads[1])
+				w.queue[0] = append(w.queue[0], at)
 			}
 		}
 	}
-	for _, at := range e.follow(w.passOnGrid) {
-		e.mass[at] = 0
+	for _, at := range w.follow(w.passOnGrid) {
+		w.mass[at] = 0
 	}
 }
 
 // leads is the share of the traffic over a link in one direction that reaches a link for which it may wait. at is twice
 // the link's number, plus one for the direction from its end to its beginning. place is the link's index in shown.list.
 func (w *gridWalk) leads(at schema.LinkID, place int32, steps int) float64 {
-	e := w
-	goes := e.goesFrom(place, at%2)
-	if goes.region == e.region {
+	goes := w.goesFrom(place, at%2)
+	if goes.region == w.region {
 		return goes.leads
 	}
-	*goes = going{region: e.region} // a cycle leads nowhere
+	*goes = going{region: w.region} // a cycle leads nowhere
 	if steps == maxRounds {
 		return 0
 	}
-	first := len(e.ways)
-	w.listWays(at, &e.shown.list[place])
-	end := len(e.ways)
+	first := len(w.ways)
+	w.listWays(at, &w.shown.list[place])
+	end := len(w.ways)
 	sum, reached, leads := 0., 0., 0.
 	for i := first; i < end; i++ {
-		way, part := e.ways[i], 1.
+		way, part := w.ways[i], 1.
 		if way.stays == 0 {
 			part = w.leads(way.link, way.place, steps+1)
 		}
@@ -106,13 +104,13 @@ func (w *gridWalk) leads(at schema.LinkID, place int32, steps int) float64 {
 	if sum > 0 {
 		leads = reached / sum
 	}
-	*e.goesFrom(place, at%2) = going{e.region, int32(first), int32(end), leads}
+	*w.goesFrom(place, at%2) = going{w.region, int32(first), int32(end), leads}
 	return leads
 }
 
 // listWays lists what traffic over a link in one direction may wait for behind it.
 func (w *gridWalk) listWays(at schema.LinkID, own *shown) {
-	e, l := w, at/2
+	l := at / 2
 	from, via := w.graph.Ends(l)
 	if at%2 == 1 {
 		via = from
@@ -127,36 +125,35 @@ func (w *gridWalk) listWays(at schema.LinkID, own *shown) {
 			continue
 		}
 		if s.waits > 0 {
-			e.ways = append(e.ways, way{link: next, weight: s.waits, stays: 1})
+			w.ways = append(w.ways, way{link: next, weight: s.waits, stays: 1})
 		}
 		if s.stall >= least {
-			e.ways = append(e.ways, way{link: w.towards(next, via), place: place, weight: s.held})
+			w.ways = append(w.ways, way{link: w.towards(next, via), place: place, weight: s.held})
 		}
 	}
 }
 
 // passOnGrid divides stall over a link in one direction between the ways that leads has listed.
 func (w *gridWalk) passOnGrid(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
-	e := w
-	goes, sum := e.goesOn(at), 0.
-	ways := e.ways[goes.first:goes.end]
+	goes, sum := w.goesOn(at), 0.
+	ways := w.ways[goes.first:goes.end]
 	for _, way := range ways {
-		sum += e.weightOf(way)
+		sum += w.weightOf(way)
 	}
 	if sum == 0 {
 		return next
 	}
 	for _, way := range ways {
-		part := stall * e.weightOf(way) / sum
+		part := stall * w.weightOf(way) / sum
 		if way.stays > 0 {
-			e.wait(at/2, way.link, part)
+			w.wait(at/2, way.link, part)
 			continue
 		}
 		if part > 0 {
-			if e.mass[way.link] == 0 {
+			if w.mass[way.link] == 0 {
 				next = append(next, way.link)
 			}
-			e.mass[way.link] += part
+			w.mass[way.link] += part
 		}
 	}
 	return next

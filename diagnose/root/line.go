@@ -55,17 +55,14 @@ func (m *Meeting) IsKnown() bool { return m.Agree >= leastMeets }
 // records the score of each.
 func (g *GridRegion) meetingOf(ends []topology.DeviceID, idle bool) (best Meeting) {
 	best.Device = ends[0]
-	tried := g.tries
 	most := 1.
 	for _, d := range ends {
 		m := g.meets(d)
-		tried = append(tried, m)
 		arrives := g.arrives(&m)
-		g.arrived, most = append(g.arrived, arrives), max(most, arrives)
+		g.tries, g.arrived, most = append(g.tries, m), append(g.arrived, arrives), max(most, arrives)
 	}
-	g.tries = tried
 	highest := math.Inf(-1)
-	for i, m := range tried {
+	for i, m := range g.tries {
 		score := 0.
 		switch sides := g.sides(m.Device) / 100; {
 		case idle:

@@ -56,7 +56,6 @@ type atSwitch struct {
 
 // switches sums up the stall by the switch where it ends, in descending order.
 func (w *walk) switches() (out []atSwitch, total float64) {
-	e := w
 	find := func(d topology.DeviceID) *atSwitch {
 		i := slices.IndexFunc(out, func(a atSwitch) bool { return a.device == d })
 		if i < 0 {
@@ -65,20 +64,20 @@ func (w *walk) switches() (out []atSwitch, total float64) {
 		}
 		return &out[i]
 	}
-	for _, l := range e.known {
+	for _, l := range w.known {
 		from, _ := w.graph.Ends(l)
 		a := find(from)
-		if a.stall += e.toPort[l]; e.toPort[l] > a.most || e.toPort[l] == a.most && l < a.port {
-			a.port, a.most = l, e.toPort[l]
+		if a.stall += w.toPort[l]; w.toPort[l] > a.most || w.toPort[l] == a.most && l < a.port {
+			a.port, a.most = l, w.toPort[l]
 		}
-		total += e.toPort[l]
+		total += w.toPort[l]
 	}
-	for _, l := range e.last {
-		if e.portless[l] > 0 {
+	for _, l := range w.last {
+		if w.portless[l] > 0 {
 			_, to := w.graph.Ends(l)
 			a := find(to)
-			a.stall, a.lost = a.stall+e.portless[l], a.lost+e.portless[l]
-			total += e.portless[l]
+			a.stall, a.lost = a.stall+w.portless[l], a.lost+w.portless[l]
+			total += w.portless[l]
 		}
 	}
 	slices.SortFunc(out, func(a, b atSwitch) int {

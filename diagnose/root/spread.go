@@ -129,20 +129,19 @@ func (e *flow) stop(last schema.LinkID, stall float64) {
 
 // spread follows the stall of a region's links to where it ends.
 func (w *walk) spread(links []schema.LinkID, weight []float64) {
-	e := w
-	e.reset()
-	e.turnTo(w.Pressure, w.splitsTime(links))
-	e.queue[0] = e.queue[0][:0]
+	w.reset()
+	w.turnTo(w.Pressure, w.splitsTime(links))
+	w.queue[0] = w.queue[0][:0]
 	for i, l := range links {
 		if w.StallOf(l) >= stalledPercent {
-			e.mass[l] = weight[i]
-			e.queue[0] = append(e.queue[0], l)
+			w.mass[l] = weight[i]
+			w.queue[0] = append(w.queue[0], l)
 		}
 	}
-	for _, l := range e.follow(w.pass) { // in a cycle
-		e.stop(l, e.mass[l])
-		e.portless[l] += e.mass[l]
-		e.mass[l] = 0
+	for _, l := range w.follow(w.pass) { // in a cycle
+		w.stop(l, w.mass[l])
+		w.portless[l] += w.mass[l]
+		w.mass[l] = 0
 	}
 }
 
@@ -188,19 +187,18 @@ func (e *flow) follow(pass func(at schema.LinkID, stall float64, next []schema.L
 // pass divides the stall of a link between the ports that its traffic may wait for, and appends to next those behind
 // which it goes on.
 func (w *walk) pass(l schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
-	e := w
 	_, via := w.graph.Ends(l)
 	if !w.graph.IsSwitch(via) {
-		e.wait(l, l, stall)
+		w.wait(l, l, stall)
 		return next
 	}
 	ways := w.waysFrom(l, via)
 	if len(ways) == 0 {
 		if w.slowItself(l) {
-			e.wait(l, l, stall)
+			w.wait(l, l, stall)
 		} else {
-			e.stop(l, stall)
-			e.portless[l] += stall
+			w.stop(l, stall)
+			w.portless[l] += stall
 		}
 		return next
 	}
@@ -211,15 +209,15 @@ func (w *walk) pass(l schema.LinkID, stall float64, next []schema.LinkID) []sche
 	for _, way := range ways {
 		part := stall * way.weight / sum
 		if way.stays > 0 {
-			e.wait(l, way.link, part*way.stays)
+			w.wait(l, way.link, part*way.stays)
 		}
 		if way.stays == 1 {
 			continue
 		}
-		if e.mass[way.link] == 0 {
+		if w.mass[way.link] == 0 {
 			next = append(next, way.link)
 		}
-		e.mass[way.link] += part * (1 - way.stays)
+		w.mass[way.link] += part * (1 - way.stays)
 	}
 	return next
 }
@@ -228,17 +226,16 @@ func (w *walk) pass(l schema.LinkID, stall float64, next []schema.LinkID) []sche
 // as far as known. They are found once for all regions with the same stalls and past (found), and are valid until the
 // next call.
 func (w *walk) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
-	e := w
-	if len(e.ways) > mostWays {
-		e.forget()
+	if len(w.ways) > mostWays {
+		w.forget()
 	}
-	at, isNew := e.from.find(l)
+	at, isNew := w.from.find(l)
 	if isNew {
 		ways := w.findWays(l, via)
-		e.from.list[at] = waysOf{len(e.ways) - len(ways), len(e.ways)}
+		w.from.list[at] = waysOf{len(w.ways) - len(ways), len(w.ways)}
 	}
-	found := e.from.list[at]
-	return e.ways[found.first:found.end]
+	found := w.from.list[at]
+	return w.ways[found.first:found.end]
 }
 
 // findWays finds them. Routes between groups are taken to have a hop within each, unless nothing else explains the
