@@ -123,3 +123,37 @@ func (g *regionReadings) measure() {
 	g.least = min(lineStall, mostStalled*g.most)
 	g.findLast()
 }
+
+// reading is what a link shows of merging traffic.
+type reading struct {
+	dim     int     // dimension on a grid; -1: none
+	stall   float64 // percent
+	carries float64 // bytes/s
+	held    float64 // traffic that waits on it, bytes/s (heldBack)
+	added   float64 // load added since the onset, bytes/s; all if that before is unknown
+	more    float64 // load beyond the share of that before the onset which its stall lets through, bytes/s
+	waits   float64 // share of the time without sending in which it stalls, in the direction in which it stalls, 0 to 1
+}
+
+// look returns the reading of a link, valid until the next call.
+func (g *regionReadings) look(l schema.LinkID) *reading {
+	at, isNew := g.readings.find(l)
+	r := &g.readings.list[at]
+	if isNew {
+		*r = g.read(l)
+	}
+	return r
+}
+
+func (g *regionReadings) read(l schema.LinkID) reading {
+	p := g.p
+	r := reading{dim: g.grid.Dim(l), stall: p.StallOf(l)}
+	use, before, capacity := max(0, p.UseOf(l)), max(0, p.Before(l)), p.graph.Capacity(l)
+	r.carries = use / 100 * capacity
+	stall := p.stallShare(l)
+	r.held = r.carries * stall / (1 - stall)
+	r.waits = min(1, p.inOneWay(r.stall/100)/max(leastFree, 1-p.inOneWay(use/100)))
+	r.more = max(0, r.carries-(1-min(1, r.stall/100))*before/100*capacity)
+	r.added = max(0, use-before) / 100 * capacity
+	return r
+}
