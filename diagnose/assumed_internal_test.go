@@ -22,11 +22,11 @@ func TestAJobIsComparedWithTheCapacity(t *testing.T) {
 	p, links := readings(t, g, map[string]float64{"host0>leaf0": 40}, nil)
 	s.read = &p.Readings
 	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: links}, weight: make([]float64, len(links)), timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: schema.NoLink}, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}}}
-	rc.root.carries = rc.assumedLoad(&rc.back)
+	rc.root.carries = rc.assumedLoad()
 	for share, want := range map[float64]float64{0: jobTooLittle, assumedUse * culpritShare / 2: jobTooLittle, .3: 0} {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0"}}, Traffic: &history.Traffic{}}, recent: moves{known: true, all: share * g.Capacity(links[0]) * 60}}
 		j.Place(g)
-		if got := rc.scores().tooLittlePenalty(&suspect{job: j, known: true}); math.Abs(got-want) > 1e-6 {
+		if got := rc.tooLittlePenalty(&suspect{job: j, known: true}); math.Abs(got-want) > 1e-6 {
 			t.Errorf("%.1f against a job that moves %g of the capacity, want %.1f", got, share, want)
 		}
 	}
@@ -47,7 +47,7 @@ func TestAnIncastIsNoFailure(t *testing.T) {
 	f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Device: "leaf1", Port: "4"}}
 	f.Place(g)
 	score := func(back root.BackPressure) float64 {
-		score, _ := (&regionCase{in: &s.interval, p: p, region: &schema.Region{Links: links}, timeline: timeline{clock: s.history.Clock, onset: -1, burst: -1}, root: rootLoad{link: schema.NoLink}, back: back}).scores().failureScore(f, 1, 1)
+		score, _ := (&regionCase{in: &s.interval, p: p, region: &schema.Region{Links: links}, timeline: timeline{clock: s.history.Clock, onset: -1, burst: -1}, root: rootLoad{link: schema.NoLink}, back: back}).rateFailure(f, 1, 1)
 		return score
 	}
 	other := score(root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf, Kind: schema.RootLinkCapacity, Share: 1}})

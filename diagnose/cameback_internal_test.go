@@ -40,7 +40,7 @@ func TestACableThatCameBackSlower(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range []*Stage{s, restarted} {
-			if got := (&regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock}}).steady().stands(s.given.kept[7]); got != c.stands {
+			if got := (&regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock}}).stands(s.given.kept[7]); got != c.stands {
 				t.Errorf("%s: stands %v, want %v", c.name, got, c.stands)
 			}
 		}
@@ -66,7 +66,7 @@ func TestARegionSettlesAfterAFailure(t *testing.T) {
 		s.history.Clock = history.Clock{Duration: 60e9, Now: 10}
 		b, a := c.before, c.after
 		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: []float64{b, b, b, b, b, b, b, b, a, a, c.now}, onset: c.onset, old: c.onset < 0}}
-		if got := rc.steady().settledSince(schema.NearFailure{Time: 8 * 60e9}); got != c.settled {
+		if got := rc.settledSince(schema.NearFailure{Time: 8 * 60e9}); got != c.settled {
 			t.Errorf("%s: settled %v, want %v", name, got, c.settled)
 		}
 	}

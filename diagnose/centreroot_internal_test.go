@@ -49,7 +49,7 @@ func TestRootOnATorus(t *testing.T) {
 		rc := &regionCase{in: &s.interval, nodes: g.Device(placeEnd), ends: ends{drain: c.drain, fullLink: schema.NoLink, neck: root.Neck{Link: schema.NoLink}, endings: root.Endings{Any: end, Nodes: end, Slow: slowEnd, OfMeans: c.ofMeans, AtNodes: c.atNodes}}}
 		got, kind := "", ""
 		rc.verdict.class = c.class
-		if r := (&report{rc}).rootPort(); r != nil {
+		if r := rc.rootPort(); r != nil {
 			got, kind = r.Device, r.Kind
 		}
 		if got != c.want || kind != c.kind {

@@ -40,7 +40,7 @@ func TestSuccessor(t *testing.T) {
 		nodes := func(first int) []string { return []string{fmt.Sprint("host", first), fmt.Sprint("host", first+1)} }
 		s.history.AddJobs([]schema.Job{{ID: "was", Start: at(c.began), End: at(c.ended), Nodes: nodes(1)}, {ID: "now", Start: at(c.start), Nodes: nodes(c.node)}})
 		j := &job{Job: s.history.Jobs()[0]}
-		if got := rc.scores().succeeds(j); got != c.want {
+		if got := rc.succeeds(j); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

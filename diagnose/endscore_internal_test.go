@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/history"
@@ -39,7 +38,7 @@ func TestWhereATrafficDoesNotEnd(t *testing.T) {
 	} {
 		rc := &regionCase{in: &s.interval, region: &schema.Region{}, back: root.BackPressure{Root: root.Port{Kind: c.kind, Link: roottest.Link(t, g, c.link)}}}
 		c.suspect.job, c.suspect.known = &job{Job: &history.Job{}}, true
-		if got := rc.ground().endScore(&c.suspect); got != c.want {
+		if got := rc.rules().endScore(&c.suspect); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -66,7 +65,7 @@ func TestTheOnlyReceiver(t *testing.T) {
 		j.Place(g)
 		rc := &regionCase{in: &s.interval, suspects: []suspect{{job: j}}, verdict: verdict{accused: 1}, back: root.BackPressure{Switch: root.Switch{Device: leaf, Share: 1}}}
 		got := schema.NoLink
-		if port := (&report{rc}).onlyReceiver(); port != nil {
+		if port := rc.onlyReceiver(); port != nil {
 			got = port.Link
 		}
 		if got != c.want {
@@ -121,21 +120,8 @@ func TestASenderWithoutTraffic(t *testing.T) {
 		"it fits badly":        {root.Drain{Device: end, Fit: .6, Grew: true}, sender, false, false},
 	} {
 		rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{}, ends: ends{drain: c.drain, sender: sender, fullLink: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
-		if got := rc.ground().endScore(&suspect{job: c.job, known: c.known}); (got == jobConverges) != c.want {
+		if got := rc.rules().endScore(&suspect{job: c.job, known: c.known}); (got == jobConverges) != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
-	}
-}
-
-// TestTextOfASilentRoot: only a root that reports nothing is said to be silent.
-func TestTextOfASilentRoot(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
-	s, err := New(g, DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &report{&regionCase{in: &s.interval, region: &schema.Region{Root: &schema.Root{Device: "leaf0"}}, verdict: verdict{class: schema.CauseUnknown}}}
-	if got := r.because(r.region.Root); strings.Contains(got, "reports no counters") {
-		t.Errorf("a root that is read: %s", got)
 	}
 }

@@ -51,7 +51,7 @@ func TestFilesOnlySayNothingOnAnExchange(t *testing.T) {
 		rc.in.scratch.correlator.SetLags(rc.in.cfg.MaxLag)
 		rc.in.scratch.correlator.SetStall(rc.timeline.stall)
 		suspected, usual := suspect{job: j, cross: 1, way: 1}, [history.NumMeasured]spread{}
-		rc.findStrongestFeature(&suspected, &usual)
+		rc.findEvidence(&suspected, &usual)
 		if suspected.known != c.known || suspected.file != c.file || !suspected.filesKnown {
 			t.Errorf("%s: its traffic is known %v, it is files %v, files are known %v, want %v, %v, true", c.name, suspected.known, suspected.file, suspected.filesKnown, c.known, c.file)
 		}
@@ -70,7 +70,7 @@ func TestFilesOnlyLeaveWhoWaits(t *testing.T) {
 		j.Traffic = history.NewTraffic(rc.in.history.TrafficLength(), 0)
 		j.Traffic.Listed[feature] = true
 		rc.suspects, rc.timeline.onset = []suspect{{job: j}}, -1
-		rc.ground().findWaits()
+		rc.rules().findWaits()
 		if got := rc.suspects[0].share; math.Abs(got-want) > 1e-6 {
 			t.Errorf("%s is measured: a part of %.2f, want %.2f", feature, got, want)
 		}

@@ -24,9 +24,8 @@ func TestWhereGrowthCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.measuresLoad = c.measuresLoad
-		score := (&regionCase{in: &s.interval}).ground().growthScore(&suspect{file: c.file, growth: 1})
-		if score > 0 != c.counts {
-			t.Errorf("%+v: %g for a job with all of the growth", c, score)
+		if got := (&regionCase{in: &s.interval}).rules().showsGrowth(&suspect{file: c.file}); got != c.counts {
+			t.Errorf("%+v: %t", c, got)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		moved := 2 * c.percent / 100 * g.Capacity(port) * 60
 		j.recent = moves{known: true, all: moved, files: moved}
 		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}}
-		if got := rc.scores().tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
+		if got := rc.tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
 		}
 	}
@@ -83,9 +83,9 @@ func incastAt(t *testing.T, g *topology.Graph, port string, uses map[string]floa
 		root: rootLoad{link: l, carries: g.Capacity(l)}, back: root.BackPressure{Root: root.Port{Link: l, Kind: schema.RootIncast, Use: 100}}}
 }
 
-// TestWhoFillsAPort: a job cannot have filled a port if it moves a small part of the port's load. If the port leads to a
-// host of that job alone, and the job moves as much, the port's load is the job's, even if the job's total is unchanged,
-// its other hosts send little, as it reads from elsewhere, or the port was as full before.
+// TestWhoFillsAPort: a job cannot have filled a port if it moves a small part of the port's load. If the port leads to
+// a host of that job alone, and the job moves as much, the port's load is the job's, even if the job's total is
+// unchanged, its other hosts send little, as it reads from elsewhere, or the port was as full before.
 func TestWhoFillsAPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	for _, c := range []struct {
@@ -112,10 +112,10 @@ func TestWhoFillsAPort(t *testing.T) {
 		rc.root.added = (100 - c.before) / 100 * g.Capacity(port)
 		j.baseline = moves{known: true, slots: rc.timeline.baseline(), all: c.was * unit}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
-		if got := rc.scores().tooLittlePenalty(suspect); (got == 0) != c.able {
+		if got := rc.tooLittlePenalty(suspect); (got == 0) != c.able {
 			t.Errorf("%g%% before: %.1f against a job that moves %g%% and moved %g%%", c.before, got, c.moves, c.was)
 		}
-		if got := rc.ground().receives(suspect); got != c.ownReceives {
+		if got := rc.rules().receives(suspect); got != c.ownReceives {
 			t.Errorf("%g%% before, %g%% moved: what arrives is the job's: %v", c.before, c.moves, got)
 		}
 	}
@@ -135,7 +135,7 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 			j.lost = loss{cached: true, onset: rc.timeline.began(), share: lost * float64(i)}
 			rc.suspects = append(rc.suspects, suspect{job: j, known: true, file: true, filesKnown: true})
 		}
-		if got := rc.scores().tooLittlePenalty(&rc.suspects[0]); (got == 0) != (lost > 0) {
+		if got := rc.tooLittlePenalty(&rc.suspects[0]); (got == 0) != (lost > 0) {
 			t.Errorf("%.1f against a job while the other lost %g", got, lost)
 		}
 	}
@@ -164,7 +164,7 @@ func TestWritersTogether(t *testing.T) {
 			rc.suspects = append(rc.suspects, suspect{job: j, known: true, file: true, filesKnown: true, evidence: evidence{rise: 1}})
 		}
 		for i := range rc.suspects {
-			if got := rc.scores().tooLittlePenalty(&rc.suspects[i]); (got < .5) != c.able[i] {
+			if got := rc.tooLittlePenalty(&rc.suspects[i]); (got < .5) != c.able[i] {
 				t.Errorf("%v: %.1f against job %d", c.shares, got, i)
 			}
 		}
@@ -188,7 +188,7 @@ func TestPortToAStorageNode(t *testing.T) {
 		t.Error("a job runs there")
 	}
 	reader := suspect{file: true, filesKnown: true, job: &job{Job: &history.Job{}}}
-	if score := rc.ground().endScore(&reader); score > -jobTooLittle {
+	if score := rc.rules().endScore(&reader); score > -jobTooLittle {
 		t.Errorf("a job that reads elsewhere has a score of %v", score)
 	}
 	if rc.back.Root.Link = roottest.Link(t, g, "leaf0>spine0"); rc.endsAtNoJob() {
@@ -238,7 +238,7 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 		j.Traffic.Set(c.files, 0, moved)
 		j.recent = moves{known: true, all: moved, files: moved}
 		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}}
-		if got := rc.scores().tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
+		if got := rc.tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
 		}
 	}

@@ -52,7 +52,7 @@ func TestWritersWaitWhereTheyCongest(t *testing.T) {
 		}
 		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, waits: []float64{.6}, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}}}
 		c := suspect{job: writer, known: true, file: true, filesKnown: true, feature: history.Write, atRoot: true}
-		if got := rc.scores().spaceScore(&c); math.Abs(got-want) > 1e-9 {
+		if got := rc.spaceScore(&c); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s waits: a share of %.2f, want %.2f", waits, got, want)
 		}
 	}

@@ -167,9 +167,9 @@ const smallLoss = .2
 
 // mostLost is the largest loss, at the onset of a region, of a job other than own that the region can hold up.
 func (rc *regionCase) mostLost(own *job) (most float64) {
-	ground := rc.ground()
+	rules := rc.rules()
 	for i := range rc.suspects {
-		if c := &rc.suspects[i]; c.job.ID != own.ID && ground.canHoldUp(c) {
+		if c := &rc.suspects[i]; c.job.ID != own.ID && rules.canHoldUp(c) {
 			most = max(most, rc.lostBy(c.job))
 		}
 	}

@@ -24,7 +24,7 @@ func TestARegionSwells(t *testing.T) {
 		now := int64(len(c.stall) - 1)
 		s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 60e9, Now: now})}}
 		rc, h := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: c.stall}}, &kept{time: schema.Instant(c.given * 60e9), began: 3}
-		if got := rc.steady().hasSecondStep(h); got != c.want {
+		if got := rc.hasSecondStep(h); got != c.want {
 			t.Errorf("%s: hasSecondStep %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -43,8 +43,8 @@ func TestEarlyTrafficIsForgottenFirst(t *testing.T) {
 	}
 }
 
-// TestEqualVerdictsAreKeptInOrder: of two kept verdicts of the same time and reason, that on the region with the lesser number
-// is passed on, whatever the order in memory.
+// TestEqualVerdictsAreKeptInOrder: of two kept verdicts of the same time and reason, that on the region with the lesser
+// number is passed on, whatever the order in memory.
 func TestEqualVerdictsAreKeptInOrder(t *testing.T) {
 	s, err := New(roottest.Graph(t, "torus:4x4x4"), DefaultConfig())
 	if err != nil {

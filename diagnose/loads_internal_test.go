@@ -58,7 +58,8 @@ func TestAJobLoadsItsGround(t *testing.T) {
 				t.Errorf("loads its ground by %.2f, want any: %t", got, c.want)
 			}
 			last := own.Devices[len(own.Devices)-1]
-			at := (&report{rc}).receiver(&suspect{job: own, exchanges: rc.loadsExchange(own)}, &schema.Root{Kind: schema.RootIncast, Device: u.stage.graph.Device(last).Name})
+			rc.suspects, rc.verdict.exchanges = []suspect{{job: own}}, rc.loadsExchange(own)
+			at := rc.accused(0, &schema.Root{Kind: schema.RootIncast, Device: u.stage.graph.Device(last).Name}).Receiver
 			if named := at != ""; named == c.all {
 				t.Errorf("the one receiver is named: %t", named)
 			}

@@ -40,13 +40,12 @@ func TestTheNearestJobs(t *testing.T) {
 // the region.
 func TestReadersStaySuspects(t *testing.T) {
 	reader := &job{Job: &history.Job{}}
-	in := &interval{readers: []*job{reader}}
-	rc := &regionCase{in: in}
+	rc := &regionCase{in: &interval{readers: []*job{reader}}}
 	for i := range 2 * maxSuspects {
 		rc.suspects = append(rc.suspects, suspect{job: &job{Job: &history.Job{}}, cross: float64(i+1) / 100})
 	}
 	rc.suspects = append(rc.suspects, suspect{job: reader, hops: -1})
-	in.dropFarthest(rc)
+	rc.dropFarthest()
 	if len(rc.suspects) != maxSuspects || !slices.ContainsFunc(rc.suspects, func(c suspect) bool { return c.job == reader }) {
 		t.Errorf("%d suspects, without the reader", len(rc.suspects))
 	}
@@ -75,7 +74,7 @@ func TestAReaderBeyondTheNearest(t *testing.T) {
 	}
 	s.readers = []*job{place("host50")}
 	rc := &regionCase{in: &s.interval, region: &schema.Region{Links: []schema.LinkID{roottest.Link(t, g, "leaf0>spine0")}}}
-	rc.near()
+	rc.findSuspects()
 	if len(rc.suspects) != maxSuspects || !slices.ContainsFunc(rc.suspects, func(c suspect) bool { return c.job == s.readers[0] }) {
 		t.Errorf("%d suspects, without the reader", len(rc.suspects))
 	}
@@ -96,7 +95,7 @@ func TestAWriterDoesNotReceive(t *testing.T) {
 		at, _ := g.Ends(roottest.Link(t, g, "leaf0>host0"))
 		rc := &regionCase{in: &s.interval, suspects: []suspect{{job: j, known: true, file: writes, filesKnown: true}}, verdict: verdict{accused: 1}}
 		rc.timeline.onset, rc.back = -1, root.BackPressure{Switch: root.Switch{Device: at, Share: 1}}
-		if port := (&report{rc}).onlyReceiver(); (port == nil) != writes {
+		if port := rc.onlyReceiver(); (port == nil) != writes {
 			t.Errorf("writes %v: receives at %+v", writes, port)
 		}
 	}

@@ -81,14 +81,14 @@ func (g grid) denied(e *ends, end topology.DeviceID, q *root.Pressure) (most flo
 
 // overloads reports whether the traffic of a region of a grid ends at a suspect's node that gets clearly more than its
 // share of the suspect's exchange: many of its nodes send to one. A slow host gets less.
-func (s scores) overloads(c *suspect) bool {
-	end, known := s.ends.end()
+func (rc *regionCase) overloads(c *suspect) bool {
+	end, known := rc.ends.end()
 	if !known || !c.known || !c.job.Has(end) {
 		return false
 	}
-	all, _ := s.in.recentOf(c.job)
-	share := s.in.brings(end, c.job, s.in.perSecond(all))
-	return share <= leastStarved*s.p.ArrivesInAll(end)
+	all, _ := rc.in.recentOf(c.job)
+	share := rc.in.brings(end, c.job, rc.in.perSecond(all))
+	return share <= leastStarved*rc.p.ArrivesInAll(end)
 }
 
 // Back pressure that ends at a switch's nodes with a probability of mayEnd shows nothing on who sends it; from
@@ -103,7 +103,7 @@ func (g grid) concentrates(c *suspect) bool {
 	if !known || !c.job.Has(end) || g.in.hasOthers(end, c.job) {
 		return false
 	}
-	if g.ends.nodesProbability() < surelyEnds || g.ends.arrives.doublings() < surelyMore || !g.scores().overloads(c) {
+	if g.ends.nodesProbability() < surelyEnds || g.ends.arrives.doublings() < surelyMore || !g.overloads(c) {
 		return false
 	}
 	moves, files := g.in.recentOf(c.job)

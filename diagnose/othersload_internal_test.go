@@ -65,7 +65,7 @@ func TestOthersLoad(t *testing.T) {
 			for _, l := range region {
 				rc.waits = append(rc.waits, c.stalls[g.Device(g.Link(l).From).Name+">"+g.Device(g.Link(l).To).Name]/100)
 			}
-			if got := rc.decision().othersPart(&rc.suspects[0]); math.Abs(got-c.want) > 1e-6 {
+			if got := rc.othersPart(&rc.suspects[0]); math.Abs(got-c.want) > 1e-6 {
 				t.Errorf("%.3f, want %.3f", got, c.want)
 			}
 		})

@@ -37,7 +37,7 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		rc := &regionCase{in: &s.interval, suspects: c.jobs}
-		if got := rc.decision().othersPart(&rc.suspects[0]); math.Abs(got-c.want) > 1e-9 {
+		if got := rc.othersPart(&rc.suspects[0]); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.3f, want %.3f", c.name, got, c.want)
 		}
 	}
@@ -71,7 +71,7 @@ func TestClassByTheOthersPart(t *testing.T) {
 				own.Traffic, other.Traffic = &history.Traffic{}, &history.Traffic{}
 				own.recent, other.recent = moves{known: true, all: 1 - part}, moves{known: true, all: part}
 			}
-			return rc.decision().classOf(accused)
+			return rc.classOf(accused)
 		}
 		last, least := 1., 1.
 		for part := 0.; part < .9; part += .01 {
@@ -112,12 +112,12 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host1", "host2")}}
 	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, suspects: []suspect{{job: own, cross: 1, waitPerByte: .5}}, timeline: timeline{clock: s.history.Clock, onset: -1}}
 	rc.back.Root.Link, rc.back.Root.Kind = roottest.Link(t, g, "leaf0>host0"), schema.RootIncast
-	if class, right := rc.decision().classOf(1); class != schema.CauseSystem || right != 1 {
+	if class, right := rc.classOf(1); class != schema.CauseSystem || right != 1 {
 		t.Errorf("%s %.2f", class, right)
 	}
 	_, host := g.Ends(rc.back.Root.Link)
 	s.tenants[host] = []*job{own}
-	if class, _ := rc.decision().classOf(1); class != schema.CauseIntraApplication {
+	if class, _ := rc.classOf(1); class != schema.CauseIntraApplication {
 		t.Errorf("at its own host: %s", class)
 	}
 }

@@ -44,7 +44,7 @@ func TestFetchesAreSeenOnTheirWay(t *testing.T) {
 		j.baseline = moves{known: true}
 		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, timeline: timeline{clock: s.history.Clock, onset: 0, stall: []float64{30}}, ends: ends{drain: root.Drain{Device: end, Fit: .9}}}
 		j.baseline.slots = rc.timeline.baseline()
-		if seen, known := rc.scores().seenOnWay(&suspect{job: j, known: true, file: true, fetches: true, feature: history.RDMARead}); !known || seen > .5 != c.seen {
+		if seen, known := rc.seenOnWay(&suspect{job: j, known: true, file: true, fetches: true, feature: history.RDMARead}); !known || seen > .5 != c.seen {
 			t.Errorf("%s: %.2f of what the job fetches is seen (known: %v)", c.name, seen, known)
 		}
 	}

@@ -39,7 +39,7 @@ func TestMovedLoad(t *testing.T) {
 		capacity := g.Capacity(rc.root.link)
 		rc.root.carries, rc.root.added = capacity, .8*capacity
 		f := &history.PlacedFailure{Failure: schema.Failure{Kind: c.kind}, Links: []schema.LinkID{lost}}
-		if got := rc.scores().movedFrom(f); math.Abs(got-c.want) > 1e-9 {
+		if got := rc.movedFrom(f); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s, %s: %.2f of the load moved, want %.2f", c.full, c.kind, got, c.want)
 		}
 	}
@@ -53,7 +53,7 @@ func TestMovedLoadFromAHopAway(t *testing.T) {
 	for full, want := range map[string]bool{"core0>agg3-0": true, "core0>agg1-0": false, "agg3-0>core0": false, "core2>agg3-1": false} {
 		s := &Stage{interval: interval{graph: g, history: remembersAt(g, history.Clock{})}}
 		rc := &regionCase{in: &s.interval, region: &schema.Region{}, root: rootLoad{link: roottest.Link(t, g, full)}}
-		if got := rc.scores().takesOver(lost); got != want {
+		if got := rc.takesOver(lost); got != want {
 			t.Errorf("%s takes over %v, want %v", full, got, want)
 		}
 	}
@@ -74,19 +74,19 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	}
 	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: []schema.LinkID{full}}, timeline: timeline{clock: s.history.Clock, onset: -1, burst: -1, old: true}, root: rootLoad{link: full, carries: g.Capacity(full)}}
 	f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Time: 5 * 60e9}, Links: []schema.LinkID{lost}}
-	if got := rc.scores().movedFrom(f); math.Abs(got-.5) > 1e-9 {
+	if got := rc.movedFrom(f); math.Abs(got-.5) > 1e-9 {
 		t.Errorf("%.2f of the load moved, want half", got)
 	}
-	doubted, moved := rc.scores().failureScore(f, 0, 0)
+	doubted, moved := rc.rateFailure(f, 0, 0)
 	if moved != 0 {
 		t.Errorf("%.2f of the load moved from what did not fail", moved)
 	}
-	explained, _ := rc.scores().failureScore(f, 0, 1)
+	explained, _ := rc.rateFailure(f, 0, 1)
 	if explained-doubted < failureMoved/2 {
 		t.Errorf("score %.1f, and %.1f where it is not sure that it failed", explained, doubted)
 	}
 	use.Row(3)[full], use.Row(4)[full] = 100*history.LevelsPerPercent, 100*history.LevelsPerPercent
-	if other, _ := rc.scores().failureScore(f, 0, 1); explained-other < failureOnset/2 {
+	if other, _ := rc.rateFailure(f, 0, 1); explained-other < failureOnset/2 {
 		t.Errorf("score %.1f, and %.1f where the full link carried all of it before the failure", explained, other)
 	}
 }
@@ -133,7 +133,7 @@ func TestMovedRoundARing(t *testing.T) {
 		s.read = &p.Readings
 		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, root: rootLoad{link: region[0]}}
 		f := &history.PlacedFailure{Failure: schema.Failure{Kind: c.kind}, Links: []schema.LinkID{lost}}
-		if got := rc.scores().movedFrom(f); math.Abs(got-c.want) > 1e-9 {
+		if got := rc.movedFrom(f); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.2f of the load moved, want %.2f", c.name, got, c.want)
 		}
 	}

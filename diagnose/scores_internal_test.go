@@ -35,11 +35,11 @@ func TestScoresDoNotWriteTheCase(t *testing.T) {
 		before.suspects, before.failures = slices.Clone(rc.suspects), slices.Clone(rc.failures)
 		before.addedByLink, before.waits, before.weight = slices.Clone(rc.addedByLink), slices.Clone(rc.waits), slices.Clone(rc.weight)
 		for i := range rc.suspects {
-			rc.scores().rate(&rc.suspects[i])
+			rc.rateJob(&rc.suspects[i])
 		}
-		rc.scores().slowHostScore()
-		rc.scores().slowLinkScore()
-		rc.ground().unlistedPart(1)
+		rc.rateSlowHost()
+		rc.rateSlowLink()
+		rc.rules().unlistedPart(1)
 		if !reflect.DeepEqual(*rc, before) {
 			t.Errorf("%s: the case was\n%+v\nand is\n%+v", name, before, *rc)
 		}

@@ -89,7 +89,7 @@ func TestHostsWaitForAFailedUplink(t *testing.T) {
 		c.change(&f)
 		rc := &regionCase{in: &s.interval, region: &schema.Region{Links: c.links}, failures: []nearFailure{f},
 			back: root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver, Link: roottest.Link(t, g, "leaf0>host0"), Use: 15, Slower: true, Cannot: true}}}
-		if got := rc.ground().slowHostScore(); got > slowHostMaybe != c.slow {
+		if got := rc.rules().slowHostScore(); got > slowHostMaybe != c.slow {
 			t.Errorf("%s: score %.1f beside a failure of %.1f", c.name, got, f.score)
 		}
 	}

@@ -33,7 +33,7 @@ func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 		}
 	}
 	started(map[int64]bool{80: false, 90: false, 91: false, 92: true, 93: true, 100: true, 101: false})
-	if score, _ := rc.scores().failureScore(&history.PlacedFailure{Failure: schema.Failure{Time: 95 * 60e9}}, 0, 1); score != leastScore {
+	if score, _ := rc.rateFailure(&history.PlacedFailure{Failure: schema.Failure{Time: 95 * 60e9}}, 0, 1); score != leastScore {
 		t.Errorf("a link that failed when the region stalled as it does now has the score %v, want %v", score, leastScore)
 	}
 	level(22, 90)

@@ -135,8 +135,8 @@ func (in *interval) recentOf(j *job) (all, files float64) {
 	return j.recent.all, j.recent.files
 }
 
-// written is what a job writes to files, bytes: the maximum of the last intervals, as recentOf. What it reads leaves the
-// storage nodes.
+// written is what a job writes to files, bytes: the maximum of the last intervals, as recentOf. What it reads leaves
+// the storage nodes.
 func (in *interval) written(j *job) (bytes float64) {
 	for slot := in.history.Clock.Now - settle; slot <= in.history.Clock.Now; slot++ {
 		if v := j.Traffic.At(history.Write, slot); !history.IsMissing(v) {

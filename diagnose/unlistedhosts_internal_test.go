@@ -48,8 +48,8 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
-		rc.ground().findWaits()
-		if got := rc.ground().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
+		rc.rules().findWaits()
+		if got := rc.rules().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
 		}
 	}
@@ -76,7 +76,7 @@ func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
 		p.Before = func(schema.LinkID) float64 { return 0 }
 		s, j := oneWriter(t, g, p, c.writes*g.Capacity(port))
 		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, suspects: []suspect{{job: j, known: true, file: c.writes > 0, filesKnown: c.writes > 0}}, root: rootLoad{link: port, added: .8 * g.Capacity(port)}}
-		if got := rc.ground().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
+		if got := rc.rules().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
 		}
 	}
@@ -103,7 +103,7 @@ func TestWritersWait(t *testing.T) {
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
-		if got := rc.ground().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
+		if got := rc.rules().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
 		}
 	}

@@ -7,12 +7,6 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// scores rates the causes of a region by what is measured of it. A score is a function of the case, which it does not
-// change.
-type scores struct{ *regionCase }
-
-func (rc *regionCase) scores() scores { return scores{rc} }
-
 // timeWeight is how much evidence by time counts for a suspect with traffic on this share of a region: in full from
 // half of it on.
 func timeWeight(space float64) float64 { return .3 + .7*min(1, 2*space) }
@@ -33,21 +27,23 @@ func (c *suspect) mostScore() float64 {
 	return jobBias + jobSpace*space + time*timeWeight(space) + (jobShare+jobRose)*c.share + jobGrowth*c.growth
 }
 
-// rate scores a suspect, of which sends is the part by whose hosts wait to send. Its traffic counts as far as it has a
+// rateJob scores a suspect, of which sends is the part by whose hosts wait to send. Its traffic counts as far as it has a
 // path to the region.
-func (s scores) rate(c *suspect) (score, sends float64) {
-	succeeds := s.succeeds(c.job)
-	if !succeeds && s.timeline.foundStalled(c.job.Start) {
+func (rc *regionCase) rateJob(c *suspect) (score, sends float64) {
+	succeeds := rc.succeeds(c.job)
+	if !succeeds && rc.timeline.foundStalled(c.job.Start) {
 		return math.Inf(-1), 0
 	}
-	ground, space := s.ground(), s.spaceScore(c)
+	rules, space := rc.rules(), rc.spaceScore(c)
 	score = jobBias + jobSpace*space + c.timeScore(succeeds)*timeWeight(space)
 	score += jobShare * c.share
-	score += ground.growthScore(c)
-	switch explains := s.explains(c); {
+	if rules.showsGrowth(c) {
+		score += rc.growthScore(c)
+	}
+	switch explains := rc.explains(c); {
 	case explains > 0:
 		score += explains
-	case s.load.isBelow(fallen) && !s.ends.flooded && !s.fuller() && !ground.receives(c):
+	case rc.load.isBelow(fallen) && !rc.ends.flooded && !rc.fuller() && !rules.receives(c):
 		score -= loadFell * (1 - c.converges)
 	}
 	switch {
@@ -56,21 +52,23 @@ func (s scores) rate(c *suspect) (score, sends float64) {
 	case c.surelyReads():
 		score += jobReads
 	}
-	score += ground.endScore(c)
-	score -= ground.unseenPenalty(c, space)
-	score -= ground.misfitPenalty(c)
-	sends = s.sendScore(c)
+	score += rules.endScore(c)
+	score -= rules.unseenPenalty(c, space)
+	score -= rules.misfitPenalty(c)
+	sends = rc.sendScore(c)
 	score += sends
-	score += jobRose * min(1, s.rose()) * c.share * (1 - s.rerouted)
+	score += jobRose * min(1, rc.rose()) * c.share * (1 - rc.rerouted)
 	return score, sends
 }
 
 // growthScore is the score of a suspect's part in the load that was added to the region, and did not move there from a
 // failed part.
-func (s scores) growthScore(c *suspect) float64 { return jobGrowth * c.growth * (1 - s.rerouted) }
+func (rc *regionCase) growthScore(c *suspect) float64 {
+	return jobGrowth * c.growth * (1 - rc.rerouted)
+}
 
 // spaceScore is the share of a region's stall, 0 to 1, where a suspect's traffic can be.
-func (s scores) spaceScore(c *suspect) float64 {
+func (rc *regionCase) spaceScore(c *suspect) float64 {
 	way := c.way
 	switch {
 	case c.file:
@@ -79,18 +77,18 @@ func (s scores) spaceScore(c *suspect) float64 {
 	default:
 		way *= wayUnknown
 	}
-	if seen, known := s.seenOnWay(c); known {
+	if seen, known := rc.seenOnWay(c); known {
 		way = seen
 	}
 	files := 1.
 	if c.file && c.feature == history.Write {
-		files = s.ground().writtenPart(c)
+		files = rc.rules().writtenPart(c)
 	}
 	space := max(c.cross, .9*min(1, c.gate), min(way, files), c.converges)
 	switch {
 	case c.atRoot:
 		space = max(space, .9*files)
-	case c.file && c.filesKnown && s.endsAtNoJob():
+	case c.file && c.filesKnown && rc.endsAtNoJob():
 		space = max(space, .9*files)
 	}
 	return space
@@ -114,26 +112,6 @@ func (c *suspect) timeScore(succeeds bool) float64 {
 	return time
 }
 
-// endScore is the evidence by where back pressure begins.
-func (d directed) endScore(c *suspect) (score float64) {
-	if d.back.HasRoot() && d.back.Root.Kind != schema.RootDeadlock && !c.atRoot && (!c.file || d.endsAtJob()) {
-		switch {
-		case c.filesKnown && (d.endsAtNoJob() || d.endsAtJob()):
-			// its exchange does not lead there, nor does its traffic with files, if any
-			score = -jobTooLittle
-		case !d.endsAtNoJob():
-			score = -jobElsewhere
-		}
-	}
-	switch {
-	case d.cannotEndAt(c):
-		score -= jobElsewhere
-	case d.receives(c):
-		score += jobReceives
-	}
-	return score
-}
-
 // Thresholds for a job that surely reads or writes what stalls the region: deviations of its traffic, correlation with
 // the stall, and p-value.
 const readsDeviations, readsCorrelation, readsP = 4, .8, .02
@@ -147,16 +125,30 @@ const grownShare = .2
 
 // fuller reports whether the root of directed links carries more than before the onset: load was added there, and the
 // links that lead to it may carry less, as back pressure holds them up.
-func (s scores) fuller() bool {
-	return s.back.Root.Kind == schema.RootIncast && s.root.added > grownShare*s.root.carries
+func (rc *regionCase) fuller() bool {
+	return rc.back.Root.Kind == schema.RootIncast && rc.root.added > grownShare*rc.root.carries
 }
 
 // rose is the evidence of risen load, of a region or where its traffic ends on a grid, against failures and slow parts,
 // and for jobs.
-func (s scores) rose() float64 {
-	load := s.load.orMore(s.ends.arrives)
+func (rc *regionCase) rose() float64 {
+	load := rc.load.orMore(rc.ends.arrives)
 	if !load.isAbove(risen) {
 		return 0
 	}
 	return min(mostRose, loadRose*math.Log2(load.times/risen))
+}
+
+// succeeds reports whether a job that began after a region runs on half or more of the nodes of one that began with the
+// region and ended before: it continues that job's traffic.
+func (rc *regionCase) succeeds(j *job) bool {
+	if !rc.timeline.foundStalled(j.Start) {
+		return false
+	}
+	for _, was := range rc.in.history.Jobs() {
+		if was.End != 0 && was.End <= j.Start && rc.timeline.startedAt(was.Start) && 2*was.Shares(j.Job) >= j.Size() {
+			return true
+		}
+	}
+	return false
 }
