@@ -60,7 +60,7 @@
 // 5. Scores: how well does each cause explain the evidence? (log odds)
 //
 //	nearfailures.go      failures near the region, the likeliest first (nearFailure)
-//	failurescores.go     a failure, by time, distance and the load that moved from it; a link that lost rate without one
+//	failurescores.go     a failure, by time, distance and load that moved; a link that lost rate without one
 //	slowhost.go          a slow host
 //	jobscores.go         a job, whatever the links
 //	directedscores.go    a job, by where back pressure begins on directed links

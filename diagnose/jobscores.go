@@ -27,8 +27,8 @@ func (c *suspect) mostScore() float64 {
 	return jobBias + jobSpace*space + time*timeWeight(space) + (jobShare+jobRose)*c.share + jobGrowth*c.growth
 }
 
-// rateJob scores a suspect, of which sends is the part by whose hosts wait to send. Its traffic counts as far as it has a
-// path to the region.
+// rateJob scores a suspect, of which sends is the part by whose hosts wait to send. Its traffic counts as far as it has
+// a path to the region.
 func (rc *regionCase) rateJob(c *suspect) (score, sends float64) {
 	succeeds := rc.succeeds(c.job)
 	if !succeeds && rc.timeline.foundStalled(c.job.Start) {

@@ -12,7 +12,7 @@ import (
 // report puts the verdict on a region into its stored and published form (docs/reference/diagnosis.md). Verdicts on
 // earlier intervals take part: they are votes for the root, and one of them may be kept.
 func (rc *regionCase) report(snap *schema.Snapshot) schema.Diagnosis {
-	d := rc.opened(snap)
+	d := rc.draft(snap)
 	d.Root = rc.steadyRoot(rc.rootPort())
 	if rc.verdict.class == schema.CauseFailure && rc.verdict.blamed == 0 && d.Root != nil &&
 		d.Root.Kind == schema.RootLinkDown {
@@ -37,8 +37,8 @@ func (rc *regionCase) report(snap *schema.Snapshot) schema.Diagnosis {
 	return d
 }
 
-// opened is a diagnosis with the region, the class and the accused of a verdict.
-func (rc *regionCase) opened(snap *schema.Snapshot) schema.Diagnosis {
+// draft is a diagnosis with the region, the class and the accused of a verdict.
+func (rc *regionCase) draft(snap *schema.Snapshot) schema.Diagnosis {
 	region := rc.region
 	d := schema.Diagnosis{Fabric: snap.Fabric, Time: schema.Instant(snap.Interval.StartNanos), Region: region.ID,
 		Metric: region.Metric, Severity: region.Severity, Links: slices.Clone(region.Links), Mean: region.Mean,

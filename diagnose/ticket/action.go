@@ -94,7 +94,8 @@ func (f *Finding) failureAction() string {
 		return "Replace or reseat the cable at " + f.cableAt(first.Device, first.Port) +
 			"; place no communication-intensive job near it until then."
 	default:
-		return "Repair " + topology.PlainName(first.Device) + "; place no communication-intensive job near it until then."
+		return "Repair " + topology.PlainName(first.Device) +
+			"; place no communication-intensive job near it until then."
 	}
 }
 

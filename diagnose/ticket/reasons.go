@@ -186,11 +186,11 @@ func (f *Finding) whyUnknown() string {
 		return fmt.Sprintf("The hosts of %s, which fits best among the jobs, take in more than the traffic table "+
 			"accounts for: a job that no table lists is on them, too.", likeliest)
 	case u.Others == Unlisted && f.ReadsLoad:
-		return fmt.Sprintf("Hosts of no listed job have added more to its root than those of %s, which fits best among "+
-			"the jobs.", likeliest)
+		return fmt.Sprintf("Hosts of no listed job have added more to its root than those of %s, which fits best "+
+			"among the jobs.", likeliest)
 	case u.Others == Unlisted:
-		return fmt.Sprintf("Hosts of no listed job wait to send into it, too, beside those of %s, which fits best among "+
-			"the jobs.", likeliest)
+		return fmt.Sprintf("Hosts of no listed job wait to send into it, too, beside those of %s, which fits best "+
+			"among the jobs.", likeliest)
 	case u.Fits:
 		return fmt.Sprintf("Several causes fit equally well, %s among them.", likeliest)
 	}
