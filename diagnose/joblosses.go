@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"github.com/giverny/giverny/diagnose/history"
-	"github.com/giverny/giverny/schema"
 )
 
 // loss caches a job's loss of traffic since an onset, for the regions of an interval that began together.
@@ -150,16 +149,6 @@ func (rc *regionCase) jobBaselines(h *kept) map[string]jobBaseline {
 		}
 	}
 	return all
-}
-
-// earlierVerdict is the kept verdict on a region or, of a region without, the last on another one with the same root.
-func (in *interval) earlierVerdict(d *schema.Diagnosis) (h *kept) {
-	if h = in.keptFor(d); h != nil || d.Root == nil {
-		return h
-	}
-	return in.lastKept(func(o *kept) bool {
-		return o.root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port
-	})
 }
 
 // smallLoss of its traffic may be a job's own variation: a victim lost more.

@@ -124,6 +124,16 @@ func (in *interval) keptFor(d *schema.Diagnosis) *kept {
 	return &same
 }
 
+// earlierVerdict is the kept verdict on a region or, of a region without, the last on another one with the same root.
+func (in *interval) earlierVerdict(d *schema.Diagnosis) (h *kept) {
+	if h = in.keptFor(d); h != nil || d.Root == nil {
+		return h
+	}
+	return in.lastKept(func(o *kept) bool {
+		return o.root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port
+	})
+}
+
 // lastKept is the last of the kept verdicts that fit, nil if none does; of equals, that on the region with the least
 // number.
 func (in *interval) lastKept(fits func(*kept) bool) (last *kept) {
