@@ -159,7 +159,7 @@ func TestAnIncastHoldsUpOthers(t *testing.T) {
 		s.history.Clock.Duration, s.measuresLoad, s.comparable = 60e9, true, true
 		links := u.Send([]topology.DeviceID{u.Device(t, "2,3,0"), u.Device(t, "2,3,1")}, u.Device(t, "2,3,2"))
 		slices.Sort(links)
-		own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: []topology.DeviceID{u.Device(t, "2,3,0"), u.Device(t, "2,3,1"), u.Device(t, "2,3,2")}, Traffic: &history.Traffic{}}, recent: moves{known: true, all: 1}}
+		own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: []topology.DeviceID{u.Device(t, "2,3,0"), u.Device(t, "2,3,1"), u.Device(t, "2,3,2")}, Traffic: &history.Traffic{}}, recent: moves{known: true, volume: volume{all: 1}}}
 		slices.Sort(own.Devices)
 		other := &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Traffic: &history.Traffic{}}}
 		rc := &regionCase{in: &s.interval, p: u.p, region: &schema.Region{ID: 1, Links: links}, waits: []float64{.5, .5}, ends: ends{fullLink: schema.NoLink},

@@ -60,12 +60,11 @@ func (s *Stage) measure(snap *schema.Snapshot, cases []regionCase) {
 	s.history.FindSilent()
 }
 
-// judge finds the cause of a region: what is measured of it (evidence), how well each cause explains that (scores), and
-// which of them it is (decision).
+// judge finds the cause of a region.
 func (rc *regionCase) judge(snap *schema.Snapshot, cases []regionCase) {
-	rc.examine(snap)
+	rc.examine(snap) // evidence
 	rc.rateFailures()
-	rc.rate()
+	rc.rate() // scores: how well each cause explains it
 	rc.verdict = rc.inside(rc.decide(), cases)
 	rc.nodes = rc.nodesEnd()
 }

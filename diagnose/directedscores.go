@@ -33,8 +33,7 @@ func (d directed) receives(c *suspect) bool {
 	if !c.known || !known || !c.job.Has(host) || d.in.hasOthers(host, c.job) {
 		return false
 	}
-	all, _ := d.in.recentOf(c.job)
-	return d.in.perSecond(all) >= enoughShare*d.root.carries
+	return d.in.perSecond(d.in.recentOf(c.job).all) >= enoughShare*d.root.carries
 }
 
 // endsAtNoJob reports whether the root is the full port to a host without a job: what arrives there is file traffic, of

@@ -16,15 +16,15 @@ func (rc *regionCase) tooLittlePenalty(c *suspect) float64 {
 	if !c.known || rc.root.carries <= 0 || rc.rules().receives(c) || rc.isPhaseOf(c) {
 		return 0
 	}
-	all, files := rc.in.recentOf(c.job)
-	baseline, baselineFiles := rc.baselineOf(c.job)
+	recent, before := rc.in.recentOf(c.job), rc.baselineOf(c.job)
+	all, baseline := recent.all, before.all
 	if c.file && c.filesKnown {
-		if all, baseline = files, baselineFiles; rc.endsAtNoJob() {
+		if all, baseline = recent.files, before.files; rc.endsAtNoJob() {
 			all = rc.in.written(c.job)
 		}
 	}
 	interval := float64(rc.in.history.Clock.Duration) / 1e9
-	if penalty, known := rc.rules().tooLittleAtEnd(c, all, baseline); known {
+	if penalty, known := rc.rules().tooLittleAtEnd(c, all, all-baseline*before.ran); known {
 		return penalty
 	}
 	least, enough, carries := culpritShare, rc.rules().enoughOfRoot(), rc.root.carries
@@ -46,12 +46,11 @@ func (directed) enoughOfRoot() float64 { return enoughOfPort }
 
 // tooLittleAtEnd is the same by the load added at the switch where the region's traffic ends, or at the full link for
 // which it waits.
-func (g grid) tooLittleAtEnd(c *suspect, recent, baseline float64) (penalty float64, known bool) {
+func (g grid) tooLittleAtEnd(c *suspect, recent, grew float64) (penalty float64, known bool) {
 	end, known := g.ends.end()
 	if !known {
 		return 0, false
 	}
-	grew := recent - baseline*c.job.baseline.ran // links were compared with the mean of all slots
 	interval := float64(g.in.history.Clock.Duration) / 1e9
 	switch {
 	case g.ends.fullLink != schema.NoLink && (c.file || g.in.routesOf(c.job).On(g.ends.fullLink) > 0):
@@ -60,7 +59,7 @@ func (g grid) tooLittleAtEnd(c *suspect, recent, baseline float64) (penalty floa
 		return addsTooLittle(g.withOthers(c, grew)/interval, more), true
 	case g.endsAtOwn(c): // what it sends there may hold up its other traffic, so its total need not grow
 		grew = recent
-	case (!c.file || !c.writes() && g.ends.drain.IsCertain()) && g.endsBeside(c.job):
+	case (!c.file || !c.writes() && g.ends.drain.IsCertain()) && g.in.isBesideExchange(c.job, end):
 		grew = min(grew, g.in.brings(end, c.job, grew))
 	}
 	more := g.averaged(g.p).ArrivesMore(end)
@@ -110,9 +109,8 @@ func (rc *regionCase) withOthers(c *suspect, grew float64) float64 {
 	all := grew
 	for i := range rc.suspects {
 		if o := &rc.suspects[i]; o.job != c.job && o.joins() {
-			_, files := rc.in.recentOf(o.job)
-			_, baseline := rc.baselineOf(o.job)
-			all += max(0, files-baseline*o.job.baseline.ran)
+			before := rc.baselineOf(o.job)
+			all += max(0, rc.in.recentOf(o.job).files-before.files*before.ran)
 		}
 	}
 	if grew < togetherShare*all {
@@ -153,8 +151,7 @@ func (rc *regionCase) withWriters(c *suspect, recent, enough float64) (all float
 func (rc *regionCase) displaced(culprit *job) (bytes float64) {
 	for i := range rc.suspects {
 		if j := rc.suspects[i].job; j != culprit && rc.lostBy(j) >= smallLoss {
-			_, files := rc.in.recentOf(j)
-			bytes += files
+			bytes += rc.in.recentOf(j).files
 		}
 	}
 	return bytes

@@ -116,7 +116,7 @@ func (rc *regionCase) findEvidence(c *suspect, usual *[history.NumMeasured]sprea
 	_, reads := rc.in.maximum(c.job, history.Read)
 	_, writes := rc.in.maximum(c.job, history.Write)
 	c.filesKnown = reads && writes
-	for f := first; f <= history.Write && c.known; f++ {
+	for f := first; f <= history.Write; f++ {
 		value, _ := rc.in.maximum(c.job, f)
 		c.file = c.file || strengths[f] >= max(fileShare*strengths[c.feature], fileLeast) && value >= fileBytes*c.value
 	}

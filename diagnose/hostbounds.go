@@ -14,7 +14,7 @@ import (
 // ends elsewhere.
 func (rc *regionCase) mayHaveMore(hosts []topology.DeviceID, l schema.LinkID, withFiles bool) float64 {
 	paths := rc.in.router.Paths
-	if paths == nil || l == schema.NoLink || slices.ContainsFunc(hosts, rc.in.graph.IsSwitch) {
+	if paths == nil || slices.ContainsFunc(hosts, rc.in.graph.IsSwitch) {
 		return 0
 	}
 	from, to := rc.in.graph.Ends(l)

@@ -59,7 +59,7 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		}
 		j.Place(g)
 		moved := 2 * c.percent / 100 * g.Capacity(port) * 60
-		j.recent = moves{known: true, all: moved, files: moved}
+		j.recent = moves{known: true, volume: volume{all: moved, files: moved}}
 		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}}
 		if got := rc.tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
@@ -108,9 +108,9 @@ func TestWhoFillsAPort(t *testing.T) {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, Traffic: &history.Traffic{}}}
 		j.Place(g)
 		unit := g.Capacity(port) / 100 * 60
-		j.recent = moves{known: true, all: c.moves * unit}
+		j.recent = moves{known: true, volume: volume{all: c.moves * unit}}
 		rc.root.added = (100 - c.before) / 100 * g.Capacity(port)
-		j.baseline = moves{known: true, slots: rc.timeline.baseline(), all: c.was * unit}
+		j.baseline = moves{known: true, slots: rc.timeline.baseline(), volume: volume{all: c.was * unit}}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
 		if got := rc.tooLittlePenalty(suspect); (got == 0) != c.able {
 			t.Errorf("%g%% before: %.1f against a job that moves %g%% and moved %g%%", c.before, got, c.moves, c.was)
@@ -129,7 +129,7 @@ func TestAFullStorageNodeIsShared(t *testing.T) {
 		rc := incastAt(t, g, "leaf0>host0", map[string]float64{"leaf0>host0": 100})
 		half := g.Capacity(rc.root.link) / 2 * 60
 		for i, host := range []string{"host1", "host2"} {
-			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}, recent: moves{known: true, all: half, files: half}}
+			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}, recent: moves{known: true, volume: volume{all: half, files: half}}}
 			j.Traffic.Set(history.Write, 0, half)
 			j.Place(g)
 			j.lost = loss{cached: true, onset: rc.timeline.began(), share: lost * float64(i)}
@@ -204,8 +204,8 @@ func TestBeforeAJobBegan(t *testing.T) {
 	for slot := int64(5); slot < 9; slot++ {
 		j.Traffic.Set(history.RDMAWrite, slot, 8)
 	}
-	if all, files, ran := s.movedIn(j, []int64{8, 7, 6, 5, 4, 3, 2, 1}); all != 8 || files != 0 || ran != .5 {
-		t.Errorf("moved %v, files %v, ran in %v of the slots", all, files, ran)
+	if m := s.movedIn(j, []int64{8, 7, 6, 5, 4, 3, 2, 1}); m != (volume{all: 8, ran: .5}) {
+		t.Errorf("moved %+v", m)
 	}
 }
 
@@ -236,7 +236,7 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 		j.Place(g)
 		moved := c.share * g.Capacity(port) * 60
 		j.Traffic.Set(c.files, 0, moved)
-		j.recent = moves{known: true, all: moved, files: moved}
+		j.recent = moves{known: true, volume: volume{all: moved, files: moved}}
 		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}}
 		if got := rc.tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)

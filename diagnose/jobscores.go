@@ -18,10 +18,7 @@ func (c *suspect) mostScore() float64 {
 	if c.evidence.started {
 		time += jobStarted
 	}
-	switch {
-	case c.file && c.filesKnown: // all of it may show on its way, or end at a storage node
-		space = 1
-	case c.atRoot:
+	if c.atRoot {
 		space = max(space, .9)
 	}
 	return jobBias + jobSpace*space + time*timeWeight(space) + (jobShare+jobRose)*c.share + jobGrowth*c.growth

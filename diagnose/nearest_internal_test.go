@@ -89,7 +89,7 @@ func TestAWriterDoesNotReceive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host2"}}, Traffic: history.NewTraffic(20, 0)}, recent: moves{known: true, all: 8}}
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host2"}}, Traffic: history.NewTraffic(20, 0)}, recent: moves{known: true, volume: volume{all: 8}}}
 		j.Place(g)
 		j.Traffic.Set(history.Write, 0, 8)
 		at, _ := g.Ends(roottest.Link(t, g, "leaf0>host0"))

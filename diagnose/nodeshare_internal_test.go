@@ -36,7 +36,7 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 	s.settle(j)
 	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 3}, root: rootLoad{link: schema.NoLink}, ends: ends{fullLink: schema.NoLink, arrives: times(arrives)}}
 	rc.ends.drain.Device, rc.ends.drain.Fit = end, .9
-	j.recent, j.baseline = moves{known: true, all: 60 * more}, moves{known: true, slots: rc.timeline.baseline(), ran: 1}
+	j.recent, j.baseline = moves{known: true, volume: volume{all: 60 * more}}, moves{known: true, slots: rc.timeline.baseline(), volume: volume{ran: 1}}
 	return s, rc, j, p
 }
 

@@ -93,8 +93,7 @@ func (in *interval) movedOr(j *job, usual float64) float64 {
 	if j.Traffic == nil || in.measuresFilesOnly(j) {
 		return usual * j.Size()
 	}
-	moved, _ := in.recentOf(j)
-	return moved
+	return in.recentOf(j).all
 }
 
 // movedByNode is the mean traffic per node of the suspects with known traffic, bytes; 1 if there are none.
@@ -102,8 +101,7 @@ func (rc *regionCase) movedByNode() float64 {
 	moved, nodes := 0., 0.
 	for i := range rc.suspects {
 		if j := rc.suspects[i].job; j.Traffic != nil && !rc.in.measuresFilesOnly(j) {
-			all, _ := rc.in.recentOf(j)
-			moved, nodes = moved+all, nodes+j.Size()
+			moved, nodes = moved+rc.in.recentOf(j).all, nodes+j.Size()
 		}
 	}
 	if moved == 0 {

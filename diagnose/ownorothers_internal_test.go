@@ -14,7 +14,7 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 	suspectOf := func(id string, nodes int, waits float64, moved float64) suspect {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: make([]topology.DeviceID, nodes)}}
 		if moved > 0 {
-			j.Traffic, j.recent = &history.Traffic{}, moves{known: true, all: moved}
+			j.Traffic, j.recent = &history.Traffic{}, moves{known: true, volume: volume{all: moved}}
 		}
 		return suspect{job: j, waitPerByte: waits}
 	}
@@ -69,7 +69,7 @@ func TestClassByTheOthersPart(t *testing.T) {
 			rc.suspects = []suspect{{job: own, cross: 1, share: 1 - part, waitPerByte: 1 - part}, {job: other, cross: 1, share: part, waitPerByte: part}}
 			if s.router.Grid == nil || s.measuresLoad {
 				own.Traffic, other.Traffic = &history.Traffic{}, &history.Traffic{}
-				own.recent, other.recent = moves{known: true, all: 1 - part}, moves{known: true, all: part}
+				own.recent, other.recent = moves{known: true, volume: volume{all: 1 - part}}, moves{known: true, volume: volume{all: part}}
 			}
 			return rc.classOf(accused)
 		}

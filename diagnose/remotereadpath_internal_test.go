@@ -40,7 +40,7 @@ func TestFetchesAreSeenOnTheirWay(t *testing.T) {
 		s.history.Clock.Duration = 60e9
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"1,1,2", "0,1,2"}}, Traffic: &history.Traffic{}}}
 		j.Place(g)
-		j.recent = moves{known: true, all: own * 60}
+		j.recent = moves{known: true, volume: volume{all: own * 60}}
 		j.baseline = moves{known: true}
 		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, timeline: timeline{clock: s.history.Clock, onset: 0, stall: []float64{30}}, ends: ends{drain: root.Drain{Device: end, Fit: .9}}}
 		j.baseline.slots = rc.timeline.baseline()

@@ -12,9 +12,8 @@ const negligible = .05
 // hasNegligibleFiles reports whether the traffic of a job that grew since the onset of a region, or if that is unknown
 // its traffic, is all but that with files.
 func (rc *regionCase) hasNegligibleFiles(j *job) bool {
-	all, files := rc.in.recentOf(j)
-	baseline, baselineFiles := rc.baselineOf(j)
-	return all > baseline && files-baselineFiles < negligible*(all-baseline)
+	recent, before := rc.in.recentOf(j), rc.baselineOf(j)
+	return recent.all > before.all && recent.files-before.files < negligible*(recent.all-before.all)
 }
 
 // A job may fetch what it reads by RDMA from elsewhere, such as storage nodes, if at most fetchCross of the region's
@@ -29,9 +28,7 @@ func (g grid) mayFetch(c *suspect) bool {
 
 // doubled reports whether a job moves more than twice what it did before the onset of a region.
 func (rc *regionCase) doubled(j *job) bool {
-	all, _ := rc.in.recentOf(j)
-	baseline, _ := rc.baselineOf(j)
-	return all > 2*baseline
+	return rc.in.recentOf(j).all > 2*rc.baselineOf(j).all
 }
 
 // fetches reports whether the RDMA reads of a suspect that may fetch are what stands out, and follow the stall: the
@@ -80,8 +77,7 @@ func (rc *regionCase) fetchGrew(c *suspect) float64 {
 	if !c.fetches || !rc.timeline.hasOnset() {
 		return 0
 	}
-	all, _ := rc.in.recentOf(c.job)
-	baseline, _ := rc.baselineOf(c.job)
+	all, baseline := rc.in.recentOf(c.job).all, rc.baselineOf(c.job).all
 	if all-baseline <= leastGrowth*baseline {
 		return 0
 	}

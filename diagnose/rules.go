@@ -58,8 +58,9 @@ type terms interface {
 	misfitPenalty(c *suspect) float64
 	// enoughOfRoot is the share of the root's load from which on it is none.
 	enoughOfRoot() float64
-	// tooLittleAtEnd is the penalty for adding too little where the region ends, if that is known.
-	tooLittleAtEnd(c *suspect, recent, baseline float64) (penalty float64, known bool)
+	// tooLittleAtEnd is the penalty of a suspect that moves this much, bytes, and more than before by grew, for adding too
+	// little where the region ends, if that is known.
+	tooLittleAtEnd(c *suspect, recent, grew float64) (penalty float64, known bool)
 	// slowHostScore rates the cause that a host does not take what arrives.
 	slowHostScore() float64
 	// unlistedPart is the part of hosts of no listed job, as a multiple of that of the accused.

@@ -104,7 +104,7 @@ func TestRatiosThatAreNotKnown(t *testing.T) {
 	if !one.atLeast(1) || one.isAbove(1) || one.isBelow(1) || (ratio{8, true}).doublings() != mostDoublings {
 		t.Error("a known ratio is not compared by its value")
 	}
-	if idle := known(0); !idle.known || known(-1).known || known(-1).orZero() != 0 {
-		t.Errorf("an idle link: %+v, one that was not read: %+v", idle, known(-1))
+	if idle := percentOf(0); !idle.known || percentOf(-1).known || percentOf(-1).orZero() != 0 {
+		t.Errorf("an idle link: %+v, one that was not read: %+v", idle, percentOf(-1))
 	}
 }

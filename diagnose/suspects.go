@@ -117,9 +117,8 @@ const maxReaders = 3
 func (in *interval) findReaders() {
 	in.readers, in.scratch.values = in.readers[:0], in.scratch.values[:0]
 	for _, j := range in.running {
-		_, files := in.recentOf(j)
-		in.scratch.values = append(in.scratch.values, files)
-		j.files = files
+		j.files = in.recentOf(j).files
+		in.scratch.values = append(in.scratch.values, j.files)
 	}
 	usual := spreadOf(in.scratch.values, leastScale)
 	for _, j := range in.running {

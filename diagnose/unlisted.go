@@ -55,9 +55,7 @@ func (d directed) mayHaveAdded(c *suspect) float64 {
 	if !c.file || !c.filesKnown {
 		return more
 	}
-	_, files := d.in.recentOf(c.job)
-	_, baseline := d.baselineOf(c.job)
-	return min(more, d.in.perSecond(max(0, files-baseline)))
+	return min(more, d.in.perSecond(max(0, d.in.recentOf(c.job).files-d.baselineOf(c.job).files)))
 }
 
 // unlistedWaits is the time for which hosts of no listed job wait to send into a region, times a weight, relative to

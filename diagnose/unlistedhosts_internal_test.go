@@ -121,6 +121,6 @@ func oneWriter(t *testing.T, g *topology.Graph, p *root.Pressure, writes float64
 	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, Traffic: &history.Traffic{}}}
 	j.Place(g)
 	s.settle(j)
-	j.recent = moves{known: true, files: writes * 60}
+	j.recent = moves{known: true, volume: volume{files: writes * 60}}
 	return s, j
 }

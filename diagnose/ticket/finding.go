@@ -20,13 +20,13 @@ import (
 
 // Finding is what was found of a region.
 type Finding struct {
-	Graph     *topology.Graph
-	OnGrid    bool // links stand for both directions, and switches form a grid
-	ReadsLoad bool // the load of links is measured
-	Interval  time.Duration
-	Region    *schema.Region
-	Back      *root.BackPressure
-	Root      *schema.Root // that is reported; nil: unknown
+	Graph        *topology.Graph
+	OnGrid       bool // links stand for both directions, and switches form a grid
+	MeasuresLoad bool // the load of links is measured
+	Interval     time.Duration
+	Region       *schema.Region
+	Back         *root.BackPressure
+	Root         *schema.Root // that is reported; nil: unknown
 
 	Class   schema.CauseClass
 	Accused []Job     // the one with the most blame first

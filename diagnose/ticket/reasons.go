@@ -185,7 +185,7 @@ func (f *Finding) whyUnknown() string {
 	case u.Others == OnItsHosts:
 		return fmt.Sprintf("The hosts of %s, which fits best among the jobs, take in more than the traffic table "+
 			"accounts for: a job that no table lists is on them, too.", likeliest)
-	case u.Others == Unlisted && f.ReadsLoad:
+	case u.Others == Unlisted && f.MeasuresLoad:
 		return fmt.Sprintf("Hosts of no listed job have added more to its root than those of %s, which fits best "+
 			"among the jobs.", likeliest)
 	case u.Others == Unlisted:

@@ -100,7 +100,7 @@ func (f *Finding) rootText(d *schema.Diagnosis) string {
 	case root.Kind == "":
 		return fmt.Sprintf(" Back pressure may begin at %s; the load of links is not measured.",
 			topology.PlainName(root.Device))
-	case root.Port == "" && !f.ReadsLoad && f.OnGrid:
+	case root.Port == "" && !f.MeasuresLoad && f.OnGrid:
 		return fmt.Sprintf(" Back pressure probably begins at %s; the load of links is not measured.",
 			topology.PlainName(root.Device))
 	case root.Port == "" && root.Kind == schema.RootSlowReceiver:
