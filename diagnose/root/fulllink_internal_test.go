@@ -50,7 +50,8 @@ func TestOfFullLinksMostIsHeldBackBeforeTheRoot(t *testing.T) {
 	u.p.Use.Values[full], u.Was[full] = 91, 30
 	want := func(what string, idle bool, l schema.LinkID) {
 		t.Helper()
-		if got := u.f.Region(u.p, []schema.LinkID{little, much}).FullLink(&Neck{Link: schema.NoLink}, &Drain{mostlyIdle: idle}); got != l {
+		if got := u.f.Region(u.p, []schema.LinkID{little, much}).FullLink(&Neck{Link: schema.NoLink},
+			&Drain{mostlyIdle: idle}); got != l {
 			t.Errorf("%s: link %d, want %d", what, got, l)
 		}
 	}

@@ -72,7 +72,8 @@ func TestTheSidesOfTheEnd(t *testing.T) {
 			idle, _ := r.idles()
 			m := r.meetingOf(ends, idle)
 			if want := ends[(turn+c.end)%2]; m.Device != want || !m.IsKnown() {
-				t.Errorf("%s: meets at %s by %.2f, want %s", c.name, u.Graph.Device(m.Device).Name, m.Agree, u.Graph.Device(want).Name)
+				t.Errorf("%s: meets at %s by %.2f, want %s", c.name, u.Graph.Device(m.Device).Name, m.Agree,
+					u.Graph.Device(want).Name)
 			}
 		}
 	}
@@ -158,7 +159,8 @@ func TestNoEndBehindFreeLinks(t *testing.T) {
 	r := u.f.Region(u.p, links)
 	ends := []topology.DeviceID{u.Device(t, "2,7,2"), u.Device(t, "2,7,6")}
 	if r.meetingOf(ends, false); r.scores[1] >= r.scores[0] {
-		t.Errorf("the end has a score of %.2f, a switch whose links of the line are free %.2f", r.scores[0], r.scores[1])
+		t.Errorf("the end has a score of %.2f, a switch whose links of the line are free %.2f", r.scores[0],
+			r.scores[1])
 	}
 }
 
@@ -227,7 +229,8 @@ func TestTrafficMeetsInAPlane(t *testing.T) {
 	slices.Sort(links)
 	drain, _ := u.f.Region(u.p, links).Drain(nil)
 	if !drain.Meeting.IsKnown() || drain.Meeting.Device != end {
-		t.Errorf("traffic meets at %s by %.2f, want 2,7,5", u.Graph.Device(drain.Meeting.Device).Name, drain.Meeting.Agree)
+		t.Errorf("traffic meets at %s by %.2f, want 2,7,5", u.Graph.Device(drain.Meeting.Device).Name,
+			drain.Meeting.Agree)
 	}
 }
 
@@ -236,7 +239,8 @@ func TestTrafficMeetsInAPlane(t *testing.T) {
 func TestAnUnknownMeetingDidNotGrow(t *testing.T) {
 	u := newTiedUp(t)
 	var links []schema.LinkID
-	for name, use := range map[string]float32{"2,7,0>2,7,1": 10, "2,7,1>2,7,2": 10, "2,7,2>2,7,3": 10, "2,7,5>2,7,6": 20} {
+	for name, use := range map[string]float32{"2,7,0>2,7,1": 10, "2,7,1>2,7,2": 10, "2,7,2>2,7,3": 10,
+		"2,7,5>2,7,6": 20} {
 		l := roottest.Link(t, u.Graph, name)
 		u.Stall.Values[l], u.Use.Values[l] = 80, use
 		links = append(links, l)

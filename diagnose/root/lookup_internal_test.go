@@ -24,7 +24,8 @@ func TestALinkIsLookedUpOnce(t *testing.T) {
 		r := u.f.Region(u.p, links)
 		d, _ := r.Drain(of)
 		r.Neck(u.p, of, &d, false)
-		if read, shown := len(u.f.region.readings.list), len(u.f.around.shown.list); read < len(links) || read+shown > 2*u.Graph.NumLinks() {
+		if read, shown := len(u.f.region.readings.list), len(u.f.around.shown.list); read < len(links) ||
+			read+shown > 2*u.Graph.NumLinks() {
 			t.Fatalf("of %d links %d and %d were looked up", len(links), read, shown)
 		}
 		return asked

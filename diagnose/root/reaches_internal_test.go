@@ -32,7 +32,8 @@ func TestOnlyABranchLeadsToWhatIsStarved(t *testing.T) {
 			u.Use.Values[less], u.Was[less] = 12, 40
 			u.p.Flat = func(l schema.LinkID) bool { return l == less }
 			from, to := u.Graph.Ends(less)
-			if got := max(walkOnGrid(u.f, u.p).reaches(region, less, from), walkOnGrid(u.f, u.p).reaches(region, less, to)); max(got-c.reaches, c.reaches-got) > .1 {
+			if got := max(walkOnGrid(u.f, u.p).reaches(region, less, from),
+				walkOnGrid(u.f, u.p).reaches(region, less, to)); max(got-c.reaches, c.reaches-got) > .1 {
 				t.Errorf("%.2f of the region leads there, want about %.2f", got, c.reaches)
 			}
 			if found := walkOnGrid(u.f, u.p).flatNeck(region).Link == less; found != c.isFound {

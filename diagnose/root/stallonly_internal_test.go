@@ -16,9 +16,12 @@ func TestRootByStallAlone(t *testing.T) {
 		name, at, kind string
 		stalls         map[string]float64
 	}{
-		{"too much arrives for a host", "leaf3", schema.RootIncast, map[string]float64{"host0>leaf0": 60, "leaf0>spine0": 40, "leaf1>spine1": 40, "spine0>leaf3": 50, "spine1>leaf3": 50}},
+		{"too much arrives for a host", "leaf3", schema.RootIncast,
+			map[string]float64{"host0>leaf0": 60, "leaf0>spine0": 40, "leaf1>spine1": 40, "spine0>leaf3": 50,
+				"spine1>leaf3": 50}},
 		{"a slow link up", "leaf0", schema.RootLinkCapacity, map[string]float64{"host0>leaf0": 60, "host1>leaf0": 40}},
-		{"a slow link down", "spine0", schema.RootLinkCapacity, map[string]float64{"host0>leaf0": 60, "leaf0>spine0": 10, "leaf1>spine0": 60}},
+		{"a slow link down", "spine0", schema.RootLinkCapacity,
+			map[string]float64{"host0>leaf0": 60, "leaf0>spine0": 10, "leaf1>spine0": 60}},
 	} {
 		p, links := readings(t, g, c.stalls, nil)
 		p.Use, p.Rate = nil, nil
@@ -34,7 +37,8 @@ func TestRootByStallAlone(t *testing.T) {
 func TestAPortWithOtherTrafficStallsLess(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g, map[string]float64{"host0>leaf0": 60, "host1>leaf0": 60, "leaf0>spine0": 15},
-		map[string]float64{"host0>leaf0": 10, "host1>leaf0": 10, "leaf0>spine0": 50, "spine0>leaf3": 98, "leaf0>host2": 60})
+		map[string]float64{"host0>leaf0": 10, "host1>leaf0": 10, "leaf0>spine0": 50, "spine0>leaf3": 98,
+			"leaf0>host2": 60})
 	if back := follow(p, links); back.Root.Link != roottest.Link(t, g, "spine0>leaf3") {
 		t.Errorf("root is link %d, want spine0>leaf3", back.Root.Link)
 	}

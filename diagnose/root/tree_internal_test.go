@@ -37,7 +37,8 @@ func TestTrafficConverges(t *testing.T) {
 		}
 	}
 	if at != goal || best < .98 {
-		t.Errorf("the tree ends at %s with a fit of %.3f, want %s", u.Graph.Device(at).Name, best, u.Graph.Device(goal).Name)
+		t.Errorf("the tree ends at %s with a fit of %.3f, want %s", u.Graph.Device(at).Name, best,
+			u.Graph.Device(goal).Name)
 	}
 	if fit := r.treeFit(others, goal); fit > drainFit {
 		t.Errorf("the tree of other senders fits by %.3f", fit)
@@ -48,7 +49,8 @@ func TestTrafficConverges(t *testing.T) {
 func TestSeveralTrees(t *testing.T) {
 	u := newTiedUp(t)
 	var links []schema.LinkID
-	for goal, senders := range map[string][]string{"3,3,2": {"3,3,4", "3,3,0", "3,1,2"}, "6,6,6": {"6,6,4", "6,6,0", "6,4,6", "6,0,6"}} {
+	for goal, senders := range map[string][]string{"3,3,2": {"3,3,4", "3,3,0", "3,1,2"},
+		"6,6,6": {"6,6,4", "6,6,0", "6,4,6", "6,0,6"}} {
 		var from []topology.DeviceID
 		for _, name := range senders {
 			from = append(from, u.Device(t, name))
@@ -76,7 +78,8 @@ func TestFitsAreExact(t *testing.T) {
 		r := u.f.Region(u.p, links)
 		d, _ := r.Drain(of)
 		n := r.Neck(u.p, of, &d, true)
-		return append(bits, math.Float64bits(d.Fit), math.Float64bits(d.tree), math.Float64bits(n.Fit), uint64(d.Device))
+		return append(bits, math.Float64bits(d.Fit), math.Float64bits(d.tree), math.Float64bits(n.Fit),
+			uint64(d.Device))
 	}
 	first := fits()
 	for range 10 {
@@ -101,7 +104,8 @@ func TestANeckFitsAlikeWhateverWasLookedUpBefore(t *testing.T) {
 		}
 		mean.Stall = &stall
 		part := slices.DeleteFunc(slices.Clone(links), func(l schema.LinkID) bool { return u.Grid.Dim(l) < 2 })
-		full := slices.MaxFunc(part, func(a, b schema.LinkID) int { return cmp.Compare(u.p.Use.Values[a], u.p.Use.Values[b]) })
+		full := slices.MaxFunc(part,
+			func(a, b schema.LinkID) int { return cmp.Compare(u.p.Use.Values[a], u.p.Use.Values[b]) })
 		u.p.Use.Values[full], u.p.Stall.Values[full] = 99, 0
 		if before {
 			u.f.Region(&mean, links).Drain(nil)

@@ -24,7 +24,8 @@ func TestSlowdowns(t *testing.T) {
 		want     string
 	}{
 		{[2]float64{1.5, 2.1}, "1.5 to 2.1"}, {[2]float64{1.02, 1.4}, "up to 1.4"}, {[2]float64{1.4, 1.4}, "1.4"},
-		{[2]float64{1, 1.25}, "up to 1.3"}, {[2]float64{1.2, most}, "1.2 or more"}, {[2]float64{most, most}, "20 or more"},
+		{[2]float64{1, 1.25}, "up to 1.3"}, {[2]float64{1.2, most}, "1.2 or more"}, {[2]float64{most, most},
+			"20 or more"},
 		{[2]float64{1, most}, "1 or more"},
 	} {
 		f := ticket.Finding{Region: region("pod 3")}
@@ -72,11 +73,13 @@ func TestAnAccusationSaysWhatItHas(t *testing.T) {
 		f := ticket.Finding{Class: class, Interval: 60e9, Accused: []ticket.Job{j}}
 		return f.Reasons()
 	}
-	if got := reasons(schema.CauseIntraApplication, ticket.Job{Job: of, Feature: history.RDMARead}); strings.Contains(got, "reached") {
+	if got := reasons(schema.CauseIntraApplication,
+		ticket.Job{Job: of, Feature: history.RDMARead}); strings.Contains(got, "reached") {
 		t.Errorf("a job of which no byte was seen: %s", got)
 	}
 	reads := ticket.Job{Job: of, Files: true, Feature: history.RDMARead, Value: 1e9}
-	if got := reasons(schema.CauseSystem, reads); !strings.Contains(got, "its file traffic") || !strings.Contains(got, "reached 1 GB") {
+	if got := reasons(schema.CauseSystem, reads); !strings.Contains(got, "its file traffic") ||
+		!strings.Contains(got, "reached 1 GB") {
 		t.Errorf("a job that reads from storage: %s", got)
 	}
 	for f, want := range map[history.Feature]string{
@@ -92,14 +95,16 @@ func TestAnAccusationSaysWhatItHas(t *testing.T) {
 	}
 	traffic.Listed[history.RDMARead] = true
 	reads.Job = unlisted
-	if got := reasons(schema.CauseSystem, reads); !strings.Contains(got, " Its RDMA read traffic reached 1 GB in an interval of 1m0s.") {
+	if got := reasons(schema.CauseSystem, reads); !strings.Contains(got,
+		" Its RDMA read traffic reached 1 GB in an interval of 1m0s.") {
 		t.Errorf("RDMA reads of the traffic table: %s", got)
 	}
 }
 
 // TestWhyUnknownCounts: a single job is not called "none of".
 func TestWhyUnknownCounts(t *testing.T) {
-	for n, want := range map[int]string{1: "The job near the region does not explain it.", 2: "None of the 2 jobs near the region explains it."} {
+	for n, want := range map[int]string{1: "The job near the region does not explain it.",
+		2: "None of the 2 jobs near the region explains it."} {
 		f := ticket.Finding{Class: schema.CauseUnknown, Back: &root.BackPressure{},
 			Unknown: ticket.Unknown{Jobs: n, Likeliest: &history.Job{}}}
 		if got := f.Reasons(); got != want {
