@@ -27,19 +27,13 @@ type interval struct {
 	given   *given
 
 	// Of this one.
-	read            *root.Readings
-	running         []*job              // by id and start
-	tenants         [][]*job            // by device: the jobs with nodes there or, for a switch, at its hosts
-	withoutJob      []topology.DeviceID // hosts without a listed job, if withoutJobKnown
-	withoutJobKnown bool
-	occupied        int                              // switches with tenants
-	readers         []*job                           // whose file traffic is an outlier, the most first
-	comparable      bool                             // traffic of jobs and of links is measured alike
-	measuresLoad    bool                             // the load of links is measured
-	usualOf         [history.NumMeasured]usualSpread // over all running jobs
-	memberships     memberships
-	overlap         overlap // of the region asked for last
-	reach           reach   // the same
+	runningJobs
+	read         *root.Readings
+	measuresLoad bool // the load of links is measured
+	comparable   bool // traffic of jobs and of links is measured alike
+	memberships  memberships
+	overlap      overlap // of the region asked for last
+	reach        reach   // the same
 
 	scratch scratch
 }
@@ -69,7 +63,7 @@ type scratch struct {
 // newInterval returns what is measured of a version of a fabric, as far as it does not change with the intervals.
 func newInterval(g *topology.Graph, cfg Config) interval {
 	in := interval{cfg: cfg, graph: g, router: routes.NewRouter(g), reach: newReach(g),
-		tenants: make([][]*job, g.NumDevices())}
+		runningJobs: runningJobs{tenants: make([][]*job, g.NumDevices())}}
 	in.finder = root.NewFinder(g, in.router.Grid)
 	in.memberships.first, in.overlap.links = make([]int32, g.NumLinks()), make([]uint32, g.NumLinks())
 	in.countHosts()

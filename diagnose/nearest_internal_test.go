@@ -40,7 +40,7 @@ func TestTheNearestJobs(t *testing.T) {
 // the region.
 func TestReadersStaySuspects(t *testing.T) {
 	reader := &job{Job: &history.Job{}}
-	rc := &regionCase{in: &interval{readers: []*job{reader}}}
+	rc := &regionCase{in: &interval{runningJobs: runningJobs{readers: []*job{reader}}}}
 	for i := range 2 * maxSuspects {
 		rc.suspects = append(rc.suspects, suspect{job: &job{Job: &history.Job{}}, cross: float64(i+1) / 100})
 	}
