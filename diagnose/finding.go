@@ -12,8 +12,8 @@ import (
 
 // finding is what the words of a diagnosis depend on, given the reported root and, if jobs are accused, the failure of
 // its link.
-func (rc *regionCase) finding(root *schema.Root, also *nearFailure) *ticket.Finding {
-	f := &ticket.Finding{Graph: rc.in.graph, OnGrid: rc.in.router.Grid != nil, MeasuresLoad: rc.in.measuresLoad,
+func (rc *regionCase) finding(root *schema.Root, also *nearFailure) ticket.Finding {
+	f := ticket.Finding{Graph: rc.in.graph, OnGrid: rc.in.router.Grid != nil, MeasuresLoad: rc.in.measuresLoad,
 		Interval: time.Duration(rc.in.history.Clock.Duration), Region: rc.region, Back: &rc.back, Root: root,
 		Class: rc.verdict.class, Lost: rc.slowLink()}
 	for i := range rc.verdict.accused {

@@ -15,12 +15,11 @@ type ends struct {
 	drain    root.Drain
 	sender   *job // its nodes send what converges on the drain; nil: unknown
 	neck     root.Neck
-	fullLink schema.LinkID // on a grid, the full link that most traffic waits for; NoLink: unknown
-	endings  root.Endings  // on a grid
-	arrives  ratio         // load of the links where its traffic ends, relative to the baseline
-	flooded  bool          // on a grid, load was added where the region's traffic ends, even if the mean load fell
-	// on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
-	starved float64
+	fullLink schema.LinkID // the full link that most traffic waits for; NoLink: unknown
+	endings  root.Endings
+	arrives  ratio   // load of the links where its traffic ends, relative to the baseline
+	flooded  bool    // load was added where the region's traffic ends, even if the mean load fell
+	starved  float64 // 0 to 1: how far the node where it ends gets less than its share of its job's exchange
 }
 
 // endsBy finds them by the readings and their mean since the onset. The jobs are those that probably send (senders).

@@ -11,30 +11,38 @@ import (
 
 // suspect is a job near a region or with traffic across it: a row of the A table.
 type suspect struct {
-	job          *job
-	hops         int     // of its nearest node, or beyondHops
+	job  *job
+	hops int // of its nearest node, or beyondHops
+
+	// Where its traffic can be.
 	cross        float64 // share of the region's stall on links that its own exchange uses
 	gate         float64 // the same, on links at its border
 	way          float64 // the same, on links between it and other nodes; a link that fits many jobs counts less
+	atRoot       bool    // its traffic uses the link where back pressure begins
 	linksPerByte float64 // of its exchange on the region's links, as a multiple of what it sends
 	waitPerByte  float64 // load weighted by the share of time that each link stalls
 	worstStall   float64 // the highest share of time that one of these links stalls
-	feature      history.Feature
-	value        float64 // maximum of the feature over the window, bytes
-	devs         float64 // of the value above the jobs' median
-	share        float64 // this job's share of the region's traffic, as far as known
-	growth       float64 // the same, of the load added since the onset
-	atRoot       bool    // its traffic uses the link where back pressure begins
-	known        bool    // its traffic was measured
-	file         bool    // its outlier is file system traffic
-	filesKnown   bool    // file system traffic was measured
-	fetches      bool    // on a torus, that is RDMA reads from others than its nodes, of which the table does not know
-	sends        float64 // score of its part of the time for which hosts wait to send
-	converges    float64 // on a torus, how surely the added load is what its nodes send to one switch, 0 to 1
-	fit          float64 // of its tree, if it converges
-	away         bool    // that switch is none of its own
-	evidence     evidence
-	score, blame float64
+
+	// What it moves (shareTraffic), and whether that agrees with the stall in time (findEvidence).
+	share      float64 // this job's share of the region's traffic, as far as known
+	growth     float64 // the same, of the load added since the onset
+	known      bool    // its traffic was measured
+	feature    history.Feature
+	value      float64 // maximum of the feature over the window, bytes
+	devs       float64 // of the value above the jobs' median
+	evidence   evidence
+	file       bool // its outlier is file system traffic
+	filesKnown bool // file system traffic was measured
+	fetches    bool // on a torus, that is RDMA reads from others than its nodes, of which the table does not know
+
+	// On a torus, whether its nodes send to one switch (findConverging).
+	converges float64 // how surely the added load is that, 0 to 1
+	fit       float64 // of its tree, if it converges
+	away      bool    // that switch is none of its own
+
+	score float64
+	sends float64 // part of the score: of its part of the time for which hosts wait to send
+	blame float64
 }
 
 // crossing finds the regions that the traffic of each running job can cross: one pass over the routes of a
