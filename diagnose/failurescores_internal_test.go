@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
@@ -135,6 +136,43 @@ func TestMovedRoundARing(t *testing.T) {
 		f := &history.PlacedFailure{Failure: schema.Failure{Kind: c.kind}, Links: []schema.LinkID{lost}}
 		if got := rc.movedFrom(f); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.2f of the load moved, want %.2f", c.name, got, c.want)
+		}
+	}
+}
+
+// TestAnIncastIsNoFailure: more than a host's port can deliver is load, whichever cable failed elsewhere, also if it is
+// only known at which switch the port is.
+func TestAnIncastIsNoFailure(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.history.Clock.Duration = 60e9
+	p, links := readings(t, g, map[string]float64{"spine0>leaf0": 40}, nil)
+	s.read = &p.Readings
+	leaf, _ := g.FindDevice("leaf0")
+	f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Device: "leaf1", Port: "4"}}
+	f.Place(g)
+	score := func(back root.BackPressure) float64 {
+		score, _ := (&regionCase{in: &s.interval, p: p, region: &schema.Region{Links: links}, timeline: timeline{clock: s.history.Clock, onset: -1, burst: -1}, root: rootLoad{link: schema.NoLink}, back: back}).rateFailure(f, 1, 1)
+		return score
+	}
+	other := score(root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf, Kind: schema.RootLinkCapacity, Share: 1}})
+	for name, back := range map[string]root.BackPressure{
+		"the port":   {Root: root.Port{Link: roottest.Link(t, g, "leaf0>host0"), Kind: schema.RootIncast}},
+		"the switch": {Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf, Kind: schema.RootIncast, Share: 1}},
+	} {
+		if got := score(back); got != other-incastLoad {
+			t.Errorf("%s is known: a failure scores %.1f, %.1f elsewhere", name, got, other)
+		}
+	}
+}
+
+func TestCoincidenceOfAFailure(t *testing.T) {
+	for after, want := range map[int64]float64{-2: -.5, -1: 1, 0: 1, 2: 1, 3: .88, 9: .16, 10: .1, 100: .1} {
+		if got := coincidenceOf(after); math.Abs(got-want) > 1e-9 {
+			t.Errorf("a burst %d intervals after it: %v, want %v", after, got, want)
 		}
 	}
 }

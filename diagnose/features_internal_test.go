@@ -2,8 +2,10 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/correlation"
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/topology"
@@ -74,5 +76,28 @@ func TestFilesOnlyLeaveWhoWaits(t *testing.T) {
 		if got := rc.suspects[0].share; math.Abs(got-want) > 1e-6 {
 			t.Errorf("%s is measured: a part of %.2f, want %.2f", feature, got, want)
 		}
+	}
+}
+
+// laggedOf is a feature before the first region asks for its rise.
+func laggedOf(raw []float64) *lagged {
+	return &lagged{correlation.Series{Raw: raw}, change{onset: -1}}
+}
+
+func TestRise(t *testing.T) {
+	var w interval
+	level := func(n int, v float64) []float64 { return slices.Repeat([]float64{v}, n) }
+	calm := func(n int) []float64 { return level(n, 1) }
+	if r := w.riseAt(laggedOf(append(calm(20), 50, 50, 50)), 20, 0); r != 1 {
+		t.Errorf("fifty times as much: %v", r)
+	}
+	if r := w.riseAt(laggedOf(calm(23)), 20, 0); r != 0 {
+		t.Errorf("no change: %v", r)
+	}
+	if r := w.riseAt(laggedOf(make([]float64, 23)), 20, 0); r != 0 {
+		t.Errorf("nothing ever: %v", r)
+	}
+	if r := w.riseAt(laggedOf(append(calm(10), append(level(10, 50), calm(3)...)...)), 20, 0); r != 0 {
+		t.Errorf("it rose ten intervals before: %v", r)
 	}
 }
