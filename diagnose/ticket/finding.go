@@ -21,19 +21,19 @@ import (
 // Finding is what was found of a region.
 type Finding struct {
 	Graph        *topology.Graph
-	OnGrid       bool // links stand for both directions, and switches form a grid
+	OnGrid       bool // its switches form a torus or mesh
 	MeasuresLoad bool // the load of links is measured
 	Interval     time.Duration
 	Region       *schema.Region
-	Back         *root.BackPressure
-	Root         *schema.Root // that is reported; nil: unknown
+	Back         *root.BackPressure // where back pressure begins by the readings, on directed links
+	Root         *schema.Root       // where it begins given the cause, as reported; nil: unknown
 
 	Class   schema.CauseClass
-	Accused []Job     // the one with the most blame first
-	Blamed  []Failure // the likeliest first; of the class failure none if no log explains the link that lost rate
-	Lost    schema.LinkID
-	Also    *Failure // of the link where back pressure begins, although jobs are accused; nil: none
-	Unknown Unknown
+	Accused []Job         // the one with the most blame first
+	Also    *Failure      // of the link where back pressure begins, although jobs are accused; nil: none
+	Blamed  []Failure     // the likeliest first; none if no log explains that a link lost rate
+	Lost    schema.LinkID // that link
+	Unknown Unknown       // of an unknown cause
 }
 
 // Job is an accused job, with the evidence against it.
@@ -43,10 +43,10 @@ type Job struct {
 	Scattered  bool   // its nodes are not one block, and could be
 	Receiver   string // its node at which more arrives than it accepts; empty: none
 	Feature    history.Feature
-	Value      float64 // bytes in an interval; 0: not measured, or none
-	Deviations float64 // of the value above the jobs' median
-	Stall      correlation.Result
-	Started    bool // just before the region
+	Value      float64            // of the feature, bytes in an interval; 0: not measured, or none
+	Deviations float64            // of the value above the jobs' median
+	Stall      correlation.Result // of the feature with the region's stall
+	Started    bool               // just before the region
 }
 
 func (j *Job) title() string { return schema.JobTitle(j.ID, j.Name) }
