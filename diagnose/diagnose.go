@@ -65,7 +65,8 @@ func (rc *regionCase) judge(snap *schema.Snapshot, cases []regionCase) {
 	rc.examine(snap) // evidence
 	rc.rateFailures()
 	rc.rate() // scores: how well each cause explains it
-	rc.verdict = rc.inside(rc.decide(), cases)
+	rc.verdict = rc.decide()
+	rc.takeOver(cases)
 	rc.nodes = rc.nodesEnd()
 }
 
