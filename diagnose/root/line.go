@@ -169,13 +169,9 @@ func (g *regionReadings) unbalanced(end topology.DeviceID) float64 {
 			if l.link == schema.NoLink {
 				continue
 			}
-			sides := switchOn(line, n, step).beside
-			if 2*n == len(line) { // the farthest, equally long both ways
-				sides /= 2
-			}
-			on := l.waits
-			off += math.Abs(on - came - sides)
-			came = on
+			sides := switchOn(line, n, step).beside * shareAt(line, n)
+			off += math.Abs(l.waits - came - sides)
+			came = l.waits
 		}
 	}
 	return off / max(1, all)
@@ -197,10 +193,7 @@ func (g *regionReadings) rises(end topology.DeviceID) (sum float64) {
 			if step > 0 {
 				sides = switchOn(line, n, step).back
 			}
-			if 2*n == len(line) { // the farthest, equally long both ways
-				sides /= 2
-			}
-			sum += sides + beyond(came, l.stall)
+			sum += sides*shareAt(line, n) + beyond(came, l.stall)
 			came = l.stall
 		}
 	}

@@ -82,6 +82,15 @@ func switchOn(line []stop, n, step int) *stop {
 	return &line[n]
 }
 
+// shareAt is the share of the traffic at the switch n links from the first one that goes to it one way: half at the
+// farthest, which is equally far both ways.
+func shareAt(line []stop, n int) float64 {
+	if 2*n == len(line) {
+		return .5
+	}
+	return 1
+}
+
 // stalledOn counts the consecutive stalled links from the first switch of a line, at most as many as a route along it
 // has.
 func stalledOn(line []stop, step int, least float64) (n int) {
