@@ -154,38 +154,52 @@ func (rc *regionCase) stallAround(f *history.PlacedFailure) float64 {
 	return sum
 }
 
-// logged moves the failures that explain why a link carries less to the front: of the link itself, or of one next to it
-// that fed it, if that failed when the region began. It returns how many of them are listed.
+// logged moves the failures that best explain why a link carries less to the front, and returns how many of them are
+// listed.
 func (rc *regionCase) logged(lost schema.LinkID) int {
 	if lost == schema.NoLink {
 		return 0
 	}
-	from, to := rc.in.graph.Ends(lost)
-	rank := func(f *nearFailure) int {
-		switch {
-		case !f.Broke() || f.restored || f.silent != nil:
-			return 3
-		case slices.Contains(f.Links, lost):
-			return 0
-		case rc.in.history.PassesNothing(f.PlacedFailure) || rc.in.history.WasIdle(f.PlacedFailure):
-			return 3
-		case slices.Contains(f.Devices, from) || slices.Contains(f.Devices, to):
-			return 1
-		case f.score > 0 && !rc.rules().isUnrelated(f) && slices.ContainsFunc(f.Devices,
-			func(at topology.DeviceID) bool {
-				return rc.in.history.Adjacent(at, from) || rc.in.history.Adjacent(at, to)
-			}):
-			return 2
-		}
-		return 3
-	}
+	rank := func(f *nearFailure) lossReason { return rc.reasonFor(lost, f) }
 	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int { return cmp.Compare(rank(&a), rank(&b)) })
 	n := 0
 	for n < min(len(rc.failures), rc.in.cfg.MaxListed) && rank(&rc.failures[n]) == rank(&rc.failures[0]) &&
-		rank(&rc.failures[n]) < 3 {
+		rank(&rc.failures[n]) < noReason {
 		n++
 	}
 	return n
+}
+
+// lossReason is how a failure explains that a link carries less, the best first: the link itself failed, or one at its
+// ends, or one a hop away that fed it, if that failed when the region began.
+type lossReason int
+
+const (
+	itself lossReason = iota
+	atItsEnds
+	hopAway
+	noReason
+)
+
+// reasonFor is how a failure explains that a link carries less.
+func (rc *regionCase) reasonFor(lost schema.LinkID, f *nearFailure) lossReason {
+	from, to := rc.in.graph.Ends(lost)
+	isHopAway := func(at topology.DeviceID) bool {
+		return rc.in.history.Adjacent(at, from) || rc.in.history.Adjacent(at, to)
+	}
+	switch {
+	case !f.Broke() || f.restored || f.silent != nil:
+		return noReason
+	case slices.Contains(f.Links, lost):
+		return itself
+	case rc.in.history.PassesNothing(f.PlacedFailure) || rc.in.history.WasIdle(f.PlacedFailure):
+		return noReason
+	case slices.Contains(f.Devices, from) || slices.Contains(f.Devices, to):
+		return atItsEnds
+	case f.score > 0 && !rc.rules().isUnrelated(f) && slices.ContainsFunc(f.Devices, isHopAway):
+		return hopAway
+	}
+	return noReason
 }
 
 // findRestored finds the failures near a region whose part came back long enough ago for its traffic to be back, too.
