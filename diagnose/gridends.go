@@ -22,6 +22,43 @@ type ends struct {
 	starved  float64 // 0 to 1: how far the node where it ends gets less than its share of its job's exchange
 }
 
+func (g grid) findEnds() {
+	var jobs []*job
+	g.senders, jobs = g.findSenders()
+	g.ends = g.endsBy(jobs)
+	g.findConverging()
+	g.findEmpty()
+}
+
+// mostSenders bounds the jobs that are tried as senders of a tree on a grid.
+const mostSenders = 3
+
+// mostExchange is the least share of a region's stall on links of a job's exchange for the job to be a likely sender.
+const mostExchange = .5
+
+// findSenders lists the jobs on whose links most of a grid region's stall is, likeliest first. The lists are valid
+// until the next call.
+func (g grid) findSenders() (senders []root.Sender, jobs []*job) {
+	senders, jobs = g.in.scratch.senders[:0], g.in.scratch.sending[:0]
+	if g.in.router.Grid == nil {
+		return nil, nil
+	}
+	var out []*suspect
+	for i := range g.suspects {
+		if c := &g.suspects[i]; c.reaches() >= mostExchange && len(c.job.Devices) > 1 {
+			out = append(out, c)
+		}
+	}
+	weight := func(c *suspect) float64 { return max(c.cross, c.gate) + c.share }
+	slices.SortStableFunc(out, func(a, b *suspect) int { return cmp.Compare(weight(b), weight(a)) })
+	for _, c := range out[:min(len(out), mostSenders)] {
+		jobs = append(jobs, c.job)
+		senders = append(senders, root.Sender{Devices: c.job.Devices, Routes: g.in.routesOf(c.job)})
+	}
+	g.in.scratch.senders, g.in.scratch.sending = senders, jobs
+	return senders, jobs
+}
+
 // endsBy finds them by the readings and their mean since the onset. The jobs are those that probably send (senders).
 func (g grid) endsBy(jobs []*job) (e ends) {
 	q, isSteady, from := g.averaged(g.tree), !g.load.atLeast(root.SteadyLoad), -1
@@ -39,6 +76,31 @@ func (g grid) endsBy(jobs []*job) (e ends) {
 	return e
 }
 
+// endIntervals is how many intervals since the onset are averaged to find where a region's traffic converges:
+// neighbours on a line differ by little more than the noise of one interval.
+const endIntervals = 8
+
+// averaged returns readings, averaged over the last intervals since a region's onset.
+func (g grid) averaged(p *root.Pressure) *root.Pressure {
+	n := min(endIntervals, len(g.timeline.stall)-g.timeline.onset)
+	if !g.timeline.hasOnset() || n < 2 {
+		return p
+	}
+	from, q := g.in.history.Clock.Now-int64(n)+1, *p
+	of := func(now *schema.Series) *schema.Series {
+		if now == nil || g.in.history.LevelsOf(now.Metric) == nil {
+			return now
+		}
+		return g.in.history.Average(now.Metric, from)
+	}
+	q.Stall, q.Credit, q.Inq, q.Use = of(p.Stall), of(p.Credit), of(p.Inq), of(p.Use)
+	// remembered as shares of capacity
+	if p.Use == nil && p.Rate != nil && g.in.history.LevelsOf(schema.BandwidthUsed) != nil {
+		q.Use = g.in.history.Average(schema.BandwidthUsed, from)
+	}
+	return &q
+}
+
 // arriving is the load of the links of the switch where a region's traffic ends, relative to the baseline, and whether
 // load was added there.
 func (g grid) arriving(e *ends, q *root.Pressure) (arrives ratio, flooded bool) {
@@ -46,6 +108,18 @@ func (g grid) arriving(e *ends, q *root.Pressure) (arrives ratio, flooded bool) 
 		arrives, flooded = g.arrivesNow(end, q), q.IsFlooded(&e.drain, end)
 	}
 	return arrives, flooded
+}
+
+// arrivesNow is the load of the links of the switch where a region's traffic ends, relative to the baseline. Both
+// loads are as remembered, with the same rounding.
+func (g grid) arrivesNow(end topology.DeviceID, p *root.Pressure) ratio {
+	q := *p
+	if g.in.history.LevelsOf(schema.BandwidthUsed) != nil {
+		n := max(1, min(endIntervals, len(g.timeline.stall)-g.timeline.onset))
+		q.Use = g.in.history.Average(schema.BandwidthUsed, g.in.history.Clock.Now-int64(n)+1)
+	}
+	times := q.Arrives(end)
+	return ratio{times, times > 0}
 }
 
 // end is the switch where the traffic of a region of a grid ends, if known: by the comparison of all places where that
@@ -99,91 +173,6 @@ func (in *interval) anyBeside(devices []topology.DeviceID, at topology.DeviceID)
 		}
 	}
 	return false
-}
-
-// mostSenders bounds the jobs that are tried as senders of a tree on a grid.
-const mostSenders = 3
-
-// mostExchange is the least share of a region's stall on links of a job's exchange for the job to be a likely sender.
-const mostExchange = .5
-
-// findSenders lists the jobs on whose links most of a grid region's stall is, likeliest first. The lists are valid
-// until the next call.
-func (g grid) findSenders() (senders []root.Sender, jobs []*job) {
-	senders, jobs = g.in.scratch.senders[:0], g.in.scratch.sending[:0]
-	if g.in.router.Grid == nil {
-		return nil, nil
-	}
-	var out []*suspect
-	for i := range g.suspects {
-		if c := &g.suspects[i]; c.reaches() >= mostExchange && len(c.job.Devices) > 1 {
-			out = append(out, c)
-		}
-	}
-	weight := func(c *suspect) float64 { return max(c.cross, c.gate) + c.share }
-	slices.SortStableFunc(out, func(a, b *suspect) int { return cmp.Compare(weight(b), weight(a)) })
-	for _, c := range out[:min(len(out), mostSenders)] {
-		jobs = append(jobs, c.job)
-		senders = append(senders, root.Sender{Devices: c.job.Devices, Routes: g.in.routesOf(c.job)})
-	}
-	g.in.scratch.senders, g.in.scratch.sending = senders, jobs
-	return senders, jobs
-}
-
-// fewSenders is the share of a tree's senders below which a job is not the sender.
-const fewSenders = .25
-
-// excludes reports whether the region is a tree that the job does not send: few of its senders are nodes of the job,
-// and it does not end at one. Jobs with file traffic are not excluded, as storage nodes send it.
-func (g grid) excludes(c *suspect) bool {
-	d := &g.ends.drain
-	if !d.IsCertain() || c.job == g.ends.sender || c.file || c.job.Has(d.Device) {
-		return false
-	}
-	n := 0
-	for _, s := range d.Senders {
-		if c.job.Has(s) {
-			n++
-		}
-	}
-	return float64(n) < fewSenders*float64(len(d.Senders))
-}
-
-// endIntervals is how many intervals since the onset are averaged to find where a region's traffic converges:
-// neighbours on a line differ by little more than the noise of one interval.
-const endIntervals = 8
-
-// averaged returns readings, averaged over the last intervals since a region's onset.
-func (g grid) averaged(p *root.Pressure) *root.Pressure {
-	n := min(endIntervals, len(g.timeline.stall)-g.timeline.onset)
-	if !g.timeline.hasOnset() || n < 2 {
-		return p
-	}
-	from, q := g.in.history.Clock.Now-int64(n)+1, *p
-	of := func(now *schema.Series) *schema.Series {
-		if now == nil || g.in.history.LevelsOf(now.Metric) == nil {
-			return now
-		}
-		return g.in.history.Average(now.Metric, from)
-	}
-	q.Stall, q.Credit, q.Inq, q.Use = of(p.Stall), of(p.Credit), of(p.Inq), of(p.Use)
-	// remembered as shares of capacity
-	if p.Use == nil && p.Rate != nil && g.in.history.LevelsOf(schema.BandwidthUsed) != nil {
-		q.Use = g.in.history.Average(schema.BandwidthUsed, from)
-	}
-	return &q
-}
-
-// arrivesNow is the load of the links of the switch where a region's traffic ends, relative to the baseline. Both
-// loads are as remembered, with the same rounding.
-func (g grid) arrivesNow(end topology.DeviceID, p *root.Pressure) ratio {
-	q := *p
-	if g.in.history.LevelsOf(schema.BandwidthUsed) != nil {
-		n := max(1, min(endIntervals, len(g.timeline.stall)-g.timeline.onset))
-		q.Use = g.in.history.Average(schema.BandwidthUsed, g.in.history.Clock.Now-int64(n)+1)
-	}
-	times := q.Arrives(end)
-	return ratio{times, times > 0}
 }
 
 // nodesEnd is the switch at whose nodes the back pressure of a region of a grid ends, if it ends at nodes: what a job

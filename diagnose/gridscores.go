@@ -28,6 +28,25 @@ func (g grid) endScore(c *suspect) (score float64) {
 	return score
 }
 
+// fewSenders is the share of a tree's senders below which a job is not the sender.
+const fewSenders = .25
+
+// excludes reports whether the region is a tree that the job does not send: few of its senders are nodes of the job,
+// and it does not end at one. Jobs with file traffic are not excluded, as storage nodes send it.
+func (g grid) excludes(c *suspect) bool {
+	d := &g.ends.drain
+	if !d.IsCertain() || c.job == g.ends.sender || c.file || c.job.Has(d.Device) {
+		return false
+	}
+	n := 0
+	for _, s := range d.Senders {
+		if c.job.Has(s) {
+			n++
+		}
+	}
+	return float64(n) < fewSenders*float64(len(d.Senders))
+}
+
 // endsAtOwn reports whether the load added to a region of a grid is a tree of a job's nodes that ends at one of them.
 // Such a job holds itself up: its total traffic may have fallen at the onset, as a victim's does, while the load that
 // arrives at that node has grown.

@@ -35,7 +35,7 @@ func (rc *regionCase) rootPort() *schema.Root {
 	for _, answer := range [...]func() *schema.Root{
 		rc.failedPart,
 		rc.beginsAtPort, rc.onlyReceiver, rc.leadingPort, rc.beginsAtSwitch,
-		rc.slowNodes, rc.endsAtLink, rc.endsAtNodes,
+		rc.slowNodes, rc.linkOnGrid, rc.nodesOnGrid,
 	} {
 		if at := answer(); at != nil {
 			return at
@@ -154,8 +154,8 @@ func (rc *regionCase) slowNodes() *schema.Root {
 		Link: schema.NoLink}
 }
 
-// endsAtLink is the link for which the region waits.
-func (rc *regionCase) endsAtLink() *schema.Root {
+// linkOnGrid is the link for which the region waits.
+func (rc *regionCase) linkOnGrid() *schema.Root {
 	end, known := rc.endOnGrid()
 	if !known || end.Link == schema.NoLink {
 		return nil
@@ -163,8 +163,8 @@ func (rc *regionCase) endsAtLink() *schema.Root {
 	return rc.portOf(end.Link, rc.in.graph.Device(end.Device).Name, rc.kindOf(end.Link))
 }
 
-// endsAtNodes is the switch at whose nodes the region's traffic ends.
-func (rc *regionCase) endsAtNodes() *schema.Root {
+// nodesOnGrid is the switch at whose nodes the region's traffic ends.
+func (rc *regionCase) nodesOnGrid() *schema.Root {
 	if _, known := rc.endOnGrid(); !known {
 		return nil
 	}

@@ -82,14 +82,6 @@ func (grid) dateOnset() {}
 
 func (grid) findWaits() {}
 
-func (g grid) findEnds() {
-	var jobs []*job
-	g.senders, jobs = g.findSenders()
-	g.ends = g.endsBy(jobs)
-	g.findConverging()
-	g.findEmpty()
-}
-
 func (grid) isUnrelated(*nearFailure) bool { return false }
 
 func (g grid) receives(c *suspect) bool { return c.known && g.concentrates(c) }
