@@ -14,42 +14,14 @@ import (
 // Text is the paragraph, of a diagnosis for which these are the reasons. An earlier verdict may have replaced both.
 func (f *Finding) Text(because string, d *schema.Diagnosis) string {
 	var b strings.Builder
-	name := f.Region.Name
-	switch at := f.Region.Root; {
-	case at != nil && !at.Holds(d.Root): // the verdict found another root than the region's own
-		name = f.Graph.Describe(f.Region.Links)
-	case name == "":
-		name = f.Graph.DescribeRegion(f.Region)
-	}
-	if d.Root != nil {
-		name = topology.RenameRoot(name, d.Root.Kind)
-	}
-	switch {
-	case !topology.NamesRoot(name):
-		name = "congestion in " + name
-	case !strings.HasPrefix(name, "congestion"): // tree
-		name = "congestion by " + article(name) + name
-	}
-	fmt.Fprintf(&b, "%s %s: %s for %.0f%% of the time on average. %s", f.Region.Severity, name,
+	fmt.Fprintf(&b, "%s %s: %s for %.0f%% of the time on average. %s", f.Region.Severity, f.congestion(d.Root),
 		plural.Count(len(f.Region.Links), "link stalls", "links stall"), f.Region.Mean, because)
 	b.WriteString(f.rootText(d))
 	if n := f.Region.Unread; n > 0 {
 		fmt.Fprintf(&b, " %s no readings in this interval, so the congestion may be worse.",
 			plural.Count(n, "link of the region has", "links of the region have"))
 	}
-	if n := len(d.Victims); n > 0 {
-		worst := d.Victims[0]
-		if n == 1 {
-			fmt.Fprintf(&b, " It slows down job %s by a factor of %s.", worst.JobID, factorText(worst.Slowdown))
-		} else {
-			fmt.Fprintf(&b, " It slows down %d other jobs, the worst (job %s) by a factor of %s.", n, worst.JobID,
-				factorText(worst.Slowdown))
-		}
-		if worst.LostPercent > 0 {
-			fmt.Fprintf(&b, " Since the congestion began, job %s moves %.0f%% less data.", worst.JobID,
-				worst.LostPercent)
-		}
-	}
+	b.WriteString(victimsText(d.Victims))
 	switch {
 	case d.Cause.Class != schema.CauseUnknown:
 		fmt.Fprintf(&b, " Confidence %.0f%%.", d.Cause.Percent())
@@ -58,6 +30,46 @@ func (f *Finding) Text(because string, d *schema.Diagnosis) string {
 	}
 	b.WriteString(" " + d.Action)
 	return b.String()
+}
+
+// congestion names the congestion by where it is, or where it begins.
+func (f *Finding) congestion(root *schema.Root) string {
+	name := f.Region.Name
+	switch at := f.Region.Root; {
+	case at != nil && !at.Holds(root): // the verdict found another root than the region's own
+		name = f.Graph.Describe(f.Region.Links)
+	case name == "":
+		name = f.Graph.DescribeRegion(f.Region)
+	}
+	if root != nil {
+		name = topology.RenameRoot(name, root.Kind)
+	}
+	switch {
+	case !topology.NamesRoot(name):
+		return "congestion in " + name
+	case strings.HasPrefix(name, "congestion"): // tree
+		return name
+	}
+	return "congestion by " + article(name) + name
+}
+
+// victimsText says which other jobs are slower, and by how much.
+func victimsText(victims []schema.VictimJob) (text string) {
+	if len(victims) == 0 {
+		return ""
+	}
+	worst := victims[0]
+	if factor := factorText(worst.Slowdown); len(victims) == 1 {
+		text = fmt.Sprintf(" It slows down job %s by a factor of %s.", worst.JobID, factor)
+	} else {
+		text = fmt.Sprintf(" It slows down %d other jobs, the worst (job %s) by a factor of %s.", len(victims),
+			worst.JobID, factor)
+	}
+	if worst.LostPercent > 0 {
+		text += fmt.Sprintf(" Since the congestion began, job %s moves %.0f%% less data.", worst.JobID,
+			worst.LostPercent)
+	}
+	return text
 }
 
 // article is the indefinite one of a name.
