@@ -27,7 +27,6 @@ type job struct {
 	hops             int8
 	maxima           [history.NumFeatures]float64 // of the window; -1 not measured
 	maximal          bool                         // maxima are computed
-	files            float64                      // recent file system traffic, bytes
 	lagged           [history.NumMeasured]*lagged
 	baseline, recent moves
 	lost             loss

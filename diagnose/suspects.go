@@ -125,17 +125,16 @@ const maxReaders = 3
 func (in *interval) findReaders() {
 	in.readers, in.scratch.values = in.readers[:0], in.scratch.values[:0]
 	for _, j := range in.running {
-		j.files = in.recentOf(j).files
-		in.scratch.values = append(in.scratch.values, j.files)
+		in.scratch.values = append(in.scratch.values, in.recentOf(j).files)
 	}
 	usual := spreadOf(in.scratch.values, leastScale)
 	for _, j := range in.running {
-		if j.files > 0 && usual.deviations(j.files) > in.cfg.Deviations {
+		if files := in.recentOf(j).files; files > 0 && usual.deviations(files) > in.cfg.Deviations {
 			in.readers = append(in.readers, j)
 		}
 	}
 	slices.SortFunc(in.readers, func(a, b *job) int {
-		return cmp.Or(cmp.Compare(b.files, a.files), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(b.recent.files, a.recent.files), cmp.Compare(a.ID, b.ID))
 	})
 	in.readers = in.readers[:min(maxReaders, len(in.readers))]
 }
