@@ -15,7 +15,7 @@ import (
 func incastTo(t *testing.T, end string, jobs ...[]string) *regionCase {
 	t.Helper()
 	u := newTiedUp(t)
-	rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{}, timeline: timeline{onset: -1, burst: -1}}
+	rc := &regionCase{in: &u.stage.interval, p: u.p, tree: u.p, region: &schema.Region{}, timeline: timeline{onset: -1, burst: -1}}
 	rc.in.measuresLoad = true
 	for i, nodes := range jobs {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: string(rune('a' + i)), Nodes: nodes}}}
@@ -31,7 +31,7 @@ func incastTo(t *testing.T, end string, jobs ...[]string) *regionCase {
 		u.Stall.Values[l] = 20
 	}
 	slices.Sort(rc.region.Links)
-	rc.ends = gridOf(rc).endsBy(u.p, u.p, nil, nil)
+	rc.ends = gridOf(rc).endsBy(nil)
 	rc.ends.endings.Nodes = root.Ending{Found: true, Device: u.Device(t, end), Link: schema.NoLink}
 	rc.ends.endings.Any, rc.ends.endings.AtNodes = rc.ends.endings.Nodes, 1
 	gridOf(rc).findConverging()
@@ -76,14 +76,14 @@ func TestWhoSendsToOneSwitch(t *testing.T) {
 func TestASenderElsewhereIsAccused(t *testing.T) {
 	rc := incastTo(t, "2,3,4", sendingNodes, otherNodes)
 	c := &rc.suspects[0]
-	c.score, c.sends = rc.scores().rate(c)
+	c.score, c.sends = rc.rateJob(c)
 	accused := c.score
 	c.converges = 0
-	if c.score, c.sends = rc.scores().rate(c); c.score > 0 || accused <= 0 {
+	if c.score, c.sends = rc.rateJob(c); c.score > 0 || accused <= 0 {
 		t.Errorf("score %.2f, and %.2f if its routes were not compared: want only the first above 0", accused, c.score)
 	}
 	c.converges = 1
-	if class, right := rc.decision().classOf(1); class != schema.CauseSystem || right != 1 {
+	if class, right := rc.classOf(1); class != schema.CauseSystem || right != 1 {
 		t.Errorf("class %v (%.2f)", class, right)
 	}
 	grid := rc.in.router.Grid
@@ -159,14 +159,14 @@ func TestAnIncastHoldsUpOthers(t *testing.T) {
 		s.history.Clock.Duration, s.measuresLoad, s.comparable = 60e9, true, true
 		links := u.Send([]topology.DeviceID{u.Device(t, "2,3,0"), u.Device(t, "2,3,1")}, u.Device(t, "2,3,2"))
 		slices.Sort(links)
-		own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: []topology.DeviceID{u.Device(t, "2,3,0"), u.Device(t, "2,3,1"), u.Device(t, "2,3,2")}, Traffic: &history.Traffic{}}, recent: moves{known: true, all: 1}}
+		own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: []topology.DeviceID{u.Device(t, "2,3,0"), u.Device(t, "2,3,1"), u.Device(t, "2,3,2")}, Traffic: &history.Traffic{}}, recent: moves{known: true, volume: volume{all: 1}}}
 		slices.Sort(own.Devices)
 		other := &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Traffic: &history.Traffic{}}}
 		rc := &regionCase{in: &s.interval, p: u.p, region: &schema.Region{ID: 1, Links: links}, waits: []float64{.5, .5}, ends: ends{fullLink: schema.NoLink},
 			timeline: timeline{clock: s.history.Clock, onset: 20, stall: make([]float64, 21)}}
 		rc.suspects = []suspect{{job: own, cross: 1, fit: c.fit}, {job: other, hops: 1}}
 		other.lost = loss{cached: true, measured: true, onset: rc.timeline.began(), share: c.lost}
-		if class, _ := rc.decision().classOf(1); class != c.want {
+		if class, _ := rc.classOf(1); class != c.want {
 			t.Errorf("%s: %s, want %s", c.name, class, c.want)
 		}
 	}

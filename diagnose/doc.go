@@ -10,20 +10,23 @@
 // decides; if none is convincing, the verdict is unknown.
 //
 // What is known of jobs, failures and links alone is in package history; which links traffic can take, in package
-// routes; where back pressure begins by the readings, in package root. The rest is here, in the order in which it is
-// found, with the type that holds it; a failure's score (step 5) is found with the failure (step 4).
+// routes; where back pressure begins by the readings, in package root; the words, in package ticket. The rest is here.
+// diagnose.go has the order, and calls the steps below: what the fabric shows (measure), then region by region the
+// evidence (begin, examine), the scores (rateFailures, rate) and the decision (decide), then all reports. A step writes
+// its own part of the regionCase, and reads those of the steps before.
 //
-// Two kinds of links need rules of their own: ground says which, and chooses them. A method of grid applies to links
-// that stand for both directions, one of directed to links that stand for one, any other to both.
+// Two kinds of links need rules of their own (rules): a method of grid applies to links that stand for both directions,
+// one of directed to links that stand for one, any other to both.
 //
+//	diagnose.go          the order of the judgement
 //	stage.go             Stage: what it takes, and the order of an interval
-//	diagnose.go          the order in which regions are diagnosed, and in which one is measured
-//	ground.go            what depends on the kind of links
+//	regioncase.go        regionCase: what is found of a region, in the order of the steps
+//	rules.go             what depends on the kind of links
 //	weights.go           the weights of all scores, and how often verdicts are right
 //	config.go            thresholds that a user can set
 //	save.go              saved state
 //
-// 1. What is measured of the fabric in the interval, for all regions (interval):
+// 1. What does the fabric show in the interval, for all regions?
 //
 //	interval.go          its parts, and memory that is reused
 //	linkload.go          the load of links, and ratios to the baseline, either of which may be unknown
@@ -35,61 +38,50 @@
 //	distance.go          distances from a region
 //	outliers.go          medians and deviations
 //
-// 2. How did a region stall over time? (timeline, in its case)
+// 2. Evidence: how did the region stall over time? (timeline)
 //
-//	regioncase.go        regionCase: what is measured of a region, in the order in which it is found
-//	onset.go             since when a series is as high as now, and how far it rose then
 //	timeline.go          the onset, the last burst, the baseline before them, and what the links carried then
-//	newphase.go          regions that begin together all over a job's ground
-//	stepup.go            a region that always stalled begins with a failure beside it
-//	firststep.go         a stall that rises in two steps begins with the first
+//	onset.go             since when a series of stalls is as high as now
+//	steps.go             a stall that steps up with a failure, or rises in two steps
+//	newphase.go          regions that begin together all over a job's nodes
 //
-// 3. Which jobs may have caused it? (suspect)
+// 3. Evidence: which jobs may have caused it? (suspect)
 //
-//	suspects.go          jobs near the region or across it, and the evidence by time on each
-//	remotereads.go       jobs that read by RDMA from elsewhere
-//	continuedjobs.go     jobs that continue the traffic of another
+//	suspects.go          jobs near the region or across it
+//	features.go          which part of a job's traffic agrees with the stall in time, and whether it is file traffic
+//	remotereads.go       jobs that read by RDMA from elsewhere, and the load on the way of that
 //
-// 4. Where does its traffic end, and what failed near it? (ends, nearFailure)
+// 4. Evidence: where does its traffic end? On a grid (ends); directed links have a root (package root).
 //
-//	gridends.go          where the traffic of a region of a grid ends
-//	senders.go           the likeliest senders of a tree
-//	meanreadings.go      means of the readings since the onset
+//	gridends.go          where it converges, the likeliest senders, and at the nodes of which switch it ends
 //	convergingjobs.go    whose nodes send to one switch what was added
 //	nodeshare.go         whether a node there gets its share of its job's exchange
-//	endnodes.go          at the nodes of which switch it ends, given the verdict
-//	nearfailures.go      failures near the region
 //
-// 5. How well does each cause explain it? (scores: log odds, functions of the case)
+// 5. Scores: how well does each cause explain the evidence? (log odds)
 //
-//	scores.go            a job, whatever the links
-//	gridscores.go        a job, by where the traffic of a region of a grid ends
+//	nearfailures.go      failures near the region, the likeliest first (nearFailure)
+//	failurescores.go     a failure, by time, distance and load that moved; a link that lost rate without one
+//	slowhost.go          a slow host
+//	jobscores.go         a job, whatever the links
+//	directedscores.go    a job, by where back pressure begins on directed links
+//	gridscores.go        a job, by where the traffic of a region of a grid ends, and where load was added
 //	waitinghosts.go      a job, by whose hosts wait to send
-//	remotereadpath.go    a job that reads, by the load on its way
 //	enoughtraffic.go     a job, by whether it moves enough
 //	withoutonset.go      a job, of a region without an onset
-//	vacantswitches.go    a job, of a region where no listed job is
-//	exchangeload.go      a job without traffic data, by whether its exchange fits the added load
-//	failurescores.go     a failure, and a link that lost rate without one
-//	rerouted.go          a failure, by the load that moved from the failed link
-//	slowhost.go          a slow host
-//	unlistedhosts.go     hosts of no listed job
-//	unlistedtraffic.go   traffic on a job's hosts that the traffic table lacks
+//	unlisted.go          a job that no table lists, by its hosts or by traffic on the accused's
 //
-// 6. Which of them? (decision, and steady, which holds it steady over the intervals)
+// 6. Decision: which of them? The last intervals hold it steady.
 //
 //	verdict.go           the scores weighed against each other, and the confidence
 //	ownorothers.go       the job alone, or with others
-//	othersload.go        the part of others in the region's load
 //	switchstall.go       stall inside switches has the verdict of the region around it
 //	meanscores.go        means of scores over the last intervals
-//	rootvotes.go         the root that was found most
-//	keptverdict.go       the verdict from when the onset was remembered
 //
-// 7. What is reported? (report)
+// 7. What is reported?
 //
 //	report.go            the diagnosis, and the jobs that are victims
 //	reportedroot.go      where the region ends: which answer is reported
-//	action.go            what to do
-//	text.go              its text
+//	rootvotes.go         the root that was found most in the last intervals
+//	keptverdict.go       the verdict from when the onset was remembered
+//	finding.go           what its words depend on
 package diagnose

@@ -123,7 +123,8 @@ func judgeEnzo(minute int, r *schema.IntervalResult, truth *scenario.Truth) enzo
 	return v
 }
 
-// While the torus stalls, the largest of Enzo's regions accuses it in every interval, and surely once the stall has lasted.
+// While the torus stalls, the largest of Enzo's regions accuses it in every interval, and surely once the stall has
+// lasted.
 func TestEnzoWhileTheTorusStalls(t *testing.T) {
 	const severe, lasted, until = 54, 68, 70
 	playStory(t, "enzo", 7, until, func(r *schema.IntervalResult, truth *scenario.Truth) {

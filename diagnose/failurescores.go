@@ -7,35 +7,36 @@ import (
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
-// failureScore rates a failure by the time from it to the region's onset, and its distance. It also returns the share
+// rateFailure rates a failure by the time from it to the region's onset, and its distance. It also returns the share
 // of the added load that moved from it, as far as the failure is sure. A failure at a time when the region stalled as
 // it does now did not cause it.
-func (s scores) failureScore(f *history.PlacedFailure, hops int, sure float64) (score, moved float64) {
-	if s.timeline.foundStalled(f.Time) {
+func (rc *regionCase) rateFailure(f *history.PlacedFailure, hops int, sure float64) (score, moved float64) {
+	if rc.timeline.foundStalled(f.Time) {
 		return leastScore, 0
 	}
 	coincidence := .5 // the onset is unknown
 	switch {
-	case s.timeline.burst != noOnset:
-		coincidence = coincidenceOf(s.timeline.burstBegan() - s.in.history.Clock.SlotOf(int64(f.Time)))
-	case s.timeline.old:
+	case rc.timeline.burst != noOnset:
+		coincidence = coincidenceOf(rc.timeline.burstBegan() - rc.in.history.Clock.SlotOf(int64(f.Time)))
+	case rc.timeline.old:
 		coincidence = -.5
 	}
 	if !f.Broke() && coincidence > 0 {
 		coincidence *= restoredShare
 	}
-	if coincidence > 0 && (s.in.history.PassesNothing(f) || s.in.history.WasIdle(f)) {
+	if coincidence > 0 && (rc.in.history.PassesNothing(f) || rc.in.history.WasIdle(f)) {
 		coincidence *= hostShare
 	}
-	moved = sure * s.movedFrom(f)
+	moved = sure * rc.movedFrom(f)
 	coincidence = max(coincidence, moved)
 	score = failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
-	if score += failureMoved*moved - (1-moved)*s.rose(); !s.endsAtFailed(f) {
-		score -= endsElsewhere(1 - s.ends.nodesProbability())
+	if score += failureMoved*moved - (1-moved)*rc.rose(); !rc.endsAtFailed(f) {
+		score -= endsElsewhere(1 - rc.ends.nodesProbability())
 	}
-	if s.back.IsIncast() && !slices.Contains(f.Links, s.back.Root.Link) {
+	if rc.back.IsIncast() && !slices.Contains(f.Links, rc.back.Root.Link) {
 		score -= incastLoad
 	}
 	return score, moved
@@ -54,27 +55,121 @@ func coincidenceOf(after int64) float64 {
 
 // endsAtFailed reports whether the traffic of a region of a grid seems to end at a switch of a failed part, or beside
 // it: what waits for a dead link does.
-func (s scores) endsAtFailed(f *history.PlacedFailure) bool {
-	return s.ends.endings.Nodes.Found && s.in.anyBeside(f.Devices, s.ends.endings.Nodes.Device) ||
-		s.ends.drain.Fit > 0 && s.in.anyBeside(f.Devices, s.ends.drain.Device)
+func (rc *regionCase) endsAtFailed(f *history.PlacedFailure) bool {
+	return rc.ends.endings.Nodes.Found && rc.in.anyBeside(f.Devices, rc.ends.endings.Nodes.Device) ||
+		rc.ends.drain.Fit > 0 && rc.in.anyBeside(f.Devices, rc.ends.drain.Device)
 }
 
-// slowLinkScore rates the cause that a link without a logged failure carries less than before. If a cable died at the
+// rateSlowLink rates the cause that a link without a logged failure carries less than before. If a cable died at the
 // same time, other links lose what it fed them; that a link cannot carry more is measured, unless what waits leads to
 // the dead cable.
-func (s scores) slowLinkScore() float64 {
+func (rc *regionCase) rateSlowLink() float64 {
 	switch {
-	case len(s.failures) > 0 && s.failures[0].fell() && s.failures[0].score > 0 &&
-		(s.failures[0].share > 0 || !s.back.Root.Cannot):
-	case s.back.Root.Kind == schema.RootLinkCapacity && s.back.Root.Cannot:
+	case len(rc.failures) > 0 && rc.failures[0].fell() && rc.failures[0].score > 0 &&
+		(rc.failures[0].share > 0 || !rc.back.Root.Cannot):
+	case rc.back.Root.Kind == schema.RootLinkCapacity && rc.back.Root.Cannot:
 		return slowLinkMeasured
-	case s.back.Root.Kind == schema.RootLinkCapacity && s.back.Root.Slower && s.timeline.hasOnset():
+	case rc.back.Root.Kind == schema.RootLinkCapacity && rc.back.Root.Slower && rc.timeline.hasOnset():
 		return slowLinkFell
-	case s.ends.neck.Slower && s.ends.neck.Cannot && s.ends.neck.Before(&s.ends.drain):
-		return slowLinkMeasured - s.rose() - endsElsewhere(1-s.ends.nodesProbability())
-	case s.ends.neck.Slower && s.ends.neck.Before(&s.ends.drain):
-		score := slowLinkFell + slowLinkLost*(s.ends.neck.Lost-(1-root.ClearlyLess))
-		return score - s.rose() - endsElsewhere(1-s.ends.nodesProbability())
+	case rc.ends.neck.Slower && rc.ends.neck.Cannot && rc.ends.neck.Before(&rc.ends.drain):
+		return slowLinkMeasured - rc.rose() - endsElsewhere(1-rc.ends.nodesProbability())
+	case rc.ends.neck.Slower && rc.ends.neck.Before(&rc.ends.drain):
+		score := slowLinkFell + slowLinkLost*(rc.ends.neck.Lost-(1-root.ClearlyLess))
+		return score - rc.rose() - endsElsewhere(1-rc.ends.nodesProbability())
 	}
 	return math.Inf(-1)
+}
+
+// leastMoved is the share of a full link's load that must have been added before its origin is sought.
+const leastMoved = .1
+
+// movedFrom is the share of the load added to a full link, since the onset or since a failure, that the failed links
+// carried before: it was rerouted. 0 if no load was added.
+func (rc *regionCase) movedFrom(f *history.PlacedFailure) float64 {
+	switch {
+	case !f.Broke() || rc.root.link == schema.NoLink:
+		return 0
+	case rc.in.graph.Duplex() && rc.in.router.Grid != nil:
+		return grid{rc}.movedRound(f)
+	}
+	return rc.movedBeside(f)
+}
+
+// movedBeside is the same except on tori: the failed link is beside the full one or a hop away, or beside one that
+// waits for it.
+func (rc *regionCase) movedBeside(f *history.PlacedFailure) float64 {
+	more := rc.root.added
+	if last := rc.in.lastUse(f, rc.root.link); last.known {
+		more = max(more, rc.root.carries-last.of/100*rc.in.graph.Capacity(rc.root.link))
+	}
+	if more < leastMoved*rc.root.carries {
+		return 0
+	}
+	carried := 0.
+	for _, l := range f.Links {
+		if l != rc.root.link && rc.takesOver(l) && rc.in.use(l).orZero() < root.LeastUse {
+			carried += max(rc.baselineUse(l).orZero(), rc.in.lastUse(f, l).orZero()) / 100 * rc.in.graph.Capacity(l)
+		}
+	}
+	return min(1, carried/more)
+}
+
+// movedRound is the same on a torus: traffic of a failed link goes the other way round its ring, or takes the
+// dimensions in another order, over the links beside it; if the link comes back within the interval, a part of it. It
+// is the share of the highest load that was added to a link at the region.
+func (g grid) movedRound(f *history.PlacedFailure) (share float64) {
+	if g.in.history.PassesNothing(f) {
+		return 0
+	}
+	for _, failed := range f.Links {
+		if g.in.router.Grid.Dim(failed) < 0 {
+			continue
+		}
+		if most, instead := g.addedAround(failed); instead > 0 {
+			lost := max(g.baselineUse(failed).orZero(), g.in.lastUse(f, failed).orZero()) - g.in.use(failed).orZero()
+			share = max(share, min(instead, max(0, lost)/100*g.in.graph.Capacity(failed))/most)
+		}
+	}
+	return share
+}
+
+// addedAround is the highest load added, bytes/s, to a link at a region, and to one that replaces a failed link.
+func (g grid) addedAround(failed schema.LinkID) (most, instead float64) {
+	add := func(at topology.DeviceID) {
+		for _, l := range g.in.graph.LinksAt(at) {
+			baseline := g.baselineUse(l)
+			added := g.in.read.Carries(l) - baseline.of/100*g.in.graph.Capacity(l)
+			if l == failed || !baseline.known || added < leastMoved*g.in.read.Carries(l) {
+				continue
+			}
+			if most = max(most, added); g.in.router.Grid.TakesOver(l, failed) {
+				instead = max(instead, added)
+			}
+		}
+	}
+	for _, l := range g.region.Links {
+		from, to := g.in.graph.Ends(l)
+		add(from)
+		add(to)
+	}
+	return most, instead
+}
+
+// takesOver reports whether a region's links can carry the load of a failed link between switches instead: one of them
+// leaves the same switch, or leads to the same one, or the full one is a hop before or after such a link.
+func (rc *regionCase) takesOver(failed schema.LinkID) bool {
+	from, to := rc.in.graph.Ends(failed)
+	if !rc.in.graph.IsSwitch(from) || !rc.in.graph.IsSwitch(to) {
+		return false
+	}
+	beside := func(l schema.LinkID) bool {
+		a, b := rc.in.graph.Ends(l)
+		return (a == from) != (b == to)
+	}
+	if beside(rc.root.link) || slices.ContainsFunc(rc.region.Links, beside) {
+		return true
+	}
+	a, b := rc.in.graph.Ends(rc.root.link)
+	return rc.in.graph.IsSwitch(a) && rc.in.graph.IsSwitch(b) && a != to && b != from &&
+		(rc.in.history.Adjacent(b, to) || rc.in.history.Adjacent(from, a))
 }

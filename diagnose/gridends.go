@@ -1,8 +1,10 @@
 package diagnose
 
 import (
+	"cmp"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -13,22 +15,58 @@ type ends struct {
 	drain    root.Drain
 	sender   *job // its nodes send what converges on the drain; nil: unknown
 	neck     root.Neck
-	fullLink schema.LinkID // on a grid, the full link that most traffic waits for; NoLink: unknown
-	endings  root.Endings  // on a grid
-	arrives  ratio         // load of the links where its traffic ends, relative to the baseline
-	flooded  bool          // on a grid, load was added where the region's traffic ends, even if the mean load fell
-	// on a grid, 0 to 1: how far the node where its traffic ends gets less than its share of its job's exchange
-	starved float64
+	fullLink schema.LinkID // the full link that most traffic waits for; NoLink: unknown
+	endings  root.Endings
+	arrives  ratio   // load of the links where its traffic ends, relative to the baseline
+	flooded  bool    // load was added where the region's traffic ends, even if the mean load fell
+	starved  float64 // 0 to 1: how far the node where it ends gets less than its share of its job's exchange
 }
 
-// endsBy finds them by the readings, p, and their mean, q. The senders are the likeliest, of jobs in this order.
-func (g grid) endsBy(p, q *root.Pressure, senders []root.Sender, jobs []*job) (e ends) {
-	isSteady, from := !g.load.atLeast(root.SteadyLoad), -1
+func (g grid) findEnds() {
+	var jobs []*job
+	g.senders, jobs = g.findSenders()
+	g.ends = g.endsBy(jobs)
+	g.findConverging()
+	g.findEmpty()
+}
+
+// mostSenders bounds the jobs that are tried as senders of a tree on a grid.
+const mostSenders = 3
+
+// mostExchange is the least share of a region's stall on links of a job's exchange for the job to be a likely sender.
+const mostExchange = .5
+
+// findSenders lists the jobs on whose links most of a grid region's stall is, likeliest first. The lists are valid
+// until the next call.
+func (g grid) findSenders() (senders []root.Sender, jobs []*job) {
+	senders, jobs = g.in.scratch.senders[:0], g.in.scratch.sending[:0]
+	if g.in.router.Grid == nil {
+		return nil, nil
+	}
+	var out []*suspect
+	for i := range g.suspects {
+		if c := &g.suspects[i]; c.reaches() >= mostExchange && len(c.job.Devices) > 1 {
+			out = append(out, c)
+		}
+	}
+	weight := func(c *suspect) float64 { return max(c.cross, c.gate) + c.share }
+	slices.SortStableFunc(out, func(a, b *suspect) int { return cmp.Compare(weight(b), weight(a)) })
+	for _, c := range out[:min(len(out), mostSenders)] {
+		jobs = append(jobs, c.job)
+		senders = append(senders, root.Sender{Devices: c.job.Devices, Routes: g.in.routesOf(c.job)})
+	}
+	g.in.scratch.senders, g.in.scratch.sending = senders, jobs
+	return senders, jobs
+}
+
+// endsBy finds them by the readings and their mean since the onset. The jobs are those that probably send (senders).
+func (g grid) endsBy(jobs []*job) (e ends) {
+	q, isSteady, from := g.averaged(g.tree), !g.load.atLeast(root.SteadyLoad), -1
 	g.onGrid = g.in.finder.Region(q, g.region.Links)
-	if e.drain, from = g.onGrid.Drain(senders); from >= 0 {
+	if e.drain, from = g.onGrid.Drain(g.senders); from >= 0 {
 		e.sender = jobs[from]
 	}
-	e.neck = g.onGrid.Neck(p, senders, &e.drain, isSteady)
+	e.neck = g.onGrid.Neck(g.tree, g.senders, &e.drain, isSteady)
 	e.fullLink = g.onGrid.FullLink(&e.neck, &e.drain)
 	e.endings = g.onGrid.Endings(&e.drain)
 	if e.arrives, e.flooded = g.arriving(&e, q); isSteady && e.endsAtSlowLink() {
@@ -38,6 +76,31 @@ func (g grid) endsBy(p, q *root.Pressure, senders []root.Sender, jobs []*job) (e
 	return e
 }
 
+// endIntervals is how many intervals since the onset are averaged to find where a region's traffic converges:
+// neighbours on a line differ by little more than the noise of one interval.
+const endIntervals = 8
+
+// averaged returns readings, averaged over the last intervals since a region's onset.
+func (g grid) averaged(p *root.Pressure) *root.Pressure {
+	n := min(endIntervals, len(g.timeline.stall)-g.timeline.onset)
+	if !g.timeline.hasOnset() || n < 2 {
+		return p
+	}
+	from, q := g.in.history.Clock.Now-int64(n)+1, *p
+	of := func(now *schema.Series) *schema.Series {
+		if now == nil || g.in.history.LevelsOf(now.Metric) == nil {
+			return now
+		}
+		return g.in.history.Average(now.Metric, from)
+	}
+	q.Stall, q.Credit, q.Inq, q.Use = of(p.Stall), of(p.Credit), of(p.Inq), of(p.Use)
+	// remembered as shares of capacity
+	if p.Use == nil && p.Rate != nil && g.in.history.LevelsOf(schema.BandwidthUsed) != nil {
+		q.Use = g.in.history.Average(schema.BandwidthUsed, from)
+	}
+	return &q
+}
+
 // arriving is the load of the links of the switch where a region's traffic ends, relative to the baseline, and whether
 // load was added there.
 func (g grid) arriving(e *ends, q *root.Pressure) (arrives ratio, flooded bool) {
@@ -45,6 +108,18 @@ func (g grid) arriving(e *ends, q *root.Pressure) (arrives ratio, flooded bool) 
 		arrives, flooded = g.arrivesNow(end, q), q.IsFlooded(&e.drain, end)
 	}
 	return arrives, flooded
+}
+
+// arrivesNow is the load of the links of the switch where a region's traffic ends, relative to the baseline. Both
+// loads are as remembered, with the same rounding.
+func (g grid) arrivesNow(end topology.DeviceID, p *root.Pressure) ratio {
+	q := *p
+	if g.in.history.LevelsOf(schema.BandwidthUsed) != nil {
+		n := max(1, min(endIntervals, len(g.timeline.stall)-g.timeline.onset))
+		q.Use = g.in.history.Average(schema.BandwidthUsed, g.in.history.Clock.Now-int64(n)+1)
+	}
+	times := q.Arrives(end)
+	return ratio{times, times > 0}
 }
 
 // end is the switch where the traffic of a region of a grid ends, if known: by the comparison of all places where that
@@ -98,4 +173,34 @@ func (in *interval) anyBeside(devices []topology.DeviceID, at topology.DeviceID)
 		}
 	}
 	return false
+}
+
+// nodesEnd is the switch at whose nodes the back pressure of a region of a grid ends, if it ends at nodes: what a job
+// exchanges or reads goes to its own nodes, what it writes to storage nodes, which are in no job. nil: unknown.
+func (rc *regionCase) nodesEnd() *topology.Device {
+	if !rc.ends.endings.Nodes.Found {
+		return nil
+	}
+	return rc.in.graph.Device(rc.onGrid.NodesEnd(func(at topology.DeviceID) (most float64) {
+		for i := range rc.verdict.accused {
+			most = max(most, rc.receivesAt(&rc.suspects[i], at))
+		}
+		return most
+	}))
+}
+
+// receivesAt is how surely, 0 to 1, nodes of a switch can receive the traffic for which a job is accused.
+func (rc *regionCase) receivesAt(c *suspect, at topology.DeviceID) float64 {
+	has := c.job.Has(at)
+	reads, _ := rc.in.maximum(c.job, history.Read)
+	switch writes, _ := rc.in.maximum(c.job, history.Write); {
+	case c.file && writes > reads:
+		has = len(rc.in.tenants[at]) == 0
+	case c.away:
+		return rc.endFit(c, at)
+	}
+	if !has {
+		return 0
+	}
+	return 1
 }

@@ -1,5 +1,13 @@
 package diagnose
 
+import (
+	"cmp"
+	"slices"
+
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/topology"
+)
+
 // endScore is the evidence by where the region's traffic ends.
 func (g grid) endScore(c *suspect) (score float64) {
 	switch {
@@ -18,6 +26,25 @@ func (g grid) endScore(c *suspect) (score float64) {
 		score = max(min(score, 0)*(1-c.converges), score, jobSendsAll*c.converges)
 	}
 	return score
+}
+
+// fewSenders is the share of a tree's senders below which a job is not the sender.
+const fewSenders = .25
+
+// excludes reports whether the region is a tree that the job does not send: few of its senders are nodes of the job,
+// and it does not end at one. Jobs with file traffic are not excluded, as storage nodes send it.
+func (g grid) excludes(c *suspect) bool {
+	d := &g.ends.drain
+	if !d.IsCertain() || c.job == g.ends.sender || c.file || c.job.Has(d.Device) {
+		return false
+	}
+	n := 0
+	for _, s := range d.Senders {
+		if c.job.Has(s) {
+			n++
+		}
+	}
+	return float64(n) < fewSenders*float64(len(d.Senders))
 }
 
 // endsAtOwn reports whether the load added to a region of a grid is a tree of a job's nodes that ends at one of them.
@@ -68,4 +95,96 @@ func (g grid) notSeenPenalty(c *suspect, space float64) (against float64) {
 		against += unseen * timeWeight(space)
 	}
 	return against
+}
+
+// A job loads its exchange on a grid if on loadedWays of it at least root.LeastUse of the capacity was added since the
+// onset. Without a traffic table, it then loads a region as far as the growth of its exchange, its median over the
+// exchange's links, explains the load that was added to the region's links: from fitsLeast of that on, surely from
+// fitsMost. Traffic that crosses a job's ground, or converges within it, loads few of its links, and unevenly.
+const loadedWays, fitsLeast, fitsMost = .5, .3, .6
+
+// exchangeLoad is what was added to a job's exchange since the onset of a round of past.
+type exchangeLoad struct {
+	known bool
+	round uint32
+	most  bool    // on most of it
+	grew  float64 // bytes/s added to a link by its load in the exchange: the median over all of it
+}
+
+// growth is what was added to a link, by its load in an exchange.
+type growth struct{ by, load float64 }
+
+// loadsAll is how surely a job's exchange is the load added since the onset to a region of a grid, 0 to 1.
+func (g grid) loadsAll(c *suspect) float64 {
+	if c.cross == 0 || !g.load.isAbove(risen) || !g.loadsExchange(c.job) {
+		return 0
+	}
+	set, all, fits := g.in.routesOf(c.job), 0., 0.
+	for k, l := range g.region.Links {
+		all += g.waits[k] * g.addedByLink[k]
+		fits += g.waits[k] * min(g.addedByLink[k], 100*c.job.exchange.grew*set.On(l))
+	}
+	if all == 0 {
+		return 0
+	}
+	return max(0, min(1, (fits/all-fitsLeast)/(fitsMost-fitsLeast)))
+}
+
+// loadsExchange reports whether load was added since the onset on most of a job's exchange: a tree of its nodes to one
+// of them has a small part of that.
+func (rc *regionCase) loadsExchange(j *job) bool {
+	if j.exchange.known && j.exchange.round == rc.p.Since {
+		return j.exchange.most
+	}
+	r, loaded, grew := rc.in.routesOf(j), 0., rc.in.scratch.growths[:0]
+	for i, l := range r.Links {
+		load, added := float64(r.Load[i]), rc.in.use(l).orZero()-rc.baselineUse(l).orZero()
+		if added >= root.LeastUse {
+			loaded += load
+		}
+		grew = append(grew, growth{added / 100 * rc.in.graph.Capacity(l) / load, load})
+	}
+	rc.in.scratch.growths = grew
+	j.exchange = exchangeLoad{known: true, round: rc.p.Since, most: loaded >= loadedWays*r.Total}
+	slices.SortFunc(grew, func(a, b growth) int { return cmp.Compare(a.by, b.by) })
+	for half, i := .5*r.Total, 0; i < len(grew) && half > 0; i++ {
+		half -= grew[i].load
+		j.exchange.grew = max(0, grew[i].by)
+	}
+	return j.exchange.most
+}
+
+// A region's share of switches without a listed job that exceeds that of the whole grid by usualEmpty is evidence of a
+// job that no table lists, jobEmpty a share, against exchanges of listed jobs: those congest the ground between their
+// own nodes. Exchanges that were right to accuse had shares of up to .1 more.
+const usualEmpty = .05
+
+// findEmpty sets by how much a region of a grid lies more on switches without a listed job than the grid has such
+// switches.
+func (g grid) findEmpty() {
+	if g.in.router.Grid == nil {
+		return
+	}
+	empty, all := 0, 1
+	for _, l := range g.region.Links {
+		from, to := g.in.graph.Ends(l)
+		for _, d := range [2]topology.DeviceID{from, to} {
+			if len(g.in.tenants[d]) == 0 {
+				empty++
+			}
+		}
+	}
+	for _, n := range g.in.router.Grid.Dims() {
+		all *= n
+	}
+	g.emptyExcess = float64(empty)/float64(2*len(g.region.Links)) - 1 + float64(g.in.occupied)/float64(all)
+}
+
+// emptyGroundPenalty is the penalty of a suspect's exchange for a region that lies where no listed job is. Files lie
+// there as well.
+func (g grid) emptyGroundPenalty(c *suspect) float64 {
+	if c.file || !c.known {
+		return 0
+	}
+	return jobEmpty * max(0, g.emptyExcess-usualEmpty)
 }

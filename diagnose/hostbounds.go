@@ -14,7 +14,7 @@ import (
 // ends elsewhere.
 func (rc *regionCase) mayHaveMore(hosts []topology.DeviceID, l schema.LinkID, withFiles bool) float64 {
 	paths := rc.in.router.Paths
-	if paths == nil || l == schema.NoLink || slices.ContainsFunc(hosts, rc.in.graph.IsSwitch) {
+	if paths == nil || slices.ContainsFunc(hosts, rc.in.graph.IsSwitch) {
 		return 0
 	}
 	from, to := rc.in.graph.Ends(l)
@@ -26,7 +26,8 @@ func (rc *regionCase) mayHaveMore(hosts []topology.DeviceID, l schema.LinkID, wi
 	for _, d := range hosts {
 		leaf := rc.in.router.LeafOf(d)
 		sends := from == d || rc.in.graph.IsSwitch(from) && leaf != to && to != d && paths.LeadFrom(leaf, l)
-		takes := to == d || rc.in.graph.IsSwitch(to) && from != d && (!rc.in.graph.IsSwitch(from) || paths.LeadTo(leaf, l))
+		takes := to == d ||
+			rc.in.graph.IsSwitch(to) && from != d && (!rc.in.graph.IsSwitch(from) || paths.LeadTo(leaf, l))
 		if !sends && !takes {
 			continue
 		}

@@ -1,11 +1,9 @@
 package diagnose
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/history"
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -31,215 +29,25 @@ func TestWhatAHostSendsMayBeItsJobs(t *testing.T) {
 	}
 }
 
-// TestAPartOfAPortIsEnough: no job of several that contend for a port moves half of its load. A quarter of the port
-// clears a job, two fifths do not; on a grid, where all links of a switch are compared, two fifths do.
-func TestAPartOfAPortIsEnough(t *testing.T) {
-	for _, c := range []struct {
-		fabric, root, first, second string
-		percent                     float64 // that each of the job's two nodes sends
-		against                     bool
-	}{
-		{"fattree:leaves=2,hosts=3,spines=1", "leaf0>host0", "host1>leaf0", "host2>leaf0", 20, false},
-		{"fattree:leaves=2,hosts=3,spines=1", "leaf0>host0", "host1>leaf0", "host2>leaf0", 12, true},
-		{"torus:4x4", "0,0>1,0", "3,0>0,0", "2,0>3,0", 20, true},
-	} {
-		g := roottest.Graph(t, c.fabric)
-		p, _ := readings(t, g, nil, map[string]float64{c.root: 100, c.first: c.percent, c.second: c.percent})
-		s, err := New(g, DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.read = &p.Readings
-		s.history.Clock.Duration = 60e9
-		port := roottest.Link(t, g, c.root)
-		j := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Traffic: &history.Traffic{}}}
-		for _, sends := range []string{c.first, c.second} {
-			from, _ := g.Ends(roottest.Link(t, g, sends))
-			j.Nodes = append(j.Nodes, g.Device(from).Name)
-		}
-		j.Place(g)
-		moved := 2 * c.percent / 100 * g.Capacity(port) * 60
-		j.recent = moves{known: true, all: moved, files: moved}
-		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}}
-		if got := rc.scores().tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
-			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
-		}
-	}
-}
-
-// incastAt is the case of a region whose stall begins at a full port, in intervals of a minute, with its onset in the
-// third of four.
-func incastAt(t *testing.T, g *topology.Graph, port string, uses map[string]float64) *regionCase {
-	t.Helper()
-	p, _ := readings(t, g, nil, uses)
+// TestWhichLoadBoundsALink: a host bounds the load of a link by what it sends if shortest paths lead from it over the
+// link, and by what it takes in if they lead to it; not by the other, however much that is.
+func TestWhichLoadBoundsALink(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=3,hosts=2,spines=1")
 	s, err := New(g, DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.read = &p.Readings
-	s.history.Clock.Duration = 60e9
-	l := roottest.Link(t, g, port)
-	return &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2},
-		root: rootLoad{link: l, carries: g.Capacity(l)}, back: root.BackPressure{Root: root.Port{Link: l, Kind: schema.RootIncast, Use: 100}}}
-}
-
-// TestWhoFillsAPort: a job cannot have filled a port if it moves a small part of the port's load. If the port leads to a
-// host of that job alone, and the job moves as much, the port's load is the job's, even if the job's total is unchanged,
-// its other hosts send little, as it reads from elsewhere, or the port was as full before.
-func TestWhoFillsAPort(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
-	for _, c := range []struct {
-		before            float64 // percent that the port carried
-		moves, was        float64 // by the job, percent of the port's capacity
-		sends             float64 // by another of its hosts, percent
-		able, ownReceives bool
-	}{
-		{85, 20, 2, 100, false, false},
-		{85, 95, 90, 100, true, true},
-		{85, 95, 90, 5, true, true},
-		{10, 20, 2, 100, false, false},
-		{10, 95, 4, 100, true, true},
-		{10, 95, 4, 5, true, true},
-		{10, 95, 90, 100, true, true},
-	} {
-		rc := incastAt(t, g, "leaf0>host0", map[string]float64{"leaf0>host0": 100, "host1>leaf0": c.sends, "host2>leaf0": 10, "host0>leaf0": 1, "leaf0>host1": 1, "leaf0>host2": 1})
-		rc.p.Before = func(schema.LinkID) float64 { return c.before }
-		port := rc.root.link
-		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, Traffic: &history.Traffic{}}}
-		j.Place(g)
-		unit := g.Capacity(port) / 100 * 60
-		j.recent = moves{known: true, all: c.moves * unit}
-		rc.root.added = (100 - c.before) / 100 * g.Capacity(port)
-		j.baseline = moves{known: true, slots: rc.timeline.baseline(), all: c.was * unit}
-		suspect := &suspect{job: j, known: true, filesKnown: true}
-		if got := rc.scores().tooLittlePenalty(suspect); (got == 0) != c.able {
-			t.Errorf("%g%% before: %.1f against a job that moves %g%% and moved %g%%", c.before, got, c.moves, c.was)
-		}
-		if got := rc.ground().receives(suspect); got != c.ownReceives {
-			t.Errorf("%g%% before, %g%% moved: what arrives is the job's: %v", c.before, c.moves, got)
-		}
-	}
-}
-
-// TestAFullStorageNodeIsShared: a job that writes half of what a full port to a host without a job carries is able to
-// congest it if another job that writes has lost traffic since.
-func TestAFullStorageNodeIsShared(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
-	for _, lost := range []float64{0, .5} {
-		rc := incastAt(t, g, "leaf0>host0", map[string]float64{"leaf0>host0": 100})
-		half := g.Capacity(rc.root.link) / 2 * 60
-		for i, host := range []string{"host1", "host2"} {
-			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}, recent: moves{known: true, all: half, files: half}}
-			j.Traffic.Set(history.Write, 0, half)
-			j.Place(g)
-			j.lost = loss{cached: true, onset: rc.timeline.began(), share: lost * float64(i)}
-			rc.suspects = append(rc.suspects, suspect{job: j, known: true, file: true, filesKnown: true})
-		}
-		if got := rc.scores().tooLittlePenalty(&rc.suspects[0]); (got == 0) != (lost > 0) {
-			t.Errorf("%.1f against a job while the other lost %g", got, lost)
-		}
-	}
-}
-
-// TestWritersTogether: several jobs that write fill a full port to a host without a job together, unless one does
-// alone; a job with a small part of what they write does not join them.
-func TestWritersTogether(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
-	for _, c := range []struct {
-		shares []float64 // of the port, by job
-		able   []bool
-	}{
-		{[]float64{.35, .35, .3}, []bool{true, true, true}},
-		{[]float64{.85, .35}, []bool{true, false}},
-		{[]float64{.5, .4, .1}, []bool{true, true, false}},
-		{[]float64{.3}, []bool{false}},
-	} {
-		rc := incastAt(t, g, "leaf0>host0", map[string]float64{"leaf0>host0": 100, "host1>leaf0": 100, "host2>leaf0": 100, "host3>leaf0": 100})
-		rc.timeline.stall, rc.timeline.onset = nil, noOnset
-		for i, share := range c.shares {
-			host := fmt.Sprint("host", i+1)
-			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}}
-			j.Place(g)
-			j.Traffic.Set(history.Write, 0, share*g.Capacity(rc.root.link)*60)
-			rc.suspects = append(rc.suspects, suspect{job: j, known: true, file: true, filesKnown: true, evidence: evidence{rise: 1}})
-		}
-		for i := range rc.suspects {
-			if got := rc.scores().tooLittlePenalty(&rc.suspects[i]); (got < .5) != c.able[i] {
-				t.Errorf("%v: %.1f against job %d", c.shares, got, i)
+	_, host := g.Ends(roottest.Link(t, g, "leaf0>host0"))
+	for _, load := range []struct{ sends, takes float64 }{{30, 50}, {70, 20}} {
+		p, _ := readings(t, g, nil, map[string]float64{"host0>leaf0": load.sends, "leaf0>host0": load.takes})
+		p.Before = func(schema.LinkID) float64 { return 0 }
+		s.read = &p.Readings
+		for link, want := range map[string]float64{"host0>leaf0": load.sends, "leaf0>spine0": load.sends, "spine0>leaf1": load.sends, "leaf2>host4": load.sends,
+			"leaf0>host0": load.takes, "spine0>leaf0": load.takes, "leaf1>spine0": load.takes, "host4>leaf2": load.takes} {
+			l := roottest.Link(t, g, link)
+			if got := (&regionCase{in: &s.interval, p: p}).mayHaveMore([]topology.DeviceID{host}, l, true); got != want/100*g.Capacity(l) {
+				t.Errorf("%v: %s: %g of its capacity, want %g%%", load, link, got/g.Capacity(l), want)
 			}
-		}
-	}
-}
-
-// TestPortToAStorageNode: the load of a port to a host without a job can be any job's file traffic.
-func TestPortToAStorageNode(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
-	s, err := New(g, DefaultConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := roottest.Link(t, g, "leaf0>host0")
-	rc := &regionCase{in: &s.interval, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast}}}
-	if !rc.endsAtNoJob() {
-		t.Error("no job runs at the root's host")
-	}
-	_, host := g.Ends(port)
-	if s.tenants[host] = []*job{{Job: &history.Job{}}}; rc.endsAtNoJob() || !rc.endsAtJob() {
-		t.Error("a job runs there")
-	}
-	reader := suspect{file: true, filesKnown: true, job: &job{Job: &history.Job{}}}
-	if score := rc.ground().endScore(&reader); score > -jobTooLittle {
-		t.Errorf("a job that reads elsewhere has a score of %v", score)
-	}
-	if rc.back.Root.Link = roottest.Link(t, g, "leaf0>spine0"); rc.endsAtNoJob() {
-		t.Error("the root leads to a switch")
-	}
-}
-
-// TestBeforeAJobBegan: a job's traffic before an onset is a mean over the slots in which it ran, given with the share
-// of these slots.
-func TestBeforeAJobBegan(t *testing.T) {
-	s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 10, Now: 9})}}
-	j := &job{Job: &history.Job{Job: schema.Job{Start: 50}, Traffic: history.NewTraffic(20, 9)}}
-	for slot := int64(5); slot < 9; slot++ {
-		j.Traffic.Set(history.RDMAWrite, slot, 8)
-	}
-	if all, files, ran := s.movedIn(j, []int64{8, 7, 6, 5, 4, 3, 2, 1}); all != 8 || files != 0 || ran != .5 {
-		t.Errorf("moved %v, files %v, ran in %v of the slots", all, files, ran)
-	}
-}
-
-// A job that writes files must explain three quarters of a full port to a host without a job: half clears the job
-// there, but not if the host is another job's. What a job reads does not arrive there.
-func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
-	port := roottest.Link(t, g, "leaf0>host0")
-	for _, c := range []struct {
-		share   float64
-		tenant  string
-		files   history.Feature
-		against bool
-	}{{.5, "", history.Write, true}, {.8, "", history.Write, false}, {.8, "", history.Read, true}, {.5, "host0", history.Write, false}} {
-		s, err := New(g, DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.history.Clock.Duration = 60e9
-		if c.tenant != "" {
-			other := &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{c.tenant}}}}
-			other.Place(g)
-			s.settle(other)
-		}
-		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host4>leaf1": 50, "host5>leaf1": 50})
-		s.read = &p.Readings
-		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host4", "host5"}}, Traffic: history.NewTraffic(20, 0)}}
-		j.Place(g)
-		moved := c.share * g.Capacity(port) * 60
-		j.Traffic.Set(c.files, 0, moved)
-		j.recent = moves{known: true, all: moved, files: moved}
-		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}}
-		if got := rc.scores().tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
-			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
 		}
 	}
 }

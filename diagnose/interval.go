@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"maps"
+
 	"github.com/giverny/giverny/diagnose/correlation"
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
@@ -12,31 +14,28 @@ import (
 // interval is what is measured of the whole fabric in one interval. The cases of its regions share it. Its memory is
 // reused in the next interval.
 type interval struct {
-	cfg     Config
-	graph   *topology.Graph
-	router  *routes.Router
-	finder  *root.Finder
-	reach   reach
-	history *history.History
-	given   *given
-	read    *root.Readings // of the interval
-
+	// The same in all intervals.
+	cfg          Config
+	graph        *topology.Graph
+	router       *routes.Router
+	finder       *root.Finder
 	hosts        []topology.DeviceID
 	smallestLeaf int // the number of hosts of the smallest leaf switch
 
-	running         []*job              // by id and start
-	tenants         [][]*job            // by device: the jobs with nodes there or, for a switch, at its hosts
-	withoutJob      []topology.DeviceID // hosts without a listed job, if withoutJobKnown
-	withoutJobKnown bool
-	occupied        int                              // switches with tenants
-	readers         []*job                           // whose file traffic is an outlier, the most first
-	comparable      bool                             // traffic of jobs and of links is measured alike
-	measuresLoad    bool                             // the load of links is measured
-	usualOf         [history.NumMeasured]usualSpread // over all running jobs
+	// Of the intervals before.
+	history *history.History
+	given   *given
 
-	memberships memberships
-	overlap     overlap
-	scratch     scratch
+	// Of this one.
+	runningJobs
+	read         *root.Readings
+	measuresLoad bool // the load of links is measured
+	comparable   bool // traffic of jobs and of links is measured alike
+	memberships  memberships
+	overlap      overlap // of the region asked for last
+	reach        reach   // the same
+
+	scratch scratch
 }
 
 // scratch is memory that is reused, and holds nothing from one use to the next.
@@ -64,7 +63,7 @@ type scratch struct {
 // newInterval returns what is measured of a version of a fabric, as far as it does not change with the intervals.
 func newInterval(g *topology.Graph, cfg Config) interval {
 	in := interval{cfg: cfg, graph: g, router: routes.NewRouter(g), reach: newReach(g),
-		tenants: make([][]*job, g.NumDevices())}
+		runningJobs: runningJobs{tenants: make([][]*job, g.NumDevices())}}
 	in.finder = root.NewFinder(g, in.router.Grid)
 	in.memberships.first, in.overlap.links = make([]int32, g.NumLinks()), make([]uint32, g.NumLinks())
 	in.countHosts()
@@ -79,7 +78,14 @@ type given struct {
 }
 
 func newGiven() *given {
-	return &given{means: map[uint64]*meanScores{}, roots: map[uint64]*rootVotes{}}
+	return &given{kept: map[uint64]*kept{}, means: map[uint64]*meanScores{}, roots: map[uint64]*rootVotes{}}
+}
+
+// forget drops what was given on regions that are gone: verdicts after a window, the rest sooner.
+func (g *given) forget(now, window int64) {
+	maps.DeleteFunc(g.kept, func(_ uint64, k *kept) bool { return now-k.seen > window })
+	maps.DeleteFunc(g.means, func(_ uint64, m *meanScores) bool { return now-m.seen > meanIntervals })
+	maps.DeleteFunc(g.roots, func(_ uint64, r *rootVotes) bool { return now-r.seen > meanIntervals })
 }
 
 // countHosts lists the hosts of the fabric, and counts those of its smallest leaf switch.

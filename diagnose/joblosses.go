@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"github.com/giverny/giverny/diagnose/history"
-	"github.com/giverny/giverny/schema"
 )
 
 // loss caches a job's loss of traffic since an onset, for the regions of an interval that began together.
@@ -152,24 +151,14 @@ func (rc *regionCase) jobBaselines(h *kept) map[string]jobBaseline {
 	return all
 }
 
-// earlierVerdict is the kept verdict on a region or, of a region without, the last on another one with the same root.
-func (in *interval) earlierVerdict(d *schema.Diagnosis) (h *kept) {
-	if h = in.keptFor(d); h != nil || d.Root == nil {
-		return h
-	}
-	return in.lastKept(func(o *kept) bool {
-		return o.root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port
-	})
-}
-
 // smallLoss of its traffic may be a job's own variation: a victim lost more.
 const smallLoss = .2
 
 // mostLost is the largest loss, at the onset of a region, of a job other than own that the region can hold up.
 func (rc *regionCase) mostLost(own *job) (most float64) {
-	ground := rc.ground()
+	rules := rc.rules()
 	for i := range rc.suspects {
-		if c := &rc.suspects[i]; c.job.ID != own.ID && ground.canHoldUp(c) {
+		if c := &rc.suspects[i]; c.job.ID != own.ID && rules.canHoldUp(c) {
 			most = max(most, rc.lostBy(c.job))
 		}
 	}

@@ -72,7 +72,7 @@ func TestWhoLosesByARegion(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, c := range []*suspect{&beside, &across, &atRoot, &far} {
-			if got := (&regionCase{in: &s.interval}).ground().canHoldUp(c); got != want[i] {
+			if got := (&regionCase{in: &s.interval}).rules().canHoldUp(c); got != want[i] {
 				t.Errorf("%s: suspect %d: %v", fabric, i, got)
 			}
 		}

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/history"
@@ -32,36 +31,36 @@ const leastBaseline = 3
 // hold replaces the verdict on a region by the kept one if the onset or the failures left the window, the region
 // resumes or stalls more again for no visible reason, or its root gives no more readings, as long as what the kept one
 // blames is there and nothing new speaks against it. It returns the reason.
-func (s steady) hold(because string, d *schema.Diagnosis) string {
-	seesOnset := s.timeline.baseline().N >= leastBaseline
-	h := s.in.keptFor(d)
+func (rc *regionCase) hold(because string, d *schema.Diagnosis) string {
+	seesOnset := rc.timeline.baseline().N >= leastBaseline
+	h := rc.in.keptFor(d)
 	if h == nil {
 		if seesOnset {
-			s.keep(because, d, s.timeline.began())
+			rc.keep(because, d, rc.timeline.began())
 		}
 		return because
 	}
-	fellSilent := h.root != nil && s.in.history.FellSilent(h.root.Device)
-	knowsLess := fellSilent || s.timeline.resumes() || s.outlasts(h)
+	fellSilent := h.root != nil && rc.in.history.FellSilent(h.root.Device)
+	knowsLess := fellSilent || rc.timeline.resumes() || rc.outlasts(h)
 	agrees, isUnknown := h.agrees(d), d.Cause.Class == schema.CauseUnknown
-	if seesOnset && !knowsLess && !(isUnknown && s.stallsMore(h)) {
-		began := s.timeline.began()
+	if seesOnset && !knowsLess && !(isUnknown && rc.stallsMore(h)) {
+		began := rc.timeline.began()
 		if agrees {
 			began = min(began, h.began) // it only stalls more
 		}
-		s.keep(because, d, began)
+		rc.keep(because, d, began)
 		return because
 	}
-	h.seen = s.in.history.Clock.Now
+	h.seen = rc.in.history.Clock.Now
 	if !isUnknown && !agrees && !knowsLess || h.cause.Class == schema.CauseUnknown ||
-		s.back.Root.Kind == schema.RootDeadlock {
+		rc.back.Root.Kind == schema.RootDeadlock {
 		return because
 	}
-	if !s.stands(h) {
-		delete(s.in.given.kept, d.Region)
+	if !rc.stands(h) {
+		delete(rc.in.given.kept, d.Region)
 		return because
 	}
-	s.in.restore(d, h)
+	rc.in.restore(d, h)
 	if fellSilent {
 		return "Found while " + topology.PlainName(h.root.Device) +
 			" still reported counters, which it no longer does: " + h.because
@@ -70,14 +69,11 @@ func (s steady) hold(because string, d *schema.Diagnosis) string {
 }
 
 // keep remembers the verdict on a region, and the slot of its onset.
-func (s steady) keep(because string, d *schema.Diagnosis, began int64) {
-	if s.in.given.kept == nil {
-		s.in.given.kept = map[uint64]*kept{}
-	}
-	s.in.given.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root,
+func (rc *regionCase) keep(because string, d *schema.Diagnosis, began int64) {
+	rc.in.given.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root,
 		action: d.Action, because: because,
-		seen: s.in.history.Clock.Now, began: began, slower: s.partSlower(),
-		baselines: s.jobBaselines(s.in.earlierVerdict(d))}
+		seen: rc.in.history.Clock.Now, began: began, slower: rc.partSlower(),
+		baselines: rc.jobBaselines(rc.in.earlierVerdict(d))}
 }
 
 // restore replaces a verdict by a kept one: the jobs that it accuses are no victims.
@@ -91,19 +87,19 @@ func (in *interval) restore(d *schema.Diagnosis, h *kept) {
 }
 
 // rises reports whether a region has an onset after that of its kept verdict.
-func (s steady) rises(h *kept) bool {
-	return s.timeline.hasOnset() && s.timeline.began() > h.began+settle
+func (rc *regionCase) rises(h *kept) bool {
+	return rc.timeline.hasOnset() && rc.timeline.began() > h.began+settle
 }
 
 // stallsMore reports whether a region stalls more than when its kept verdict was given.
-func (s steady) stallsMore(h *kept) bool {
-	return s.timeline.hasOnset() && (s.timeline.cut || s.rises(h) || s.hasSecondStep(h))
+func (rc *regionCase) stallsMore(h *kept) bool {
+	return rc.timeline.hasOnset() && (rc.timeline.cut || rc.rises(h) || rc.hasSecondStep(h))
 }
 
 // outlasts reports whether a kept cause is still the best known: what shows it left the window, and the region never
 // stalled more.
-func (s steady) outlasts(h *kept) bool {
-	return h.cause.Class != schema.CauseUnknown && s.in.forgot(h) && !(s.rises(h) && s.timeline.peaks())
+func (rc *regionCase) outlasts(h *kept) bool {
+	return h.cause.Class != schema.CauseUnknown && rc.in.forgot(h) && !(rc.rises(h) && rc.timeline.peaks())
 }
 
 // keptFor is the kept verdict on a region; on one without, that on the last other region, if it was there within a
@@ -128,6 +124,16 @@ func (in *interval) keptFor(d *schema.Diagnosis) *kept {
 	return &same
 }
 
+// earlierVerdict is the kept verdict on a region or, of a region without, the last on another one with the same root.
+func (in *interval) earlierVerdict(d *schema.Diagnosis) (h *kept) {
+	if h = in.keptFor(d); h != nil || d.Root == nil {
+		return h
+	}
+	return in.lastKept(func(o *kept) bool {
+		return o.root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port
+	})
+}
+
 // lastKept is the last of the kept verdicts that fit, nil if none does; of equals, that on the region with the least
 // number.
 func (in *interval) lastKept(fits func(*kept) bool) (last *kept) {
@@ -147,18 +153,18 @@ func (k *kept) isAfter(o *kept) bool {
 
 // hasSecondStep reports whether a region stalls clearly more, since a kept verdict was given, than at any time before:
 // its stall has two steps, and what caused the first follows it no more. In its first intervals a region still rises.
-func (s steady) hasSecondStep(h *kept) bool {
-	at := s.timeline.indexIn(h.time)
-	if at < 0 || s.in.history.Clock.SlotOf(int64(h.time)) <= h.began+settle {
+func (rc *regionCase) hasSecondStep(h *kept) bool {
+	at := rc.timeline.indexIn(h.time)
+	if at < 0 || rc.in.history.Clock.SlotOf(int64(h.time)) <= h.began+settle {
 		return false
 	}
 	most := 0.
-	for _, v := range s.timeline.stall[:at+1] {
+	for _, v := range rc.timeline.stall[:at+1] {
 		if v > most { // not NaN
 			most = v
 		}
 	}
-	return slices.ContainsFunc(s.timeline.stall[at:], func(v float64) bool { return v >= moreStall*most })
+	return slices.ContainsFunc(rc.timeline.stall[at:], func(v float64) bool { return v >= moreStall*most })
 }
 
 // moreStall is how many times the most that a region stalled is clearly more.
@@ -207,35 +213,35 @@ func (k *kept) agrees(d *schema.Diagnosis) bool {
 
 // stands reports whether what a verdict blames is still there: its jobs run, no failed part came back, and the region
 // did not always stall as it does now.
-func (s steady) stands(h *kept) bool {
+func (rc *regionCase) stands(h *kept) bool {
 	for _, a := range h.jobs {
-		if !slices.ContainsFunc(s.in.running, func(j *job) bool {
-			return j.ID == a.JobID && j.Start <= h.time+schema.Instant(s.in.history.Clock.Duration)
+		if !slices.ContainsFunc(rc.in.running, func(j *job) bool {
+			return j.ID == a.JobID && j.Start <= h.time+schema.Instant(rc.in.history.Clock.Duration)
 		}) {
 			return false
 		}
 	}
 	return !slices.ContainsFunc(h.failures, func(f schema.NearFailure) bool {
-		return s.in.cameBack(f, h) || s.settledSince(f)
+		return rc.in.cameBack(f, h) || rc.settledSince(f)
 	})
 }
 
 // settledSince reports whether a region without an onset, which stalled more after a failure, stalls again as in all of
 // the intervals before it: what waited for the failed part has other routes. A part that flaps fails again.
-func (s steady) settledSince(was schema.NearFailure) bool {
-	at := s.timeline.indexIn(was.Time)
-	return !s.timeline.hasOnset() && s.timeline.old && at >= leastBaseline && at < len(s.timeline.stall)-1 &&
-		meanOf(s.timeline.stall[:at]) >= alreadyStalled*s.timeline.stall[len(s.timeline.stall)-1] &&
-		!slices.ContainsFunc(s.in.history.Failures, func(f history.PlacedFailure) bool {
+func (rc *regionCase) settledSince(was schema.NearFailure) bool {
+	at := rc.timeline.indexIn(was.Time)
+	return !rc.timeline.hasOnset() && rc.timeline.old && at >= leastBaseline && at < len(rc.timeline.stall)-1 &&
+		meanOf(rc.timeline.stall[:at]) >= alreadyStalled*rc.timeline.stall[len(rc.timeline.stall)-1] &&
+		!slices.ContainsFunc(rc.in.history.Failures, func(f history.PlacedFailure) bool {
 			return f.Device == was.Device && f.Port == was.Port && f.Times > 1
 		})
 }
 
 // partSlower reports whether the link that a region waits for carries less than before its onset, and is or was a
 // failed part.
-func (s steady) partSlower() bool {
-	return (s.back.Root.Slower || s.ends.neck.Slower) && slices.ContainsFunc(s.failures, func(f nearFailure) bool {
-		return slices.Contains(f.Links, s.slowLink())
+func (rc *regionCase) partSlower() bool {
+	return (rc.back.Root.Slower || rc.ends.neck.Slower) && slices.ContainsFunc(rc.failures, func(f nearFailure) bool {
+		return slices.Contains(f.Links, rc.slowLink())
 	})
 }
 
@@ -247,11 +253,4 @@ func (in *interval) cameBack(was schema.NearFailure, h *kept) bool {
 		since = max(since, h.time)
 	}
 	return in.history.CameBack(was.Device, was.Port, since, longPause)
-}
-
-// forgetKept drops the verdicts on regions that have been gone for a window.
-func (in *interval) forgetKept() {
-	maps.DeleteFunc(in.given.kept, func(_ uint64, h *kept) bool {
-		return in.history.Clock.Now-h.seen > int64(in.cfg.Window)
-	})
 }

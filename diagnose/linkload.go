@@ -13,7 +13,7 @@ type percent struct {
 	known bool
 }
 
-func known(p float64) percent {
+func percentOf(p float64) percent {
 	if p < 0 {
 		return percent{}
 	}
@@ -24,14 +24,14 @@ func known(p float64) percent {
 func (p percent) orZero() float64 { return p.of }
 
 // use is the load of a link in the interval.
-func (in *interval) use(l schema.LinkID) percent { return known(in.read.UseOf(l)) }
+func (in *interval) use(l schema.LinkID) percent { return percentOf(in.read.UseOf(l)) }
 
 // baselineUse is its load before the onset of the region under diagnosis.
-func (rc *regionCase) baselineUse(l schema.LinkID) percent { return known(rc.p.Before(l)) }
+func (rc *regionCase) baselineUse(l schema.LinkID) percent { return percentOf(rc.p.Before(l)) }
 
 // lastUse is its load just before a failure.
 func (in *interval) lastUse(f *history.PlacedFailure, l schema.LinkID) percent {
-	return known(in.history.LastUse(f, l))
+	return percentOf(in.history.LastUse(f, l))
 }
 
 // ratio is a load relative to the baseline. The zero value is unknown: neither above nor below anything.

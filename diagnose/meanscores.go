@@ -9,11 +9,6 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// steady keeps the scores, the verdict and the root of a region steady from one interval to the next.
-type steady struct{ *regionCase }
-
-func (rc *regionCase) steady() steady { return steady{rc} }
-
 // meanScores are running means of the scores, log odds, of a region's causes over its last intervals. A cause seldom
 // changes between intervals, but scores are noisy: without means, causes that fit equally well would alternate by
 // chance.
@@ -46,24 +41,24 @@ func (m *meanScores) with(mean, now float64) float64 {
 
 // smooth replaces the scores of a region's causes by their means, and returns those of a slow host and of a link
 // that lost rate. Without an onset, scores are too uncertain to count.
-func (s steady) smooth(host, link float64) (meanHost, meanLink float64) {
-	if !s.timeline.hasOnset() {
+func (rc *regionCase) smooth(host, link float64) (meanHost, meanLink float64) {
+	if !rc.timeline.hasOnset() {
 		return host, link
 	}
-	m := s.in.given.means[s.region.ID]
-	if m == nil || s.in.history.Clock.Now-m.seen > meanIntervals {
+	m := rc.in.given.means[rc.region.ID]
+	if m == nil || rc.in.history.Clock.Now-m.seen > meanIntervals {
 		m = &meanScores{jobs: map[string]float64{}}
-		s.in.given.means[s.region.ID] = m
+		rc.in.given.means[rc.region.ID] = m
 	}
-	m.intervals, m.seen = min(meanIntervals, m.intervals+1), s.in.history.Clock.Now
-	m.smoothJobs(s.regionCase)
-	m.smoothFailures(s.regionCase)
+	m.intervals, m.seen = min(meanIntervals, m.intervals+1), rc.in.history.Clock.Now
+	m.smoothJobs(rc)
+	m.smoothFailures(rc)
 	switch {
 	case link < leastScore:
-	case s.back.Root.Slower:
-		m.neck = root.Neck{Link: s.back.Root.Link, Slower: true}
-	case s.ends.neck.Slower:
-		m.neck = s.ends.neck
+	case rc.back.Root.Slower:
+		m.neck = root.Neck{Link: rc.back.Root.Link, Slower: true}
+	case rc.ends.neck.Slower:
+		m.neck = rc.ends.neck
 	}
 	host, link = m.with(m.host, host), m.with(m.link, link)
 	m.host, m.link = max(leastScore, host), max(leastScore, link)
@@ -71,9 +66,9 @@ func (s steady) smooth(host, link float64) (meanHost, meanLink float64) {
 }
 
 // meanPart returns the mean part of jobs other than an accused one in a region, updated with an interval's.
-func (s steady) meanPart(accused *job, part float64) float64 {
-	m := s.in.given.means[s.region.ID]
-	if m == nil || !s.timeline.hasOnset() {
+func (rc *regionCase) meanPart(accused *job, part float64) float64 {
+	m := rc.in.given.means[rc.region.ID]
+	if m == nil || !rc.timeline.hasOnset() {
 		return part
 	}
 	if m.accused != accused.ID {
@@ -86,9 +81,9 @@ func (s steady) meanPart(accused *job, part float64) float64 {
 
 // recallSlowLink restores the last link that had lost rate as the neck of a region that shows none in this interval,
 // but is blamed on one by the mean.
-func (s steady) recallSlowLink() {
-	if m := s.in.given.means[s.region.ID]; m != nil && m.neck.Slower && math.IsInf(s.scores().slowLinkScore(), -1) {
-		s.ends.neck = m.neck
+func (rc *regionCase) recallSlowLink() {
+	if m := rc.in.given.means[rc.region.ID]; m != nil && m.neck.Slower && math.IsInf(rc.rateSlowLink(), -1) {
+		rc.ends.neck = m.neck
 	}
 }
 
@@ -122,11 +117,4 @@ func (m *meanScores) smoothFailures(rc *regionCase) {
 		rc.failures[i].score += shift
 	}
 	m.failure, m.failed = max(leastScore, likeliest.score), likeliest.Time
-}
-
-// forgetMeans drops the means of regions that are gone.
-func (in *interval) forgetMeans() {
-	maps.DeleteFunc(in.given.means, func(_ uint64, m *meanScores) bool {
-		return in.history.Clock.Now-m.seen > meanIntervals
-	})
 }

@@ -23,7 +23,7 @@ func TestMeanScores(t *testing.T) {
 	for i, noise := range [...]float64{0, -.5, .5, -1.5, .4, -1.2} {
 		s.history.Clock.Now = int64(i)
 		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1}, suspects: []suspect{{job: a, score: 3}, {job: b, score: 2 - noise}}}
-		host, link := rc.steady().smooth(1, math.Inf(-1))
+		host, link := rc.smooth(1, math.Inf(-1))
 		if rc.suspects[0].score <= rc.suspects[1].score {
 			t.Errorf("interval %d: a has %.2f, b %.2f", i, rc.suspects[0].score, rc.suspects[1].score)
 		}
@@ -33,11 +33,11 @@ func TestMeanScores(t *testing.T) {
 	}
 	s.history.Clock.Now += 2 * meanIntervals // the region was gone
 	rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1}, suspects: []suspect{{job: a, score: -2}}}
-	if rc.steady().smooth(math.Inf(-1), 4); rc.suspects[0].score != -2 {
+	if rc.smooth(math.Inf(-1), 4); rc.suspects[0].score != -2 {
 		t.Errorf("a region that came back has %v, want -2", rc.suspects[0].score)
 	}
 	s.history.Clock.Now += 2 * meanIntervals
-	if s.forgetMeans(); len(s.given.means) != 0 {
+	if s.given.forget(s.history.Clock.Now, 30); len(s.given.means) != 0 {
 		t.Error("means of a region that is gone are kept")
 	}
 }
@@ -52,11 +52,11 @@ func TestAnIntervalRulesNothingOut(t *testing.T) {
 		if now > 0 {
 			rc.ends.neck = root.Neck{Link: 5, Slower: true, Lost: .5}
 		}
-		_, link := rc.steady().smooth(0, now)
+		_, link := rc.smooth(0, now)
 		if likely := i < 7; link > 0 != likely {
 			t.Errorf("interval %d: %.2f", i, link)
 		}
-		if rc.steady().recallSlowLink(); rc.ends.neck.Link != 5 {
+		if rc.recallSlowLink(); rc.ends.neck.Link != 5 {
 			t.Errorf("interval %d: link %d", i, rc.ends.neck.Link)
 		}
 	}
@@ -71,7 +71,7 @@ func TestMeanOfANewFailure(t *testing.T) {
 	}{{1, 2, 2}, {1, 0, 1}, {2, 4, 4}} {
 		s.history.Clock.Now = int64(i)
 		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Time: c.time}}, score: c.score}}}
-		if rc.steady().smooth(0, 0); rc.failures[0].score != c.want {
+		if rc.smooth(0, 0); rc.failures[0].score != c.want {
 			t.Errorf("interval %d: %v, want %v", i, rc.failures[0].score, c.want)
 		}
 	}
@@ -86,7 +86,7 @@ func TestMeansAreOfSuspects(t *testing.T) {
 		for _, id := range [...]string{"stays", fmt.Sprint(i), fmt.Sprint(i + 1)} {
 			rc.suspects = append(rc.suspects, suspect{job: &job{Job: &history.Job{Job: schema.Job{ID: id}}}, score: 1})
 		}
-		rc.steady().smooth(0, 0)
+		rc.smooth(0, 0)
 		if got, want := slices.Sorted(maps.Keys(s.given.means[1].jobs)), slices.Sorted(slices.Values([]string{"stays", fmt.Sprint(i), fmt.Sprint(i + 1)})); !slices.Equal(got, want) {
 			t.Fatalf("interval %d: means of %v, want of %v", i, got, want)
 		}
@@ -109,8 +109,8 @@ func TestMeansAreSaved(t *testing.T) {
 		for i := range region {
 			rc.suspects = append(rc.suspects, suspect{job: &job{Job: &history.Job{Job: schema.Job{ID: fmt.Sprint(i)}}}, score: float64(i) - .5})
 		}
-		rc.steady().smooth(math.Inf(-1), 2.25)
-		rc.steady().meanPart(&job{Job: &history.Job{Job: schema.Job{ID: "7"}}}, .25)
+		rc.smooth(math.Inf(-1), 2.25)
+		rc.meanPart(&job{Job: &history.Job{Job: schema.Job{ID: "7"}}}, .25)
 	}
 	fresh, err := New(g, DefaultConfig())
 	if err != nil {

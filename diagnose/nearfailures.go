@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/history"
-	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -33,9 +32,8 @@ func (f *nearFailure) report() schema.NearFailure {
 // fell reports whether counters leave no doubt that the part is dead.
 func (f *nearFailure) fell() bool { return f.silent != nil && f.silent.Doubt == 0 }
 
-// nearFailures lists the failures near the region that reach searched last.
-func (rc *regionCase) nearFailures() {
-	rc.failures = rc.failures[:0]
+// rateFailures lists the failures near the region that reach searched last, with their scores.
+func (rc *regionCase) rateFailures() {
 	for i := range rc.in.history.Failures {
 		rc.addNear(&rc.in.history.Failures[i], nil)
 	}
@@ -50,6 +48,8 @@ func (rc *regionCase) nearFailures() {
 		}
 	}
 	rc.findRestored()
+	rc.sortFailures()
+	rc.rules().fitFailures(rc.failures[:min(len(rc.failures), maxFitted)])
 	rc.sortFailures()
 }
 
@@ -82,7 +82,7 @@ func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) 
 	if c != nil {
 		sure -= c.Doubt
 	}
-	score, moved := rc.scores().failureScore(f, hops, sure)
+	score, moved := rc.rateFailure(f, hops, sure)
 	rc.rerouted = max(rc.rerouted, moved)
 	near := nearFailure{PlacedFailure: f, silent: c, hops: hops, score: score, stall: rc.stallAround(f)}
 	if c == nil {
@@ -101,16 +101,17 @@ func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) 
 // maxFitted bounds the failures near a region whose links are compared with it.
 const maxFitted = 8
 
-func (d directed) fitFailures(_ *root.Pressure, near []nearFailure, _ []root.Sender) {
+func (d directed) fitFailures(near []nearFailure) {
 	for i := range near {
 		f := &near[i]
-		if f.share = d.back.EndsAt(f.Links, d.in.graph); d.back.Root.Kind == schema.RootSlowReceiver && d.isUnrelated(f) {
+		f.share = d.back.EndsAt(f.Links, d.in.graph)
+		if d.back.Root.Kind == schema.RootSlowReceiver && d.isUnrelated(f) {
 			f.score -= waitsForHost
 		}
 	}
 }
 
-func (g grid) fitFailures(p *root.Pressure, near []nearFailure, senders []root.Sender) {
+func (g grid) fitFailures(near []nearFailure) {
 	if g.in.router.Grid == nil || len(near) == 0 {
 		return
 	}
@@ -125,7 +126,7 @@ func (g grid) fitFailures(p *root.Pressure, near []nearFailure, senders []root.S
 			dead = append(dead, f.Links...)
 		}
 	}
-	for i, share := range g.onGrid.Shares(p, failed, dead, senders) {
+	for i, share := range g.onGrid.Shares(g.tree, failed, dead, g.senders) {
 		f := &near[i]
 		f.share = share
 		if share == 0 && !g.in.measuresLoad && failed[i] != schema.NoLink && f.Broke() && !f.over {
@@ -153,38 +154,52 @@ func (rc *regionCase) stallAround(f *history.PlacedFailure) float64 {
 	return sum
 }
 
-// logged moves the failures that explain why a link carries less to the front: of the link itself, or of one next to it
-// that fed it, if that failed when the region began. It returns how many of them are listed.
-func (d decision) logged(lost schema.LinkID) int {
+// logged moves the failures that best explain why a link carries less to the front, and returns how many of them are
+// listed.
+func (rc *regionCase) logged(lost schema.LinkID) int {
 	if lost == schema.NoLink {
 		return 0
 	}
-	from, to := d.in.graph.Ends(lost)
-	rank := func(f *nearFailure) int {
-		switch {
-		case !f.Broke() || f.restored || f.silent != nil:
-			return 3
-		case slices.Contains(f.Links, lost):
-			return 0
-		case d.in.history.PassesNothing(f.PlacedFailure) || d.in.history.WasIdle(f.PlacedFailure):
-			return 3
-		case slices.Contains(f.Devices, from) || slices.Contains(f.Devices, to):
-			return 1
-		case f.score > 0 && !d.ground().isUnrelated(f) && slices.ContainsFunc(f.Devices,
-			func(at topology.DeviceID) bool {
-				return d.in.history.Adjacent(at, from) || d.in.history.Adjacent(at, to)
-			}):
-			return 2
-		}
-		return 3
-	}
-	slices.SortStableFunc(d.failures, func(a, b nearFailure) int { return cmp.Compare(rank(&a), rank(&b)) })
+	rank := func(f *nearFailure) lossReason { return rc.reasonFor(lost, f) }
+	slices.SortStableFunc(rc.failures, func(a, b nearFailure) int { return cmp.Compare(rank(&a), rank(&b)) })
 	n := 0
-	for n < min(len(d.failures), d.in.cfg.MaxListed) && rank(&d.failures[n]) == rank(&d.failures[0]) &&
-		rank(&d.failures[n]) < 3 {
+	for n < min(len(rc.failures), rc.in.cfg.MaxListed) && rank(&rc.failures[n]) == rank(&rc.failures[0]) &&
+		rank(&rc.failures[n]) < noReason {
 		n++
 	}
 	return n
+}
+
+// lossReason is how a failure explains that a link carries less, the best first: the link itself failed, or one at its
+// ends, or one a hop away that fed it, if that failed when the region began.
+type lossReason int
+
+const (
+	itself lossReason = iota
+	atItsEnds
+	hopAway
+	noReason
+)
+
+// reasonFor is how a failure explains that a link carries less.
+func (rc *regionCase) reasonFor(lost schema.LinkID, f *nearFailure) lossReason {
+	from, to := rc.in.graph.Ends(lost)
+	isHopAway := func(at topology.DeviceID) bool {
+		return rc.in.history.Adjacent(at, from) || rc.in.history.Adjacent(at, to)
+	}
+	switch {
+	case !f.Broke() || f.restored || f.silent != nil:
+		return noReason
+	case slices.Contains(f.Links, lost):
+		return itself
+	case rc.in.history.PassesNothing(f.PlacedFailure) || rc.in.history.WasIdle(f.PlacedFailure):
+		return noReason
+	case slices.Contains(f.Devices, from) || slices.Contains(f.Devices, to):
+		return atItsEnds
+	case f.score > 0 && !rc.rules().isUnrelated(f) && slices.ContainsFunc(f.Devices, isHopAway):
+		return hopAway
+	}
+	return noReason
 }
 
 // findRestored finds the failures near a region whose part came back long enough ago for its traffic to be back, too.

@@ -29,15 +29,15 @@ func TestAFailedLinkBesideARegion(t *testing.T) {
 		all := append(slices.Clone(senders), to)
 		slices.Sort(all)
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "a"}, Devices: all}}
-		rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}}
-		from := []root.Sender{{Devices: all, Routes: rc.in.routesOf(j)}}
+		rc := &regionCase{in: &u.stage.interval, p: u.p, tree: u.p, region: &schema.Region{Links: links}}
+		rc.senders = []root.Sender{{Devices: all, Routes: rc.in.routesOf(j)}}
 		rc.onGrid = rc.in.finder.Region(u.p, links)
 		for _, name := range []string{"4,4,4>4,4,5", "3,2,1>3,2,2"} {
 			l := roottest.Link(t, u.Graph, name)
 			f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Port: name}, Links: []schema.LinkID{l}}
 			rc.failures = append(rc.failures, nearFailure{PlacedFailure: f, score: 3 - float64(len(rc.failures)), over: c.over && len(rc.failures) == 0})
 		}
-		rc.ground().fitFailures(u.p, rc.failures, from)
+		rc.rules().fitFailures(rc.failures)
 		rc.sortFailures()
 		first, second := rc.failures[0], rc.failures[1]
 		if c.loads {
@@ -72,16 +72,16 @@ func TestAFailureBesideASlowHost(t *testing.T) {
 	for _, name := range []string{"leaf0>spine1", "leaf2>spine1"} {
 		rc.failures = append(rc.failures, nearFailure{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Port: name}, Links: []schema.LinkID{roottest.Link(t, g, name)}}, score: 3})
 	}
-	rc.ground().fitFailures(p, rc.failures, nil)
+	rc.rules().fitFailures(rc.failures)
 	rc.sortFailures()
 	if f := rc.failures; f[0].Port != "leaf0>spine1" || f[0].score != 3 || f[1].score != 3-waitsForHost {
 		t.Errorf("%s has score %v, %s %v", f[0].Port, f[0].score, f[1].Port, f[1].score)
 	}
 	rc.back.Root.Slower = true
-	if rc.decision().passesBy() {
+	if rc.passesBy() {
 		t.Error("stall ends at the first failure")
 	}
-	if rc.failures = rc.failures[1:]; !rc.decision().passesBy() {
+	if rc.failures = rc.failures[1:]; !rc.passesBy() {
 		t.Error("nothing waits for the second failure")
 	}
 }

@@ -15,14 +15,10 @@ func (in *interval) brings(end topology.DeviceID, j *job, more float64) (bytes f
 	return bytes
 }
 
-// endsBeside reports whether a region's traffic ends at a switch that a job's exchange only passes: no known job has
-// nodes there, or the job's own are more than a step away along the line, as neighbours on a line show nearly the same.
-func (g grid) endsBeside(j *job) bool {
-	end, known := g.ends.end()
-	if !known {
-		return false
-	}
-	return len(g.in.tenants[end]) == 0 || !g.in.hasBeside(j, end)
+// isBesideExchange reports whether a job's exchange only passes a switch: no known job has nodes there, or the job's own
+// are more than a step away along the line, as neighbours on a line show nearly the same.
+func (in *interval) isBesideExchange(j *job, at topology.DeviceID) bool {
+	return len(in.tenants[at]) == 0 || !in.hasBeside(j, at)
 }
 
 const (
@@ -55,9 +51,8 @@ func (g grid) shortfall(e *ends, q *root.Pressure) (most float64) {
 	}
 	little := max(0, min(1, (grownMuch-e.arrives.doublings())/(grownMuch-grownLittle)))
 	for _, j := range g.in.tenants[end] {
-		all, _ := g.in.recentOf(j)
-		baseline, _ := g.baselineOf(j)
-		share := g.in.brings(end, j, g.in.perSecond(all-baseline*j.baseline.ran))
+		before := g.baselineOf(j)
+		share := g.in.brings(end, j, g.in.perSecond(g.in.recentOf(j).all-before.all*before.ran))
 		most = max(most, little*min(1, (share/more-leastStarved)/(surelyStarved-leastStarved)))
 	}
 	return most
@@ -72,8 +67,7 @@ func (g grid) denied(e *ends, end topology.DeviceID, q *root.Pressure) (most flo
 		return 0
 	}
 	for _, j := range g.in.tenants[end] {
-		all, _ := g.in.recentOf(j)
-		share := g.in.brings(end, j, g.in.perSecond(all))
+		share := g.in.brings(end, j, g.in.perSecond(g.in.recentOf(j).all))
 		most = max(most, ramp(share/arrives, leastDenied, surelyDenied))
 	}
 	return most
@@ -81,14 +75,13 @@ func (g grid) denied(e *ends, end topology.DeviceID, q *root.Pressure) (most flo
 
 // overloads reports whether the traffic of a region of a grid ends at a suspect's node that gets clearly more than its
 // share of the suspect's exchange: many of its nodes send to one. A slow host gets less.
-func (s scores) overloads(c *suspect) bool {
-	end, known := s.ends.end()
+func (rc *regionCase) overloads(c *suspect) bool {
+	end, known := rc.ends.end()
 	if !known || !c.known || !c.job.Has(end) {
 		return false
 	}
-	all, _ := s.in.recentOf(c.job)
-	share := s.in.brings(end, c.job, s.in.perSecond(all))
-	return share <= leastStarved*s.p.ArrivesInAll(end)
+	share := rc.in.brings(end, c.job, rc.in.perSecond(rc.in.recentOf(c.job).all))
+	return share <= leastStarved*rc.p.ArrivesInAll(end)
 }
 
 // Back pressure that ends at a switch's nodes with a probability of mayEnd shows nothing on who sends it; from
@@ -103,15 +96,15 @@ func (g grid) concentrates(c *suspect) bool {
 	if !known || !c.job.Has(end) || g.in.hasOthers(end, c.job) {
 		return false
 	}
-	if g.ends.nodesProbability() < surelyEnds || g.ends.arrives.doublings() < surelyMore || !g.scores().overloads(c) {
+	if g.ends.nodesProbability() < surelyEnds || g.ends.arrives.doublings() < surelyMore || !g.overloads(c) {
 		return false
 	}
-	moves, files := g.in.recentOf(c.job)
+	recent := g.in.recentOf(c.job)
+	moves := recent.all
 	if c.file && c.filesKnown {
-		if written := g.in.written(c.job); written >= files {
+		if moves = recent.files; g.in.written(c.job) >= moves {
 			return false
 		}
-		moves = files
 	}
 	return g.in.perSecond(moves) >= addedEnough*g.averaged(g.p).ArrivesMore(end)
 }

@@ -36,7 +36,7 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 	s.settle(j)
 	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 3}, root: rootLoad{link: schema.NoLink}, ends: ends{fullLink: schema.NoLink, arrives: times(arrives)}}
 	rc.ends.drain.Device, rc.ends.drain.Fit = end, .9
-	j.recent, j.baseline = moves{known: true, all: 60 * more}, moves{known: true, slots: rc.timeline.baseline(), ran: 1}
+	j.recent, j.baseline = moves{known: true, volume: volume{all: 60 * more}}, moves{known: true, slots: rc.timeline.baseline(), volume: volume{ran: 1}}
 	return s, rc, j, p
 }
 
@@ -98,8 +98,8 @@ func TestANodeIsDeniedItsShare(t *testing.T) {
 		if rc.ends.starved = gridOf(rc).shortfall(&rc.ends, p); rc.ends.starved != c.want {
 			t.Errorf("%s: %.2f, want %.2f", c.name, rc.ends.starved, c.want)
 		}
-		if rc.load = times(0); rc.ground().slowHostScore() > 0 != c.slow {
-			t.Errorf("%s: score %.2f of a slow host", c.name, rc.ground().slowHostScore())
+		if rc.load = times(0); rc.rules().slowHostScore() > 0 != c.slow {
+			t.Errorf("%s: score %.2f of a slow host", c.name, rc.rules().slowHostScore())
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestANodeThatGetsMoreThanItsShareIsOverloaded(t *testing.T) {
 		{"another's node", .3, []string{"3,3,3", "3,3,2"}, false},
 	} {
 		_, rc, j, _ := endScene(t, 1, c.shares*arrives/share, c.nodes...)
-		if got := rc.scores().overloads(&suspect{job: j, known: true}); got != c.want {
+		if got := rc.overloads(&suspect{job: j, known: true}); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -158,13 +158,13 @@ func TestAJobConcentratesOnItsOwnNode(t *testing.T) {
 			other.Place(s.graph)
 			s.settle(other)
 		}
-		if got := rc.ground().receives(&suspect{job: j, known: true}); got != c.want {
+		if got := rc.rules().receives(&suspect{job: j, known: true}); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 	_, rc, j, _ = endScene(t, 2, 0, nodes...)
 	j.recent.all, rc.ends.endings.Any.Found, rc.ends.endings.AtNodes = 60*.5*arrives/share, true, .95
-	if rc.ground().receives(&suspect{job: j, known: true, file: true, filesKnown: true}) {
+	if rc.rules().receives(&suspect{job: j, known: true, file: true, filesKnown: true}) {
 		t.Error("a job that hardly reads is blamed for its files")
 	}
 }
@@ -181,7 +181,7 @@ func TestAnExchangeOnlyPassesWhereNoNodeOfItsIs(t *testing.T) {
 	} {
 		_, rc, j, _ := endScene(t, 1.5, 1e12, c.nodes...)
 		rc.root.carries = 1
-		if got := rc.scores().tooLittlePenalty(&suspect{job: j, known: true}); got > 0 != c.against {
+		if got := rc.tooLittlePenalty(&suspect{job: j, known: true}); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", c.name, got)
 		}
 	}
@@ -208,7 +208,7 @@ func TestWhoFillsALinkGrewByWhatWasAddedToIt(t *testing.T) {
 			rc.ends.fullLink = roottest.Link(t, s.graph, c.full)
 		}
 		rc.root.carries = 1
-		if got := rc.scores().tooLittlePenalty(&suspect{job: j, known: true}); got > 0 != c.against {
+		if got := rc.tooLittlePenalty(&suspect{job: j, known: true}); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", name, got)
 		}
 	}
@@ -234,7 +234,7 @@ func TestJobsFillAStorageNodeTogether(t *testing.T) {
 		}
 		other := *j
 		rc.root.carries, rc.suspects = 1, []suspect{writer(j, c.own, 1), writer(&other, c.others, c.rise)}
-		if got := rc.scores().tooLittlePenalty(&rc.suspects[0]); got > 0 != c.against {
+		if got := rc.tooLittlePenalty(&rc.suspects[0]); got > 0 != c.against {
 			t.Errorf("%s: %.1f against the job", name, got)
 		}
 	}

@@ -28,15 +28,15 @@ func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
 // classOf distinguishes system congestion from intra-application congestion: one job without file traffic, in whose
 // region others have little part, and none loses much. It also returns the probability that the class is right if the
 // accused are. In the middle either class is right, so the two probabilities may sum to more than 1.
-func (d decision) classOf(accused int) (class schema.CauseClass, right float64) {
-	c := &d.suspects[0]
-	if accused > 1 || c.file || d.endsAtNoJob() || c.away {
+func (rc *regionCase) classOf(accused int) (class schema.CauseClass, right float64) {
+	c := &rc.suspects[0]
+	if accused > 1 || c.file || rc.endsAtNoJob() || c.away {
 		return schema.CauseSystem, 1
 	}
-	shape := d.othersModel(c)
-	part := d.steady().meanPart(c.job, d.othersPart(c))
+	shape := rc.othersModel(c)
+	part := rc.meanPart(c.job, rc.othersPart(c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
-	odds += shape.lost * max(0, min(1, (d.mostLost(c.job)-shape.mayHurt)/surelyHurts))
+	odds += shape.lost * max(0, min(1, (rc.mostLost(c.job)-shape.mayHurt)/surelyHurts))
 	if odds < 0 {
 		return schema.CauseIntraApplication, logistic(shape.either - odds)
 	}
@@ -44,11 +44,11 @@ func (d decision) classOf(accused int) (class schema.CauseClass, right float64) 
 }
 
 // othersModel is the model for a region of which a suspect is accused.
-func (d decision) othersModel(c *suspect) ofOthers {
+func (rc *regionCase) othersModel(c *suspect) ofOthers {
 	switch {
-	case d.in.router.Grid == nil:
+	case rc.in.router.Grid == nil:
 		return othersOnTrees
-	case !d.in.measuresLoad:
+	case !rc.in.measuresLoad:
 		return othersOnGrids
 	}
 	model := othersOnLoadedGrids // all of a tree's load is the job's, and jobs that cross it are held up
@@ -67,17 +67,17 @@ func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 // links are directed. On a grid without load readings it is the others' share of what waits: a job's weight is the
 // share of its exchange that waits times the geometric mean of its nodes and its traffic, as nodes that send little
 // wait with little, but are no less held up.
-func (d decision) othersPart(c *suspect) float64 {
-	if d.in.router.Grid == nil || d.in.measuresLoad {
-		return d.othersLoad(c)
+func (rc *regionCase) othersPart(c *suspect) float64 {
+	if rc.in.router.Grid == nil || rc.in.measuresLoad {
+		return rc.othersLoad(c)
 	}
-	others, all, usual := 0., 0., d.movedByNode()
-	for i := range d.suspects {
-		o := &d.suspects[i]
+	others, all, usual := 0., 0., rc.movedByNode()
+	for i := range rc.suspects {
+		o := &rc.suspects[i]
 		if o.waitPerByte == 0 {
 			continue
 		}
-		wait := o.waitPerByte * math.Sqrt(o.job.Size()*d.in.movedOr(o.job, usual))
+		wait := o.waitPerByte * math.Sqrt(o.job.Size()*rc.in.movedOr(o.job, usual))
 		if all += wait; o.job.ID != c.job.ID {
 			others += wait
 		}
@@ -93,8 +93,7 @@ func (in *interval) movedOr(j *job, usual float64) float64 {
 	if j.Traffic == nil || in.measuresFilesOnly(j) {
 		return usual * j.Size()
 	}
-	moved, _ := in.recentOf(j)
-	return moved
+	return in.recentOf(j).all
 }
 
 // movedByNode is the mean traffic per node of the suspects with known traffic, bytes; 1 if there are none.
@@ -102,12 +101,87 @@ func (rc *regionCase) movedByNode() float64 {
 	moved, nodes := 0., 0.
 	for i := range rc.suspects {
 		if j := rc.suspects[i].job; j.Traffic != nil && !rc.in.measuresFilesOnly(j) {
-			all, _ := rc.in.recentOf(j)
-			moved, nodes = moved+all, nodes+j.Size()
+			moved, nodes = moved+rc.in.recentOf(j).all, nodes+j.Size()
 		}
 	}
 	if moved == 0 {
 		return 1
 	}
 	return moved / nodes
+}
+
+// othersLoad is the part, 0 to 1, that jobs other than c have in a region of directed links: their share of the load of
+// each of its links, weighted by how long the link stalls. On a link that the job's exchange does not use all of it is
+// theirs, also if no known job is there. On the others it is the less of two numbers: what their exchanges put on the
+// link, and what the link carried before the onset. The rest is the job's, which is accused of the load that was added:
+// what it sends to a few of its nodes is more there than a uniform exchange would be. If no load is measured, it is the
+// others' share of the time for which hosts wait to send.
+func (rc *regionCase) othersLoad(c *suspect) float64 {
+	if rc.waiting {
+		own, _, all := rc.hostWaits(c.job)
+		return 1 - own/all
+	}
+	own, theirs := rc.expectedLoads(c, rc.region.Links)
+	part, waits := 0., 0.
+	for k, l := range rc.region.Links {
+		waits += rc.waits[k]
+		part += rc.waits[k] * rc.othersOn(c, l, own[k], theirs[k])
+	}
+	if waits == 0 {
+		return 1
+	}
+	return part / waits
+}
+
+// othersOn is the part of jobs other than c in the load of a link, 0 to 1.
+func (rc *regionCase) othersOn(c *suspect, l schema.LinkID, own, theirs float64) float64 {
+	if rc.in.routesOf(c.job).On(l) == 0 {
+		return 1
+	}
+	carries := rc.in.read.Carries(l)
+	switch baseline := rc.baselineUse(l); {
+	case carries == 0 || !rc.in.comparable:
+		carries = own + theirs
+	case baseline.known:
+		theirs = min(theirs, baseline.of/100*rc.in.graph.Capacity(l))
+	}
+	if theirs <= 0 {
+		return 0
+	}
+	return min(1, theirs/carries)
+}
+
+// expectedLoads is what the exchanges of a job and of all others put on each of some links, bytes/s. They are valid
+// until the next call.
+func (rc *regionCase) expectedLoads(c *suspect, links []schema.LinkID) (own, theirs []float64) {
+	w := &rc.in.scratch
+	w.own, w.theirs = slices.Grow(w.own[:0], len(links))[:len(links)],
+		slices.Grow(w.theirs[:0], len(links))[:len(links)]
+	clear(w.own)
+	clear(w.theirs)
+	usual := rc.movedByNode()
+	for i := range rc.suspects {
+		o := &rc.suspects[i]
+		if o.cross == 0 {
+			continue
+		}
+		load := w.theirs
+		if o.job.ID == c.job.ID {
+			load = w.own
+		}
+		rc.in.addExpected(load, links, o.job, usual)
+	}
+	return w.own, w.theirs
+}
+
+// addExpected adds what a job's exchange puts on each of some links, in ascending order, bytes/s. Of a job whose
+// traffic is not known it is as much by node as is usual.
+func (in *interval) addExpected(load []float64, links []schema.LinkID, j *job, usual float64) {
+	rate, set, from := in.perSecond(in.movedOr(j, usual)), in.routesOf(j), 0
+	for k, l := range links {
+		at, on := slices.BinarySearch(set.Links[from:], l)
+		if from += at; on {
+			load[k] += rate * float64(set.Load[from])
+		}
+	}
 }

@@ -14,7 +14,7 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 	suspectOf := func(id string, nodes int, waits float64, moved float64) suspect {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: make([]topology.DeviceID, nodes)}}
 		if moved > 0 {
-			j.Traffic, j.recent = &history.Traffic{}, moves{known: true, all: moved}
+			j.Traffic, j.recent = &history.Traffic{}, moves{known: true, volume: volume{all: moved}}
 		}
 		return suspect{job: j, waitPerByte: waits}
 	}
@@ -37,7 +37,7 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		rc := &regionCase{in: &s.interval, suspects: c.jobs}
-		if got := rc.decision().othersPart(&rc.suspects[0]); math.Abs(got-c.want) > 1e-9 {
+		if got := rc.othersPart(&rc.suspects[0]); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.3f, want %.3f", c.name, got, c.want)
 		}
 	}
@@ -69,9 +69,9 @@ func TestClassByTheOthersPart(t *testing.T) {
 			rc.suspects = []suspect{{job: own, cross: 1, share: 1 - part, waitPerByte: 1 - part}, {job: other, cross: 1, share: part, waitPerByte: part}}
 			if s.router.Grid == nil || s.measuresLoad {
 				own.Traffic, other.Traffic = &history.Traffic{}, &history.Traffic{}
-				own.recent, other.recent = moves{known: true, all: 1 - part}, moves{known: true, all: part}
+				own.recent, other.recent = moves{known: true, volume: volume{all: 1 - part}}, moves{known: true, volume: volume{all: part}}
 			}
-			return rc.decision().classOf(accused)
+			return rc.classOf(accused)
 		}
 		last, least := 1., 1.
 		for part := 0.; part < .9; part += .01 {
@@ -112,12 +112,74 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host1", "host2")}}
 	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, suspects: []suspect{{job: own, cross: 1, waitPerByte: .5}}, timeline: timeline{clock: s.history.Clock, onset: -1}}
 	rc.back.Root.Link, rc.back.Root.Kind = roottest.Link(t, g, "leaf0>host0"), schema.RootIncast
-	if class, right := rc.decision().classOf(1); class != schema.CauseSystem || right != 1 {
+	if class, right := rc.classOf(1); class != schema.CauseSystem || right != 1 {
 		t.Errorf("%s %.2f", class, right)
 	}
 	_, host := g.Ends(rc.back.Root.Link)
 	s.tenants[host] = []*job{own}
-	if class, _ := rc.decision().classOf(1); class != schema.CauseIntraApplication {
+	if class, _ := rc.classOf(1); class != schema.CauseIntraApplication {
 		t.Errorf("at its own host: %s", class)
+	}
+}
+
+func hostsOf(t *testing.T, g *topology.Graph, names ...string) (found []topology.DeviceID) {
+	t.Helper()
+	for _, name := range names {
+		d, known := g.FindDevice(name)
+		if !known {
+			t.Fatalf("no host %s", name)
+		}
+		found = append(found, d)
+	}
+	return found
+}
+
+// Others' part in a link is the least of what their exchanges put there and of what it carried before, of what it
+// carries now. Job 1 has host0 and host2, job 2 host1 and host3; half of what each moves goes from leaf0 to leaf1.
+// Capacities are 1% = 1.
+func TestOthersLoad(t *testing.T) {
+	const across = "leaf0>spine0"
+	for _, c := range []struct {
+		name       string
+		stalls     map[string]float64
+		carries    float64 // by the link across, percent
+		before     float64 // -1: not known
+		own, other float64 // moved, percent of a link's capacity
+		comparable bool
+		want       float64
+	}{
+		{"alone", map[string]float64{across: 50}, 60, 0, 120, 0, true, 0},
+		{"half is others'", map[string]float64{across: 50}, 60, -1, 60, 60, true, .5},
+		{"the rest is the accused's, however little of its exchange is there", map[string]float64{across: 50}, 90, -1, 20, 20, true, 1. / 9},
+		{"others have no more than was there before", map[string]float64{across: 50}, 60, 6, 60, 60, true, .1},
+		{"others have no more than they move, whatever was there before", map[string]float64{across: 50}, 60, 50, 60, 12, true, .1},
+		{"no readings of load", map[string]float64{across: 50}, 0, -1, 30, 10, true, .25},
+		{"traffic that is not measured as load is", map[string]float64{across: 50}, 60, 60, 3, 1, false, .25},
+		{"others wait at their host", map[string]float64{across: 30, "host1>leaf0": 10}, 60, 0, 120, 0, true, .25},
+		{"no job's link waits", map[string]float64{across: 30, "spine0>leaf2": 10}, 60, 0, 120, 0, true, .25},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := roottest.Graph(t, "fattree:leaves=3,hosts=2,spines=1")
+			s, err := New(g, DefaultConfig())
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.history.Clock.Duration, s.comparable = 1e9, c.comparable
+			p, region := readings(t, g, c.stalls, map[string]float64{across: c.carries})
+			s.read = &p.Readings
+			p.Before = func(schema.LinkID) float64 { return c.before }
+			percent := g.Capacity(roottest.Link(t, g, across)) / 100
+			jobOf := func(id string, moved float64, hosts ...string) *job {
+				return &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: hostsOf(t, g, hosts...), Traffic: &history.Traffic{}}, recent: moves{known: true, volume: volume{all: moved * percent}}}
+			}
+			rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, suspects: []suspect{
+				{job: jobOf("1", c.own, "host0", "host2"), cross: 1}, {job: jobOf("2", c.other, "host1", "host3"), cross: 1}}}
+			for _, l := range region {
+				rc.waits = append(rc.waits, c.stalls[g.Device(g.Link(l).From).Name+">"+g.Device(g.Link(l).To).Name]/100)
+			}
+			if got := rc.othersPart(&rc.suspects[0]); math.Abs(got-c.want) > 1e-6 {
+				t.Errorf("%.3f, want %.3f", got, c.want)
+			}
+		})
 	}
 }

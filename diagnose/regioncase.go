@@ -10,7 +10,7 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// regionCase is a region under diagnosis: what is measured of it in the interval, and the verdict. The steps of examine
+// regionCase is a region under diagnosis: what is measured of it in the interval, and the verdict. The steps of judge
 // fill it in the order of its fields; scores only read it.
 type regionCase struct {
 	in          *interval
@@ -20,28 +20,32 @@ type regionCase struct {
 	totalWeight float64   // sum of weight
 	waits       []float64 // by link of the region: the share of time that it stalls, 0 if unknown
 
-	load ratio          // of its links, relative to the baseline
-	p    *root.Pressure // the readings, compared with those before its onset
-	back root.BackPressure
-	root rootLoad
-
+	// Evidence (examine).
+	load     ratio          // of its links, relative to the baseline
+	p        *root.Pressure // the readings, compared with those before its onset
+	back     root.BackPressure
+	root     rootLoad
 	suspects []suspect
 	waiting  bool // no load is measured, and hosts are seen to wait to send into it
-	// together is, on a grid, the only job on whose ground the region and others began together; nil: none.
-	together *job
+	together *job // on a grid, the only job on whose ground the region and others began together; nil: none
 
-	onGrid      *root.GridRegion // on a grid, the examination of where it ends
+	// Where its traffic ends, on a grid.
+	tree        *root.Pressure   // as p; of stall inside switches, which lies beside the tree, by what lacks credits
+	senders     []root.Sender    // jobs that probably send it
+	onGrid      *root.GridRegion // the examination of that
 	ends        ends
-	failures    []nearFailure // most likely first
-	rerouted    float64       // share of root.added that failed links beside it carried before
-	emptyExcess float64       // on a grid, its share of switches without a listed job, beyond that of the grid
-	addedByLink []float64     // by link of the region: load added since the onset; empty if they carry hardly more
+	emptyExcess float64   // its share of switches without a listed job, beyond that of the grid
+	addedByLink []float64 // by link of the region: load added since the onset; empty if they carry hardly more
 
-	unlisted float64 // blame of hosts of no listed job, in odds against an unknown cause
-	verdict  verdict // set once decided
-	// nodes is, on a grid, the switch at whose nodes back pressure ends, given the verdict; nil: it does not, or
-	// unknown.
-	nodes *topology.Device
+	// Scores (rateFailures, rate), those of suspects and failures with them.
+	failures             []nearFailure // most likely first
+	rerouted             float64       // share of root.added that failed links beside it carried before
+	hostScore, linkScore float64       // of a slow host, and of a link that lost rate
+
+	// The decision (decide).
+	odds    odds
+	verdict verdict
+	nodes   *topology.Device // on a grid, the switch at whose nodes back pressure ends; nil: it does not, or unknown
 }
 
 // isStallOnly reports whether nothing but stall is read on a grid, so that a link that lost rate looks like any other.
@@ -81,6 +85,6 @@ func (in *interval) begin(rc *regionCase, snap *schema.Snapshot, region *schema.
 	}
 	rc.timeline.burst = onsetOf(rc.timeline.stall, shortPause)
 	rc.timeline.onset = rc.timeline.burst
-	rc.ground().dateOnset()
+	rc.rules().dateOnset()
 	rc.timeline.old = !rc.timeline.hasOnset() && seen >= correlation.LeastPairs
 }

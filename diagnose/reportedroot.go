@@ -10,13 +10,13 @@ import (
 )
 
 // failedRoot is the failure of the link where the back pressure of a region begins, if a job is accused; else nil.
-func (r *report) failedRoot(root *schema.Root) *nearFailure {
-	if r.verdict.accused == 0 || root == nil || root.Kind != schema.RootLinkDown || root.Link == schema.NoLink {
+func (rc *regionCase) failedRoot(root *schema.Root) *nearFailure {
+	if rc.verdict.accused == 0 || root == nil || root.Kind != schema.RootLinkDown || root.Link == schema.NoLink {
 		return nil
 	}
 	var last *nearFailure
-	for i := range r.failures {
-		if f := &r.failures[i]; slices.Contains(f.Links, root.Link) && f.Port != "" &&
+	for i := range rc.failures {
+		if f := &rc.failures[i]; slices.Contains(f.Links, root.Link) && f.Port != "" &&
 			(last == nil || f.Time > last.Time) {
 			last = f
 		}
@@ -31,11 +31,11 @@ func (r *report) failedRoot(root *schema.Root) *nearFailure {
 // what is blamed says more than the readings, a port more than a switch, and the accused job's only host there more
 // than the port for which most waits. Back pressure has a place on directed links only, the ends of traffic on grids
 // only.
-func (r *report) rootPort() *schema.Root {
+func (rc *regionCase) rootPort() *schema.Root {
 	for _, answer := range [...]func() *schema.Root{
-		r.failedPart,
-		r.beginsAtPort, r.onlyReceiver, r.leadingPort, r.beginsAtSwitch,
-		r.slowNodes, r.endsAtLink, r.endsAtNodes,
+		rc.failedPart,
+		rc.beginsAtPort, rc.onlyReceiver, rc.leadingPort, rc.beginsAtSwitch,
+		rc.slowNodes, rc.linkOnGrid, rc.nodesOnGrid,
 	} {
 		if at := answer(); at != nil {
 			return at
@@ -45,60 +45,60 @@ func (r *report) rootPort() *schema.Root {
 }
 
 // failedPart is what failed, if a failure is blamed.
-func (r *report) failedPart() *schema.Root {
-	if r.verdict.class != schema.CauseFailure || r.verdict.blamed == 0 {
+func (rc *regionCase) failedPart() *schema.Root {
+	if rc.verdict.class != schema.CauseFailure || rc.verdict.blamed == 0 {
 		return nil
 	}
-	f := &r.failures[0]
+	f := &rc.failures[0]
 	if len(f.Links) > 0 && f.Port != "" {
-		return r.portOf(f.Links[0], f.Device, schema.RootLinkDown)
+		return rc.portOf(f.Links[0], f.Device, schema.RootLinkDown)
 	}
 	return &schema.Root{Device: f.Device, Port: f.Port, Kind: schema.RootLinkDown, Link: schema.NoLink}
 }
 
 // leadingPort is the port for which most waits, if it is not sure that this is the only one.
-func (r *report) leadingPort() *schema.Root {
-	if r.back.Leading.Kind == "" {
+func (rc *regionCase) leadingPort() *schema.Root {
+	if rc.back.Leading.Kind == "" {
 		return nil
 	}
-	return r.portOf(r.back.Leading.Link, "", r.back.Leading.Kind)
+	return rc.portOf(rc.back.Leading.Link, "", rc.back.Leading.Kind)
 }
 
 // beginsAtSwitch is the switch where back pressure begins, if it is not known at which of its ports.
-func (r *report) beginsAtSwitch() *schema.Root {
-	at := &r.back.Switch
+func (rc *regionCase) beginsAtSwitch() *schema.Root {
+	at := &rc.back.Switch
 	if at.Kind == "" {
 		return nil
 	}
-	return &schema.Root{Device: r.in.graph.Device(at.Device).Name, Kind: at.Kind, Link: schema.NoLink}
+	return &schema.Root{Device: rc.in.graph.Device(at.Device).Name, Kind: at.Kind, Link: schema.NoLink}
 }
 
 // beginsAtPort is the port where back pressure begins; of a deadlock the first one.
-func (r *report) beginsAtPort() *schema.Root {
-	kind := r.back.Root.Kind
+func (rc *regionCase) beginsAtPort() *schema.Root {
+	kind := rc.back.Root.Kind
 	if kind == "" {
 		return nil
 	}
-	if kind == schema.RootSlowReceiver && r.back.Root.Use < 0 && r.verdict.accused > 0 {
+	if kind == schema.RootSlowReceiver && rc.back.Root.Use < 0 && rc.verdict.accused > 0 {
 		kind = schema.RootIncast // its load is unknown, but a job is known to load it
 	}
-	if kind == schema.RootIncast && r.verdict.class == schema.CauseSlowHost {
+	if kind == schema.RootIncast && rc.verdict.class == schema.CauseSlowHost {
 		kind = schema.RootSlowReceiver // the counters inside the host show that it does not take what arrives
 	}
 	if kind == schema.RootDeadlock {
-		return r.portOf(r.cycleFromFirst()[0], "", kind)
+		return rc.portOf(rc.cycleFromFirst()[0], "", kind)
 	}
-	return r.portOf(r.back.Root.Link, "", kind)
+	return rc.portOf(rc.back.Root.Link, "", kind)
 }
 
 // cycleOf is the ports of a deadlock, unless a failure is the cause.
-func (r *report) cycleOf() []schema.PortName {
-	if r.back.Root.Kind != schema.RootDeadlock || r.verdict.class == schema.CauseFailure {
+func (rc *regionCase) cycleOf() []schema.PortName {
+	if rc.back.Root.Kind != schema.RootDeadlock || rc.verdict.class == schema.CauseFailure {
 		return nil
 	}
 	var ports []schema.PortName
-	for _, l := range r.cycleFromFirst() {
-		key := r.in.graph.PortKey(l)
+	for _, l := range rc.cycleFromFirst() {
+		key := rc.in.graph.PortKey(l)
 		ports = append(ports, schema.PortName{Device: key.Device, Port: key.Port})
 	}
 	return ports
@@ -106,10 +106,10 @@ func (r *report) cycleOf() []schema.PortName {
 
 // cycleFromFirst is a deadlock's cycle, rotated to its first port by name, so that all regions of one deadlock have the
 // same root wherever their search entered it.
-func (r *report) cycleFromFirst() []schema.LinkID {
-	cycle := r.back.Cycle
+func (rc *regionCase) cycleFromFirst() []schema.LinkID {
+	cycle := rc.back.Cycle
 	first := slices.Index(cycle, slices.MinFunc(cycle, func(a, b schema.LinkID) int {
-		x, y := r.in.graph.PortKey(a), r.in.graph.PortKey(b)
+		x, y := rc.in.graph.PortKey(a), rc.in.graph.PortKey(b)
 		return cmp.Or(cmp.Compare(x.Device, y.Device), cmp.Compare(x.Port, y.Port))
 	}))
 	return slices.Concat(cycle[first:], cycle[:first])
@@ -117,14 +117,14 @@ func (r *report) cycleFromFirst() []schema.LinkID {
 
 // onlyReceiver is the port to the only host of the accused job at the switch where the stall ends, if nothing
 // else says which port is full. What a job writes to files ends elsewhere.
-func (r *report) onlyReceiver() *schema.Root {
-	if !r.back.Switch.HasMost() || r.verdict.accused == 0 || r.mostlyWrites(&r.suspects[0]) {
+func (rc *regionCase) onlyReceiver() *schema.Root {
+	if !rc.back.Switch.HasMost() || rc.verdict.accused == 0 || rc.mostlyWrites(&rc.suspects[0]) {
 		return nil
 	}
 	only := schema.NoLink
-	for _, d := range r.suspects[0].job.Devices {
-		for _, l := range r.in.graph.LinksAt(d) {
-			if from, to := r.in.graph.Ends(l); to != d || from != r.back.Switch.Device {
+	for _, d := range rc.suspects[0].job.Devices {
+		for _, l := range rc.in.graph.LinksAt(d) {
+			if from, to := rc.in.graph.Ends(l); to != d || from != rc.back.Switch.Device {
 				continue
 			}
 			if only != schema.NoLink {
@@ -136,40 +136,40 @@ func (r *report) onlyReceiver() *schema.Root {
 	if only == schema.NoLink {
 		return nil
 	}
-	return r.portOf(only, "", schema.RootIncast)
+	return rc.portOf(only, "", schema.RootIncast)
 }
 
 // endOnGrid is where the back pressure of a region of a grid ends, given what it is blamed on, if anything shows it.
-func (r *report) endOnGrid() (end root.Ending, known bool) {
-	end = r.ends.endingFor(r.verdict.class)
-	return end, end.Found && (r.ends.showsEnd() || r.guessesEnd())
+func (rc *regionCase) endOnGrid() (end root.Ending, known bool) {
+	end = rc.ends.endingFor(rc.verdict.class)
+	return end, end.Found && (rc.ends.showsEnd() || rc.guessesEnd())
 }
 
 // slowNodes is the switch whose nodes take too little, if a slow host is blamed.
-func (r *report) slowNodes() *schema.Root {
-	if _, known := r.endOnGrid(); !known || r.verdict.class != schema.CauseSlowHost {
+func (rc *regionCase) slowNodes() *schema.Root {
+	if _, known := rc.endOnGrid(); !known || rc.verdict.class != schema.CauseSlowHost {
 		return nil
 	}
-	return &schema.Root{Device: r.in.graph.Device(r.ends.endings.Slow).Name, Kind: schema.RootSlowReceiver,
+	return &schema.Root{Device: rc.in.graph.Device(rc.ends.endings.Slow).Name, Kind: schema.RootSlowReceiver,
 		Link: schema.NoLink}
 }
 
-// endsAtLink is the link for which the region waits.
-func (r *report) endsAtLink() *schema.Root {
-	end, known := r.endOnGrid()
+// linkOnGrid is the link for which the region waits.
+func (rc *regionCase) linkOnGrid() *schema.Root {
+	end, known := rc.endOnGrid()
 	if !known || end.Link == schema.NoLink {
 		return nil
 	}
-	return r.portOf(end.Link, r.in.graph.Device(end.Device).Name, r.kindOf(end.Link))
+	return rc.portOf(end.Link, rc.in.graph.Device(end.Device).Name, rc.kindOf(end.Link))
 }
 
-// endsAtNodes is the switch at whose nodes the region's traffic ends.
-func (r *report) endsAtNodes() *schema.Root {
-	if _, known := r.endOnGrid(); !known {
+// nodesOnGrid is the switch at whose nodes the region's traffic ends.
+func (rc *regionCase) nodesOnGrid() *schema.Root {
+	if _, known := rc.endOnGrid(); !known {
 		return nil
 	}
-	at := &schema.Root{Device: r.nodes.Name, Kind: schema.RootIncast, Link: schema.NoLink}
-	if r.verdict.class == schema.CauseUnknown && !r.ends.showsEnd() {
+	at := &schema.Root{Device: rc.nodes.Name, Kind: schema.RootIncast, Link: schema.NoLink}
+	if rc.verdict.class == schema.CauseUnknown && !rc.ends.showsEnd() {
 		at.Kind = "" // a slow host looks the same
 	}
 	return at
@@ -204,13 +204,13 @@ func (e *ends) endingFor(class schema.CauseClass) root.Ending {
 
 // kindOf is the kind of a root between switches: down if the link is, or if a failure of it is near that nothing
 // restored.
-func (r *report) kindOf(l schema.LinkID) string {
-	if !r.in.graph.Link(l).Up {
+func (rc *regionCase) kindOf(l schema.LinkID) string {
+	if !rc.in.graph.Link(l).Up {
 		return schema.RootLinkDown
 	}
 	var last *history.PlacedFailure
-	for i := range r.failures {
-		if f := r.failures[i].PlacedFailure; slices.Contains(f.Links, l) && (last == nil || f.Time > last.Time) {
+	for i := range rc.failures {
+		if f := rc.failures[i].PlacedFailure; slices.Contains(f.Links, l) && (last == nil || f.Time > last.Time) {
 			last = f
 		}
 	}
@@ -221,9 +221,9 @@ func (r *report) kindOf(l schema.LinkID) string {
 }
 
 // portOf is the port that a link leaves; of a duplex link the end at a device.
-func (r *report) portOf(id schema.LinkID, device, kind string) *schema.Root {
-	l := r.in.graph.Link(id)
-	from, to := r.in.graph.Device(l.From), r.in.graph.Device(l.To)
+func (rc *regionCase) portOf(id schema.LinkID, device, kind string) *schema.Root {
+	l := rc.in.graph.Link(id)
+	from, to := rc.in.graph.Device(l.From), rc.in.graph.Device(l.To)
 	if device != "" && to.Name == device {
 		return &schema.Root{Device: to.Name, Port: l.ToPort, Peer: from.Name, Kind: kind, Link: id}
 	}

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/giverny/giverny/internal/codec"
@@ -30,30 +29,30 @@ const voteDecay, clearlyMore = 1 - 1./meanIntervals, 1.3
 
 // steadyRoot returns the root with the most votes of a region, counting the one found now, if it lies in the region.
 // Failures and deadlocks become roots at once.
-func (s steady) steadyRoot(now *schema.Root) *schema.Root {
-	id := s.region.ID
-	if s.verdict.blamed > 0 || s.back.Root.Kind == schema.RootDeadlock {
-		delete(s.in.given.roots, id)
+func (rc *regionCase) steadyRoot(now *schema.Root) *schema.Root {
+	id := rc.region.ID
+	if rc.verdict.blamed > 0 || rc.back.Root.Kind == schema.RootDeadlock {
+		delete(rc.in.given.roots, id)
 		return now
 	}
-	votes := s.in.given.roots[id]
-	if votes == nil || s.in.history.Clock.Now-votes.seen > meanIntervals {
+	votes := rc.in.given.roots[id]
+	if votes == nil || rc.in.history.Clock.Now-votes.seen > meanIntervals {
 		votes = &rootVotes{}
-		s.in.given.roots[id] = votes
+		rc.in.given.roots[id] = votes
 	}
-	votes.seen = s.in.history.Clock.Now
+	votes.seen = rc.in.history.Clock.Now
 	best := votes.add(now)
 	if best.root.Device == "" {
 		return nil
 	}
-	if now != nil && best.isFor(now) || !s.touches(best.root.Device) {
+	if now != nil && best.isFor(now) || !rc.touches(best.root.Device) {
 		return now
 	}
-	root := s.in.numbered(&best.root)
+	root := rc.in.numbered(&best.root)
 	switch {
-	case root.Kind == schema.RootIncast && s.verdict.class == schema.CauseSlowHost:
+	case root.Kind == schema.RootIncast && rc.verdict.class == schema.CauseSlowHost:
 		root.Kind = schema.RootSlowReceiver
-	case root.Kind == schema.RootSlowReceiver && s.verdict.accused > 0:
+	case root.Kind == schema.RootSlowReceiver && rc.verdict.accused > 0:
 		root.Kind = schema.RootIncast
 	}
 	return root
@@ -95,18 +94,11 @@ func (v *rootVote) isFor(root *schema.Root) bool {
 }
 
 // touches reports whether a link of a region is at a device.
-func (s steady) touches(device string) bool {
-	d, known := s.in.graph.FindDevice(device)
-	return known && slices.ContainsFunc(s.region.Links, func(l schema.LinkID) bool {
-		from, to := s.in.graph.Ends(l)
+func (rc *regionCase) touches(device string) bool {
+	d, known := rc.in.graph.FindDevice(device)
+	return known && slices.ContainsFunc(rc.region.Links, func(l schema.LinkID) bool {
+		from, to := rc.in.graph.Ends(l)
 		return from == d || to == d
-	})
-}
-
-// forgetRoots drops the votes of regions that are gone.
-func (in *interval) forgetRoots() {
-	maps.DeleteFunc(in.given.roots, func(_ uint64, r *rootVotes) bool {
-		return in.history.Clock.Now-r.seen > meanIntervals
 	})
 }
 

@@ -7,6 +7,18 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
+// runningJobs are the jobs that run in an interval.
+type runningJobs struct {
+	running  []*job   // by id and start
+	tenants  [][]*job // by device: the jobs with nodes there or, for a switch, at its hosts
+	occupied int      // switches with tenants
+	readers  []*job   // whose file traffic is an outlier, the most first
+
+	withoutJob      []topology.DeviceID // hosts without a listed job, if withoutJobKnown
+	withoutJobKnown bool
+	usualOf         [history.NumMeasured]usualSpread // by feature, if known
+}
+
 // job is a running job, with what is measured of it in this interval. Each value is computed when it is first needed.
 type job struct {
 	*history.Job
@@ -15,7 +27,6 @@ type job struct {
 	hops             int8
 	maxima           [history.NumFeatures]float64 // of the window; -1 not measured
 	maximal          bool                         // maxima are computed
-	files            float64                      // recent file system traffic, bytes
 	lagged           [history.NumMeasured]*lagged
 	baseline, recent moves
 	lost             loss
@@ -27,10 +38,9 @@ func (in *interval) findRunning() {
 	for _, d := range in.scratch.settled {
 		in.tenants[d] = in.tenants[d][:0]
 	}
-	in.scratch.settled, in.running, in.scratch.laggedUsed, in.withoutJobKnown = in.scratch.settled[:0],
-		in.running[:0], 0, false
-	in.usualOf = [history.NumMeasured]usualSpread{}
-	in.occupied = 0
+	in.scratch.settled, in.scratch.laggedUsed = in.scratch.settled[:0], 0
+	in.runningJobs = runningJobs{running: in.running[:0], tenants: in.tenants, readers: in.readers[:0],
+		withoutJob: in.withoutJob[:0]}
 	running := in.history.Running()
 	in.scratch.pool = slices.Grow(in.scratch.pool[:0], len(running))[:len(running)]
 	for i, of := range running {

@@ -64,16 +64,16 @@ func (s *Stage) code(c *codec.Coder) {
 	s.mitigation.Code(c)
 	if c.Version() >= formOfKept {
 		s.history.CodeSince(c)
-		codeByRegion(c, &s.given.kept, (*kept).code)
+		codeByRegion(c, s.given.kept, (*kept).code)
 	}
 	if c.Version() >= formOfMeans {
-		codeByRegion(c, &s.given.means, func(m *meanScores, c *codec.Coder) {
+		codeByRegion(c, s.given.means, func(m *meanScores, c *codec.Coder) {
 			m.code(c)
 			s.codeNeck(c, &m.neck)
 		})
 	}
 	if c.Version() >= formOfRoots {
-		codeByRegion(c, &s.given.roots, (*rootVotes).code)
+		codeByRegion(c, s.given.roots, (*rootVotes).code)
 	}
 	if c.Version() >= formOfFloor {
 		for _, v := range [...]*float64{&s.floor.Below, &s.floor.At, &s.floor.Above} {
@@ -83,20 +83,17 @@ func (s *Stage) code(c *codec.Coder) {
 }
 
 // codeByRegion encodes or decodes values by region number, ascending.
-func codeByRegion[T any](c *codec.Coder, known *map[uint64]*T, code func(*T, *codec.Coder)) {
-	regions := slices.Sorted(maps.Keys(*known))
+func codeByRegion[T any](c *codec.Coder, known map[uint64]*T, code func(*T, *codec.Coder)) {
+	regions := slices.Sorted(maps.Keys(known))
 	codec.Each(c, &regions, func(_ int, id *uint64) {
 		c.Uint(id, math.MaxUint64)
-		of := (*known)[*id]
+		of := known[*id]
 		if c.Reading() {
 			of = new(T)
 		}
 		code(of, c)
 		if c.Reading() && !c.Failed() {
-			if *known == nil {
-				*known = map[uint64]*T{}
-			}
-			(*known)[*id] = of
+			known[*id] = of
 		}
 	})
 }

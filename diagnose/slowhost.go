@@ -7,12 +7,12 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// slowHostScore rates the cause that a host does not take what arrives.
-func (s scores) slowHostScore() float64 {
-	if s.region.Metric == schema.PCIeStallRead || s.region.Metric == schema.PCIeStallWrite {
+// rateSlowHost rates the cause that a host does not take what arrives.
+func (rc *regionCase) rateSlowHost() float64 {
+	if rc.region.Metric == schema.PCIeStallRead || rc.region.Metric == schema.PCIeStallWrite {
 		return slowHostFull
 	}
-	return s.ground().slowHostScore()
+	return rc.rules().slowHostScore()
 }
 
 // slowHostScore is that of the host to which the reported port leads.
@@ -31,28 +31,7 @@ func (d directed) slowHostScore() float64 {
 	case d.back.Root.Use >= 0:
 		return d.paused()
 	}
-	return slowHostMaybe - d.scores().rose()
-}
-
-// failureBeside is what a failure that explains the region takes off the score of a slow host.
-func (rc *regionCase) failureBeside() float64 {
-	if len(rc.failures) == 0 || rc.failures[0].score <= 0 {
-		return 0
-	}
-	return slowHostFailure
-}
-
-// slowHostScore is that of a host at the switch where traffic ends, unless a job's phase began or a full link comes
-// first.
-func (g grid) slowHostScore() float64 {
-	switch {
-	case g.together != nil:
-		return leastScore
-	case !g.load.known && g.ends.starved <= 0,
-		!g.ends.neck.Sole && !g.ends.neck.Slower && g.ends.neck.Before(&g.ends.drain):
-		return math.Inf(-1)
-	}
-	return g.takesLess()
+	return slowHostMaybe - d.rose()
 }
 
 // waitsForUplink reports whether only hosts wait to send into the switch of the reported port, and a cable that this
@@ -74,6 +53,37 @@ func (d directed) waitsForUplink() bool {
 	})
 }
 
+// In a lossless fabric only the host itself can hold back a port to it. At pausedPercent of its capacity it takes
+// next to nothing; at slowPercent it may be a storage node slower than its link. If traffic always waits for the
+// port, its load and stall make up all of the time: at least busyPercent.
+const pausedPercent, slowPercent, busyPercent = 10, 30, 30
+
+// paused rates a port to a host that stalls below its capacity: the less it carries, the less it matters who
+// sends to it.
+func (d directed) paused() float64 {
+	little := littleOf(d.back.Root.Use, d.back.Root.Stall)
+	return slowHostFull + (slowHostPaused-slowHostFull)*little - (1-little)*d.rose()
+}
+
+// littleOf is how surely, 0 to 1, a port to a host is held back by the host alone: it carries next to nothing, percent
+// of its capacity, while traffic waits for it for the percentage stall of the time.
+func littleOf(use, stall float64) float64 {
+	return max(0, min(1, (slowPercent-use)/(slowPercent-pausedPercent), (use+stall)/busyPercent))
+}
+
+// slowHostScore is that of a host at the switch where traffic ends, unless a job's phase began or a full link comes
+// first.
+func (g grid) slowHostScore() float64 {
+	switch {
+	case g.together != nil:
+		return leastScore
+	case !g.load.known && g.ends.starved <= 0,
+		!g.ends.neck.Sole && !g.ends.neck.Slower && g.ends.neck.Before(&g.ends.drain):
+		return math.Inf(-1)
+	}
+	return g.takesLess()
+}
+
 // takesLess rates the same on a grid, by whether less arrives where the region's traffic ends than before its onset, or
 // more was sent there.
 func (g grid) takesLess() float64 {
@@ -87,6 +97,14 @@ func (g grid) takesLess() float64 {
 	}
 	score += slowHostStarved * g.ends.starved
 	return score - g.failureBeside()
+}
+
+// failureBeside is what a failure that explains the region takes off the score of a slow host.
+func (rc *regionCase) failureBeside() float64 {
+	if len(rc.failures) == 0 || rc.failures[0].score <= 0 {
+		return 0
+	}
+	return slowHostFailure
 }
 
 // nodesProbability is the probability that the back pressure of a region of a grid ends at a switch's nodes, not at a
@@ -109,21 +127,3 @@ func endsElsewhere(probability float64) float64 {
 
 // leastEnding is the minimum of that probability, however surely back pressure seems to end elsewhere.
 const leastEnding = .02
-
-// In a lossless fabric only the host itself can hold back a port to it. At pausedPercent of its capacity it takes
-// next to nothing; at slowPercent it may be a storage node slower than its link. If traffic always waits for the
-// port, its load and stall make up all of the time: at least busyPercent.
-const pausedPercent, slowPercent, busyPercent = 10, 30, 30
-
-// paused rates a port to a host that stalls below its capacity: the less it carries, the less it matters who
-// sends to it.
-func (d directed) paused() float64 {
-	little := littleOf(d.back.Root.Use, d.back.Root.Stall)
-	return slowHostFull + (slowHostPaused-slowHostFull)*little - (1-little)*d.scores().rose()
-}
-
-// littleOf is how surely, 0 to 1, a port to a host is held back by the host alone: it carries next to nothing, percent
-// of its capacity, while traffic waits for it for the percentage stall of the time.
-func littleOf(use, stall float64) float64 {
-	return max(0, min(1, (slowPercent-use)/(slowPercent-pausedPercent), (use+stall)/busyPercent))
-}

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/history"
@@ -89,8 +90,24 @@ func TestHostsWaitForAFailedUplink(t *testing.T) {
 		c.change(&f)
 		rc := &regionCase{in: &s.interval, region: &schema.Region{Links: c.links}, failures: []nearFailure{f},
 			back: root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver, Link: roottest.Link(t, g, "leaf0>host0"), Use: 15, Slower: true, Cannot: true}}}
-		if got := rc.ground().slowHostScore(); got > slowHostMaybe != c.slow {
+		if got := rc.rules().slowHostScore(); got > slowHostMaybe != c.slow {
 			t.Errorf("%s: score %.1f beside a failure of %.1f", c.name, got, f.score)
+		}
+	}
+}
+
+func TestLittleOfAPort(t *testing.T) {
+	for _, c := range []struct{ use, stall, want float64 }{
+		{0, 100, 1},
+		{pausedPercent, 90, 1},
+		{20, 80, .5},
+		{slowPercent, 70, 0},
+		{90, 10, 0},
+		{0, 15, .5}, // hardly anything waits: it may be idle
+		{0, 0, 0},
+	} {
+		if got := littleOf(c.use, c.stall); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }

@@ -49,22 +49,22 @@ func TestALinkThatLostRate(t *testing.T) {
 		}
 	}
 	u.p.Use.Values[slow] /= 4
-	rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{Metric: schema.CreditStall, Links: links}, suspects: []suspect{{job: &job{Job: &history.Job{Devices: nodes}}, cross: 1}}}
-	rc.converge()
+	rc := &regionCase{in: &u.stage.interval, p: u.p, tree: u.p, region: &schema.Region{Metric: schema.CreditStall, Links: links}, suspects: []suspect{{job: &job{Job: &history.Job{Devices: nodes}}, cross: 1}}}
+	rc.rules().findEnds()
 	if n := rc.ends.neck; n.Link != slow || n.Tail != tail || !n.Slower || math.Abs(n.Lost-.75) > .01 || !n.Before(&rc.ends.drain) {
 		t.Errorf("neck %+v, want link %d from device %d; drain %+v", n, slow, tail, rc.ends.drain)
 	}
 	rc.verdict.class = schema.CauseFailure
-	if root := (&report{rc}).rootPort(); root == nil || root.Device != "2,2,2" || root.Port != "Z+" || root.Kind != schema.RootLinkCapacity {
+	if root := rc.rootPort(); root == nil || root.Device != "2,2,2" || root.Port != "Z+" || root.Kind != schema.RootLinkCapacity {
 		t.Errorf("root %+v", root)
 	}
-	if rc.scores().slowLinkScore() <= slowLinkFell {
-		t.Errorf("score %v", rc.scores().slowLinkScore())
+	if rc.rateSlowLink() <= slowLinkFell {
+		t.Errorf("score %v", rc.rateSlowLink())
 	}
 	rc.ends.neck.Cannot = true
 	for load, want := range map[float64]float64{0: slowLinkMeasured, .5: slowLinkMeasured, 8: slowLinkMeasured - mostRose} { // a broken part does not add load
-		if rc.load = times(load); rc.scores().slowLinkScore() != want {
-			t.Errorf("of a region that carries %g times what it did, a link that shows that it is slow has the score %v, want %v", load, rc.scores().slowLinkScore(), want)
+		if rc.load = times(load); rc.rateSlowLink() != want {
+			t.Errorf("of a region that carries %g times what it did, a link that shows that it is slow has the score %v, want %v", load, rc.rateSlowLink(), want)
 		}
 	}
 }
@@ -76,11 +76,11 @@ func TestScoreOfASlowPort(t *testing.T) {
 	rc := &regionCase{in: &s.interval, region: &schema.Region{Metric: schema.CreditStall}, back: root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver, Slower: true}}}
 	for cannot, want := range map[bool]float64{true: slowLinkMeasured, false: slowLinkFell} {
 		rc.back.Root.Cannot = cannot
-		if rc.failures = nil; rc.ground().slowHostScore() != want {
-			t.Errorf("score %g, want %g", rc.ground().slowHostScore(), want)
+		if rc.failures = nil; rc.rules().slowHostScore() != want {
+			t.Errorf("score %g, want %g", rc.rules().slowHostScore(), want)
 		}
-		if rc.failures = []nearFailure{{score: 1}}; rc.ground().slowHostScore() != want-slowHostFailure {
-			t.Errorf("score beside a failure %g, want %g", rc.ground().slowHostScore(), want-slowHostFailure)
+		if rc.failures = []nearFailure{{score: 1}}; rc.rules().slowHostScore() != want-slowHostFailure {
+			t.Errorf("score beside a failure %g, want %g", rc.rules().slowHostScore(), want-slowHostFailure)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func TestLessThanBeforeIsSinceAnOnset(t *testing.T) {
 		want   float64
 	}{{3, false, slowLinkFell}, {-1, false, math.Inf(-1)}, {-1, true, slowLinkMeasured}} {
 		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, onset: c.onset}, back: root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Slower: true, Cannot: c.cannot}}}
-		if got := rc.scores().slowLinkScore(); got != c.want {
+		if got := rc.rateSlowLink(); got != c.want {
 			t.Errorf("onset %d, it cannot carry more %v: %g, want %g", c.onset, c.cannot, got, c.want)
 		}
 	}

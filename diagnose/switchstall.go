@@ -9,20 +9,19 @@ import (
 // to have one cause.
 const sameGround = .5
 
-// inside gives a region of stall inside switches the verdict of the credit-stalled region around it, if a host or a
+// takeOver gives a region of stall inside switches the verdict of the credit-stalled region around it, if a host or a
 // failure holds that back: packets wait inside the switches before such links too, and a job whose traffic is among
 // them is held back, whatever its load was before.
-func (rc *regionCase) inside(v verdict, cases []regionCase) verdict {
+func (rc *regionCase) takeOver(cases []regionCase) {
 	if rc.region.Metric != schema.InqStall || !rc.in.graph.Duplex() {
-		return v
+		return
 	}
 	of := rc.around(cases)
 	if of == nil || of.verdict.class != schema.CauseSlowHost && of.verdict.class != schema.CauseFailure {
-		return v
+		return
 	}
 	rc.failures = append(rc.failures[:0], of.failures...)
-	rc.back, rc.ends = of.back, of.ends
-	return of.verdict
+	rc.back, rc.ends, rc.verdict = of.back, of.ends, of.verdict
 }
 
 // shared counts what two regions have in common: the links of each with an end at a switch of the other.

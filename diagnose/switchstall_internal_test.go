@@ -37,8 +37,9 @@ func TestInsideTakesTheVerdictAround(t *testing.T) {
 			{in: &s.interval, region: &schema.Region{Metric: schema.CreditStall, Severity: c.severity, Links: c.around}, totalWeight: 1, weight: make([]float64, len(c.around)), waits: make([]float64, len(c.around)), verdict: verdict{class: c.class}, ends: ends{drain: root.Drain{Device: drained, Fit: 1}}},
 		}
 		s.memberships.index(cases)
-		got := cases[0].inside(verdict{class: schema.CauseIntraApplication, accused: 1}, cases)
-		if got.class != c.want {
+		cases[0].verdict = verdict{class: schema.CauseIntraApplication, accused: 1}
+		cases[0].takeOver(cases)
+		if got := cases[0].verdict; got.class != c.want {
 			t.Errorf("%s: %v, want %v", name, got.class, c.want)
 		}
 		if taken := cases[0].ends.drain.Device == drained && cases[0].ends.drain.Fit == 1; taken != (c.want == c.class && c.class != schema.CauseIntraApplication) {
@@ -55,7 +56,7 @@ func BenchmarkInside(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for i := range cases {
-			cases[i].inside(verdict{class: schema.CauseIntraApplication}, cases)
+			cases[i].takeOver(cases)
 		}
 	}
 	b.ReportMetric(float64(len(cases)*b.N)/b.Elapsed().Seconds(), "regions/s")

@@ -12,11 +12,9 @@ func (rc *regionCase) shareTraffic() {
 	sum, grown, baselineSum := 0., 0., 0.
 	for i := range rc.suspects {
 		c := &rc.suspects[i]
-		now, files := rc.in.recentOf(c.job)
-		baseline, baselineFiles := rc.baselineOf(c.job)
-		weigh := func(all, files float64) float64 { return (c.linksPerByte+.5*c.gate)*all + .5*c.way*files }
-		c.share = weigh(now, files)
-		baselineWeight := weigh(baseline, baselineFiles)
+		weigh := func(v volume) float64 { return (c.linksPerByte+.5*c.gate)*v.all + .5*c.way*v.files }
+		c.share = weigh(rc.in.recentOf(c.job))
+		baselineWeight := weigh(rc.baselineOf(c.job))
 		c.growth = max(0, c.share-baselineWeight)
 		sum, grown, baselineSum = sum+c.share, grown+c.growth, baselineSum+baselineWeight
 	}
@@ -53,8 +51,7 @@ const leastCompared = .2
 func (in *interval) compare() {
 	explained, carried := 0., 0.
 	for _, j := range in.running {
-		all, _ := in.recentOf(j)
-		explained += all * in.routesOf(j).Total
+		explained += in.recentOf(j).all * in.routesOf(j).Total
 	}
 	for l := range schema.LinkID(in.graph.NumLinks()) {
 		carried += in.read.Carries(l)
@@ -82,30 +79,34 @@ func (rc *regionCase) carriedOn(links []schema.LinkID) (carried, added float64) 
 // leastGrowth is the relative increase of a region's traffic above which it is attributed to jobs.
 const leastGrowth = .15
 
-// baselineOf is a job's mean traffic over the slots before the onset, bytes: the largest measured feature of
-// each slot, and its file traffic.
-func (rc *regionCase) baselineOf(j *job) (all, files float64) {
+// volume is what a job moves in an interval, bytes: the largest measured feature, and its file traffic.
+type volume struct {
+	all, files float64
+	ran        float64 // of a baseline: the share of its slots since the job's start; before, it moved nothing
+}
+
+// baselineOf is a job's mean traffic over the slots before the onset.
+func (rc *regionCase) baselineOf(j *job) volume {
 	if j.Traffic == nil || !rc.timeline.hasOnset() {
-		return 0, 0
+		return volume{}
 	}
 	calm := rc.timeline.baseline()
 	if m := &j.baseline; !m.known || m.slots != calm {
-		*m = moves{known: true, slots: calm}
-		m.all, m.files, m.ran = rc.in.movedIn(j, calm.At[:calm.N])
+		*m = moves{known: true, slots: calm, volume: rc.in.movedIn(j, calm.At[:calm.N])}
 	}
-	return j.baseline.all, j.baseline.files
+	return j.baseline.volume
 }
 
-// moves caches a job's traffic in some slots, bytes, for the regions of an interval that began together.
+// moves caches a job's traffic in some slots for the regions of an interval that began together.
 type moves struct {
-	known      bool
-	slots      history.Slots
-	all, files float64
-	ran        float64 // share of the slots since its start; before, it moved nothing
+	known bool
+	slots history.Slots
+	volume
 }
 
-func (in *interval) movedIn(j *job, slots []int64) (all, files, ran float64) {
-	n, yet := 0., 0.
+// movedIn is a job's mean traffic over some slots, of those in which it is known.
+func (in *interval) movedIn(j *job, slots []int64) volume {
+	all, files, n, yet := 0., 0., 0., 0.
 	for _, slot := range slots {
 		if a, f, known := j.Traffic.Moved(slot); known {
 			all, files, n = all+a, files+f, n+1
@@ -114,16 +115,16 @@ func (in *interval) movedIn(j *job, slots []int64) (all, files, ran float64) {
 		}
 	}
 	if n == 0 && len(slots) > 0 && in.history.Clock.SlotOf(int64(j.Start)) <= slots[0] {
-		all, files = in.recentOf(j) // it ran, but its traffic is unknown
-		return all, files, 1
+		recent := in.recentOf(j) // it ran, but its traffic is unknown
+		return volume{recent.all, recent.files, 1}
 	}
-	return all / max(1, n), files / max(1, n), n / max(1, n+yet)
+	return volume{all / max(1, n), files / max(1, n), n / max(1, n+yet)}
 }
 
-// recentOf is the same for the last intervals, but their maximum.
-func (in *interval) recentOf(j *job) (all, files float64) {
+// recentOf is the maximum of the last intervals.
+func (in *interval) recentOf(j *job) volume {
 	if j.Traffic == nil {
-		return 0, 0
+		return volume{}
 	}
 	if m := &j.recent; !m.known {
 		*m = moves{known: true}
@@ -132,11 +133,11 @@ func (in *interval) recentOf(j *job) (all, files float64) {
 			m.all, m.files = max(m.all, all), max(m.files, files)
 		}
 	}
-	return j.recent.all, j.recent.files
+	return j.recent.volume
 }
 
-// written is what a job writes to files, bytes: the maximum of the last intervals, as recentOf. What it reads leaves the
-// storage nodes.
+// written is what a job writes to files, bytes: the maximum of the last intervals, as recentOf. What it reads leaves
+// the storage nodes.
 func (in *interval) written(j *job) (bytes float64) {
 	for slot := in.history.Clock.Now - settle; slot <= in.history.Clock.Now; slot++ {
 		if v := j.Traffic.At(history.Write, slot); !history.IsMissing(v) {
@@ -151,6 +152,5 @@ func (rc *regionCase) mostlyWrites(c *suspect) bool {
 	if !c.file || !c.filesKnown {
 		return false
 	}
-	all, _ := rc.in.recentOf(c.job)
-	return rc.in.written(c.job) >= all/2
+	return rc.in.written(c.job) >= rc.in.recentOf(c.job).all/2
 }

@@ -12,76 +12,90 @@ import (
 type verdict struct {
 	class      schema.CauseClass
 	confidence float64
-	accused    int // the first so many of rc.jobs
-	blamed     int // the first so many of rc.failures
+	accused    int  // the first so many of the suspects
+	blamed     int  // the first so many of the failures near the region
+	exchanges  bool // on a grid, load was added all over the exchange of the first accused
 }
 
-// decision weighs the scores of the causes of a region.
-type decision struct{ *regionCase }
+// odds are those of the causes of a region, against an unknown one.
+type odds struct {
+	jobs     float64 // of the accused together
+	failures float64 // of the likeliest failure: one event often has several lines
+	link     float64 // of a link that lost rate
+	host     float64 // of a slow host
+	over     float64 // of the likeliest failure that is over
+	unlisted float64 // of hosts of no listed job
+	all      float64 // of these, of the other suspects, and of an unknown cause, which has 1
+}
 
-func (rc *regionCase) decision() decision { return decision{rc} }
+// broken is the odds of failures and of a link that lost rate: they are of one class, and often one thing.
+func (o *odds) broken() float64 { return o.failures + o.link }
 
 // decide weighs the causes against each other, and against none of them being right.
-func (d decision) decide() verdict {
-	for i := range d.suspects {
-		c := &d.suspects[i]
-		c.score, c.sends = d.scores().rate(c)
-	}
-	slow, lost := d.steady().smooth(d.scores().slowHostScore(), d.scores().slowLinkScore())
-	slices.SortFunc(d.suspects, func(a, b suspect) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.job.ID, b.job.ID),
-			cmp.Compare(a.job.Start, b.job.Start))
-	})
-	sum := 1. // unknown
-	for i := range d.suspects {
-		d.suspects[i].blame = math.Exp(d.suspects[i].score)
-		sum += d.suspects[i].blame
-	}
-	jobs, others, accused := 0., 0., d.accused()
-	for i := range accused {
-		jobs += d.suspects[i].blame
-		// that others send more counts against it only
-		others += math.Exp(d.suspects[i].score - min(0, d.suspects[i].sends))
-	}
-	d.unlisted = others * d.ground().unlistedPart(accused)
-	failures, over := d.failureOdds()
-	sum += over
-	host, link := math.Exp(slow), math.Exp(lost)
-	broken := failures + link // of one class, and often of one thing
-	sum += broken + host + d.unlisted
-	for i := range d.suspects {
-		d.suspects[i].blame /= sum
-	}
-	v := verdict{class: schema.CauseUnknown, confidence: (1 + over + d.unlisted) / sum}
+func (rc *regionCase) decide() verdict {
+	accused := rc.contenders()
+	rc.odds = rc.weigh(accused)
+	o := &rc.odds
+	v := verdict{class: schema.CauseUnknown, confidence: (1 + o.over + o.unlisted) / o.all}
 	calibrated, right := causeCalibration, 1.
-	switch most := max(jobs, broken, host); {
-	case most < d.in.cfg.MinConfidence*sum || most <= 1 || d.unlisted > most:
-		calibrated = d.unknownCalibration()
-	case most == jobs:
-		v.accused = accused
-		d.suspects[0].exchanges = d.ground().exchanges(d.suspects[0].job)
-		v.confidence = jobs / sum
-		v.class, right = d.classOf(accused)
-	case most == broken && (link >= failures || link > 1 && d.passesBy()):
-		d.steady().recallSlowLink()
-		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, d.logged(d.slowLink())
-	case most == broken:
-		v.class, v.confidence, v.blamed = schema.CauseFailure, broken/sum, d.blamed()
-		slices.SortStableFunc(d.failures[:v.blamed], func(a, b nearFailure) int {
-			return cmp.Compare(b.share, a.share)
-		})
+	switch most := max(o.jobs, o.broken(), o.host); {
+	case most < rc.in.cfg.MinConfidence*o.all || most <= 1 || o.unlisted > most:
+		calibrated = rc.unknownCalibration()
+	case most == o.jobs:
+		v.accused, v.confidence = accused, o.jobs/o.all
+		v.class, right = rc.classOf(accused)
+		v.exchanges = rc.in.graph.Duplex() && rc.loadsExchange(rc.suspects[0].job)
+	case most == o.broken():
+		v.class, v.confidence, v.blamed = schema.CauseFailure, o.broken()/o.all, rc.blame()
 	default:
-		v.class, v.confidence = schema.CauseSlowHost, host/sum
+		v.class, v.confidence = schema.CauseSlowHost, o.host/o.all
 	}
 	v.confidence = calibrated.of(v.confidence) * right
 	return v
 }
 
+// weigh finds the odds of the causes, and the blame of each suspect, of whom the first so many are accused.
+func (rc *regionCase) weigh(accused int) odds {
+	o := odds{all: 1}
+	for i := range rc.suspects {
+		c := &rc.suspects[i]
+		c.blame = math.Exp(c.score)
+		o.all += c.blame
+	}
+	others := 0.
+	for i := range accused {
+		c := &rc.suspects[i]
+		o.jobs += c.blame
+		others += math.Exp(c.score - min(0, c.sends)) // that others send more counts against it only
+	}
+	o.unlisted = others * rc.rules().unlistedPart(accused)
+	o.failures, o.over = rc.failureOdds()
+	o.host, o.link = math.Exp(rc.hostScore), math.Exp(rc.linkScore)
+	o.all += o.over
+	o.all += o.broken() + o.host + o.unlisted
+	for i := range rc.suspects {
+		rc.suspects[i].blame /= o.all
+	}
+	return o
+}
+
+// blame moves the failures that a region is blamed on to the front, and returns how many these are: none if it is
+// blamed on a link that lost rate, and no log explains that.
+func (rc *regionCase) blame() (failures int) {
+	if o := &rc.odds; o.link >= o.failures || o.link > 1 && rc.passesBy() {
+		rc.recallSlowLink()
+		return rc.logged(rc.slowLink())
+	}
+	failures = rc.ofOneEvent()
+	slices.SortStableFunc(rc.failures[:failures], func(a, b nearFailure) int { return cmp.Compare(b.share, a.share) })
+	return failures
+}
+
 // failureOdds is the odds of the likeliest failure, as one event often has several lines, and of the likeliest of those
 // that are over: what still stalls does not wait for such a one, unless it left something that is not measured.
-func (d decision) failureOdds() (failures, over float64) {
-	for i := range d.failures {
-		if f := &d.failures[i]; f.over {
+func (rc *regionCase) failureOdds() (failures, over float64) {
+	for i := range rc.failures {
+		if f := &rc.failures[i]; f.over {
 			over = max(over, math.Exp(f.score))
 		} else {
 			failures = max(failures, math.Exp(f.score))
@@ -91,8 +105,8 @@ func (d decision) failureOdds() (failures, over float64) {
 }
 
 // unknownCalibration is that of an unknown cause.
-func (d decision) unknownCalibration() calibration {
-	if d.isStallOnly() && d.in.router.Grid != nil {
+func (rc *regionCase) unknownCalibration() calibration {
+	if rc.isStallOnly() && rc.in.router.Grid != nil {
 		return unknownUnread
 	}
 	return unknownCalibration
@@ -103,11 +117,11 @@ func (c calibration) of(p float64) float64 {
 	return min(mostConfident, logistic(c.offset+c.slope*math.Log(p/(1-p))))
 }
 
-// blamed is how many of the failures near a region are listed: one event often has several lines.
-func (d decision) blamed() int {
+// ofOneEvent is how many of the failures near a region belong to the likeliest: one event often has several lines.
+func (rc *regionCase) ofOneEvent() int {
 	n := 1
-	for n < min(len(d.failures), d.in.cfg.MaxListed) && d.failures[n].score >= d.failures[0].score-sameEvent &&
-		(d.failures[n].silent == nil) == (d.failures[0].silent == nil) {
+	for n < min(len(rc.failures), rc.in.cfg.MaxListed) && rc.failures[n].score >= rc.failures[0].score-sameEvent &&
+		(rc.failures[n].silent == nil) == (rc.failures[0].silent == nil) {
 		n++
 	}
 	return n
@@ -115,29 +129,28 @@ func (d decision) blamed() int {
 
 // passesBy reports whether the likeliest failure is neither where a region of directed links ends nor one whose load
 // moved there: traffic waits for a link that carries less, not for that failure.
-func (d decision) passesBy() bool {
-	return d.back.Root.Slower && len(d.failures) > 0 && d.ground().isUnrelated(&d.failures[0])
+func (rc *regionCase) passesBy() bool {
+	return rc.back.Root.Slower && len(rc.failures) > 0 && rc.rules().isUnrelated(&rc.failures[0])
 }
 
 // isUnrelated reports whether no stall of a region of directed links ends at a failed part, and no load of that moved
 // to the root.
 func (d directed) isUnrelated(f *nearFailure) bool {
-	return f.share == 0 && !slices.Contains(f.Links, d.back.Root.Link) && d.scores().movedFrom(f.PlacedFailure) == 0
+	return f.share == 0 && !slices.Contains(f.Links, d.back.Root.Link) && d.movedFrom(f.PlacedFailure) == 0
 }
 
 // sameEvent is the largest difference of score to the first failure within one event.
 const sameEvent = .75
 
-// contends is the largest difference of score to the first job for a share of the blame.
-const contends = 2.
+// contends is the largest difference of score to the first job for a share of the blame, which mostAccused can have.
+const contends, mostAccused = 2., 4
 
-// accused is how many of the suspects share the blame.
-func (d decision) accused() int {
-	if len(d.suspects) == 0 {
-		return 0
-	}
-	n := 1
-	for n < min(len(d.suspects), 4) && d.suspects[n].score > 0 && d.suspects[n].score >= d.suspects[0].score-contends {
+// contenders is how many of the suspects share the blame.
+func (rc *regionCase) contenders() (n int) {
+	for n < min(len(rc.suspects), mostAccused) {
+		if s := rc.suspects[n].score; n > 0 && (s <= 0 || s < rc.suspects[0].score-contends) {
+			break
+		}
 		n++
 	}
 	return n

@@ -36,7 +36,8 @@ func TestALinkThatFailedAndLostRate(t *testing.T) {
 		if c.least == 0 {
 			want = schema.CauseUnknown
 		}
-		if got := rc.decision().decide(); got.class != want || got.confidence < c.least {
+		rc.rate()
+		if got := rc.decide(); got.class != want || got.confidence < c.least {
 			t.Errorf("%s: %s with %.2f, want %s with %.2f at least", name, got.class, got.confidence, want, c.least)
 		}
 	}
@@ -54,7 +55,8 @@ func TestUnknownWithoutLoads(t *testing.T) {
 		s.read = &p.Readings
 		s.measuresLoad = loads
 		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{ID: 1, Links: []schema.LinkID{0}}, timeline: timeline{onset: -1}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{}, score: -3}}}
-		v := rc.decision().decide()
+		rc.rate()
+		v := rc.decide()
 		if v.class != schema.CauseUnknown {
 			t.Fatalf("%s: %s", fabric, v.class)
 		}
@@ -94,7 +96,8 @@ func TestASlowPortDoesNotHideAFailure(t *testing.T) {
 			timeline: timeline{clock: s.history.Clock, onset: c.onset, burst: c.onset},
 			root:     rootLoad{link: schema.NoLink},
 			back:     root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Link: link, Slower: true}}}
-		v := rc.decision().decide()
+		rc.rate()
+		v := rc.decide()
 		if v.class != schema.CauseFailure || v.blamed != c.blamed {
 			t.Errorf("%s: %s, %d failures", name, v.class, v.blamed)
 		}

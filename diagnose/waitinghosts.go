@@ -74,14 +74,14 @@ const usualPart, filePart = .2, usualPart / 2
 
 // sendScore is that of a suspect. What it reads waits at storage nodes, which are hosts of no listed job. What else
 // these have a part in counts for an unlisted job, not against the suspect.
-func (s scores) sendScore(c *suspect) float64 {
-	if !s.waiting {
+func (rc *regionCase) sendScore(c *suspect) float64 {
+	if !rc.waiting {
 		return 0
 	}
-	own, unlisted, all := s.hostWaits(c.job)
+	own, unlisted, all := rc.hostWaits(c.job)
 	part, listed, least := own/all, all-unlisted, usualPart
 	if part >= usualPart {
-		if c.known || !s.back.IsIncast() {
+		if c.known || !rc.back.IsIncast() {
 			return 0
 		}
 		return jobSends * math.Log(part/usualPart)

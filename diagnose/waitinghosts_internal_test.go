@@ -94,8 +94,8 @@ func TestWhoWaitsToSend(t *testing.T) {
 		rc, mine := regionOfTwo(t, g, c.stalls)
 		c.suspect.job = mine
 		rc.suspects, rc.back.Root.Kind = []suspect{c.suspect}, c.kind
-		rc.ground().findWaits()
-		if got := rc.scores().sendScore(&rc.suspects[0]); math.Abs(got-c.want) > 1e-6 {
+		rc.rules().findWaits()
+		if got := rc.sendScore(&rc.suspects[0]); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -125,7 +125,7 @@ func TestAWriterWaits(t *testing.T) {
 			rc.back.Root.Kind, rc.back.Root.Link = schema.RootIncast, roottest.Link(t, g, c.root)
 		}
 		writer := suspect{job: mine, file: true, filesKnown: true, feature: c.feature, way: 1}
-		if got := rc.scores().spaceScore(&writer); math.Abs(got-c.want) > 1e-6 {
+		if got := rc.spaceScore(&writer); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v of the region, want %v", name, got, c.want)
 		}
 	}
@@ -150,7 +150,7 @@ func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {
 		"its files are not measured": {suspect{}, 0},
 	} {
 		c.suspect.job, c.suspect.known = &job{Job: &history.Job{}}, true
-		if got := rc.ground().endScore(&c.suspect); got != c.want {
+		if got := rc.rules().endScore(&c.suspect); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

@@ -18,28 +18,29 @@ const mostlyOwn = .7
 // explains is the score of a job whose traffic accounts for a standing region, alone or with that of other jobs. If the
 // others move too little, it is a job's without traffic data: with directed links the only such job there, on a grid
 // one on whose own ground the region lies. What a slow link or host holds up is no job's, and a tree of held-back
-// traffic on a grid may be a slow host's unless it ends at the job's node and brings it much. 0: it does not account for
-// it. A job all over whose ground regions began with this one accounts for all of them.
-func (s scores) explains(c *suspect) float64 {
-	if s.isPhaseOf(c) {
+// traffic on a grid may be a slow host's unless it ends at the job's node and brings it much. 0: it does not account
+// for it. A job all over whose ground regions began with this one accounts for all of them.
+func (rc *regionCase) explains(c *suspect) float64 {
+	if rc.isPhaseOf(c) {
 		return jobExplains
 	}
-	isHeldUp := s.back.Root.Cannot || s.back.Root.Kind == schema.RootSlowReceiver || s.ends.drain.IsCertain() && !s.overloads(c)
-	if !s.in.measuresLoad || isHeldUp || s.timeline.hasOnset() && !s.asBefore() {
+	isHeldUp := rc.back.Root.Cannot || rc.back.Root.Kind == schema.RootSlowReceiver ||
+		rc.ends.drain.IsCertain() && !rc.overloads(c)
+	if !rc.in.measuresLoad || isHeldUp || rc.timeline.hasOnset() && !rc.asBefore() {
 		return 0
 	}
 	share, cross := 0., 0.
-	for i := range s.suspects {
-		o := &s.suspects[i]
+	for i := range rc.suspects {
+		o := &rc.suspects[i]
 		share, cross = share+o.share, cross+o.cross
 	}
 	if c.known {
-		if s.in.comparable && c.share >= culpritShare && share >= explainedLoad && cross >= explainedStall {
+		if rc.in.comparable && c.share >= culpritShare && share >= explainedLoad && cross >= explainedStall {
 			return jobExplains
 		}
 		return 0
 	}
-	if c.cross >= explainedStall && share <= 1-explainedLoad && s.ground().hasAllUnmeasured(c) {
+	if c.cross >= explainedStall && share <= 1-explainedLoad && rc.rules().hasAllUnmeasured(c) {
 		return jobRemains
 	}
 	return 0
@@ -77,17 +78,17 @@ const halfFull = 50
 // bursts, which carried most of its load before the onset, and no failure explains it: it is full because of the jobs
 // that ran before, by however little they grew. A link of a torus shows one load for both directions, so it cannot tell
 // this.
-func (s scores) asBefore() bool {
-	inBursts := s.back.Root.Kind == schema.RootLinkCapacity && !s.back.Root.Slower && s.back.Root.Use >= halfFull
-	return !s.hasFailed() && (s.back.Root.IsFull() || inBursts) && s.load.atLeast(fallen) &&
-		s.root.added <= standingMore*s.root.carries
+func (rc *regionCase) asBefore() bool {
+	inBursts := rc.back.Root.Kind == schema.RootLinkCapacity && !rc.back.Root.Slower && rc.back.Root.Use >= halfFull
+	return !rc.hasFailed() && (rc.back.Root.IsFull() || inBursts) && rc.load.atLeast(fallen) &&
+		rc.root.added <= standingMore*rc.root.carries
 }
 
 // hasFailed reports whether a failure may explain a region of directed links: one that scores, unless nothing waits for
 // the failed part and the root carries no more than before.
-func (s scores) hasFailed() bool {
-	if len(s.failures) == 0 || s.failures[0].score <= 0 {
+func (rc *regionCase) hasFailed() bool {
+	if len(rc.failures) == 0 || rc.failures[0].score <= 0 {
 		return false
 	}
-	return !s.ground().isUnrelated(&s.failures[0]) || s.root.added > leastMoved*s.root.carries
+	return !rc.rules().isUnrelated(&rc.failures[0]) || rc.root.added > leastMoved*rc.root.carries
 }

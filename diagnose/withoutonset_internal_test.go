@@ -41,7 +41,7 @@ func TestWhoseAStandingRegionIs(t *testing.T) {
 		}
 		s.measuresLoad, s.comparable = true, true
 		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 7}, suspects: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, back: c.back}
-		if got := rc.scores().explains(&rc.suspects[0]); got != c.want {
+		if got := rc.explains(&rc.suspects[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}
@@ -81,7 +81,7 @@ func TestARegionThatCarriesWhatItCarried(t *testing.T) {
 		}
 		s.measuresLoad, s.comparable = true, true
 		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 7}, failures: c.failures, suspects: []suspect{{share: .9, cross: 1, known: true}}, timeline: timeline{clock: s.history.Clock, onset: 4}, load: times(c.load), root: rootLoad{link: schema.NoLink, carries: 100, added: c.more}, back: c.back}
-		if got := rc.scores().explains(&rc.suspects[0]); got != c.want {
+		if got := rc.explains(&rc.suspects[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}
@@ -126,7 +126,7 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		if s.tenants[from] = nil; c.theirs {
 			s.tenants[from] = []*job{other}
 		}
-		if got := rc.scores().explains(&rc.suspects[0]); got != c.want {
+		if got := rc.explains(&rc.suspects[0]); got != c.want {
 			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
 		}
 	}
@@ -158,7 +158,7 @@ func TestWhoFillsAStorageNode(t *testing.T) {
 		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 6), onset: c.onset},
 			back: root.BackPressure{Root: root.Port{Link: roottest.Link(t, g, c.root), Kind: schema.RootIncast, Use: c.use}}, root: rootLoad{carries: c.use / 100 * g.Capacity(port)},
 			suspects: []suspect{{job: j, cross: 1}}}
-		rc.measure()
+		rc.measureSuspects()
 		if got := rc.suspects[0].file; got != c.want {
 			t.Errorf("%s: its files count: %v, want %v", name, got, c.want)
 		}

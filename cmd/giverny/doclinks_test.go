@@ -78,3 +78,36 @@ func prose(t *testing.T, page string) string {
 	}
 	return codeBlock.ReplaceAllString(string(text), "")
 }
+
+var (
+	goFile       = regexp.MustCompile("`(?:[a-z0-9/]*/)?([A-Za-z0-9_]+\\.go)`")
+	triedSection = regexp.MustCompile(`(?ms)^## Tried and not kept$.*?^## `)
+)
+
+// Every Go file that a page names exists, but for those of rules that were tried and not kept.
+func TestGoFilesOfTheDocumentation(t *testing.T) {
+	const root = "../.."
+	exists := map[string]bool{}
+	walk := func(dir, suffix string, each func(path string)) {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err == nil && d.IsDir() && d.Name() == ".deps":
+				return filepath.SkipDir
+			case strings.HasSuffix(path, suffix):
+				each(path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	walk("", ".go", func(path string) { exists[filepath.Base(path)] = true })
+	walk("docs", ".md", func(path string) {
+		for _, m := range goFile.FindAllStringSubmatch(triedSection.ReplaceAllString(prose(t, path), ""), -1) {
+			if !exists[m[1]] {
+				t.Errorf("%s names %s, which does not exist", path, m[0])
+			}
+		}
+	})
+}

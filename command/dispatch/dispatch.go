@@ -52,7 +52,7 @@ type Root struct {
 // RootOf returns the host that a diagnosis' root is, or is connected to.
 func RootOf(root *schema.Root, hosts []Host) (Root, error) {
 	if root == nil {
-		return Root{}, errors.New("the diagnosis has no root: where back pressure begins is not known; name a host or a NIC model")
+		return Root{}, errors.New("the diagnosis has no root: where back pressure begins is not known; name a host")
 	}
 	var named []string
 	for _, device := range []string{root.Peer, root.Device} {
@@ -66,7 +66,7 @@ func RootOf(root *schema.Root, hosts []Host) (Root, error) {
 			}
 		}
 	}
-	return Root{}, fmt.Errorf("none of the %d agents that answered reports an adapter of %s; check that an agent with a command section runs there, or name a NIC model", len(hosts), strings.Join(named, " or "))
+	return Root{}, fmt.Errorf("none of the %d agents that answered reports an adapter of %s; check that the host has one and that an agent with a command section runs there", len(hosts), strings.Join(named, " or "))
 }
 
 // Bus carries commands: a *command.Client.

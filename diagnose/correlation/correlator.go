@@ -1,6 +1,7 @@
-// Package correlation computes how well a series, such as the traffic of a job, correlates with the stall of a region, at which
-// lag, and how likely that is by chance. Some lag fits any two smooth series, so the null distribution is that of the series'
-// own circular shifts, each at its best lag. Series are by time slot, the newest last, NaN where nothing was measured.
+// Package correlation computes how well a series, such as the traffic of a job, correlates with the stall of a region,
+// at which lag, and how likely that is by chance. Some lag fits any two smooth series, so the null distribution is that
+// of the series' own circular shifts, each at its best lag. Series are by time slot, the newest last, NaN where nothing
+// was measured.
 package correlation
 
 import (
@@ -15,8 +16,8 @@ const (
 	LeastPairs = 8
 	// Least is the correlation below which no p-value is computed.
 	Least = .25
-	// lagDiscount is by how much a correlation at the longest lag is discounted: a long lag is less likely, and some lag fits
-	// any two series.
+	// lagDiscount is by how much a correlation at the longest lag is discounted: a long lag is less likely, and some
+	// lag fits any two series.
 	lagDiscount = .4
 	// leastPower is the least sum of squares of a stall that varies.
 	leastPower = 1e-9
@@ -78,8 +79,8 @@ func (c *Correlator) SetStall(stall []float64) {
 	c.scale = 1 / math.Sqrt(max(leastPower, c.power))
 }
 
-// Correlate finds the lag at which a series correlates best with the stall. P is 1 where the correlation is too low to be
-// tested; otherwise Assess computes it.
+// Correlate finds the lag at which a series correlates best with the stall. P is 1 where the correlation is too low to
+// be tested; otherwise Assess computes it.
 func (c *Correlator) Correlate(x *Series) (r Result) {
 	r.P = 1
 	if c.valid < LeastPairs || c.power < leastPower || !x.usable {
@@ -113,8 +114,8 @@ func (c *Correlator) Correlate(x *Series) (r Result) {
 	return r
 }
 
-// Assess computes P, by a permutation test over circular shifts, for a correlation that Correlate did not rule out. Shifts keep
-// the series' autocorrelation, and each is taken at its best lag too.
+// Assess computes P, by a permutation test over circular shifts, for a correlation that Correlate did not rule out.
+// Shifts keep the series' autocorrelation, and each is taken at its best lag too.
 func (c *Correlator) Assess(x *Series, r *Result) {
 	if r.P == 1 {
 		return
@@ -139,8 +140,8 @@ func (c *Correlator) SetLags(most int) {
 	}
 }
 
-// at is the correlation with the series shifted by a lag. Where that reaches before the first slot, only the pairs after it
-// count.
+// at is the correlation with the series shifted by a lag. Where that reaches before the first slot, only the pairs
+// after it count.
 func (c *Correlator) at(lag int) float64 {
 	n, seen := len(c.stall), len(c.with.x)
 	if first := seen - n - lag; first < 0 {
@@ -149,8 +150,8 @@ func (c *Correlator) at(lag int) float64 {
 	return c.with.byLag[lag]
 }
 
-// extend computes the correlations with the first count circular windows of the series, by how many slots before the newest they
-// end. Four windows are summed side by side, because each addition to one sum waits for the one before it.
+// extend computes the correlations with the first count circular windows of the series, by how many slots before the
+// newest they end. Four windows are summed side by side, because each addition to one sum waits for the one before it.
 func (c *Correlator) extend(count int) {
 	n, x := len(c.stall), c.with
 	seen := len(x.x)
@@ -165,12 +166,13 @@ func (c *Correlator) extend(count int) {
 		}
 		a, b, d, e := fourDots(c.stall, x.twice[from-3:from+n])
 		scales := x.scales[lag:][:4]
-		x.byLag = append(x.byLag, clamped(a*scales[0]*c.scale), clamped(b*scales[1]*c.scale), clamped(d*scales[2]*c.scale), clamped(e*scales[3]*c.scale))
+		x.byLag = append(x.byLag, clamped(a*scales[0]*c.scale), clamped(b*scales[1]*c.scale),
+			clamped(d*scales[2]*c.scale), clamped(e*scales[3]*c.scale))
 	}
 }
 
-// fourDots are the dot products of y with four windows of x, which is three values longer than y. The windows begin at its
-// fourth, third, second and first value.
+// fourDots are the dot products of y with four windows of x, which is three values longer than y. The windows begin at
+// its fourth, third, second and first value.
 func fourDots(y, x []float64) (a, b, c, d float64) {
 	third, second, first, last := x[2], x[1], x[0], x[3:][:len(y)]
 	for i, v := range y {
@@ -248,8 +250,8 @@ func (c *Correlator) probability(best float64, seen, lags int) float64 {
 	return max(leastP, min(1/float64(shifts+1), normalTail(best, c.tops)))
 }
 
-// findHigher finds, for each correlation on the circle, the next higher one: weights fall with the lag, so that none between can
-// be better. After one below 0, any may be better.
+// findHigher finds, for each correlation on the circle, the next higher one: weights fall with the lag, so that none
+// between can be better. After one below 0, any may be better.
 func (c *Correlator) findHigher() {
 	n := len(c.circle)
 	c.higher = slices.Grow(c.higher[:0], n)[:n]
@@ -282,8 +284,8 @@ func (c *Correlator) reached(best float64, seen, lags, shifts int) (n int) {
 	return n
 }
 
-// normalTail is the probability of a correlation of at least r under a normal distribution fitted to the Fisher transforms of
-// others.
+// normalTail is the probability of a correlation of at least r under a normal distribution fitted to the Fisher
+// transforms of others.
 func normalTail(r float64, others []float64) float64 {
 	sum, squares, n := 0., 0., float64(len(others))
 	for _, o := range others {

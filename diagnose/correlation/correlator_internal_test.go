@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestNoHigherOneIsLeftOut: following only the next higher correlations finds the best lag of a shift exactly, also where some
-// or all correlations are below 0.
+// TestNoHigherOneIsLeftOut: following only the next higher correlations finds the best lag of a shift exactly, also
+// where some or all correlations are below 0.
 func TestNoHigherOneIsLeftOut(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var c Correlator

@@ -5,18 +5,19 @@ import (
 	"slices"
 )
 
-// Series is a series prepared for correlation at any lag. One preparation serves all stalls of an interval. It reuses its
-// memory.
+// Series is a series prepared for correlation at any lag. One preparation serves all stalls of an interval. It reuses
+// its memory.
 type Series struct {
 	Raw     []float64 // by slot, the newest last; call Prepare after a change
 	x       []float64 // smoothed, gaps filled
 	twice   []float64 // x repeated twice and scaled to at most 1, so that circular windows are slices
 	sums    []float64 // running sums of twice
 	squares []float64 // running sums of its squares
-	scales  []float64 // by slots from the end of twice to that of a window of length width: 1/sqrt of the window's motion, 0 if it is constant
-	width   int
-	usable  bool      // enough values, and not all 0
-	byLag   []float64 // correlations with the current stall, by circular lag, as far as computed
+	// by slots from the end of twice to that of a window of length width: 1/sqrt of the window's motion, 0 if constant
+	scales []float64
+	width  int
+	usable bool      // enough values, and not all 0
+	byLag  []float64 // correlations with the current stall, by circular lag, as far as computed
 }
 
 // movingAverage appends the mean of each value and the Average-1 before it, without NaNs.

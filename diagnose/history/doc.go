@@ -1,7 +1,7 @@
-// Package history remembers what the jobs, the failures and the links of one fabric did in the last intervals, which is what
-// package diagnose learns. In: the input of each interval (Learn). Out: answers about jobs, failures and links: their traffic, load
-// and stall by interval, which parts failed, and which cables carry nothing. It knows no region, decides nothing, and does no I/O; its
-// state is saved and restored with that of the diagnosis.
+// Package history remembers what the jobs, the failures and the links of one fabric did in the last intervals, which is
+// what package diagnose learns. In: the input of each interval (Learn). Out: answers about jobs, failures and links:
+// their traffic, load and stall by interval, which parts failed, and which cables carry nothing. It knows no region,
+// decides nothing, and does no I/O; its state is saved and restored with that of the diagnosis.
 //
 //	history.go           what is remembered, and the order in which an interval is learned
 //	save.go              its saved state

@@ -109,8 +109,8 @@ func (h *History) WasIdle(f *PlacedFailure) bool {
 	return measured
 }
 
-// CameBack reports whether the last that is remembered of a part is that it came back after an instant; if it flaps, longer ago than a
-// pause, in intervals.
+// CameBack reports whether the last that is remembered of a part is that it came back after an instant; if it flaps,
+// longer ago than a pause, in intervals.
 func (h *History) CameBack(device, port string, since schema.Instant, pause int64) bool {
 	failed := PlacedFailure{Failure: schema.Failure{Device: device, Port: port}}
 	failed.Place(h.graph)

@@ -82,8 +82,8 @@ func (h *History) SetGraph(g *topology.Graph, router *routes.Router, moved []sch
 	}
 }
 
-// Learn adds an interval: jobs, failures, traffic and the state of the links. rateOf is the load of a link in it, bytes/s, -1 if it
-// was not measured; nil: of none.
+// Learn adds an interval: jobs, failures, traffic and the state of the links. rateOf is the load of a link in it,
+// bytes/s, -1 if it was not measured; nil: of none.
 func (h *History) Learn(r *schema.IntervalResult, rateOf func(schema.LinkID) float64) {
 	h.interval++
 	last := h.tick(r.Snapshot.Interval)
@@ -124,7 +124,8 @@ func (h *History) tick(in schema.Interval) (last int64) {
 	return last
 }
 
-// Running lists the jobs with nodes in the fabric that run in the interval, by id and start. The list is valid until the next call.
+// Running lists the jobs with nodes in the fabric that run in the interval, by id and start. The list is valid until
+// the next call.
 func (h *History) Running() []*Job {
 	from, to := h.Clock.Now*h.Clock.Duration, (h.Clock.Now+1)*h.Clock.Duration
 	h.running = h.running[:0]

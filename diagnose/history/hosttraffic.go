@@ -5,9 +5,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// deriveTraffic derives job traffic of a slot from the links of the jobs' hosts, on fabrics with directed host links: the
-// bisection cuts and, as far as the traffic table has no values of a job, what the nodes sent and received as RDMA writes and
-// reads, and what left or entered the job as file traffic.
+// deriveTraffic derives job traffic of a slot from the links of the jobs' hosts, on fabrics with directed host links:
+// the bisection cuts and, as far as the traffic table has no values of a job, what the nodes sent and received as RDMA
+// writes and reads, and what left or entered the job as file traffic.
 func (h *History) deriveTraffic(interval schema.Interval, rateOf func(schema.LinkID) float64) {
 	seconds := float64(interval.DurationNanos) / 1e9
 	var in, out []float64
@@ -55,21 +55,22 @@ func (t *Traffic) derive(f Feature, slot int64, bytes float64) {
 // alike is the share of what hosts' links show that a table must count as RDMA for the two to be measured alike.
 const alike = .5
 
-// deriveOthers is derive for what is with others than the job's nodes. The table may count it as RDMA: a file system on the same fabric is
-// read so.
+// deriveOthers is derive for what is with others than the job's nodes. The table may count it as RDMA: a file system on
+// the same fabric is read so.
 func (t *Traffic) deriveOthers(f Feature, slot int64, bytes float64, as Feature) {
 	files, counted := t.At(f, slot), t.At(as, slot)
-	if !t.Listed[f] || !IsMissing(files) && bytes > float64(files) && !IsMissing(counted) && float64(counted) >= alike*bytes {
+	countsAlike := !IsMissing(counted) && float64(counted) >= alike*bytes
+	if !t.Listed[f] || !IsMissing(files) && bytes > float64(files) && countsAlike {
 		t.Set(f, slot, bytes)
 	}
 }
 
-// crossedShare is the minimum difference between what a job's nodes send and receive, relative to the larger, that counts as having
-// left or entered the job: less is noise, or held in buffers between its nodes.
+// crossedShare is the minimum difference between what a job's nodes send and receive, relative to the larger, that
+// counts as having left or entered the job: less is noise, or held in buffers between its nodes.
 const crossedShare = .3
 
-// crossed is the traffic that entered and left a job, bytes, given what all its nodes receive and send: traffic within the job is in
-// both. It counts as file traffic.
+// crossed is the traffic that entered and left a job, bytes, given what all its nodes receive and send: traffic within
+// the job is in both. It counts as file traffic.
 func crossed(taken, sent float64) (came, left float64) {
 	least := crossedShare * max(taken, sent)
 	if taken-sent >= least {

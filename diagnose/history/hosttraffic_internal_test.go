@@ -12,8 +12,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Traffic missing from the table is derived from hosts' links: what a job's nodes send beyond what they receive leaves the job,
-// what they send each other does not. Values of the table replace derived ones.
+// Traffic missing from the table is derived from hosts' links: what a job's nodes send beyond what they receive leaves
+// the job, what they send each other does not. Values of the table replace derived ones.
 func TestTrafficByHostsLinks(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
 	h := remembers(g)

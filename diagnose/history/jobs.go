@@ -51,7 +51,9 @@ func (t *jobTable) upsert(g *topology.Graph, in schema.Job) {
 		return
 	}
 	same := t.byID[in.ID]
-	i, found := slices.BinarySearchFunc(same, in.Start, func(j *Job, start schema.Instant) int { return cmp.Compare(j.Start, start) })
+	i, found := slices.BinarySearchFunc(same, in.Start, func(j *Job, start schema.Instant) int {
+		return cmp.Compare(j.Start, start)
+	})
 	if found {
 		same[i].take(g, in)
 		return
@@ -142,7 +144,9 @@ func (t *jobTable) all() []*Job {
 		for _, same := range t.byID {
 			t.sorted = append(t.sorted, same...)
 		}
-		slices.SortFunc(t.sorted, func(a, b *Job) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Start, b.Start)) })
+		slices.SortFunc(t.sorted, func(a, b *Job) int {
+			return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Start, b.Start))
+		})
 	}
 	return t.sorted
 }

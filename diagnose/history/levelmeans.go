@@ -63,8 +63,8 @@ func (m *quotients) over(slots int) []float64 {
 	return of
 }
 
-// means computes the means, percent, of the links from first on over at most 255 slots, of those in which each was measured; -1 if
-// in none.
+// means computes the means, percent, of the links from first on over at most 255 slots, of those in which each was
+// measured; -1 if in none.
 func (l *levels) means(of []int64, first int, out []float64) {
 	slots := len(of)
 	if slots == 0 {
@@ -93,7 +93,8 @@ func (l *levels) means(of []int64, first int, out []float64) {
 	}
 }
 
-// average fills a series with the means of all links over the slots from one to another, of those in which each was measured.
+// average fills a series with the means of all links over the slots from one to another, of those in which each was
+// measured.
 func (l *levels) average(from, to int64, out *schema.Series) {
 	clear(out.Valid)
 	out.Count = 0
@@ -126,8 +127,8 @@ func levelsAt(row []uint8) uint64 {
 	return binary.LittleEndian.Uint64(word[:])
 }
 
-// Moments returns in how many slots from one to another a link was measured, and the mean and standard deviation of its values,
-// percent.
+// Moments returns in how many slots from one to another a link was measured, and the mean and standard deviation of its
+// values, percent.
 func (l *levels) Moments(from, to int64, link schema.LinkID) (n, mean, deviation float64) {
 	sum, squares := 0., 0.
 	for slot := from; slot <= to; slot++ {

@@ -7,7 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestMeansAreThoseOfEachLink: the means of many links at once equal those of single links to the bit, whatever is missing.
+// TestMeansAreThoseOfEachLink: the means of many links at once equal those of single links to the bit, whatever is
+// missing.
 func TestMeansAreThoseOfEachLink(t *testing.T) {
 	const links, slots = 613, 240
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -58,5 +58,6 @@ func (f *PlacedFailure) Flaps() string {
 	if f.Port != "" {
 		what = "the link"
 	}
-	return fmt.Sprintf("; %s flaps: it went down %d times in %s", what, f.Times, time.Duration(f.Time-f.since).Round(time.Second))
+	return fmt.Sprintf("; %s flaps: it went down %d times in %s", what, f.Times,
+		time.Duration(f.Time-f.since).Round(time.Second))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestOutages: repeated failures of a cable are counted, whichever end reports them, for longer than failures are kept; a
-// repeated line, or another cable, is not.
+// TestOutages: repeated failures of a cable are counted, whichever end reports them, for longer than failures are kept;
+// a repeated line, or another cable, is not.
 func TestOutages(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	h := remembers(g)

@@ -9,7 +9,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// The first versions of the saved state that have the counts of outages, which jobs the traffic table has, and which of their columns.
+// The first versions of the saved state that have the counts of outages, which jobs the traffic table has, and which of
+// their columns.
 const formOfOutages, formOfListed, formOfColumns = 5, 9, 10
 
 // hotLevel is the stall, in any slot, from which a link's levels are saved; the others are restored as calm.
@@ -43,7 +44,8 @@ func (h *History) Code(c *codec.Coder) {
 	}
 }
 
-// CodeSince encodes or decodes since when the traffic table has rows, which the saved state of the stage has at another place.
+// CodeSince encodes or decodes since when the traffic table has rows, which the saved state of the stage has at another
+// place.
 func (h *History) CodeSince(c *codec.Coder) { c.Int(&h.tableSince) }
 
 func (h *History) codeJobs(c *codec.Coder) {

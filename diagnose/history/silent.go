@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// SilentCable is a cable between switches that carried traffic and now carries nothing in either direction, while its sources
-// have more to send: it is dead, whether or not a log reports it. A slow link still carries something.
+// SilentCable is a cable between switches that carried traffic and now carries nothing in either direction, while its
+// sources have more to send: it is dead, whether or not a log reports it. A slow link still carries something.
 type SilentCable struct {
 	PlacedFailure
 	since  int64   // first slot in which it carries nothing
@@ -20,14 +20,14 @@ type SilentCable struct {
 }
 
 const (
-	// silentLevel is the highest load of a link that carries nothing, in levels (.6%): management packets, and packets in
-	// flight when it died.
+	// silentLevel is the highest load of a link that carries nothing, in levels (.6%): management packets, and packets
+	// in flight when it died.
 	silentLevel = 1
-	// leastUse is the least load of a cable before it died, percent of capacity, that counts, as for links that lost rate (package
-	// root).
+	// leastUse is the least load of a cable before it died, percent of capacity, that counts, as for links that lost
+	// rate (package root).
 	leastUse = 5
-	// usedBack is the least load of a cable's less loaded direction before it died, percent of capacity: one-way traffic that
-	// pauses or is held back elsewhere is more common than a dead cable.
+	// usedBack is the least load of a cable's less loaded direction before it died, percent of capacity: one-way
+	// traffic that pauses or is held back elsewhere is more common than a dead cable.
 	usedBack = 1
 	// fewSilent cables may die together; if more fall silent at the same time, a job has ended.
 	fewSilent = 4
@@ -37,8 +37,8 @@ const (
 	SilentDoubt = 4.
 )
 
-// FindSilent lists the cables that are dead by their counters. None on a grid, where one reading stands for both directions:
-// there a congestion tree holds up the senders of many links, which then have nothing to send.
+// FindSilent lists the cables that are dead by their counters. None on a grid, where one reading stands for both
+// directions: there a congestion tree holds up the senders of many links, which then have nothing to send.
 func (h *History) FindSilent() {
 	h.Silent = h.Silent[:0]
 	use := h.memory.metrics[schema.BandwidthUsed]
@@ -59,8 +59,12 @@ func (h *History) FindSilent() {
 			back := h.backOf(l)
 			if !carries(row, l) && !carries(row, back) {
 				left = append(left, l)
-			} else if a, b := h.carried(use, l, slot), h.carried(use, back, slot); max(a, b) >= leastUse && (back == schema.NoLink || min(a, b) >= usedBack || !h.readNow(use, l, back)) {
-				h.addSilent(l, slot+1, !h.readNow(use, l, back))
+				continue
+			}
+			a, b := h.carried(use, l, slot), h.carried(use, back, slot)
+			unread := !h.readNow(use, l, back)
+			if max(a, b) >= leastUse && (back == schema.NoLink || min(a, b) >= usedBack || unread) {
+				h.addSilent(l, slot+1, unread)
 			}
 		}
 		quiet = left
@@ -105,8 +109,8 @@ func (h *History) readNow(use *levels, l, back schema.LinkID) bool {
 	return row[l] != LevelMissing || back != schema.NoLink && row[back] != LevelMissing
 }
 
-// quiet reports whether a cable carries nothing in this interval: neither direction shows load, and if neither was read,
-// both of its switches have other readings.
+// quiet reports whether a cable carries nothing in this interval: neither direction shows load, and if neither was
+// read, both of its switches have other readings.
 func (h *History) quiet(use *levels, l, back schema.LinkID) bool {
 	row := use.Row(h.Clock.Now)
 	if carries(row, l) || carries(row, back) {
@@ -146,12 +150,13 @@ func (h *History) carried(use *levels, l schema.LinkID, upTo int64) float64 {
 // addSilent adds a cable that carries nothing since a slot; it is marked logged if a log reports its failure.
 func (h *History) addSilent(l schema.LinkID, since int64, unread bool) {
 	key := h.graph.PortKey(l)
-	c := SilentCable{since: since, Unread: unread, PlacedFailure: PlacedFailure{Failure: schema.Failure{Fabric: h.graph.Fabric(), Time: schema.Instant(since * h.Clock.Duration),
-		Kind: schema.LinkDownSuspected, Device: key.Device, Port: key.Port}}}
+	c := SilentCable{since: since, Unread: unread, PlacedFailure: PlacedFailure{Failure: schema.Failure{
+		Fabric: h.graph.Fabric(), Time: schema.Instant(since * h.Clock.Duration), Kind: schema.LinkDownSuspected,
+		Device: key.Device, Port: key.Port}}}
 	c.Place(h.graph)
+	isOwn := func(l schema.LinkID) bool { return slices.Contains(c.Links, l) }
 	for i := range h.Failures {
-		f := &h.Failures[i]
-		if f.Broke() && slices.ContainsFunc(f.Links, func(l schema.LinkID) bool { return slices.Contains(c.Links, l) }) && !h.over(f) {
+		if f := &h.Failures[i]; f.Broke() && slices.ContainsFunc(f.Links, isOwn) && !h.over(f) {
 			c.Logged = true
 		}
 	}
@@ -165,7 +170,8 @@ func (h *History) over(f *PlacedFailure) bool {
 	})
 }
 
-// joinSilent merges cables of a switch that fell silent together into a dead switch if no other cable of it has traffic.
+// joinSilent merges cables of a switch that fell silent together into a dead switch if no other cable of it has
+// traffic.
 func (h *History) joinSilent(use *levels) {
 	for i := 0; i < len(h.Silent); i++ {
 		c := &h.Silent[i]
@@ -195,8 +201,8 @@ func (h *History) joinSilent(use *levels) {
 	}
 }
 
-// isAlive reports whether a switch shows that it is alive: one of its links carries something or, where links have directions,
-// its own counters are read.
+// isAlive reports whether a switch shows that it is alive: one of its links carries something or, where links have
+// directions, its own counters are read.
 func (h *History) isAlive(use *levels, d topology.DeviceID) bool {
 	row := use.Row(h.Clock.Now)
 	return slices.ContainsFunc(h.graph.LinksAt(d), func(l schema.LinkID) bool {
@@ -205,10 +211,12 @@ func (h *History) isAlive(use *levels, d topology.DeviceID) bool {
 	})
 }
 
-// findDemand finds whether the load of a cable is still to be sent: traffic waits at its ends that did not wait before. If not, or if
-// many cables fell silent at the same time, the traffic may have ended.
+// findDemand finds whether the load of a cable is still to be sent: traffic waits at its ends that did not wait before.
+// If not, or if many cables fell silent at the same time, the traffic may have ended.
 func (h *History) findDemand(c *SilentCable) {
-	if c.FedBy = -1; h.jobEnded(c) || h.together(c, func(o *SilentCable) bool { return o.Logged }) >= 0 { // fed by the logged one
+	c.FedBy = -1
+	fedByLogged := func() bool { return h.together(c, func(o *SilentCable) bool { return o.Logged }) >= 0 }
+	if h.jobEnded(c) || fedByLogged() {
 		c.Doubt = 1
 		return
 	}
@@ -240,7 +248,11 @@ func (h *History) jobEnded(c *SilentCable) bool {
 		if at := h.Clock.SlotOf(int64(j.End)); at < c.since-2 || at > c.since {
 			continue
 		}
-		if r := h.RoutesOf(j); slices.ContainsFunc(c.Links, func(l schema.LinkID) bool { _, on := slices.BinarySearch(r.Links, l); return on }) {
+		links := h.RoutesOf(j).Links
+		if slices.ContainsFunc(c.Links, func(l schema.LinkID) bool {
+			_, on := slices.BinarySearch(links, l)
+			return on
+		}) {
 			return true
 		}
 	}

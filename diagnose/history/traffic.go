@@ -39,7 +39,8 @@ const (
 // NumMeasured features come first, the others are estimated.
 const NumMeasured = RDMAWrite + 1
 
-var featureNames = [NumFeatures]string{"read_bytes", "write_bytes", "rdma_read_bytes", "rdma_write_bytes", "all_to_all_bytes", "many_to_one_bytes"}
+var featureNames = [NumFeatures]string{"read_bytes", "write_bytes", "rdma_read_bytes", "rdma_write_bytes",
+	"all_to_all_bytes", "many_to_one_bytes"}
 
 func (f Feature) String() string { return featureNames[f] }
 
@@ -120,8 +121,8 @@ func (t *Traffic) Main(from, to int64) (main Feature) {
 	return main
 }
 
-// MovedIn appends a job's traffic, bytes, in each slot from one to another in which its main feature was measured: without that,
-// the others say too little.
+// MovedIn appends a job's traffic, bytes, in each slot from one to another in which its main feature was measured:
+// without that, the others say too little.
 func (t *Traffic) MovedIn(out []float64, main Feature, from, to int64) []float64 {
 	for slot := from; slot <= to; slot++ {
 		if IsMissing(t.At(main, slot)) {

@@ -15,7 +15,8 @@ func (h *History) takeTraffic(in []schema.JobTraffic) {
 		if j == nil {
 			continue
 		}
-		ring, columns := h.TrafficOf(j), [...]*float64{Read: t.Read, Write: t.Write, RDMARead: t.RDMARead, RDMAWrite: t.RDMAWrite}
+		ring := h.TrafficOf(j)
+		columns := [...]*float64{Read: t.Read, Write: t.Write, RDMARead: t.RDMARead, RDMAWrite: t.RDMAWrite}
 		for f, bytes := range columns {
 			if bytes != nil && !ring.Listed[f] { // traffic derived from links is not comparable
 				ring.forget(Feature(f))
@@ -36,8 +37,8 @@ func (h *History) takeTraffic(in []schema.JobTraffic) {
 	}
 }
 
-// silentBefore sets the traffic of a job that its links do not show to 0 for the slots before its first row in which it ran and
-// the table had rows of others: many sources write no row for zero traffic.
+// silentBefore sets the traffic of a job that its links do not show to 0 for the slots before its first row in which it
+// ran and the table had rows of others: many sources write no row for zero traffic.
 func (h *History) silentBefore(j *Job, slot int64) {
 	for before := max(h.tableSince, h.Clock.SlotOf(int64(j.Start))); before < slot; before++ {
 		for f := Read; f <= RDMAWrite; f++ {

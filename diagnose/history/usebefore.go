@@ -56,17 +56,17 @@ func (s *span) of(l schema.LinkID) float64 {
 	return s.percent[l]
 }
 
-// findBlock computes the means of a block of links: cheaper than one by one if many links are asked for; if few are, there are
-// few blocks.
+// findBlock computes the means of a block of links: cheaper than one by one if many links are asked for; if few are,
+// there are few blocks.
 func (s *span) findBlock(block int) {
 	first := block * blockLinks
 	s.found[block] = s.round
 	s.use.means(s.slots.At[:s.slots.N], first, s.percent[first:min(first+blockLinks, len(s.percent))])
 }
 
-// MeanUse returns a function for the mean load of a link over some slots, percent of its capacity; -1 if it was never measured. It
-// is valid for the interval. The same slots in the same interval have the same number, so that what is computed from their means can
-// be kept by it.
+// MeanUse returns a function for the mean load of a link over some slots, percent of its capacity; -1 if it was never
+// measured. It is valid for the interval. The same slots in the same interval have the same number, so that what is
+// computed from their means can be kept by it.
 func (h *History) MeanUse(of Slots) (mean func(schema.LinkID) float64, number uint32) {
 	use := h.memory.metrics[schema.BandwidthUsed]
 	if use == nil {
@@ -118,7 +118,8 @@ func (h *History) Average(metric schema.Metric, from int64) *schema.Series {
 	}
 	if w.used == len(w.all) {
 		n := h.graph.NumLinks()
-		w.all = append(w.all, &meanSeries{series: schema.Series{Values: make([]float32, n), Valid: schema.NewBitmap(n)}})
+		series := schema.Series{Values: make([]float32, n), Valid: schema.NewBitmap(n)}
+		w.all = append(w.all, &meanSeries{series: series})
 	}
 	a := w.all[w.used]
 	w.used++

@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/topology/topologytest"
 )
 
-// TestMeansHoldForTheInterval: the mean loads over some slots stay what they are while those over more other slots than are kept are
-// asked for; the same slots have the same number, others another.
+// TestMeansHoldForTheInterval: the mean loads over some slots stay what they are while those over more other slots than
+// are kept are asked for; the same slots have the same number, others another.
 func TestMeansHoldForTheInterval(t *testing.T) {
 	g := topologytest.Parse(t, "ft", "fattree:leaves=2,hosts=2,spines=1")
 	h := New(g, routes.NewRouter(g), Limits{Window: 30, MaxLag: 25, Jobs: 10})

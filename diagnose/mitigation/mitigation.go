@@ -1,6 +1,6 @@
-// Package mitigation tracks how congestion protection throttles a fabric. Interval results with their regions and protection
-// events go in; congestion mitigation events (Monet, section 6) come out, with whether congestion was lower after each. Its
-// memory is bounded, and it does not look for causes.
+// Package mitigation tracks how congestion protection throttles a fabric. Interval results with their regions and
+// protection events go in; congestion mitigation events (Monet, section 6) come out, with whether congestion was lower
+// after each. Its memory is bounded, and it does not look for causes.
 package mitigation
 
 import (
@@ -16,22 +16,22 @@ import (
 )
 
 const (
-	// coalesce is the sliding window that merges congestion protection events (CPE) into one congestion mitigation event (CME;
-	// Monet, section 6).
+	// coalesce is the sliding window that merges congestion protection events (CPE) into one congestion mitigation
+	// event (CME; Monet, section 6).
 	coalesce = 210 * time.Second
 	// compared is how many intervals before and after a mitigation are averaged.
 	compared = 5
 	// alleviated is the share of the earlier congestion below which a mitigation has helped.
 	alleviated = .9
-	// maxMitigations limits the mitigations that wait for the intervals after them: far more than can begin in the past within
-	// that time.
+	// maxMitigations limits the mitigations that wait for the intervals after them: far more than can begin in the past
+	// within that time.
 	maxMitigations = 64
 	// maxMoments limits the intervals kept for the comparison.
 	maxMoments = 256
 )
 
-// Tracker coalesces the congestion protection events of one fabric and compares congestion before and after. The zero value is
-// ready for use.
+// Tracker coalesces the congestion protection events of one fabric and compares congestion before and after. The zero
+// value is ready for use.
 type Tracker struct {
 	moments  []moment            // recent intervals, by time
 	pending  []schema.Mitigation // by time; they may still grow, or wait for the intervals after them
@@ -45,8 +45,8 @@ type moment struct {
 	congestion int64   // begin of the ongoing regions congestion event, 0 if none
 }
 
-// Step consumes one interval with its regions and protection events. It adds to the result an event for each mitigation that
-// began, and each mitigation that ended with the congestion after it.
+// Step consumes one interval with its regions and protection events. It adds to the result an event for each mitigation
+// that began, and each mitigation that ended with the congestion after it.
 func (m *Tracker) Step(r *schema.IntervalResult) {
 	in := r.Snapshot.Interval
 	now := moment{start: in.StartNanos, end: in.EndNanos()}
@@ -62,16 +62,17 @@ func (m *Tracker) Step(r *schema.IntervalResult) {
 	m.moments = slices.Delete(m.moments, 0, max(0, len(m.moments)-maxMoments))
 	for _, t := range m.fresh(r) {
 		if began := m.add(t); began {
-			r.Events = append(r.Events, schema.Event{TimeNanos: min(max(t, in.StartNanos), in.EndNanos()-1), Fabric: r.Snapshot.Fabric,
-				Kind: schema.MitigationBegan, Detail: "congestion protection throttles the fabric"})
+			r.Events = append(r.Events, schema.Event{TimeNanos: min(max(t, in.StartNanos), in.EndNanos()-1),
+				Fabric: r.Snapshot.Fabric, Kind: schema.MitigationBegan,
+				Detail: "congestion protection throttles the fabric"})
 		}
 	}
 	m.finish(r)
 	m.pending = m.pending[:min(len(m.pending), maxMitigations)]
 }
 
-// fresh returns the times of the protection events not seen before, ascending. They come as failures from logs, or as events
-// from the simulator.
+// fresh returns the times of the protection events not seen before, ascending. They come as failures from logs, or as
+// events from the simulator.
 func (m *Tracker) fresh(r *schema.IntervalResult) (times []int64) {
 	take := func(t int64) {
 		if !m.reported[t] {
@@ -141,7 +142,8 @@ func (m *Tracker) finish(r *schema.IntervalResult) {
 		m.compare(&p)
 		p.Fabric = r.Snapshot.Fabric
 		r.Mitigations = append(r.Mitigations, p)
-		r.Events = append(r.Events, schema.Event{TimeNanos: in.StartNanos, Fabric: r.Snapshot.Fabric, Kind: schema.MitigationEnded, Detail: describe(&p)})
+		r.Events = append(r.Events, schema.Event{TimeNanos: in.StartNanos, Fabric: r.Snapshot.Fabric,
+			Kind: schema.MitigationEnded, Detail: describe(&p)})
 	}
 }
 

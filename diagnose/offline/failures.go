@@ -14,8 +14,12 @@ import (
 var kinds = []struct {
 	name string
 	kind schema.EventKind
-}{{"link_failed", schema.LinkFailed}, {"link_restored", schema.LinkRestored}, {"switch_failed", schema.SwitchFailed}, {"switch_restored", schema.SwitchRestored},
-	{"node_failed", schema.NodeFailed}, {"node_restored", schema.NodeRestored}, {"protection", schema.Throttled}, {string(schema.Throttled), schema.Throttled}}
+}{
+	{"link_failed", schema.LinkFailed}, {"link_restored", schema.LinkRestored},
+	{"switch_failed", schema.SwitchFailed}, {"switch_restored", schema.SwitchRestored},
+	{"node_failed", schema.NodeFailed}, {"node_restored", schema.NodeRestored},
+	{"protection", schema.Throttled}, {string(schema.Throttled), schema.Throttled},
+}
 
 // failureTable holds the rows of a failures file, by time.
 type failureTable struct {
@@ -47,7 +51,8 @@ func (r *reading) parseFailure(line string) ([]schema.Failure, error) {
 	for len(fields) < 5 {
 		fields = append(fields, "")
 	}
-	failure := schema.Failure{Fabric: r.graph.Fabric(), Device: strings.TrimSpace(fields[2]), Port: strings.TrimSpace(fields[3]), Detail: fields[4]}
+	failure := schema.Failure{Fabric: r.graph.Fabric(), Device: strings.TrimSpace(fields[2]),
+		Port: strings.TrimSpace(fields[3]), Detail: fields[4]}
 	var err error
 	if failure.Time, err = schema.ParseInstant(strings.TrimSpace(fields[0]), r.cfg.Zone); err != nil {
 		return nil, err
@@ -84,7 +89,8 @@ func (r *reading) place(f schema.Failure) (placed []schema.Failure, err error) {
 	if reason != "" {
 		fault := fmt.Errorf("device %q is not in the topology", f.Device)
 		if !r.cfg.SkipUnknown {
-			return nil, fmt.Errorf("%w; %s give --node-map, or --skip-unknown to go on without", fault, r.hint(f.Device))
+			return nil, fmt.Errorf("%w; %s give --node-map, or --skip-unknown to go on without", fault,
+				r.hint(f.Device))
 		}
 		r.note("unknown devices", "%w: its failure is left out", fault)
 		return nil, nil

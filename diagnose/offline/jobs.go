@@ -60,7 +60,8 @@ func (r *reading) readJobs(f *File) error {
 	return nil
 }
 
-// endEarlierRuns ends runs of requeued jobs whose end is missing when their job starts again, as the tracker of the job feeds does.
+// endEarlierRuns ends runs of requeued jobs whose end is missing when their job starts again, as the tracker of the job
+// feeds does.
 func (t *jobTable) endEarlierRuns() {
 	next := map[string]schema.Instant{}
 	for i := len(t.jobs) - 1; i >= 0; i-- {

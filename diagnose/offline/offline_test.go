@@ -190,8 +190,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// Times of all tables may be seconds since 1970; those of jobs and failures may have no zone, and are then in the configured one.
-// The header may be repeated, as in files that were appended.
+// Times of all tables may be seconds since 1970; those of jobs and failures may have no zone, and are then in the
+// configured one. The header may be repeated, as in files that were appended.
 func TestFormsOfTimes(t *testing.T) {
 	want := []string{"00:00:00: job 1 on [1,1,1], ended false; link_failed 1,1,1 X+; traffic of 1: 5 - - -;", "00:01:00: job 1 on [1,1,1], ended true;"}
 	for _, form := range []struct{ links, start, end, failed string }{

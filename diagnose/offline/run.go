@@ -55,7 +55,8 @@ func (r *reading) note(kind, format string, args ...any) {
 
 // Run analyses the files of a fabric and calls yield with the result of each interval; an error of yield ends it.
 // report gets a line for each input fault that the run continues after.
-func Run(g *topology.Graph, cfg Config, files Files, report func(line string), yield func(*schema.IntervalResult) error) error {
+func Run(g *topology.Graph, cfg Config, files Files, report func(line string),
+	yield func(*schema.IntervalResult) error) error {
 	cfg.Analysis.Window.Interval = cfg.Interval
 	if err := cfg.Analysis.Validate(); err != nil {
 		return err
@@ -125,16 +126,20 @@ func (r *reading) follows(name string, in schema.Interval, before int64) error {
 	at := schema.Instant(in.StartNanos)
 	switch step := in.StartNanos - before; {
 	case in.StartNanos == 0:
-		return fmt.Errorf("%s:1: links table: no column time; want the header time,link,... and in each row when its interval begins", name)
+		return fmt.Errorf("%s:1: links table: no column time; want the header time,link,... and in each row when its "+
+			"interval begins", name)
 	case before == 0:
 	case step < in.DurationNanos || step%in.DurationNanos != 0:
-		err := fmt.Errorf("%s: links table: time %s comes %v after the one before, and intervals are of %v", name, at, time.Duration(step), time.Duration(in.DurationNanos))
+		err := fmt.Errorf("%s: links table: time %s comes %v after the one before, and intervals are of %v", name, at,
+			time.Duration(step), time.Duration(in.DurationNanos))
 		if time.Duration(step)%time.Second != 0 { // no interval can have such a length
 			return fmt.Errorf("%w: intervals begin whole seconds apart", err)
 		}
 		return fmt.Errorf("%w: give --interval %v if that is their length", err, time.Duration(step))
 	case step > in.DurationNanos:
-		r.note("gaps between intervals", "%s: no links from %s to %s (%s)", name, schema.Instant(before+in.DurationNanos), at, plural.Count(int(step/in.DurationNanos-1), "interval", "intervals"))
+		r.note("gaps between intervals", "%s: no links from %s to %s (%s)", name,
+			schema.Instant(before+in.DurationNanos), at,
+			plural.Count(int(step/in.DurationNanos-1), "interval", "intervals"))
 	}
 	return nil
 }

@@ -21,7 +21,8 @@ func (r *reading) times(files Files, from, to schema.Instant) {
 			}
 			first, last = min(first, begin), max(last, end)
 		}
-		r.note("tables of other times", "%s: nothing in it is of the time of the links, %s to %s: it goes from %s to %s; check the clocks and time zones", f.Name, from, to, first, last)
+		r.note("tables of other times", "%s: nothing in it is of the time of the links, %s to %s: it goes from %s to "+
+			"%s; check the clocks and time zones", f.Name, from, to, first, last)
 	}
 	if r.cfg.Interval > 0 { // the analysis window looks back
 		from -= schema.Instant(int64(r.cfg.Analysis.Diagnose.Window) * int64(r.cfg.Interval/time.Nanosecond))

@@ -43,7 +43,8 @@ func (r *reading) readTraffic(f *File) error {
 		return err
 	}
 	defer plain.Close()
-	t := &trafficReader{r: r, file: f, csv: csvfault.NewReader(plain), seen: map[jobKey]bool{}, ids: map[string]string{}}
+	t := &trafficReader{r: r, file: f, csv: csvfault.NewReader(plain), seen: map[jobKey]bool{},
+		ids: map[string]string{}}
 	t.csv.ReuseRecord, t.csv.TrimLeadingSpace = true, true
 	if err := t.header(); err != nil {
 		return fmt.Errorf("%s:1: %w", f.Name, err)
@@ -188,7 +189,8 @@ func measured(field string) (*float64, error) {
 	}
 	v, err := strconv.ParseFloat(field, 64)
 	if err != nil || !schema.IsBytes(v) {
-		return nil, fmt.Errorf("%q is no number of bytes (0 or more, less than 2^64); leave the field empty where it was not measured", field)
+		return nil, fmt.Errorf("%q is no number of bytes (0 or more, less than 2^64); leave the field empty where it "+
+			"was not measured", field)
 	}
 	return &v, nil
 }

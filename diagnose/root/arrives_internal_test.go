@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestTrafficEndsWhereMostArrives: if switches serve their inputs in turn, a tree to a neighbour of the true end may fit
-// the links' loads as well or better, but less arrives there.
+// TestTrafficEndsWhereMostArrives: if switches serve their inputs in turn, a tree to a neighbour of the true end may
+// fit the links' loads as well or better, but less arrives there.
 func TestTrafficEndsWhereMostArrives(t *testing.T) {
 	u := newTiedUp(t)
 	var senders []topology.DeviceID

@@ -5,13 +5,15 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// BackPressure is where the stall of a region begins, as far as it can be followed: at a port, the root, which may be one of a cycle
-// of ports. Without a root, two less sure answers may be known instead; the port is the better one.
+// BackPressure is where the stall of a region begins, as far as it can be followed: at a port, the root, which may be
+// one of a cycle of ports. Without a root, two less sure answers may be known instead; the port is the better one.
 type BackPressure struct {
-	Root    Port            // its Kind is empty if none is known
-	Cycle   []schema.LinkID // of a deadlock: the links that wait for each other, in order; Root is the first
-	Leading Port            // without a root: where the largest part with a known port begins; its Kind is empty if there is none
-	Switch  Switch          // without a root: where the largest part ends
+	Root  Port            // its Kind is empty if none is known
+	Cycle []schema.LinkID // of a deadlock: the links that wait for each other, in order; Root is the first
+	// Without a root: where the largest part with a known port begins, of empty Kind if there is none, and where the
+	// largest part ends.
+	Leading Port
+	Switch  Switch
 
 	ends []stallEnd // all of it
 }
@@ -57,7 +59,8 @@ func (b *BackPressure) HasSwitch() bool {
 	return !b.HasRoot() && b.Switch.HasMost() && b.Switch.Kind != ""
 }
 
-// IsIncast reports whether more arrives for a host than its port can deliver, also if it is not known for which host of a switch.
+// IsIncast reports whether more arrives for a host than its port can deliver, also if it is not known for which host of
+// a switch.
 func (b *BackPressure) IsIncast() bool {
 	return b.Root.Kind == schema.RootIncast || b.HasSwitch() && b.Switch.Kind == schema.RootIncast
 }

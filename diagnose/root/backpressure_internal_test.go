@@ -21,12 +21,17 @@ func TestOneAnswer(t *testing.T) {
 			uses: map[string]float64{"host1>leaf0": 40, "host2>leaf0": 40, "leaf0>host0": 99}, root: "leaf0>host0"},
 		{name: "no load anywhere, measured", stalls: map[string]float64{"host0>leaf0": 60, "host1>leaf0": 60},
 			uses: map[string]float64{"spine0>leaf3": 1}, mostAtSwitch: true},
-		{name: "little waits for a full port", stalls: map[string]float64{"host0>leaf0": 60, "host1>leaf0": 60, "host4>leaf1": 10},
-			uses: map[string]float64{"leaf1>host5": 99}, mostAtSwitch: true},
-		{name: "a part waits for a full port", stalls: map[string]float64{"host0>leaf0": 60, "host1>leaf0": 60, "host4>leaf1": 50},
-			uses: map[string]float64{"leaf1>host5": 99}, leading: "leaf1>host5", mostAtSwitch: true},
-		{name: "no load is measured", stalls: map[string]float64{"host0>leaf0": 60, "host1>leaf0": 60}, atSwitch: schema.RootLinkCapacity, mostAtSwitch: true},
-		{name: "no load is measured, and a little waits for a host", stalls: map[string]float64{"host0>leaf0": 60, "leaf0>host0": 20}, atSwitch: schema.RootLinkCapacity, mostAtSwitch: true},
+		{name: "little waits for a full port",
+			stalls: map[string]float64{"host0>leaf0": 60, "host1>leaf0": 60, "host4>leaf1": 10},
+			uses:   map[string]float64{"leaf1>host5": 99}, mostAtSwitch: true},
+		{name: "a part waits for a full port",
+			stalls: map[string]float64{"host0>leaf0": 60, "host1>leaf0": 60, "host4>leaf1": 50},
+			uses:   map[string]float64{"leaf1>host5": 99}, leading: "leaf1>host5", mostAtSwitch: true},
+		{name: "no load is measured", stalls: map[string]float64{"host0>leaf0": 60, "host1>leaf0": 60},
+			atSwitch: schema.RootLinkCapacity, mostAtSwitch: true},
+		{name: "no load is measured, and a little waits for a host",
+			stalls: map[string]float64{"host0>leaf0": 60,
+				"leaf0>host0": 20}, atSwitch: schema.RootLinkCapacity, mostAtSwitch: true},
 	} {
 		p, links := readings(t, g, c.stalls, c.uses)
 		if c.uses == nil {
@@ -40,7 +45,8 @@ func TestOneAnswer(t *testing.T) {
 			from, to := g.Ends(port.Link)
 			return g.Device(from).Name + ">" + g.Device(to).Name
 		}
-		if root, leading := name(&b.Root), name(&b.Leading); root != c.root || leading != c.leading || b.Switch.Kind != c.atSwitch || b.Switch.HasMost() != c.mostAtSwitch {
+		if root, leading := name(&b.Root), name(&b.Leading); root != c.root || leading != c.leading ||
+			b.Switch.Kind != c.atSwitch || b.Switch.HasMost() != c.mostAtSwitch {
 			t.Errorf("%s: root %q, leading port %q, at a switch %+v", c.name, root, leading, b.Switch)
 		}
 	}

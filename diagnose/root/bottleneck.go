@@ -9,7 +9,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Neck is a bottleneck link of a grid between switches: packets wait for it, and it carries all it can, or less than before.
+// Neck is a bottleneck link of a grid between switches: packets wait for it, and it carries all it can, or less than
+// before.
 type Neck struct {
 	Link   schema.LinkID
 	Tail   topology.DeviceID // the end where packets enter it
@@ -26,13 +27,13 @@ type Neck struct {
 const (
 	// neckFit is the least fit of the tree upstream of a link for the link to be named the root.
 	neckFit = .45
-	// neckWaits and neckLost are by how much worse a link's tree may fit than that of a switch, if packets always wait for the
-	// link, or if it lost all its load: both are measured, and what a switch does not accept is not.
+	// neckWaits and neckLost are by how much worse a link's tree may fit than that of a switch, if packets always wait
+	// for the link, or if it lost all its load: both are measured, and what a switch does not accept is not.
 	neckWaits, neckLost = .6, .35
 	// neckStall is the highest stall, percent, of a link that packets wait for.
 	neckStall = 10
-	// mostlyWaits is the share of time that packets wait for a link from which on the traffic that leads to it need not be a
-	// tree of suspects.
+	// mostlyWaits is the share of time that packets wait for a link from which on the traffic that leads to it need not
+	// be a tree of suspects.
 	mostlyWaits = .5
 	// leastWaits is the wait assumed where none was seen.
 	leastWaits = .1
@@ -40,9 +41,9 @@ const (
 	maxNecks = 6
 )
 
-// Neck finds the link that the region lies upstream of: among the links that are full, or carry clearly less than before, and
-// do not stall themselves, the one that most of the region leads to and most packets wait for. The region is that of the last
-// call of Drain, which returned d; isSteady says that it does not carry more than before the onset.
+// Neck finds the link that the region lies upstream of: among the links that are full, or carry clearly less than
+// before, and do not stall themselves, the one that most of the region leads to and most packets wait for. The region
+// is that of the last call of Drain, which returned d; isSteady says that it does not carry more than before the onset.
 func (g *GridRegion) Neck(p *Pressure, senders []Sender, d *Drain, isSteady bool) Neck {
 	best := Neck{Link: schema.NoLink}
 	if len(g.devices) == 0 {
@@ -74,7 +75,7 @@ func (g *GridRegion) Neck(p *Pressure, senders []Sender, d *Drain, isSteady bool
 		return n
 	}
 	if best.Link != schema.NoLink {
-		best.Tail, best.Fit = g.neckAt(senders, best.Link, p)
+		best.Tail, best.Fit = g.tailOf(senders, best.Link, p)
 	}
 	if isSteady && !best.Before(d) {
 		if n := w.soleWay(g.links); n.Link != schema.NoLink {
@@ -84,16 +85,17 @@ func (g *GridRegion) Neck(p *Pressure, senders []Sender, d *Drain, isSteady bool
 	return best
 }
 
-// mostWaitedFor is the candidate that most of a region waits for, by its share of the region's stall as followed without
-// routes. For a full link that is averaged with its share of the links claimed by suspects' routes. What a link that lost rate
-// holds back need not be an exchange of suspects.
+// mostWaitedFor is the candidate that most of a region waits for, by its share of the region's stall as followed
+// without routes. For a full link that is averaged with its share of the links claimed by suspects' routes. What a link
+// that lost rate holds back need not be an exchange of suspects.
 func (g *GridRegion) mostWaitedFor(w *gridWalk) (best Neck) {
 	best.Link = schema.NoLink
 	followed := 0.
 	for _, l := range w.known {
 		followed += w.toPort[l]
 		if !g.tried.has(l) {
-			n, _ := w.neckAt(l)
+			_, s := w.shows(l)
+			n, _ := w.neckOf(l, s)
 			g.necks = append(g.necks, n)
 		}
 	}
@@ -136,13 +138,7 @@ func (g *GridRegion) listNecks(w *gridWalk) {
 	}
 }
 
-// neckAt rates a link by how much waits for it, and reports whether it is a candidate.
-func (w *gridWalk) neckAt(l schema.LinkID) (n Neck, may bool) {
-	_, s := w.shows(l)
-	return w.neckOf(l, s)
-}
-
-// neckOf is neckAt for a link with known readings.
+// neckOf rates a link by how much waits for it, and reports whether it is a candidate.
 func (w *gridWalk) neckOf(l schema.LinkID, s *shown) (n Neck, may bool) {
 	n = Neck{Link: l, Waits: w.waitsFor(l), Slower: !s.isFull()}
 	n.Score = max(leastWaits, n.Waits)
@@ -159,9 +155,9 @@ func (w *gridWalk) neckOf(l schema.LinkID, s *shown) (n Neck, may bool) {
 	return n, left < ClearlyLess
 }
 
-// rateLeft is the share of its capacity that a link can send, bounded by its waits: while packets wait for it inside the switch
-// and it has credits it sends, so that it carries use, percent, in at least that share of the time, at its rate. It is 1 where
-// packets do not mostly wait.
+// rateLeft is the share of its capacity that a link can send, bounded by its waits: while packets wait for it inside
+// the switch and it has credits it sends, so that it carries use, percent, in at least that share of the time, at its
+// rate. It is 1 where packets do not mostly wait.
 func (p *Readings) rateLeft(l schema.LinkID, use float64) float64 {
 	if p.Credit == nil || !p.Credit.Valid.Has(int(l)) {
 		return 1
@@ -173,8 +169,8 @@ func (p *Readings) rateLeft(l schema.LinkID, use float64) float64 {
 	return min(1, use/100/sends)
 }
 
-// isFull reports whether a link carries all it can in a direction without stall. A stalled link does not send, so that in one
-// direction stall and use add up to at most all of the time.
+// isFull reports whether a link carries all it can in a direction without stall. A stalled link does not send, so that
+// in one direction stall and use add up to at most all of the time.
 func (s *shown) isFull() bool {
 	return s.use >= saturatedPercent-5 && (s.stall <= neckStall || s.use+s.stall > 100+neckStall)
 }
@@ -187,8 +183,8 @@ func (s *shown) left() float64 {
 	return s.use / s.before
 }
 
-// Before reports whether the region lies upstream of the link rather than around the switch: the trees of suspects over the
-// link agree, or most of the region was followed to it and packets wait for it most of the time.
+// Before reports whether the region lies upstream of the link rather than around the switch: the trees of suspects over
+// the link agree, or most of the region was followed to it and packets wait for it most of the time.
 func (n *Neck) Before(d *Drain) bool {
 	followed := n.Waits >= mostlyWaits && n.Share*n.Waits >= rootShare*mostlyWaits
 	tree := d.tree
@@ -198,12 +194,13 @@ func (n *Neck) Before(d *Drain) bool {
 	return n.Sole || (n.Fit >= neckFit || followed) && n.Fit+max(neckWaits*n.Waits, neckLost*n.Lost) > tree
 }
 
-// endMargin is how much better the trees at the second end of a link must fit for that end to be the tail: if traffic waits at
-// both, the verdict does not flip between intervals.
+// endMargin is how much better the trees at the second end of a link must fit for that end to be the tail: if traffic
+// waits at both, the verdict does not flip between intervals.
 const endMargin = .1
 
-// neckAt returns the end of a link at which the trees of suspects that lead to it agree best with readings, and their fit.
-func (g *GridRegion) neckAt(senders []Sender, l schema.LinkID, p *Pressure) (tail topology.DeviceID, fit float64) {
+// tailOf returns the end of a link at which the trees of suspects that lead to it agree best with readings, and their
+// fit.
+func (g *GridRegion) tailOf(senders []Sender, l schema.LinkID, p *Pressure) (tail topology.DeviceID, fit float64) {
 	from, to := p.graph.Ends(l)
 	ends, fits := [2]topology.DeviceID{from, to}, [2]float64{}
 	for end, tail := range ends {

@@ -33,7 +33,8 @@ func TestWaitsBoundTheRateOfALink(t *testing.T) {
 		{"credits not measured", 98, -1, 20, 1},
 		{"load not measured", 98, 0, -1, 1},
 	} {
-		p := &Readings{hops: &hops{graph: g}, Inq: one(schema.InqStall, c.inq), Credit: one(schema.CreditStall, c.credits), Use: one(schema.BandwidthUsed, c.use)}
+		p := &Readings{hops: &hops{graph: g}, Inq: one(schema.InqStall, c.inq),
+			Credit: one(schema.CreditStall, c.credits), Use: one(schema.BandwidthUsed, c.use)}
 		if got := p.rateLeft(7, p.UseOf(7)); math.Abs(got-c.want) > .01 {
 			t.Errorf("%s: %.3f, want %.2f", c.name, got, c.want)
 		}

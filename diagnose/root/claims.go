@@ -6,8 +6,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// claims say which candidate each stalled link of a region waits for, as far as known: a flow is held back the more, the more waits for
-// the link it is held up by, so that it is the candidate with the most routes over both, weighted by that.
+// claims say which candidate each stalled link of a region waits for, as far as known: a flow is held back the more,
+// the more waits for the link it is held up by, so that it is the candidate with the most routes over both, weighted by
+// that.
 type claims struct {
 	of      []claim         // by link
 	claimed []schema.LinkID // links in of

@@ -13,7 +13,8 @@ import (
 func TestALinkIsClaimedByWhatItWaitsFor(t *testing.T) {
 	g := roottest.Graph(t, "torus:8x8")
 	f, links := NewFinder(g, routes.NewRouter(g).Grid), []schema.LinkID{3, 5, 9}
-	stall := schema.Series{Metric: schema.CreditStall, Values: make([]float32, g.NumLinks()), Valid: schema.NewBitmap(g.NumLinks())}
+	stall := schema.Series{Metric: schema.CreditStall, Values: make([]float32, g.NumLinks()),
+		Valid: schema.NewBitmap(g.NumLinks())}
 	for _, l := range append(links, 11) { // 11 waits, but does not belong to the region
 		stall.Values[l] = 40
 		stall.Valid.Set(int(l))

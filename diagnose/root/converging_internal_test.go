@@ -7,8 +7,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestTheNodesWhoseRoutesConverge: load that some nodes send to one switch fits the routes from these nodes to it, not those from as many
-// others, nor those to its neighbour, nor those that more nodes would take; load before the onset counts for none.
+// TestTheNodesWhoseRoutesConverge: load that some nodes send to one switch fits the routes from these nodes to it, not
+// those from as many others, nor those to its neighbour, nor those that more nodes would take; load before the onset
+// counts for none.
 func TestTheNodesWhoseRoutesConverge(t *testing.T) {
 	u := newTiedUp(t)
 	devices := func(names ...string) (list []topology.DeviceID) {
@@ -52,8 +53,8 @@ func TestTheNodesWhoseRoutesConverge(t *testing.T) {
 	}
 }
 
-// TestLinksCarryWhatIsSentOverThem: where links carry less than a tree would bring at the rate at which it arrives, the tree is not what
-// arrives.
+// TestLinksCarryWhatIsSentOverThem: where links carry less than a tree would bring at the rate at which it arrives, the
+// tree is not what arrives.
 func TestLinksCarryWhatIsSentOverThem(t *testing.T) {
 	u := newTiedUp(t)
 	var senders []topology.DeviceID

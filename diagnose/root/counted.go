@@ -2,13 +2,13 @@ package root
 
 import "github.com/giverny/giverny/schema"
 
-// mostSlow is how many links at once may show by their waits that they cannot carry their capacity: lanes are rarely lost on
-// several links.
+// mostSlow is how many links at once may show by their waits that they cannot carry their capacity: lanes are rarely
+// lost on several links.
 const mostSlow = 1
 
-// findCounted determines where the devices of a grid count packets that wait inside a switch: at the link that they wait for,
-// or at the one over which they came. In the second case nearly all links that are short of credits show waits, as what fills
-// the buffers behind them waits there, and links that lead into them seem to have lost rate.
+// findCounted determines where the devices of a grid count packets that wait inside a switch: at the link that they
+// wait for, or at the one over which they came. In the second case nearly all links that are short of credits show
+// waits, as what fills the buffers behind them waits there, and links that lead into them seem to have lost rate.
 func (p *Readings) findCounted() {
 	p.atInputs = false
 	if p.Inq == nil || p.Credit == nil || !p.graph.Duplex() {
@@ -40,7 +40,8 @@ func (p *Readings) waitsFor(l schema.LinkID) float64 {
 	return p.inside(l)
 }
 
-// heldBehind reports whether the traffic of a link mostly waits for others behind it, so that a region does not wait for it.
+// heldBehind reports whether the traffic of a link mostly waits for others behind it, so that a region does not wait
+// for it.
 func (p *Readings) heldBehind(l schema.LinkID) bool { return p.atInputs && p.inside(l) >= mostlyWaits }
 
 // inside is the share of time that a link counts packets waiting inside a switch.

@@ -16,9 +16,12 @@ func TestWhereWaitsAreCounted(t *testing.T) {
 		credit, inside map[string]float32
 		atInputs       bool
 	}{
-		{name: "at the links over which they came", credit: map[string]float32{end: 95}, inside: map[string]float32{end: 97, feeds: 96, feedsToo: 90}, atInputs: true},
+		{name: "at the links over which they came", credit: map[string]float32{end: 95},
+			inside: map[string]float32{end: 97, feeds: 96, feedsToo: 90}, atInputs: true},
 		{name: "at the slow link", credit: map[string]float32{end: 95}, inside: map[string]float32{end: 97, feeds: 96}},
-		{name: "at links of which packets wait that have credits", credit: map[string]float32{end: 95, passes: 90, "0,4,3>0,5,3": 80}, inside: map[string]float32{end: 60, feeds: 96, feedsToo: 90}},
+		{name: "at links of which packets wait that have credits",
+			credit: map[string]float32{end: 95, passes: 90, "0,4,3>0,5,3": 80}, inside: map[string]float32{end: 60,
+				feeds: 96, feedsToo: 90}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u := newTiedUp(t)
@@ -34,9 +37,12 @@ func TestWhereWaitsAreCounted(t *testing.T) {
 			}
 			u.p.findCounted()
 			l := roottest.Link(t, g, feeds)
-			_, may := walkOnGrid(u.f, u.p).neckAt(l)
+			w := walkOnGrid(u.f, u.p)
+			_, s := w.shows(l)
+			_, may := w.neckOf(l, s)
 			if u.p.atInputs != c.atInputs || may == c.atInputs || (u.p.waitsFor(l) == 0) != c.atInputs {
-				t.Errorf("at inputs %v, want %v; may be a neck %v, waits for it %.2f", u.p.atInputs, c.atInputs, may, u.p.waitsFor(l))
+				t.Errorf("at inputs %v, want %v; may be a neck %v, waits for it %.2f", u.p.atInputs, c.atInputs, may,
+					u.p.waitsFor(l))
 			}
 		})
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Drain is the switch of a torus or mesh whose nodes do not accept the arriving traffic. Links of these fabrics are read
-// without direction, so back pressure cannot be followed. But under dimension-order routing all traffic to one switch
-// forms a tree, and the stall, the held-back traffic and the added load are on the links of that tree.
+// Drain is the switch of a torus or mesh whose nodes do not accept the arriving traffic. Links of these fabrics are
+// read without direction, so back pressure cannot be followed. But under dimension-order routing all traffic to one
+// switch forms a tree, and the stall, the held-back traffic and the added load are on the links of that tree.
 type Drain struct {
 	Device  topology.DeviceID
 	Fit     float64             // how well the readings agree with the tree, 0 to 1; 0: there is no tree
@@ -28,16 +28,16 @@ type Drain struct {
 const (
 	// drainFit is the least fit of a tree for its end to be called the root.
 	drainFit = .75
-	// grownFit is the same if load was added and no full link is known: with full buffers, traffic of others that is held up
-	// hides how much goes where, but the added load is on the tree, and most of it at the end.
+	// grownFit is the same if load was added and no full link is known: with full buffers, traffic of others that is
+	// held up hides how much goes where, but the added load is on the tree, and most of it at the end.
 	grownFit = .5
 	// unknownFit is the same if the senders are unknown, leastSenders their minimum number.
 	unknownFit, leastSenders = .85, 4
-	// meetsWeight weighs the evidence that traffic merges at a switch of the line, relative to the fit of known senders;
-	// meetsBeside replaces it if the fit of one of their trees is at least wellFits.
-	meetsWeight, meetsBeside, wellFits = 1, .02, .98
-	// memberWeight is added if the end is a node of the job itself: except for file traffic, its nodes send to each other,
-	// and two neighbours on a line show nearly the same.
+	// meetsWeight weighs the evidence that traffic merges at a switch of the line, relative to the fit of known
+	// senders; meetsBeside replaces it if the fit of one of their trees is at least wellFits.
+	meetsWeight, meetsBeside, wellFits = 1., .02, .98
+	// memberWeight is added if the end is a node of the job itself: except for file traffic, its nodes send to each
+	// other, and two neighbours on a line show nearly the same.
 	memberWeight = .15
 	// inTree is the share of the held-back traffic that must be on links which a tree to a switch can have.
 	inTree = .6
@@ -59,8 +59,8 @@ type Sender struct {
 	Routes  *routes.Set         // of its traffic
 }
 
-// Drain finds the switch on which the traffic of a region's links converges, if any, and the index in senders of the one
-// whose nodes send it; -1 if unknown. Regions with the same stalls and the same past share cached readings.
+// Drain finds the switch on which the traffic of a region's links converges, if any, and the index in senders of the
+// one whose nodes send it; -1 if unknown. Regions with the same stalls and the same past share cached readings.
 func (g *GridRegion) Drain(senders []Sender) (best Drain, from int) {
 	g.check()
 	if g.grid == nil {
@@ -76,7 +76,8 @@ func (g *GridRegion) Drain(senders []Sender) (best Drain, from int) {
 		return Drain{Idle: idle, mostlyIdle: mostly, Meeting: meeting}, -1
 	}
 	best, from = g.knownDrain(senders, ends)
-	// Only for the grid's last dimension: with a slow link of an earlier one, a tree to the switch before it fits as well.
+	// Only for the grid's last dimension: with a slow link of an earlier one, a tree to the switch before it fits as
+	// well.
 	if best.Fit < drainFit && g.last == len(g.grid.Dims())-1 {
 		if unknown := g.unknownDrain(meeting.Device); unknown.Fit > best.Fit {
 			best, from = unknown, -1
@@ -92,7 +93,7 @@ func (g *GridRegion) Drain(senders []Sender) (best Drain, from int) {
 
 // knownDrain is the best tree from the nodes of one of the senders to one of the ends.
 func (g *treeFits) knownDrain(senders []Sender, ends []topology.DeviceID) (best Drain, from int) {
-	weight := 1. * meetsWeight
+	weight := meetsWeight
 	for from, of := range senders {
 		for i, d := range ends {
 			fit := g.treeFit(of.Devices, d)
@@ -109,7 +110,9 @@ func (g *treeFits) knownDrain(senders []Sender, ends []topology.DeviceID) (best 
 	if from = -1; len(g.trees) == 0 {
 		return best, from
 	}
-	tree := slices.MaxFunc(g.trees, func(a, b knownTree) int { return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(b.end, a.end)) })
+	tree := slices.MaxFunc(g.trees, func(a, b knownTree) int {
+		return cmp.Or(cmp.Compare(a.fit, b.fit), cmp.Compare(b.end, a.end))
+	})
 	line, most := g.grid.Line(ends[tree.end], g.last), math.Inf(-1)
 	for _, k := range g.trees {
 		d := ends[k.end]
@@ -145,14 +148,15 @@ func (g *treeFits) unknownDrain(end topology.DeviceID) Drain {
 const (
 	// alikeFull is the difference in load, percent of capacity, up to which links count as equally full.
 	alikeFull = 5
-	// leastBefore is the least traffic waiting before a full link that is a root, relative to that where the region's traffic ends.
+	// leastBefore is the least traffic waiting before a full link that is a root, relative to that where the region's
+	// traffic ends.
 	leastBefore = .1
 )
 
-// FullLink is, on a grid, the link at a region that carries most of its capacity, if that is more than before the onset and
-// the link does not stall itself. Of equally full links it is the one before which the region lies. If links are idle for most
-// of the time that they do not send, stall says how much waits: then it is the one before which most is held back. It is
-// NoLink if none is full.
+// FullLink is, on a grid, the link at a region that carries most of its capacity, if that is more than before the onset
+// and the link does not stall itself. Of equally full links it is the one before which the region lies. If links are
+// idle for most of the time that they do not send, stall says how much waits: then it is the one before which most is
+// held back. It is NoLink if none is full.
 func (g *GridRegion) FullLink(n *Neck, d *Drain) schema.LinkID {
 	best, most := schema.NoLink, float64(fullPercent)
 	if g.grid == nil {
@@ -193,26 +197,25 @@ type fullLink struct {
 	held float64 // traffic waiting before it, bytes/s (heldBefore)
 }
 
-// listFull lists the links at a region's switches that are full, fuller than before the onset and do not stall, and before
-// which least bytes/s or more wait.
+// listFull lists the links at a region's switches that are full, fuller than before the onset and do not stall, and
+// before which least bytes/s or more wait.
 func (w *gridWalk) listFull(links []schema.LinkID, least float64) {
-	e := w
-	e.full = e.full[:0]
-	e.seen.clear()
+	w.full = w.full[:0]
+	w.seen.clear()
 	for _, l := range links {
 		from, to := w.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
-			if !e.seen.add(d) {
+			if !w.seen.add(d) {
 				continue
 			}
 			for _, out := range w.graph.LinksAt(d) {
 				use := w.UseOf(out)
-				isFull := use > fullPercent && w.grid.Dim(out) >= 0 && w.StallOf(out) < lineStall && use > SteadyLoad*w.Before(out)
-				if !isFull {
+				if use <= fullPercent || w.grid.Dim(out) < 0 || w.StallOf(out) >= lineStall ||
+					use <= SteadyLoad*w.Before(out) {
 					continue
 				}
 				if held := w.heldBefore(out); held >= least {
-					e.full = append(e.full, fullLink{out, use, held})
+					w.full = append(w.full, fullLink{out, use, held})
 				}
 			}
 		}
@@ -232,15 +235,16 @@ func (p *Pressure) waitsAt(d *Drain) (sum float64) {
 	return sum
 }
 
-// heldBefore is what waits on the links into a link of a grid because it is full, bytes/s: by how much more they stall than the
-// link itself, as the rest waits for something downstream of it. It is the larger value of both directions.
+// heldBefore is what waits on the links into a link of a grid because it is full, bytes/s: by how much more they stall
+// than the link itself, as the rest waits for something downstream of it. It is the larger value of both directions.
 func (w *gridWalk) heldBefore(l schema.LinkID) (most float64) {
 	own := w.StallOf(l)
 	from, to := w.graph.Ends(l)
 	for _, at := range [2]topology.DeviceID{from, to} {
 		sum := 0.
 		for _, in := range w.graph.LinksAt(at) {
-			if stall := w.StallOf(in); in != l && w.grid.Dim(in) >= 0 && w.grid.Dim(in) <= w.grid.Dim(l) && stall > own {
+			stall, dim := w.StallOf(in), w.grid.Dim(in)
+			if in != l && dim >= 0 && dim <= w.grid.Dim(l) && stall > own {
 				sum += w.waitsOn(in) * (1 - own/stall)
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Ending is the place of a grid where a region's back pressure ends: a link in one direction, or a switch whose nodes do not accept the
-// arriving traffic.
+// Ending is the place of a grid where a region's back pressure ends: a link in one direction, or a switch whose nodes
+// do not accept the arriving traffic.
 type Ending struct {
 	Found  bool
 	Device topology.DeviceID
@@ -20,11 +20,13 @@ type Ending struct {
 const (
 	// passes is the share of the stall upstream of a stalled link that counts as upstream of the next one.
 	passes = .8
-	// surely is the stall, share of time, from which on a link surely holds up the traffic before it; quiet is that of noise.
+	// surely is the stall, share of time, from which on a link surely holds up the traffic before it; quiet is that of
+	// noise.
 	surely, quiet = .15, .01
 	// surelyNot limits the probability that back pressure ends at nodes, for a link to be called slow.
 	surelyNot = .2
-	// leastLeft is the share of its load before that a link which lost rate still carries: at least one of its eight lanes is left.
+	// leastLeft is the share of its load before that a link which lost rate still carries: at least one of its eight
+	// lanes is left.
 	leastLeft = 1. / 8
 	// leastShown is added to a share before its log is taken; rounds limits how many links in a row are followed.
 	leastShown, rounds = .02, 10
@@ -39,7 +41,7 @@ type endings struct {
 	use    []float64            // share of capacity
 	was    []float64            // the same before the onset
 	necks  []float64            // how much waits for a link (Neck.Score); 0 if it is no neck
-	before []float64            // stall upstream of a link: at twice its index from its beginning to its end, at one more the other way
+	before []float64            // by twice the index, plus 1 for the way from its end: stall upstream of a link
 	edges  []edge
 	next   []float64
 	places []rated
@@ -68,9 +70,10 @@ type Endings struct {
 	Slow topology.DeviceID // the switch whose nodes accept too little, if that is what holds up the region
 }
 
-// Endings finds where the back pressure of a region ends on a grid. It must follow the calls of Drain, which returned d, and of Neck
-// for the same region. Followed from link to link, back pressure ends where much stalls upstream of a place that does not stall itself.
-// Each place is rated by that and by other evidence, a switch by all places at it: a link may be named by either end.
+// Endings finds where the back pressure of a region ends on a grid. It must follow the calls of Drain, which returned
+// d, and of Neck for the same region. Followed from link to link, back pressure ends where much stalls upstream of a
+// place that does not stall itself. Each place is rated by that and by other evidence, a switch by all places at it: a
+// link may be named by either end.
 func (g *GridRegion) Endings(d *Drain) (found Endings) {
 	g.check()
 	e := g.endings
@@ -83,8 +86,8 @@ func (g *GridRegion) Endings(d *Drain) (found Endings) {
 	links := len(e.places)
 	e.places = e.rateNodes(e.places, d, g)
 	e.findOdds()
-	found = Endings{Any: e.best(e.places), Link: e.best(e.places[:links]), Nodes: e.best(e.places[links:]), OfMeans: g.p.oneWay < 1}
-	found.AtNodes = e.shareFrom(links)
+	found = Endings{Any: e.best(e.places), Link: e.best(e.places[:links]), Nodes: e.best(e.places[links:]),
+		AtNodes: e.shareFrom(links), OfMeans: g.p.oneWay < 1}
 	on := found.Nodes.Device
 	if found.Any.Link == schema.NoLink {
 		on = found.Any.Device
@@ -134,8 +137,8 @@ func (e *endings) stallOf(l schema.LinkID, g *GridRegion) float64 {
 	return min(1, g.p.inOneWay(max(0, g.p.StallOf(l)/100-quiet)))
 }
 
-// follow sums the stall upstream of each link, in both directions: over the links that lead into it, by its share of the load of all
-// links that these lead to.
+// follow sums the stall upstream of each link, in both directions: over the links that lead into it, by its share of
+// the load of all links that these lead to.
 func (e *endings) follow(g *GridRegion) {
 	e.edges = e.edges[:0]
 	for i, l := range e.links {

@@ -7,12 +7,13 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestBackPressureEnds: back pressure ends at a link that stalled links lead to and that carries less than before, or more; or at
-// the nodes of the switch on whose line links stall from both sides. Only if readings are the mean of both directions does an end
-// at a link that lost rate mean that the link is slow.
+// TestBackPressureEnds: back pressure ends at a link that stalled links lead to and that carries less than before, or
+// more; or at the nodes of the switch on whose line links stall from both sides. Only if readings are the mean of both
+// directions does an end at a link that lost rate mean that the link is slow.
 func TestBackPressureEnds(t *testing.T) {
 	type shows struct{ stall, use, before float64 }
-	before := map[string]shows{"0,2,3>1,2,3": {44, 6, 20}, "1,2,3>2,2,3": {42, 8, 25}, "1,2,3>1,3,3": {0, 9, 9}, "2,1,3>2,2,3": {38, 10, 20}, "2,2,3>2,3,3": {46, 4, 14}}
+	before := map[string]shows{"0,2,3>1,2,3": {44, 6, 20}, "1,2,3>2,2,3": {42, 8, 25}, "1,2,3>1,3,3": {0, 9, 9},
+		"2,1,3>2,2,3": {38, 10, 20}, "2,2,3>2,3,3": {46, 4, 14}}
 	with := func(name string, s shows) map[string]shows {
 		out := map[string]shows{name: s}
 		for l, v := range before {
@@ -20,7 +21,8 @@ func TestBackPressureEnds(t *testing.T) {
 		}
 		return out
 	}
-	nodes := map[string]shows{"3,3,1>3,3,2": {42, 6, 4}, "3,3,2>3,3,3": {43, 7, 4}, "3,3,3>3,3,4": {43, 7, 5}, "3,3,4>3,3,5": {42, 6, 4},
+	nodes := map[string]shows{"3,3,1>3,3,2": {42, 6, 4}, "3,3,2>3,3,3": {43, 7, 4}, "3,3,3>3,3,4": {43, 7, 5},
+		"3,3,4>3,3,5": {42, 6, 4},
 		"3,2,3>3,3,3": {30, 10, 3}, "3,3,3>3,4,3": {29, 10, 3}, "2,3,3>3,3,3": {28, 12, 4}}
 	for _, c := range []struct {
 		name   string
@@ -29,11 +31,13 @@ func TestBackPressureEnds(t *testing.T) {
 		isSlow bool
 		means  bool
 	}{
-		{name: "a link that lost rate", links: with("2,3,3>2,4,3", shows{1, 8, 40}), link: "2,3,3>2,4,3", isSlow: true, means: true},
+		{name: "a link that lost rate", links: with("2,3,3>2,4,3", shows{1, 8, 40}), link: "2,3,3>2,4,3",
+			isSlow: true, means: true},
 		{name: "a full link", links: with("2,3,3>2,4,3", shows{1, 55, 20}), link: "2,3,3>2,4,3", means: true},
 		{name: "nodes", links: nodes, means: true},
 		{name: "nodes, no means", links: nodes},
-		{name: "a link that lost rate, no means", links: with("2,3,3>2,4,3", shows{1, 8, 40}), link: "2,3,3>2,4,3", isSlow: true},
+		{name: "a link that lost rate, no means", links: with("2,3,3>2,4,3", shows{1, 8, 40}), link: "2,3,3>2,4,3",
+			isSlow: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u := newTiedUp(t)
@@ -58,10 +62,13 @@ func TestBackPressureEnds(t *testing.T) {
 			}
 			switch {
 			case c.link == "":
-				if at := u.Graph.Device(ends.Any.Device).Name; ends.Any.Link != schema.NoLink || at != "3,3,3" || ends.AtNodes < .5 || ends.Any != ends.Nodes {
-					t.Errorf("ends at %s, link %d, at nodes %.2f, want the nodes of 3,3,3", at, ends.Any.Link, ends.AtNodes)
+				if at := u.Graph.Device(ends.Any.Device).Name; ends.Any.Link != schema.NoLink || at != "3,3,3" ||
+					ends.AtNodes < .5 || ends.Any != ends.Nodes {
+					t.Errorf("ends at %s, link %d, at nodes %.2f, want the nodes of 3,3,3", at, ends.Any.Link,
+						ends.AtNodes)
 				}
-			case ends.Any.Link != roottest.Link(t, u.Graph, c.link) || ends.AtNodes > .5 || ends.Any != ends.Link || ends.AtSlowLink() != c.isSlow:
+			case ends.Any.Link != roottest.Link(t, u.Graph, c.link) || ends.AtNodes > .5 || ends.Any != ends.Link ||
+				ends.AtSlowLink() != c.isSlow:
 				t.Errorf("ends at %s, link %d, at nodes %.2f, slow: %v; want %s, slow: %v", u.Graph.Device(ends.Any.Device).Name, ends.Any.Link, ends.AtNodes, ends.AtSlowLink(), c.link, c.isSlow)
 			}
 		})

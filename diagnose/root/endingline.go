@@ -30,7 +30,8 @@ func (o *onTheLine) score(at topology.DeviceID, g *GridRegion) float64 {
 			continue
 		}
 		fit, member := g.bestTree(i)
-		score := w.tree*(fit-o.bestTree) + w.agree*max(-mostBehind, min(mostBehind, m.Agree)) + w.meets*max(-mostBehind, g.scores[i]-o.bestMeets)
+		score := w.tree*(fit-o.bestTree) + w.agree*max(-mostBehind, min(mostBehind, m.Agree)) +
+			w.meets*max(-mostBehind, g.scores[i]-o.bestMeets)
 		score += w.appears*g.appears(at)/o.mostArrives + w.off*g.unbalanced(at)
 		if member {
 			score += w.member

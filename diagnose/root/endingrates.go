@@ -5,21 +5,23 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Weights of a conditional logit for where back pressure ends, each constrained to the sign that physics gives it. They were fitted
-// together on incidents of four simulators, whose links read the mean of both directions, their sum and the larger
-// (docs/measurements/diagnosis.md). A place is any switch at the region, or any link at one of these, in either direction.
-// Shares are of time, or of what one direction shows; a log is of a share plus leastShown.
+// Weights of a conditional logit for where back pressure ends, each constrained to the sign that physics gives it. They
+// were fitted together on incidents of four simulators, whose links read the mean of both directions, their sum and the
+// larger (docs/measurements/diagnosis.md). A place is any switch at the region, or any link at one of these, in either
+// direction. Shares are of time, or of what one direction shows; a log is of a share plus leastShown.
 var (
-	linkWeights = linkTerms{before: 1, most: 1.16, use: 3.63, stalls: -2.21, lost: 6.04, fills: 2.97, waits: 5.6, flat: 1.62, neck: 16}
+	linkWeights = linkTerms{before: 1, most: 1.16, use: 3.63, stalls: -2.21, lost: 6.04, fills: 2.97, waits: 5.6,
+		flat: 1.62, neck: 16}
 	nodeWeights = nodeTerms{before: .85, line: 1.28, onLine: 7.05, falls: -2.14, added: 1.44, end: .96,
 		tree: 1.4, member: .95, agree: 1.76, appears: -3.07, off: -4.37, meets: .47}
 )
 
 const (
-	// fewBefore is the stall upstream of a link, relative to the link with most, up to which back pressure cannot end there.
+	// fewBefore is the stall upstream of a link, relative to the link with most, up to which back pressure cannot end
+	// there.
 	fewBefore = .01
-	// fillsFrom is the share of what one direction shows from which on a link counts as filling; fillsBy above that it is full.
-	// twoWays limits the use that counts, as both directions may carry traffic.
+	// fillsFrom is the share of what one direction shows from which on a link counts as filling; fillsBy above that it
+	// is full. twoWays limits the use that counts, as both directions may carry traffic.
 	fillsFrom, fillsBy, twoWays = .6, .35, 1.3
 	// freeBelow is the stall, share of time, from which on a link does not count as filling.
 	freeBelow = .3
@@ -88,7 +90,8 @@ func (e *endings) rateLinks(places []rated, g *GridRegion) []rated {
 		}
 		for dir := range int32(2) {
 			if before := e.before[2*int32(i)+dir]; before >= least {
-				places = append(places, rated{lost: lost, link: l, from: e.endOf(l, 1-dir, g), to: e.endOf(l, dir, g), score: alike + w.before*shownLog(before) + w.most*shownLog(before/(most+.05))})
+				places = append(places, rated{lost: lost, link: l, from: e.endOf(l, 1-dir, g), to: e.endOf(l, dir, g),
+					score: alike + w.before*shownLog(before) + w.most*shownLog(before/(most+.05))})
 			}
 		}
 	}
@@ -115,7 +118,8 @@ func (e *endings) rateNodes(places []rated, d *Drain, g *GridRegion) []rated {
 		if known && n.device == end {
 			score += w.end
 		}
-		places = append(places, rated{link: schema.NoLink, from: n.device, to: n.device, score: score + line.score(n.device, g)})
+		score += line.score(n.device, g)
+		places = append(places, rated{link: schema.NoLink, from: n.device, to: n.device, score: score})
 	}
 	return places
 }

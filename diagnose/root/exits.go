@@ -12,7 +12,7 @@ type excess struct {
 	inputs float64 // held back by inputs
 	known  float64 // held back by stalled ports with idle time, because of what is behind them
 	most   float64 // use of the fullest port, percent of capacity
-	open   int     // ports for which an unknown amount waits: full ones, and those that stall and always have something to send
+	open   int     // ports for which an unknown amount waits: full, or stalled with always something to send
 	first  int     // its ports that traffic may wait for: found.exits[first:end]
 	end    int
 	slow   schema.LinkID // slowCable, once searched
@@ -28,30 +28,28 @@ type exit struct {
 
 // waysBy appends to the ways the ports that stall at least passes of what a link does, or are full, and returns these.
 func (w *walk) waysBy(over *hop, passes float64) []way {
-	e := w
 	x := w.excessAt(over.via)
-	first, least := len(e.ways), passes*w.StallOf(over.link)
-	for i := range e.exits[x.first:x.end] {
-		if out := &e.exits[x.first+i]; out.explains >= least && w.mayFollow(over, out.link) {
-			e.ways = append(e.ways, out.way)
+	first, least := len(w.ways), passes*w.StallOf(over.link)
+	for i := range w.exits[x.first:x.end] {
+		if out := &w.exits[x.first+i]; out.explains >= least && w.mayFollow(over, out.link) {
+			w.ways = append(w.ways, out.way)
 		}
 	}
-	return e.ways[first:]
+	return w.ways[first:]
 }
 
-// excessAt is excessOf, computed once for all regions with the same stalls and past (found). It is valid until that of another
-// switch is computed.
+// excessAt is excessOf, computed once for all regions with the same stalls and past (found). It is valid until that of
+// another switch is computed.
 func (w *walk) excessAt(d topology.DeviceID) *excess {
-	e := w
-	at, isNew := e.extra.find(d)
+	at, isNew := w.extra.find(d)
 	if isNew {
 		x := w.excessOf(d)
-		x.first = len(e.exits)
+		x.first = len(w.exits)
 		w.listExits(d, &x)
-		x.end = len(e.exits)
-		e.extra.list[at] = x
+		x.end = len(w.exits)
+		w.extra.list[at] = x
 	}
-	return &e.extra.list[at]
+	return &w.extra.list[at]
 }
 
 // excessOf sums up what the inputs and ports of a switch hold back.

@@ -6,8 +6,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Finder finds the roots of regions on one version of a fabric, one region after the other. It reuses its memory and is not
-// safe for concurrent use. On directed links Follow finds them, on a grid the methods of Region do.
+// Finder finds the roots of regions on one version of a fabric, one region after the other. It reuses its memory and is
+// not safe for concurrent use. On directed links Follow finds them, on a grid the methods of Region do.
 type Finder struct {
 	graph   *topology.Graph
 	hops    *hops
@@ -19,7 +19,8 @@ type Finder struct {
 
 // NewFinder returns a finder; grid is nil if the graph is not a grid.
 func NewFinder(g *topology.Graph, grid *routes.Grid) *Finder {
-	f := &Finder{graph: g, hops: &hops{g, nextSwitches(g)}, region: newRegionMemory(g, grid), endings: newEndings(g.NumLinks(), g.NumDevices())}
+	f := &Finder{graph: g, hops: &hops{g, nextSwitches(g)}, region: newRegionMemory(g, grid),
+		endings: newEndings(g.NumLinks(), g.NumDevices())}
 	if g.Duplex() {
 		f.around = newGridFlow(g)
 	} else {
@@ -31,7 +32,8 @@ func NewFinder(g *topology.Graph, grid *routes.Grid) *Finder {
 // On returns the readings of an interval.
 func (f *Finder) On(snap *schema.Snapshot) *Readings {
 	f.down.ended = f.down.ended[:0]
-	r := &Readings{hops: f.hops, Use: snap.Find(schema.BandwidthUsed), Rate: snap.Find(schema.Throughput), Inq: snap.Find(schema.InqStall), Credit: snap.Find(schema.CreditStall), oneWay: 1}
+	r := &Readings{hops: f.hops, Use: snap.Find(schema.BandwidthUsed), Rate: snap.Find(schema.Throughput),
+		Inq: snap.Find(schema.InqStall), Credit: snap.Find(schema.CreditStall), oneWay: 1}
 	r.findCounted()
 	return r
 }

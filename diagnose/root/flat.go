@@ -9,9 +9,9 @@ import (
 // wait for it, so that it carries all that its lanes let it, and at least one lane in eight remains.
 const leastRate = 10
 
-// flatNeck is a link of a grid that lost rate, recognised by its constant load: as packets always wait for it, its load is its
-// rate, the same in all intervals since the onset. Stalled links lead to it, in the end most of the region, and nothing that these
-// may wait for stalls. Of several it is the one that lost most.
+// flatNeck is a link of a grid that lost rate, recognised by its constant load: as packets always wait for it, its load
+// is its rate, the same in all intervals since the onset. Stalled links lead to it, in the end most of the region, and
+// nothing that these may wait for stalls. Of several it is the one that lost most.
 func (w *gridWalk) flatNeck(links []schema.LinkID) Neck {
 	best, most := Neck{Link: schema.NoLink}, 0.
 	for _, l := range links {
@@ -24,11 +24,16 @@ func (w *gridWalk) flatNeck(links []schema.LinkID) Neck {
 		for _, via := range [2]topology.DeviceID{from, to} {
 			for _, out := range w.graph.LinksAt(via) {
 				_, s := w.shows(out)
-				if out == l || s.dim < dim || s.lost <= most || w.inOneWay(s.use) < leastRate || s.left() >= ClearlyLess || !w.stallEndsAt(l, dim, via) || !w.isFlat(out) || w.reaches(links, out, via) < mostReaches {
+				lostRate := s.lost > most && w.inOneWay(s.use) >= leastRate && s.left() < ClearlyLess
+				if out == l || s.dim < dim || !lostRate {
+					continue
+				}
+				if !w.stallEndsAt(l, dim, via) || !w.isFlat(out) || w.reaches(links, out, via) < mostReaches {
 					continue
 				}
 				most = s.lost
-				best = Neck{Link: out, Tail: via, Waits: w.waitsFor(out), Lost: 1 - s.left(), Slower: true, Cannot: true, Sole: true}
+				best = Neck{Link: out, Tail: via, Waits: w.waitsFor(out), Lost: 1 - s.left(),
+					Slower: true, Cannot: true, Sole: true}
 			}
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestALinkThatLostRateCarriesTheSame: if stall ends at a link that carries less than before, and a constant load in all
-// intervals since the onset, that load is its rate.
+// TestALinkThatLostRateCarriesTheSame: if stall ends at a link that carries less than before, and a constant load in
+// all intervals since the onset, that load is its rate.
 func TestALinkThatLostRateCarriesTheSame(t *testing.T) {
 	for _, c := range []struct {
 		name    string

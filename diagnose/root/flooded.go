@@ -5,9 +5,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// IsFlooded reports whether load was added where the traffic of a region on a grid ends. Full buffers hold up other traffic
-// over the same links, so that a region may carry less in total although load causes it: the added load shows on some of its
-// links, or more arrives at the switch where it ends. A slow host lets less arrive.
+// IsFlooded reports whether load was added where the traffic of a region on a grid ends. Full buffers hold up other
+// traffic over the same links, so that a region may carry less in total although load causes it: the added load shows
+// on some of its links, or more arrives at the switch where it ends. A slow host lets less arrive.
 func (p *Pressure) IsFlooded(d *Drain, end topology.DeviceID) bool {
 	return d.Grew || d.Meeting.Grew || p.Arrives(end) > SteadyLoad
 }
@@ -15,7 +15,8 @@ func (p *Pressure) IsFlooded(d *Drain, end topology.DeviceID) bool {
 // leastArrives, percent of a link's capacity, is added to both loads, so that ratios of small ones say little.
 const leastArrives = .2
 
-// Arrives is the load of the links of the switch where a region's traffic ends, relative to before the onset; 0 if not known.
+// Arrives is the load of the links of the switch where a region's traffic ends, relative to before the onset; 0 if not
+// known.
 func (p *Pressure) Arrives(end topology.DeviceID) float64 {
 	now, before := 0., 0.
 	for _, l := range p.graph.LinksAt(end) {

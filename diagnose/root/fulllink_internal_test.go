@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestAFullLinkThatGainedLoad: a region waits for a link that is full, more so than before, and does not stall itself; of several
-// equally full, for the one that the region lies upstream of.
+// TestAFullLinkThatGainedLoad: a region waits for a link that is full, more so than before, and does not stall itself;
+// of several equally full, for the one that the region lies upstream of.
 func TestAFullLinkThatGainedLoad(t *testing.T) {
 	u := newTiedUp(t)
 	link := func(name string) schema.LinkID { return roottest.Link(t, u.Graph, name) }
@@ -37,8 +37,8 @@ func TestAFullLinkThatGainedLoad(t *testing.T) {
 	want("another stalls", full)
 }
 
-// TestOfFullLinksMostIsHeldBackBeforeTheRoot: if links are mostly idle when they do not send, the root among several full links is
-// the one with most held back upstream, by what its inputs stall more than it does.
+// TestOfFullLinksMostIsHeldBackBeforeTheRoot: if links are mostly idle when they do not send, the root among several
+// full links is the one with most held back upstream, by what its inputs stall more than it does.
 func TestOfFullLinksMostIsHeldBackBeforeTheRoot(t *testing.T) {
 	u := newTiedUp(t)
 	link := func(name string) schema.LinkID { return roottest.Link(t, u.Graph, name) }
@@ -50,7 +50,8 @@ func TestOfFullLinksMostIsHeldBackBeforeTheRoot(t *testing.T) {
 	u.p.Use.Values[full], u.Was[full] = 91, 30
 	want := func(what string, idle bool, l schema.LinkID) {
 		t.Helper()
-		if got := u.f.Region(u.p, []schema.LinkID{little, much}).FullLink(&Neck{Link: schema.NoLink}, &Drain{mostlyIdle: idle}); got != l {
+		if got := u.f.Region(u.p, []schema.LinkID{little, much}).FullLink(&Neck{Link: schema.NoLink},
+			&Drain{mostlyIdle: idle}); got != l {
 			t.Errorf("%s: link %d, want %d", what, got, l)
 		}
 	}
@@ -62,8 +63,8 @@ func TestOfFullLinksMostIsHeldBackBeforeTheRoot(t *testing.T) {
 	want("the other has room", true, fuller)
 }
 
-// TestLittleWaitsBeforeAFullLink: a full link with little waiting upstream, relative to where the region's traffic ends, is not its
-// root.
+// TestLittleWaitsBeforeAFullLink: a full link with little waiting upstream, relative to where the region's traffic
+// ends, is not its root.
 func TestLittleWaitsBeforeAFullLink(t *testing.T) {
 	u := newTiedUp(t)
 	link := func(name string) schema.LinkID { return roottest.Link(t, u.Graph, name) }

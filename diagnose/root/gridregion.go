@@ -8,9 +8,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// GridRegion is a region of a grid under examination: what its links show, and what was found of it so far. Drain, Neck, FullLink and
-// Endings are found in this order; the others need no more than what these return. It is valid until its finder begins the next
-// region. On other fabrics it finds nothing.
+// GridRegion is a region of a grid under examination: what its links show, and what was found of it so far. Drain,
+// Neck, FullLink and Endings are found in this order; the others need no more than what these return. It is valid until
+// its finder begins the next region. On other fabrics it finds nothing.
 type GridRegion struct {
 	treeFits
 	endings *endings
@@ -33,8 +33,8 @@ type regionReadings struct {
 	grew    bool    // load was added on the region
 }
 
-// regionMemory is the memory for the regions of a grid, one after the other. What was found of links is kept for the next regions with
-// the same stalls and past.
+// regionMemory is the memory for the regions of a grid, one after the other. What was found of links is kept for the
+// next regions with the same stalls and past.
 type regionMemory struct {
 	grid     *routes.Grid // nil if the graph is not a grid
 	now      *GridRegion  // the region that the rest is of
@@ -66,8 +66,9 @@ func newRegionMemory(g *topology.Graph, grid *routes.Grid) *regionMemory {
 		return &regionMemory{}
 	}
 	n := g.NumLinks()
-	return &regionMemory{grid: grid, readings: newLookup[schema.LinkID, reading](n), inside: newMarks[schema.LinkID](n), tried: newMarks[schema.LinkID](n),
-		met: newMarks[topology.DeviceID](g.NumDevices()), claims: claims{of: make([]claim, n)}, sent: make([]float64, g.NumDevices()), tree: grid.NewInTree()}
+	return &regionMemory{grid: grid, readings: newLookup[schema.LinkID, reading](n), inside: newMarks[schema.LinkID](n),
+		tried: newMarks[schema.LinkID](n), met: newMarks[topology.DeviceID](g.NumDevices()),
+		claims: claims{of: make([]claim, n)}, sent: make([]float64, g.NumDevices()), tree: grid.NewInTree()}
 }
 
 // Region begins the examination of a region of a grid.
@@ -121,4 +122,38 @@ func (g *regionReadings) measure() {
 	g.grew = added > grewShare*carried
 	g.least = min(lineStall, mostStalled*g.most)
 	g.findLast()
+}
+
+// reading is what a link shows of merging traffic.
+type reading struct {
+	dim     int     // dimension on a grid; -1: none
+	stall   float64 // percent
+	carries float64 // bytes/s
+	held    float64 // traffic that waits on it, bytes/s (heldBack)
+	added   float64 // load added since the onset, bytes/s; all if that before is unknown
+	more    float64 // load beyond the share of that before the onset which its stall lets through, bytes/s
+	waits   float64 // share of the time without sending in which it stalls, in the direction in which it stalls, 0 to 1
+}
+
+// look returns the reading of a link, valid until the next call.
+func (g *regionReadings) look(l schema.LinkID) *reading {
+	at, isNew := g.readings.find(l)
+	r := &g.readings.list[at]
+	if isNew {
+		*r = g.read(l)
+	}
+	return r
+}
+
+func (g *regionReadings) read(l schema.LinkID) reading {
+	p := g.p
+	r := reading{dim: g.grid.Dim(l), stall: p.StallOf(l)}
+	use, before, capacity := max(0, p.UseOf(l)), max(0, p.Before(l)), p.graph.Capacity(l)
+	r.carries = use / 100 * capacity
+	stall := p.stallShare(l)
+	r.held = r.carries * stall / (1 - stall)
+	r.waits = min(1, p.inOneWay(r.stall/100)/max(leastFree, 1-p.inOneWay(use/100)))
+	r.more = max(0, r.carries-(1-min(1, r.stall/100))*before/100*capacity)
+	r.added = max(0, use-before) / 100 * capacity
+	return r
 }

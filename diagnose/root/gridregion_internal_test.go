@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestARegionIsNotAskedAfterTheNext: a question about a region that would be answered from another one's readings is a mistake of the
-// caller.
+// TestARegionIsNotAskedAfterTheNext: a question about a region that would be answered from another one's readings is a
+// mistake of the caller.
 func TestARegionIsNotAskedAfterTheNext(t *testing.T) {
 	u := newTiedUp(t)
 	links := []schema.LinkID{roottest.Link(t, u.Graph, "2,3,3>2,3,4")}

@@ -18,8 +18,8 @@ type shown struct {
 	isNeck bool    // packets may wait for it
 }
 
-// gridFlow is the flow of a region of a grid, of which each link is followed both ways. Readings are kept for the next regions with the
-// same stalls and past.
+// gridFlow is the flow of a region of a grid, of which each link is followed both ways. Readings are kept for the next
+// regions with the same stalls and past.
 type gridFlow struct {
 	flow
 	region uint32 // number of the region
@@ -40,7 +40,8 @@ type gridWalk struct {
 
 func newGridFlow(g *topology.Graph) gridFlow {
 	n := g.NumLinks()
-	return gridFlow{flow: newFlow(n, 2), seen: newMarks[topology.DeviceID](g.NumDevices()), shown: newLookup[schema.LinkID, shown](n), back: newBackward(n)}
+	return gridFlow{flow: newFlow(n, 2), seen: newMarks[topology.DeviceID](g.NumDevices()),
+		shown: newLookup[schema.LinkID, shown](n), back: newBackward(n)}
 }
 
 // going is where the traffic over a link of a grid goes in one direction.
@@ -50,15 +51,14 @@ type going struct {
 	leads      float64 // share that reaches a link for which it may wait
 }
 
-// spreadOnGrid follows the stall of a region of a grid to the links that it waits for. Readings have no direction, so that
-// each link is followed both ways: under dimension-order routing, traffic along a dimension goes on along it or turns to a
-// later one, over stalled links, until it waits for a link that is full or lost rate. The wrong direction mostly leads
-// nowhere: a way is weighted by the share of its traffic that reaches such a link.
+// spreadOnGrid follows the stall of a region of a grid to the links that it waits for. Readings have no direction, so
+// that each link is followed both ways: under dimension-order routing, traffic along a dimension goes on along it or
+// turns to a later one, over stalled links, until it waits for a link that is full or lost rate. The wrong direction
+// mostly leads nowhere: a way is weighted by the share of its traffic that reaches such a link.
 func (w *gridWalk) spreadOnGrid(links []schema.LinkID) {
-	e := w
-	e.reset()
-	e.region++
-	e.queue[0], e.ways = e.queue[0][:0], e.ways[:0]
+	w.reset()
+	w.region++
+	w.queue[0], w.ways = w.queue[0][:0], w.ways[:0]
 	for _, l := range links {
 		place, s := w.shows(l)
 		if s.dim < 0 || s.stall < stalledPercent {
@@ -69,34 +69,33 @@ func (w *gridWalk) spreadOnGrid(links []schema.LinkID) {
 		for dir, part := range leads {
 			if part > 0 {
 				at := 2*l + schema.LinkID(dir)
-				e.mass[at] = stall * part / (leads[0] + leads[1])
-				e.queue[0] = append(e.queue[0], at)
+				w.mass[at] = stall * part / (leads[0] + leads[1])
+				w.queue[0] = append(w.queue[0], at)
 			}
 		}
 	}
-	for _, at := range e.follow(w.passOnGrid) {
-		e.mass[at] = 0
+	for _, at := range w.follow(w.passOnGrid) {
+		w.mass[at] = 0
 	}
 }
 
-// leads is the share of the traffic over a link in one direction that reaches a link for which it may wait. at is twice the
-// link's number, plus one for the direction from its end to its beginning. place is the link's index in shown.list.
+// leads is the share of the traffic over a link in one direction that reaches a link for which it may wait. at is twice
+// the link's number, plus one for the direction from its end to its beginning. place is the link's index in shown.list.
 func (w *gridWalk) leads(at schema.LinkID, place int32, steps int) float64 {
-	e := w
-	goes := e.goesFrom(place, at%2)
-	if goes.region == e.region {
+	goes := w.goesFrom(place, at%2)
+	if goes.region == w.region {
 		return goes.leads
 	}
-	*goes = going{region: e.region} // a cycle leads nowhere
+	*goes = going{region: w.region} // a cycle leads nowhere
 	if steps == maxRounds {
 		return 0
 	}
-	first := len(e.ways)
-	w.listWays(at, &e.shown.list[place])
-	end := len(e.ways)
+	first := len(w.ways)
+	w.listWays(at, &w.shown.list[place])
+	end := len(w.ways)
 	sum, reached, leads := 0., 0., 0.
 	for i := first; i < end; i++ {
-		way, part := e.ways[i], 1.
+		way, part := w.ways[i], 1.
 		if way.stays == 0 {
 			part = w.leads(way.link, way.place, steps+1)
 		}
@@ -105,13 +104,13 @@ func (w *gridWalk) leads(at schema.LinkID, place int32, steps int) float64 {
 	if sum > 0 {
 		leads = reached / sum
 	}
-	*e.goesFrom(place, at%2) = going{e.region, int32(first), int32(end), leads}
+	*w.goesFrom(place, at%2) = going{w.region, int32(first), int32(end), leads}
 	return leads
 }
 
 // listWays lists what traffic over a link in one direction may wait for behind it.
 func (w *gridWalk) listWays(at schema.LinkID, own *shown) {
-	e, l := w, at/2
+	l := at / 2
 	from, via := w.graph.Ends(l)
 	if at%2 == 1 {
 		via = from
@@ -126,36 +125,35 @@ func (w *gridWalk) listWays(at schema.LinkID, own *shown) {
 			continue
 		}
 		if s.waits > 0 {
-			e.ways = append(e.ways, way{link: next, weight: s.waits, stays: 1})
+			w.ways = append(w.ways, way{link: next, weight: s.waits, stays: 1})
 		}
 		if s.stall >= least {
-			e.ways = append(e.ways, way{link: w.towards(next, via), place: place, weight: s.held})
+			w.ways = append(w.ways, way{link: w.towards(next, via), place: place, weight: s.held})
 		}
 	}
 }
 
 // passOnGrid divides stall over a link in one direction between the ways that leads has listed.
 func (w *gridWalk) passOnGrid(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
-	e := w
-	goes, sum := e.goesOn(at), 0.
-	ways := e.ways[goes.first:goes.end]
+	goes, sum := w.goesOn(at), 0.
+	ways := w.ways[goes.first:goes.end]
 	for _, way := range ways {
-		sum += e.weightOf(way)
+		sum += w.weightOf(way)
 	}
 	if sum == 0 {
 		return next
 	}
 	for _, way := range ways {
-		part := stall * e.weightOf(way) / sum
+		part := stall * w.weightOf(way) / sum
 		if way.stays > 0 {
-			e.wait(at/2, way.link, part)
+			w.wait(at/2, way.link, part)
 			continue
 		}
 		if part > 0 {
-			if e.mass[way.link] == 0 {
+			if w.mass[way.link] == 0 {
 				next = append(next, way.link)
 			}
-			e.mass[way.link] += part
+			w.mass[way.link] += part
 		}
 	}
 	return next
@@ -188,8 +186,8 @@ func (w *gridWalk) towards(l schema.LinkID, at topology.DeviceID) schema.LinkID 
 	return 2 * l
 }
 
-// shows returns the readings of a link and their index in shown.list, computed once for regions with the same stalls and
-// onset. They are valid until the next call.
+// shows returns the readings of a link and their index in shown.list, computed once for regions with the same stalls
+// and onset. They are valid until the next call.
 func (w *gridWalk) shows(l schema.LinkID) (int32, *shown) {
 	at, isNew := w.shown.find(l)
 	s := &w.shown.list[at]
@@ -208,8 +206,8 @@ func (w *gridWalk) shows(l schema.LinkID) (int32, *shown) {
 	return at, s
 }
 
-// waitsBefore is the traffic that waits inside switches for a link, bytes/s, if the share of time that packets wait is the
-// share of the offered load that is held back.
+// waitsBefore is the traffic that waits inside switches for a link, bytes/s, if the share of time that packets wait is
+// the share of the offered load that is held back.
 func (w *gridWalk) waitsBefore(l schema.LinkID) float64 {
 	waits := min(MaxStall, max(leastWaits, w.waitsFor(l)))
 	return max(LeastUse, w.UseOf(l)) / 100 * w.graph.Capacity(l) * waits / (1 - waits)

@@ -10,7 +10,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestRoutesThatReachTheEndOverStalledLinks: the share counts routes, by whether the last link of each stalls; without routes it is 0.
+// TestRoutesThatReachTheEndOverStalledLinks: the share counts routes, by whether the last link of each stalls; without
+// routes it is 0.
 func TestRoutesThatReachTheEndOverStalledLinks(t *testing.T) {
 	u := newTiedUp(t)
 	end := u.Device(t, "2,3,4")
@@ -33,7 +34,8 @@ func TestRoutesThatReachTheEndOverStalledLinks(t *testing.T) {
 // TestLinksBesideTheRegionCount: what links of a tree show counts alike, whether they belong to the region or not.
 func TestLinksBesideTheRegionCount(t *testing.T) {
 	u := newTiedUp(t)
-	senders := []topology.DeviceID{u.Device(t, "0,0,1"), u.Device(t, "1,5,2"), u.Device(t, "6,3,7"), u.Device(t, "7,7,0")}
+	senders := []topology.DeviceID{u.Device(t, "0,0,1"), u.Device(t, "1,5,2"), u.Device(t, "6,3,7"),
+		u.Device(t, "7,7,0")}
 	slices.Sort(senders)
 	end := u.Device(t, "2,3,4")
 	links := u.Send(senders, end)
@@ -49,7 +51,8 @@ func TestLinksBesideTheRegionCount(t *testing.T) {
 		of, by := fits(links[part:])
 		for m := range of {
 			if math.Abs(of[m]-cosines[m]) > 1e-9 || cosines[m] > 1 {
-				t.Errorf("without %d links of the region reading %d agrees by %v, with them by %v", part, m, of[m], cosines[m])
+				t.Errorf("without %d links of the region reading %d agrees by %v, with them by %v", part, m, of[m],
+					cosines[m])
 			}
 		}
 		if math.Abs(by-converging) > 1e-9 {

@@ -27,13 +27,14 @@ type hops struct {
 func (p *hops) hopOver(l schema.LinkID) hop {
 	from, via := p.graph.Ends(l)
 	level := p.graph.Device(via).Level
-	return hop{link: l, from: from, via: via, isFirst: !p.graph.IsSwitch(from), isDown: level >= 0 && p.graph.Device(from).Level > level, level: level,
+	return hop{link: l, from: from, via: via, isFirst: !p.graph.IsSwitch(from),
+		isDown: level >= 0 && p.graph.Device(from).Level > level, level: level,
 		global: p.graph.Link(l).Class == topology.ClassGlobal, beside: p.next[from]}
 }
 
-// mayWait reports whether traffic of link a may go on over link b: b leaves the switch that a enters, but not back, not up a
-// tree after a hop down, not to a switch adjacent to the one it came from, and not over a second link between groups of a
-// dragonfly without a hop within the group.
+// mayWait reports whether traffic of link a may go on over link b: b leaves the switch that a enters, but not back, not
+// up a tree after a hop down, not to a switch adjacent to the one it came from, and not over a second link between
+// groups of a dragonfly without a hop within the group.
 func (p *hops) mayWait(a, b schema.LinkID) bool {
 	over := p.hopOver(a)
 	return p.mayFollow(&over, b)
@@ -61,8 +62,8 @@ func (p *hops) mayFollow(over *hop, b schema.LinkID) bool {
 	return !over.isBeside(to)
 }
 
-// isBeside reports whether another link from the switch that the hop leaves leads to a switch. Most are out of range without a
-// search: the levels of a tree are numbered one after the other.
+// isBeside reports whether another link from the switch that the hop leaves leads to a switch. Most are out of range
+// without a search: the levels of a tree are numbered one after the other.
 func (over *hop) isBeside(to topology.DeviceID) bool {
 	if n := len(over.beside); n == 0 || to < over.beside[0] || to > over.beside[n-1] {
 		return false

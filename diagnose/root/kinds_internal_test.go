@@ -27,7 +27,8 @@ func TestKindOfAPort(t *testing.T) {
 		"it sends where most waits":       {40, 0, 10, 10, schema.RootIncast},
 		"idle":                            {4, 0, 10, 10, ""},
 	} {
-		p, _ := readings(t, g, map[string]float64{"leaf0>host0": c.stall, "spine0>leaf0": c.waits}, map[string]float64{"leaf0>host0": c.use, "spine0>leaf0": c.use})
+		p, _ := readings(t, g, map[string]float64{"leaf0>host0": c.stall, "spine0>leaf0": c.waits},
+			map[string]float64{"leaf0>host0": c.use, "spine0>leaf0": c.use})
 		p.Before = func(schema.LinkID) float64 { return c.before }
 		if got := (ports{p}).classify(Port{Link: port}); got.Kind != c.want {
 			t.Errorf("%s: %q, want %q", name, got.Kind, c.want)
@@ -46,11 +47,12 @@ func TestIncastAtASwitch(t *testing.T) {
 		back BackPressure
 		want bool
 	}{
-		"port":                    {BackPressure{Root: Port{Kind: schema.RootIncast}}, true},
-		"switch":                  {BackPressure{Switch: Switch{Kind: schema.RootIncast, Share: .5}}, true},
-		"a switch of another":     {BackPressure{Switch: Switch{Kind: schema.RootSlowReceiver, Share: .5}}, false},
-		"not most of it":          {BackPressure{Switch: Switch{Kind: schema.RootIncast, Share: .4}}, false},
-		"a slow port of a switch": {BackPressure{Root: Port{Kind: schema.RootSlowReceiver}, Switch: Switch{Kind: schema.RootIncast, Share: .5}}, false},
+		"port":                {BackPressure{Root: Port{Kind: schema.RootIncast}}, true},
+		"switch":              {BackPressure{Switch: Switch{Kind: schema.RootIncast, Share: .5}}, true},
+		"a switch of another": {BackPressure{Switch: Switch{Kind: schema.RootSlowReceiver, Share: .5}}, false},
+		"not most of it":      {BackPressure{Switch: Switch{Kind: schema.RootIncast, Share: .4}}, false},
+		"a slow port of a switch": {BackPressure{Root: Port{Kind: schema.RootSlowReceiver},
+			Switch: Switch{Kind: schema.RootIncast, Share: .5}}, false},
 	} {
 		if got := c.back.IsIncast(); got != c.want {
 			t.Errorf("%s: %t", name, got)
@@ -58,8 +60,8 @@ func TestIncastAtASwitch(t *testing.T) {
 	}
 }
 
-// TestFullestPort: the fullest port of a switch is the one that blocks it if it is surely full, or clearly fuller than the
-// next; of two that are about as full neither is named.
+// TestFullestPort: the fullest port of a switch is the one that blocks it if it is surely full, or clearly fuller than
+// the next; of two that are about as full neither is named.
 func TestFullestPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=3,hosts=2,spines=2")
 	leaf, _ := g.FindDevice("leaf0")
@@ -74,15 +76,16 @@ func TestFullestPort(t *testing.T) {
 		"half full, clearly":  {60, 40, first},
 		"half full, as alike": {60, 58, schema.NoLink},
 	} {
-		p, links := readings(t, g, map[string]float64{"host0>leaf0": 50, "host1>leaf0": 50}, map[string]float64{"leaf0>spine0": c.first, "leaf0>spine1": c.second})
+		p, links := readings(t, g, map[string]float64{"host0>leaf0": 50, "host1>leaf0": 50},
+			map[string]float64{"leaf0>spine0": c.first, "leaf0>spine1": c.second})
 		if got := (ports{p}).fullest(leaf, links); got != c.want {
 			t.Errorf("%s: link %d, want %d", name, got, c.want)
 		}
 	}
 }
 
-// TestSlowPort: a port that carries less than before is slow if it does not stall itself, as it then waits for what is behind
-// it; a cable is slow if both directions keep one load, less than before, and that is no full cable.
+// TestSlowPort: a port that carries less than before is slow if it does not stall itself, as it then waits for what is
+// behind it; a cable is slow if both directions keep one load, less than before, and that is no full cable.
 func TestSlowPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=3,hosts=2,spines=2")
 	leaf, _ := g.FindDevice("leaf0")
@@ -93,10 +96,11 @@ func TestSlowPort(t *testing.T) {
 		flat, flatBack    bool // its load is constant, and that of the other direction
 		port, cable       bool
 	}{
-		"it carries less":             {use: 30, back: 10, before: 60, port: true},
-		"it carries as much":          {use: 55, back: 10, before: 60},
-		"it stalls itself":            {use: 30, back: 10, before: 60, stall: 30},
-		"both directions lost rate":   {use: 30, back: 29, before: 60, flat: true, flatBack: true, port: true, cable: true},
+		"it carries less":    {use: 30, back: 10, before: 60, port: true},
+		"it carries as much": {use: 55, back: 10, before: 60},
+		"it stalls itself":   {use: 30, back: 10, before: 60, stall: 30},
+		"both directions lost rate": {use: 30, back: 29, before: 60, flat: true, flatBack: true, port: true,
+			cable: true},
 		"of unlike loads":             {use: 30, back: 20, before: 60, flat: true, flatBack: true, port: true},
 		"it varies":                   {use: 30, back: 29, before: 60, flatBack: true, port: true},
 		"the other varies":            {use: 30, back: 29, before: 60, flat: true, port: true},

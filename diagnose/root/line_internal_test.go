@@ -12,8 +12,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestTrafficMeetsWhereLinksCarryMost: the switch of a line where traffic merges is found without known senders, whether these are
-// on one side, on both, or round the edge of the torus.
+// TestTrafficMeetsWhereLinksCarryMost: the switch of a line where traffic merges is found without known senders,
+// whether these are on one side, on both, or round the edge of the torus.
 func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
 	for _, senders := range []string{"4567", "034567", "0124567", "012"} {
 		t.Run(senders, func(t *testing.T) {
@@ -43,9 +43,9 @@ func TestTrafficMeetsWhereLinksCarryMost(t *testing.T) {
 	}
 }
 
-// TestTheSidesOfTheEnd: of two switches that look the same on a line, traffic ends at the one whose other links stall less, as they
-// need not share the line's part; or, if links are idle part of the time, at the one whose links stall more, as stall falls
-// upstream.
+// TestTheSidesOfTheEnd: of two switches that look the same on a line, traffic ends at the one whose other links stall
+// less, as they need not share the line's part; or, if links are idle part of the time, at the one whose links stall
+// more, as stall falls upstream.
 func TestTheSidesOfTheEnd(t *testing.T) {
 	u := newTiedUp(t)
 	set := func(name string, stall, use float32) schema.LinkID {
@@ -72,14 +72,15 @@ func TestTheSidesOfTheEnd(t *testing.T) {
 			idle, _ := r.idles()
 			m := r.meetingOf(ends, idle)
 			if want := ends[(turn+c.end)%2]; m.Device != want || !m.IsKnown() {
-				t.Errorf("%s: meets at %s by %.2f, want %s", c.name, u.Graph.Device(m.Device).Name, m.Agree, u.Graph.Device(want).Name)
+				t.Errorf("%s: meets at %s by %.2f, want %s", c.name, u.Graph.Device(m.Device).Name, m.Agree,
+					u.Graph.Device(want).Name)
 			}
 		}
 	}
 }
 
-// TestStallFallsOnTheWayUp: if links are idle part of the time, no link on the way to the end stalls more than the next, whatever
-// else they carry.
+// TestStallFallsOnTheWayUp: if links are idle part of the time, no link on the way to the end stalls more than the
+// next, whatever else they carry.
 func TestStallFallsOnTheWayUp(t *testing.T) {
 	u := newTiedUp(t)
 	var links []schema.LinkID
@@ -141,8 +142,8 @@ func TestRisesIsNaive(t *testing.T) {
 	}
 }
 
-// TestNoEndBehindFreeLinks: on a line with added load, a switch without stalled links of the line is less likely the end than one
-// with them, even if much more arrives there over other links.
+// TestNoEndBehindFreeLinks: on a line with added load, a switch without stalled links of the line is less likely the
+// end than one with them, even if much more arrives there over other links.
 func TestNoEndBehindFreeLinks(t *testing.T) {
 	u := newTiedUp(t)
 	var links []schema.LinkID
@@ -158,12 +159,13 @@ func TestNoEndBehindFreeLinks(t *testing.T) {
 	r := u.f.Region(u.p, links)
 	ends := []topology.DeviceID{u.Device(t, "2,7,2"), u.Device(t, "2,7,6")}
 	if r.meetingOf(ends, false); r.scores[1] >= r.scores[0] {
-		t.Errorf("the end has a score of %.2f, a switch whose links of the line are free %.2f", r.scores[0], r.scores[1])
+		t.Errorf("the end has a score of %.2f, a switch whose links of the line are free %.2f", r.scores[0],
+			r.scores[1])
 	}
 }
 
-// TestTheEndTakesWhatDoesNotGoOn: if senders are served alike, a link beside the end carries far more than the next one, and the
-// end's other links little; but load added there does not go on.
+// TestTheEndTakesWhatDoesNotGoOn: if senders are served alike, a link beside the end carries far more than the next
+// one, and the end's other links little; but load added there does not go on.
 func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 	for _, senders := range []string{"56", "567", "0567"} {
 		u := newTiedUp(t)
@@ -189,7 +191,8 @@ func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsAddsUpAtTheEnd: if stall measures how much waits, flow is conserved along the line at every switch but the end.
+// TestWhatWaitsAddsUpAtTheEnd: if stall measures how much waits, flow is conserved along the line at every switch but
+// the end.
 func TestWhatWaitsAddsUpAtTheEnd(t *testing.T) {
 	u := newTiedUp(t)
 	grid := u.Grid
@@ -212,8 +215,8 @@ func TestWhatWaitsAddsUpAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestTrafficMeetsInAPlane: if no link of the last dimension stalls, traffic ends on a line of the dimension before, in the plane
-// of its senders.
+// TestTrafficMeetsInAPlane: if no link of the last dimension stalls, traffic ends on a line of the dimension before, in
+// the plane of its senders.
 func TestTrafficMeetsInAPlane(t *testing.T) {
 	u := newTiedUp(t)
 	var from []topology.DeviceID
@@ -226,16 +229,18 @@ func TestTrafficMeetsInAPlane(t *testing.T) {
 	slices.Sort(links)
 	drain, _ := u.f.Region(u.p, links).Drain(nil)
 	if !drain.Meeting.IsKnown() || drain.Meeting.Device != end {
-		t.Errorf("traffic meets at %s by %.2f, want 2,7,5", u.Graph.Device(drain.Meeting.Device).Name, drain.Meeting.Agree)
+		t.Errorf("traffic meets at %s by %.2f, want 2,7,5", u.Graph.Device(drain.Meeting.Device).Name,
+			drain.Meeting.Agree)
 	}
 }
 
-// TestAnUnknownMeetingDidNotGrow: where the added load of a line hardly agrees with traffic to any of its switches, it does not show
-// that load was added there.
+// TestAnUnknownMeetingDidNotGrow: where the added load of a line hardly agrees with traffic to any of its switches, it
+// does not show that load was added there.
 func TestAnUnknownMeetingDidNotGrow(t *testing.T) {
 	u := newTiedUp(t)
 	var links []schema.LinkID
-	for name, use := range map[string]float32{"2,7,0>2,7,1": 10, "2,7,1>2,7,2": 10, "2,7,2>2,7,3": 10, "2,7,5>2,7,6": 20} {
+	for name, use := range map[string]float32{"2,7,0>2,7,1": 10, "2,7,1>2,7,2": 10, "2,7,2>2,7,3": 10,
+		"2,7,5>2,7,6": 20} {
 		l := roottest.Link(t, u.Graph, name)
 		u.Stall.Values[l], u.Use.Values[l] = 80, use
 		links = append(links, l)

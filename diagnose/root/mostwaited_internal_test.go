@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestTheLinkThatMostWaitsFor: a full link counts by the suspects' routes as well, one that lost rate only by where the region's stall
-// leads, and by the rate that it lost.
+// TestTheLinkThatMostWaitsFor: a full link counts by the suspects' routes as well, one that lost rate only by where the
+// region's stall leads, and by the rate that it lost.
 func TestTheLinkThatMostWaitsFor(t *testing.T) {
 	u := newTiedUp(t)
 	slow, full := roottest.Link(t, u.Graph, "0,0,0>0,0,1"), roottest.Link(t, u.Graph, "0,0,1>0,0,2")
@@ -27,7 +27,8 @@ func TestTheLinkThatMostWaitsFor(t *testing.T) {
 		w.reset()
 		w.wait(slow, slow, c.led[0])
 		w.wait(full, full, c.led[1])
-		r.necks = []Neck{{Link: slow, Waits: .5, Slower: true, Lost: c.lost, Share: c.claimed}, {Link: full, Waits: .5, Share: .5}}
+		r.necks = []Neck{{Link: slow, Waits: .5, Slower: true, Lost: c.lost, Share: c.claimed},
+			{Link: full, Waits: .5, Share: .5}}
 		r.tried.clear()
 		r.tried.add(slow)
 		r.tried.add(full)
@@ -57,6 +58,7 @@ func TestFewLinksAreCandidates(t *testing.T) {
 	w.shown.turnTo(u.p.Stall, u.p.Since)
 	r.listNecks(w)
 	if len(r.necks) != maxNecks || n <= maxNecks || r.necks[0].Link != last {
-		t.Errorf("of %d full links %d are candidates, first %d, want %d and %d", n, len(r.necks), r.necks[0].Link, maxNecks, last)
+		t.Errorf("of %d full links %d are candidates, first %d, want %d and %d", n, len(r.necks), r.necks[0].Link,
+			maxNecks, last)
 	}
 }

@@ -2,11 +2,13 @@ package root
 
 import "github.com/giverny/giverny/topology"
 
-// Weights of the switches of a line whose nodes may be where back pressure ends, added to their log odds by the comparison of all
-// places. They were chosen on the ends of 163 incidents of four simulators (docs/measurements/diagnosis.md).
+// Weights of the switches of a line whose nodes may be where back pressure ends, added to their log odds by the
+// comparison of all places. They were chosen on the ends of 163 incidents of four simulators
+// (docs/measurements/diagnosis.md).
 const (
-	// climbs weighs by how much the load added to the links of the line rises away from the switch, and the same for the traffic that
-	// waits on them, each relative to the link with most: what joins the line on the way to its end stays on it.
+	// climbs weighs by how much the load added to the links of the line rises away from the switch, and the same for
+	// the traffic that waits on them, each relative to the link with most: what joins the line on the way to its end
+	// stays on it.
 	climbs = -2.
 	// receiving is the weight of a switch with nodes to which the traffic to blame goes.
 	receiving = 4.
@@ -18,8 +20,8 @@ type linePlace struct {
 	score  float64
 }
 
-// rateLine rates the switches of the line through on: traffic to any node meets on a line, and neighbours on that are hard to tell
-// apart.
+// rateLine rates the switches of the line through on: traffic to any node meets on a line, and neighbours on that are
+// hard to tell apart.
 func (e *endings) rateLine(on topology.DeviceID, places []rated, g *GridRegion) {
 	e.line = e.line[:0]
 	line := g.lineFrom(on)
@@ -31,13 +33,15 @@ func (e *endings) rateLine(on topology.DeviceID, places []rated, g *GridRegion) 
 	for i := range places {
 		if d := places[i].from; whole.Has(d) {
 			from := g.lineFrom(d)
-			climb := climbOn(from, func(s *stop) float64 { return s.added / added }) + climbOn(from, func(s *stop) float64 { return s.waits / waits })
+			climb := climbOn(from, func(s *stop) float64 { return s.added / added }) +
+				climbOn(from, func(s *stop) float64 { return s.waits / waits })
 			e.line = append(e.line, linePlace{d, places[i].score + climbs*climb})
 		}
 	}
 }
 
-// climbOn is by how much a value of the links of a line rises away from its first switch, both ways and as far as routes lead.
+// climbOn is by how much a value of the links of a line rises away from its first switch, both ways and as far as
+// routes lead.
 func climbOn(line []stop, of func(*stop) float64) (sum float64) {
 	for _, step := range [2]int{1, -1} {
 		for n := range len(line)/2 - 1 {
@@ -47,8 +51,8 @@ func climbOn(line []stop, of func(*stop) float64) (sum float64) {
 	return sum
 }
 
-// NodesEnd is the switch at whose nodes the back pressure of a region ends if it ends at nodes; receives says how surely,
-// 0 to 1, a switch has nodes to which the traffic to blame goes.  Endings found such an end.
+// NodesEnd is the switch at whose nodes the back pressure of a region ends if it ends at nodes; receives says how
+// surely, 0 to 1, a switch has nodes to which the traffic to blame goes. Endings found such an end.
 func (g *GridRegion) NodesEnd(receives func(topology.DeviceID) float64) (at topology.DeviceID) {
 	g.check()
 	most := 0.

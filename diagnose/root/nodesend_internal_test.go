@@ -9,9 +9,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestWhichNodesOfALine: of the switches of a line that are about as likely, back pressure ends at the one away from which the load
-// added to the line, or what waits on it, does not rise, or at the one to whose nodes the traffic to blame goes; never at one off the
-// line or not rated.
+// TestWhichNodesOfALine: of the switches of a line that are about as likely, back pressure ends at the one away from
+// which the load added to the line, or what waits on it, does not rise, or at the one to whose nodes the traffic to
+// blame goes; never at one off the line or not rated.
 func TestWhichNodesOfALine(t *testing.T) {
 	line := []string{"2,7,1>2,7,2", "2,7,2>2,7,3", "2,7,3>2,7,4", "2,7,4>2,7,5"}
 	rising := []float32{10, 20, 30, 20} // to the third switch, or the fourth

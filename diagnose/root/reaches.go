@@ -22,9 +22,9 @@ type arrival struct {
 
 func newBackward(links int) backward { return backward{met: newMarks[schema.LinkID](links)} }
 
-// reaches is the share of a region's stall that dimension-order routing can lead, over stalled links, to link out, which leaves
-// switch via. Stall has no direction: at the end where its traffic begins, links that carry less because their sources are held up
-// look like what it waits for, but only the branch that begins there leads to them.
+// reaches is the share of a region's stall that dimension-order routing can lead, over stalled links, to link out,
+// which leaves switch via. Stall has no direction: at the end where its traffic begins, links that carry less because
+// their sources are held up look like what it waits for, but only the branch that begins there leads to them.
 func (w *gridWalk) reaches(links []schema.LinkID, out schema.LinkID, via topology.DeviceID) float64 {
 	u, all, sum := &w.back, 0., 0.
 	for _, l := range links {

@@ -8,9 +8,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestOnlyABranchLeadsToWhatIsStarved: of links with a constant load below that before, the one that lost rate is where the whole
-// tree leads. Where a branch of the tree begins, other links of its switch lose load as steadily, while the switch at the end of
-// the tree accepts little.
+// TestOnlyABranchLeadsToWhatIsStarved: of links with a constant load below that before, the one that lost rate is where
+// the whole tree leads. Where a branch of the tree begins, other links of its switch lose load as steadily, while the
+// switch at the end of the tree accepts little.
 func TestOnlyABranchLeadsToWhatIsStarved(t *testing.T) {
 	for _, c := range []struct {
 		name, less string
@@ -32,7 +32,8 @@ func TestOnlyABranchLeadsToWhatIsStarved(t *testing.T) {
 			u.Use.Values[less], u.Was[less] = 12, 40
 			u.p.Flat = func(l schema.LinkID) bool { return l == less }
 			from, to := u.Graph.Ends(less)
-			if got := max(walkOnGrid(u.f, u.p).reaches(region, less, from), walkOnGrid(u.f, u.p).reaches(region, less, to)); max(got-c.reaches, c.reaches-got) > .1 {
+			if got := max(walkOnGrid(u.f, u.p).reaches(region, less, from),
+				walkOnGrid(u.f, u.p).reaches(region, less, to)); max(got-c.reaches, c.reaches-got) > .1 {
 				t.Errorf("%.2f of the region leads there, want about %.2f", got, c.reaches)
 			}
 			if found := walkOnGrid(u.f, u.p).flatNeck(region).Link == less; found != c.isFound {

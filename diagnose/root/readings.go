@@ -1,84 +1,79 @@
 package root
 
-import "github.com/giverny/giverny/schema"
+import (
+	"github.com/giverny/giverny/schema"
+)
 
-// reading is what a link shows of merging traffic.
-type reading struct {
-	dim     int     // dimension on a grid; -1: none
-	stall   float64 // percent
-	carries float64 // bytes/s
-	held    float64 // traffic that waits on it, bytes/s (heldBack)
-	added   float64 // load added since the onset, bytes/s; all if that before is unknown
-	more    float64 // load beyond the share of that before the onset which its stall lets through, bytes/s
-	waits   float64 // share of the time without sending in which it stalls, in the direction in which it stalls, 0 to 1
+// Readings are those of the links of a fabric in an interval, or means of several, by link. A series that is absent is
+// nil.
+type Readings struct {
+	Use    *schema.Series // BandwidthUsed, percent of capacity
+	Rate   *schema.Series // Throughput, bytes/s
+	Inq    *schema.Series // InqStall, percent of time
+	Credit *schema.Series // CreditStall, percent of time
+
+	*hops
+	atInputs bool // waits inside switches are counted at the links over which packets came
+	// what a link shows that is busy all the time in one direction, share of time: 1, or less if readings are means
+	oneWay float64
 }
 
-// lookup caches what was looked up of links or devices. The list is short, so that it stays in the CPU cache.
-type lookup[K ~uint32, T any] struct {
-	round  uint32
-	stalls *schema.Series // the readings it was computed from
-	since  uint32         // the version of the past that they are compared with
-	places []place        // by link or device
-	list   []T
+// Past is what the readings of a region are compared with: the load of links before its onset, and since.
+type Past struct {
+	Before func(schema.LinkID) float64 // use before the onset, percent of capacity; -1: not known
+	Since  uint32                      // the number of Before, which no other past has: computed values are kept by it
+	Flat   func(schema.LinkID) bool    // whether a link's load was constant since the onset; nil: not known
 }
 
-// place is the index of a link or device in the list of a round.
-type place struct {
-	round uint32
-	at    int32
+// Pressure holds the readings by which the back pressure of one region is followed.
+type Pressure struct {
+	Readings
+	Past
+	Stall *schema.Series // by which the region stalls, percent of time; nil if absent
 }
 
-func newLookup[K ~uint32, T any](n int) lookup[K, T] {
-	return lookup[K, T]{round: 1, places: make([]place, n)}
+// For returns the readings as those of a region that stalls by a metric, compared with its past.
+func (r *Readings) For(stall *schema.Series, past Past) *Pressure {
+	return &Pressure{Readings: *r, Past: past, Stall: stall}
 }
 
-// turnTo clears the cache unless stalls and since are as before: regions with the same stalls and onset share it.
-func (k *lookup[K, T]) turnTo(stalls *schema.Series, since uint32) {
-	if k.stalls != stalls || k.since != since {
-		k.stalls, k.since = stalls, since
-		k.forget()
+const (
+	// ClearlyLess is the highest load of a link that lost rate, relative to its load before; LeastUse is the least use
+	// before, percent of capacity, that counts for that.
+	ClearlyLess, LeastUse = .8, 5
+	// MaxStall caps the stall, as a share of time, from which slowdown and offered load are computed.
+	MaxStall = .95
+	// SteadyLoad is the highest load relative to before the onset that counts as no added load.
+	SteadyLoad = 1.08
+)
+
+// UseOf is the use of a link, percent of its capacity; -1 if not known.
+func (p *Readings) UseOf(l schema.LinkID) float64 {
+	if p.Use != nil && p.Use.Valid.Has(int(l)) {
+		return float64(p.Use.Values[l])
 	}
+	return p.useByRate(l)
 }
 
-func (k *lookup[K, T]) forget() {
-	k.list = k.list[:0]
-	if k.round++; k.round == 0 {
-		clear(k.places)
-		k.round = 1
+func (p *Readings) useByRate(l schema.LinkID) float64 {
+	if c := p.graph.Capacity(l); p.Rate != nil && p.Rate.Valid.Has(int(l)) && c > 0 {
+		return 100 * float64(p.Rate.Values[l]) / c
 	}
+	return -1
 }
 
-// find returns the index of a link or device in the list, and whether the entry is new and must be computed.
-func (k *lookup[K, T]) find(of K) (at int32, isNew bool) {
-	p := &k.places[of]
-	if p.round == k.round {
-		return p.at, false
+// RateOf is the load of a link, bytes/s; -1 if not known.
+func (p *Readings) RateOf(l schema.LinkID) float64 {
+	if p.Rate != nil && p.Rate.Valid.Has(int(l)) {
+		return float64(p.Rate.Values[l])
 	}
-	*p = place{k.round, int32(len(k.list))}
-	var none T
-	k.list = append(k.list, none)
-	return p.at, true
-}
-
-// look returns the reading of a link, valid until the next call.
-func (g *regionReadings) look(l schema.LinkID) *reading {
-	at, isNew := g.readings.find(l)
-	r := &g.readings.list[at]
-	if isNew {
-		*r = g.read(l)
+	if c := p.graph.Capacity(l); p.Use != nil && p.Use.Valid.Has(int(l)) && c > 0 {
+		return float64(p.Use.Values[l]) / 100 * c
 	}
-	return r
+	return -1
 }
 
-func (g *regionReadings) read(l schema.LinkID) reading {
-	p := g.p
-	r := reading{dim: g.grid.Dim(l), stall: p.StallOf(l)}
-	use, before, capacity := max(0, p.UseOf(l)), max(0, p.Before(l)), p.graph.Capacity(l)
-	r.carries = use / 100 * capacity
-	stall := p.stallShare(l)
-	r.held = r.carries * stall / (1 - stall)
-	r.waits = min(1, p.inOneWay(r.stall/100)/max(leastFree, 1-p.inOneWay(use/100)))
-	r.more = max(0, r.carries-(1-min(1, r.stall/100))*before/100*capacity)
-	r.added = max(0, use-before) / 100 * capacity
-	return r
+// Carries is the load of a link, bytes/s; 0 if not known.
+func (p *Readings) Carries(l schema.LinkID) float64 {
+	return max(0, p.UseOf(l)) / 100 * p.graph.Capacity(l)
 }

@@ -19,24 +19,25 @@ const (
 	oneReceiver = .9
 	// leadingShare is the share from which on a port is named although none has rootShare.
 	leadingShare = .1
-	// fullPercent is the least use of a full port, idlePercent the highest of a stalled port that its host holds back, and saturatedPercent
-	// the least of one that surely sends all it can.
+	// fullPercent is the least use of a full port, idlePercent the highest of a stalled port that its host holds back,
+	// and saturatedPercent the least of one that surely sends all it can.
 	fullPercent, idlePercent, saturatedPercent = 75, 60, 95
-	// deadlockPercent is the least stall and deadlockUse the highest use, percent, of all links of a deadlocked cycle, within
-	// the precision of counters and clocks. Behind a full tree traffic still moves, and links of both directions may stall as
-	// much while they wait for other links.
+	// deadlockPercent is the least stall and deadlockUse the highest use, percent, of all links of a deadlocked cycle,
+	// within the precision of counters and clocks. Behind a full tree traffic still moves, and links of both directions
+	// may stall as much while they wait for other links.
 	deadlockPercent, deadlockUse = 90, .5
 )
 
-// Follow finds where the back pressure of a region begins, on a graph of directed links. Each link of the region counts by its
-// weight. The result is valid until the next interval (On).
+// Follow finds where the back pressure of a region begins, on a graph of directed links. Each link of the region counts
+// by its weight. The result is valid until the next interval (On).
 func (f *Finder) Follow(p *Pressure, region *schema.Region, weight []float64) BackPressure {
 	if f.graph.Duplex() {
 		return BackPressure{Root: noPort, Leading: noPort}
 	}
 	w := &walk{ports{p}, &f.down}
 	if cycle := w.cycle(region.Links); cycle != nil {
-		first := Port{Link: cycle[0], Kind: schema.RootDeadlock, Use: p.UseOf(cycle[0]), Stall: p.StallOf(cycle[0]), Share: 1}
+		first := Port{Link: cycle[0], Kind: schema.RootDeadlock, Use: p.UseOf(cycle[0]), Stall: p.StallOf(cycle[0]),
+			Share: 1}
 		return BackPressure{Root: first, Cycle: cycle, Leading: noPort}
 	}
 	w.spread(region.Links, weight)
@@ -55,7 +56,6 @@ type atSwitch struct {
 
 // switches sums up the stall by the switch where it ends, in descending order.
 func (w *walk) switches() (out []atSwitch, total float64) {
-	e := w
 	find := func(d topology.DeviceID) *atSwitch {
 		i := slices.IndexFunc(out, func(a atSwitch) bool { return a.device == d })
 		if i < 0 {
@@ -64,23 +64,25 @@ func (w *walk) switches() (out []atSwitch, total float64) {
 		}
 		return &out[i]
 	}
-	for _, l := range e.known {
+	for _, l := range w.known {
 		from, _ := w.graph.Ends(l)
 		a := find(from)
-		if a.stall += e.toPort[l]; e.toPort[l] > a.most || e.toPort[l] == a.most && l < a.port {
-			a.port, a.most = l, e.toPort[l]
+		if a.stall += w.toPort[l]; w.toPort[l] > a.most || w.toPort[l] == a.most && l < a.port {
+			a.port, a.most = l, w.toPort[l]
 		}
-		total += e.toPort[l]
+		total += w.toPort[l]
 	}
-	for _, l := range e.last {
-		if e.portless[l] > 0 {
+	for _, l := range w.last {
+		if w.portless[l] > 0 {
 			_, to := w.graph.Ends(l)
 			a := find(to)
-			a.stall, a.lost = a.stall+e.portless[l], a.lost+e.portless[l]
-			total += e.portless[l]
+			a.stall, a.lost = a.stall+w.portless[l], a.lost+w.portless[l]
+			total += w.portless[l]
 		}
 	}
-	slices.SortFunc(out, func(a, b atSwitch) int { return cmp.Or(cmp.Compare(b.stall, a.stall), cmp.Compare(a.device, b.device)) })
+	slices.SortFunc(out, func(a, b atSwitch) int {
+		return cmp.Or(cmp.Compare(b.stall, a.stall), cmp.Compare(a.device, b.device))
+	})
 	return out, total
 }
 
@@ -101,7 +103,8 @@ func (w *walk) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkID {
 	return port
 }
 
-// rootOf chooses the port where most of the stall begins or, if that is not known, the port or switch with the largest part.
+// rootOf chooses the port where most of the stall begins or, if that is not known, the port or switch with the largest
+// part.
 func (w *walk) rootOf(region *schema.Region) BackPressure {
 	b := BackPressure{Root: noPort, Leading: noPort}
 	ends, total := w.switches()
@@ -127,8 +130,9 @@ func (w *walk) rootOf(region *schema.Region) BackPressure {
 	return b
 }
 
-// portWithMost is the port for which most of the stall that ends at the given switches waits, with its share but not yet its kind:
-// at the switch where most ends, at a slow cable with that at both of its ends, or the root that the region was found with.
+// portWithMost is the port for which most of the stall that ends at the given switches waits, with its share but not
+// yet its kind: at the switch where most ends, at a slow cable with that at both of its ends, or the root that the
+// region was found with.
 func (w *walk) portWithMost(ends []atSwitch, total float64, region *schema.Region) Port {
 	port := noPort
 	if len(ends) > 0 && ends[0].stall >= rootShare*total {
@@ -137,7 +141,8 @@ func (w *walk) portWithMost(ends []atSwitch, total float64, region *schema.Regio
 	if cable, share := w.heldAtBothEnds(ends, total); cable != schema.NoLink && share >= port.Share {
 		port.Link, port.Share = cable, share
 	}
-	if root := region.Root; port.Link == schema.NoLink && root != nil && root.Link != schema.NoLink && int(root.Link) < w.graph.NumLinks() && w.toPort[root.Link] >= leadingShare*total {
+	if root := region.Root; port.Link == schema.NoLink && root != nil && root.Link != schema.NoLink &&
+		int(root.Link) < w.graph.NumLinks() && w.toPort[root.Link] >= leadingShare*total {
 		port.Link, port.Share = root.Link, rootShare
 	}
 	if port.Link != schema.NoLink && port.Share >= oneReceiver {
@@ -161,7 +166,8 @@ func (w *walk) portAt(a *atSwitch, links []schema.LinkID) Port {
 // measures reports whether the load of links is measured.
 func (p *Readings) measures() bool { return p.Use != nil || p.Rate != nil }
 
-// kindAt is the kind of a root at a switch whose port is not known. What arrives from other switches at one with hosts goes to these.
+// kindAt is the kind of a root at a switch whose port is not known. What arrives from other switches at one with hosts
+// goes to these.
 func (w *walk) kindAt(a *atSwitch) string {
 	arrives := 0.
 	for _, l := range w.last {
@@ -181,8 +187,8 @@ func (w *walk) kindAt(a *atSwitch) string {
 // clearlyFuller is the use of a port relative to the others from which on it is the full one.
 const clearlyFuller = 1.1
 
-// fullest is the port of a switch that most likely blocks the traffic waiting there: one that is down, the one that clearly
-// carries most, or the only one that traffic of the region can take.
+// fullest is the port of a switch that most likely blocks the traffic waiting there: one that is down, the one that
+// clearly carries most, or the only one that traffic of the region can take.
 func (p ports) fullest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
 	best, only, n := schema.NoLink, schema.NoLink, 0
 	most, second := 0., 0.
@@ -238,20 +244,22 @@ func (p ports) entered(at topology.DeviceID, out schema.LinkID, links []schema.L
 func (p ports) classify(port Port) Port {
 	port.Use, port.Stall = p.UseOf(port.Link), p.StallOf(port.Link)
 	from, to := p.graph.Ends(port.Link)
-	port.Cannot = port.Stall < stalledPercent && port.Use < fullPercent && (p.canSend(port.Link) < ClearlyLess || p.isCableSlow(port.Link))
+	stalls, toHost := port.Stall >= stalledPercent, !p.graph.IsSwitch(to)
+	port.Cannot = !stalls && port.Use < fullPercent && (p.canSend(port.Link) < ClearlyLess || p.isCableSlow(port.Link))
 	switch {
-	case port.Use >= LeastUse && port.Stall < stalledPercent && !p.graph.IsSwitch(to) && (port.Cannot || p.left(port.Link) < ClearlyLess):
+	case toHost && !stalls && port.Use >= LeastUse && (port.Cannot || p.left(port.Link) < ClearlyLess):
 		port.Kind, port.Slower = schema.RootSlowReceiver, true // traffic waits for it
-	case port.Use >= 0 && port.Use < LeastUse && port.Stall < stalledPercent && p.graph.IsSwitch(from) && !p.graph.IsSwitch(to):
+	case toHost && !stalls && port.Use >= 0 && port.Use < LeastUse && p.graph.IsSwitch(from):
 		return noPort // it hardly sends, and does not stall: nothing begins here
-	case p.graph.IsSwitch(to):
-		port.Kind, port.Slower = schema.RootLinkCapacity, port.Cannot || port.Use < fullPercent && p.left(port.Link) < ClearlyLess
+	case !toHost:
+		port.Kind = schema.RootLinkCapacity
+		port.Slower = port.Cannot || port.Use < fullPercent && p.left(port.Link) < ClearlyLess
 		if !p.graph.Link(port.Link).Up {
 			port.Kind = schema.RootLinkDown
 		}
 	case port.Use >= fullPercent:
 		port.Kind = schema.RootIncast
-	case port.Stall < stalledPercent:
+	case !stalls:
 		port.Kind = schema.RootIncast // the port is not paused: it is busy, measured or not
 	case port.Use >= 0 && port.Use <= idlePercent, port.Use < 0:
 		port.Kind = schema.RootSlowReceiver
@@ -264,8 +272,8 @@ func (p ports) classify(port Port) Port {
 	return port
 }
 
-// LoadAt returns the root's load and how much that exceeds the load before the onset, bytes/s; without a root, those of the
-// port where the largest part begins, or of the link with the highest load.
+// LoadAt returns the root's load and how much that exceeds the load before the onset, bytes/s; without a root, those of
+// the port where the largest part begins, or of the link with the highest load.
 func (p *Pressure) LoadAt(b *BackPressure, links []schema.LinkID) (fullest schema.LinkID, now, more float64) {
 	fullest = schema.NoLink
 	switch {
@@ -288,9 +296,10 @@ func (p *Pressure) LoadAt(b *BackPressure, links []schema.LinkID) (fullest schem
 // cycle finds links of a region that wait for each other in a cycle and carry next to nothing, or nil.
 func (p ports) cycle(links []schema.LinkID) []schema.LinkID {
 	stuck := func(l schema.LinkID) bool {
-		use := p.UseOf(l)
+		use, stall := p.UseOf(l), p.StallOf(l)
 		from, to := p.graph.Ends(l)
-		return p.StallOf(l) >= deadlockPercent && use <= deadlockUse && (use >= 0 || p.StallOf(l) >= 99) && p.graph.IsSwitch(from) && p.graph.IsSwitch(to)
+		return stall >= deadlockPercent && use <= deadlockUse && (use >= 0 || stall >= 99) &&
+			p.graph.IsSwitch(from) && p.graph.IsSwitch(to)
 	}
 	state := map[schema.LinkID]int8{} // 1 on the path, 2 done
 	var path []schema.LinkID

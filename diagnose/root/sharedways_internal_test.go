@@ -9,7 +9,8 @@ import (
 	"github.com/giverny/giverny/topology/topologytest"
 )
 
-// TestSharedWaysAreThoseFoundAlone: what is kept from one region to the next has no effect on the next, whatever changes.
+// TestSharedWaysAreThoseFoundAlone: what is kept from one region to the next has no effect on the next, whatever
+// changes.
 func TestSharedWaysAreThoseFoundAlone(t *testing.T) {
 	g := topologytest.Parse(t, "ft", "fattree:leaves=6,hosts=4,spines=3")
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -24,7 +25,9 @@ func TestSharedWaysAreThoseFoundAlone(t *testing.T) {
 	}
 	shared, followed := NewFinder(g, nil), 0
 	for range 20 {
-		snap := &schema.Snapshot{Links: g.NumLinks(), Series: []schema.Series{draw(schema.XmitWait, 60), draw(schema.PFCPauseRx(3), 60), draw(schema.BandwidthUsed, 100)}}
+		snap := &schema.Snapshot{Links: g.NumLinks(),
+			Series: []schema.Series{draw(schema.XmitWait, 60), draw(schema.PFCPauseRx(3), 60),
+				draw(schema.BandwidthUsed, 100)}}
 		for l := range g.NumLinks() {
 			if l/2%2 == 0 { // a cable that sends whenever it does not stall
 				snap.Series[0].Values[l] /= 6
@@ -49,7 +52,8 @@ func TestSharedWaysAreThoseFoundAlone(t *testing.T) {
 			followBy(shared, p, links)
 			followBy(alone, p, links)
 			got, want := &shared.down, &alone.down
-			if !slices.Equal(got.toPort, want.toPort) || !slices.Equal(got.at, want.at) || !slices.Equal(got.portless, want.portless) {
+			if !slices.Equal(got.toPort, want.toPort) || !slices.Equal(got.at, want.at) ||
+				!slices.Equal(got.portless, want.portless) {
 				t.Fatalf("after other regions, %v waits for ports, alone %v", got.toPort, want.toPort)
 			}
 			if len(got.known) > 0 {

@@ -7,7 +7,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// slowCable is the port of a switch, towards another, whose cable lost rate by what waits at both of its ends; NoLink if none did.
+// slowCable is the port of a switch, towards another, whose cable lost rate by what waits at both of its ends; NoLink
+// if none did.
 func (w *walk) slowCable(at topology.DeviceID) schema.LinkID {
 	if x := w.excessAt(at); x.searched {
 		return x.slow
@@ -39,9 +40,9 @@ func (p ports) findSlowCable(at topology.DeviceID) schema.LinkID {
 	return slow
 }
 
-// sendsBothWays is the share of its capacity that a cable can send in either direction, the more of the two. Where a switch is full of
-// traffic that waits for one port, its other ports send less, too, and seem to be slow. Of these only a slow cable also holds up the switch
-// at its other end, by its other direction: what lost rate is the cable.
+// sendsBothWays is the share of its capacity that a cable can send in either direction, the more of the two. Where a
+// switch is full of traffic that waits for one port, its other ports send less, too, and seem to be slow. Of these only
+// a slow cable also holds up the switch at its other end, by its other direction: what lost rate is the cable.
 func (p ports) sendsBothWays(l schema.LinkID) float64 {
 	sends := p.canSend(l)
 	if sends >= ClearlyLess {
@@ -54,19 +55,21 @@ func (p ports) sendsBothWays(l schema.LinkID) float64 {
 	return max(sends, p.canSend(back))
 }
 
-// backOf is the other direction of a cable, NoLink if it has none. Several cables may join two switches: it is on the same ports.
+// backOf is the other direction of a cable, NoLink if it has none. Several cables may join two switches: it is on the
+// same ports.
 func (p ports) backOf(l schema.LinkID) schema.LinkID {
 	link := p.graph.Link(l)
 	for _, back := range p.graph.LinksAt(link.From) {
-		if b := p.graph.Link(back); b.From == link.To && b.To == link.From && b.FromPort == link.ToPort && b.ToPort == link.FromPort {
+		b := p.graph.Link(back)
+		if b.From == link.To && b.To == link.From && b.FromPort == link.ToPort && b.ToPort == link.FromPort {
 			return back
 		}
 	}
 	return schema.NoLink
 }
 
-// heldAtBothEnds is the slow cable for which at least rootShare of a region's stall waits at its two ends together, with that share; NoLink
-// if there is none.
+// heldAtBothEnds is the slow cable for which at least rootShare of a region's stall waits at its two ends together,
+// with that share; NoLink if there is none.
 func (w *walk) heldAtBothEnds(ends []atSwitch, total float64) (cable schema.LinkID, share float64) {
 	for i := range ends {
 		if ends[i].stall < leadingShare*total {

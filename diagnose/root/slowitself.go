@@ -6,25 +6,34 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// slowItself reports whether a link between switches that stalls lost rate itself: some counters also count the time in which data
-// waits because the link is busy. It lost clearly more load than any port behind it, so none of them holds back all that waits. A
-// receiver that takes too little stalls its port, so a host's port explains the stall only if others wait for it as well.
+// slowItself reports whether a link between switches that stalls lost rate itself: some counters also count the time in
+// which data waits because the link is busy. It lost clearly more load than any port behind it, so none of them holds
+// back all that waits. A receiver that takes too little stalls its port, so a host's port explains the stall only if
+// others wait for it as well.
 func (p ports) slowItself(l schema.LinkID) bool {
 	from, via := p.graph.Ends(l)
 	if !p.graph.IsSwitch(from) || !p.graph.IsSwitch(via) || p.UseOf(l) < LeastUse || p.left(l) >= ClearlyLess {
 		return false
 	}
-	links := p.graph.LinksAt(via)
-	return !slices.ContainsFunc(links, func(out schema.LinkID) bool {
+	return !slices.ContainsFunc(p.graph.LinksAt(via), func(out schema.LinkID) bool {
+		if !p.mayGoOn(l, out) || p.lost(out) < ClearlyLess*p.lost(l) {
+			return false
+		}
 		_, to := p.graph.Ends(out)
-		return p.mayGoOn(l, out) && p.lost(out) >= ClearlyLess*p.lost(l) && (p.graph.IsSwitch(to) || p.lostTheSame(l, out) || slices.ContainsFunc(links, func(o schema.LinkID) bool {
-			return o != l && p.StallOf(o) >= stalledPercent && p.onlyWaitsFor(o, out)
-		}))
+		return p.graph.IsSwitch(to) || p.lostTheSame(l, out) || p.othersWaitFor(out, l)
 	})
 }
 
-// lostTheSame reports whether a port lost what a link into its switch lost, and the rest of the link's traffic hardly any: a link that lost rate
-// holds up all of its traffic.
+// othersWaitFor reports whether a link into a switch other than the given one stalls and can only wait for a port.
+func (p ports) othersWaitFor(port, other schema.LinkID) bool {
+	at, _ := p.graph.Ends(port)
+	return slices.ContainsFunc(p.graph.LinksAt(at), func(in schema.LinkID) bool {
+		return in != other && p.StallOf(in) >= stalledPercent && p.onlyWaitsFor(in, port)
+	})
+}
+
+// lostTheSame reports whether a port lost what a link into its switch lost, and the rest of the link's traffic hardly
+// any: a link that lost rate holds up all of its traffic.
 func (p ports) lostTheSame(l, out schema.LinkID) bool {
 	before := p.Before(l)*p.graph.Capacity(l) - p.Before(out)*p.graph.Capacity(out)
 	now := p.UseOf(l)*p.graph.Capacity(l) - p.UseOf(out)*p.graph.Capacity(out)

@@ -10,8 +10,9 @@ import (
 // ports judges single ports of directed links by the readings around them.
 type ports struct{ *Pressure }
 
-// canSend is the share of its capacity that a port of directed links can send, bounded by what waits for it: while an input stalls
-// because of the port, and nothing holds the port back, it sends at its rate. It is 1 if nothing shows that it is slow.
+// canSend is the share of its capacity that a port of directed links can send, bounded by what waits for it: while an
+// input stalls because of the port, and nothing holds the port back, it sends at its rate. It is 1 if nothing shows
+// that it is slow.
 func (p ports) canSend(port schema.LinkID) float64 {
 	use, waits := p.UseOf(port), p.waitFor(port)
 	if waits == 0 || use < LeastUse || use >= FullPort {
@@ -20,7 +21,8 @@ func (p ports) canSend(port schema.LinkID) float64 {
 	return min(1, use/max(use, waits-p.StallOf(port)))
 }
 
-// waitFor is the stall, percent, of the inputs of a switch that only wait for a port: their mean, weighted by stall; 0 without any.
+// waitFor is the stall, percent, of the inputs of a switch that only wait for a port: their mean, weighted by stall; 0
+// without any.
 func (p ports) waitFor(port schema.LinkID) float64 {
 	at, _ := p.graph.Ends(port)
 	stalls, squares := 0., 0.
@@ -65,18 +67,21 @@ func (p *Pressure) left(l schema.LinkID) float64 {
 // gained is by how much a link's use exceeds that before the onset, percent of capacity.
 func (p *Pressure) gained(l schema.LinkID) float64 { return p.UseOf(l) - max(0, p.Before(l)) }
 
-// slowest is the port of a switch whose use fell clearly since the onset. It is one that nearly all traffic held back by the inputs
-// may wait for: first a port with a constant load since, then the one that lost most, as a smaller load may just have ended. Traffic
-// from a neighbour does not wait for the port back there, so that if it waits too, another port is the slow one.
+// slowest is the port of a switch whose use fell clearly since the onset. It is one that nearly all traffic held back
+// by the inputs may wait for: first a port with a constant load since, then the one that lost most, as a smaller load
+// may just have ended. Traffic from a neighbour does not wait for the port back there, so that if it waits too, another
+// port is the slow one.
 func (p ports) slowest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
 	slow, most, flat := schema.NoLink, 0., false
 	all := p.mayWaitFor(at, schema.NoLink)
 	for _, l := range p.graph.LinksAt(at) {
 		from, _ := p.graph.Ends(l)
-		if from != at || p.StallOf(l) >= stalledPercent || p.UseOf(l) < LeastUse && !p.isCableSlow(l) || !p.entered(at, l, links) {
+		if from != at || p.StallOf(l) >= stalledPercent || p.UseOf(l) < LeastUse && !p.isCableSlow(l) ||
+			!p.entered(at, l, links) {
 			continue // a port that traffic waits for sends
 		}
-		if p.left(l) >= ClearlyLess && !(p.isFlat(l) && p.canSend(l) < ClearlyLess) && !p.isCableSlow(l) || p.mayWaitFor(at, l) < nearlyAll*all {
+		lostRate := p.left(l) < ClearlyLess || p.isFlat(l) && p.canSend(l) < ClearlyLess || p.isCableSlow(l)
+		if !lostRate || p.mayWaitFor(at, l) < nearlyAll*all {
 			continue
 		}
 		if lost, sure := -p.gained(l), p.isFlat(l); sure && !flat || sure == flat && lost > most {
@@ -86,30 +91,35 @@ func (p ports) slowest(at topology.DeviceID, links []schema.LinkID) schema.LinkI
 	return slow
 }
 
-// nearlyAll is the share of what a switch's inputs hold back that must possibly wait for a port for it to be the slow one.
+// nearlyAll is the share of what a switch's inputs hold back that must possibly wait for a port for it to be the slow
+// one.
 const nearlyAll = .9
 
-// mayWaitFor sums up the traffic held back by the inputs of a switch that may wait for a port, bytes/s; for any port with NoLink.
+// mayWaitFor sums up the traffic held back by the inputs of a switch that may wait for a port, bytes/s; for any port
+// with NoLink.
 func (p ports) mayWaitFor(at topology.DeviceID, port schema.LinkID) (sum float64) {
 	for _, l := range p.graph.LinksAt(at) {
-		if _, to := p.graph.Ends(l); to == at && p.StallOf(l) >= stalledPercent && (port == schema.NoLink || p.mayWait(l, port)) {
+		_, to := p.graph.Ends(l)
+		if to == at && p.StallOf(l) >= stalledPercent && (port == schema.NoLink || p.mayWait(l, port)) {
 			sum += p.heldBackOr(l)
 		}
 	}
 	return sum
 }
 
-// loaded reports whether traffic waits because of load on a port, rather than for another port of the switch that carries less than
-// before: the port is full; or it gained more than the other lost and sends whenever inputs stall, and the other's cable is not slow.
+// loaded reports whether traffic waits because of load on a port, rather than for another port of the switch that
+// carries less than before: the port is full; or it gained more than the other lost and sends whenever inputs stall,
+// and the other's cable is not slow.
 func (p ports) loaded(port, slow schema.LinkID) bool {
-	return p.UseOf(port) >= FullPort || p.gained(port) >= -p.gained(slow) && p.canSend(port) >= ClearlyLess && !p.isCableSlow(slow)
+	return p.UseOf(port) >= FullPort ||
+		p.gained(port) >= -p.gained(slow) && p.canSend(port) >= ClearlyLess && !p.isCableSlow(slow)
 }
 
 // sameRate is the least ratio of the loads of a cable's two directions if each carries all that the cable lets it.
 const sameRate = .9
 
-// isCableSlow reports whether a cable lost rate: both directions carry the same constant load since the onset, and one of them clearly
-// less than before. A change of load does not limit both alike.
+// isCableSlow reports whether a cable lost rate: both directions carry the same constant load since the onset, and one
+// of them clearly less than before. A change of load does not limit both alike.
 func (p ports) isCableSlow(l schema.LinkID) bool {
 	from, to := p.graph.Ends(l)
 	use := p.UseOf(l)
@@ -118,6 +128,7 @@ func (p ports) isCableSlow(l schema.LinkID) bool {
 	}
 	return slices.ContainsFunc(p.graph.LinksAt(from), func(back schema.LinkID) bool {
 		a, b := p.graph.Ends(back)
-		return a == to && b == from && p.isFlat(back) && min(use, p.UseOf(back)) >= sameRate*max(use, p.UseOf(back)) && min(p.left(l), p.left(back)) < ClearlyLess
+		return a == to && b == from && p.isFlat(back) && min(p.left(l), p.left(back)) < ClearlyLess &&
+			min(use, p.UseOf(back)) >= sameRate*max(use, p.UseOf(back))
 	})
 }

@@ -28,7 +28,8 @@ func TestPortThatCannotSendMore(t *testing.T) {
 // TestLoadedOrSlow: a port whose load is higher than ever before, by more than another one lost, is loaded.
 func TestLoadedOrSlow(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
-	p, _ := readings(t, g, map[string]float64{"spine0>leaf0": 30}, map[string]float64{"spine0>leaf0": 40, "leaf0>host0": 55, "leaf0>host1": 15})
+	p, _ := readings(t, g, map[string]float64{"spine0>leaf0": 30},
+		map[string]float64{"spine0>leaf0": 40, "leaf0>host0": 55, "leaf0>host1": 15})
 	new, lost := roottest.Link(t, g, "leaf0>host0"), roottest.Link(t, g, "leaf0>host1")
 	was := map[schema.LinkID]float64{lost: 29}
 	p.Before = func(l schema.LinkID) float64 { return was[l] }
@@ -40,11 +41,12 @@ func TestLoadedOrSlow(t *testing.T) {
 	}
 }
 
-// TestConstantLoadIsARate: of the ports of a switch none of which sends for as long as inputs wait, the one with constant load is slow,
-// though it carries as much as before.
+// TestConstantLoadIsARate: of the ports of a switch none of which sends for as long as inputs wait, the one with
+// constant load is slow, though it carries as much as before.
 func TestConstantLoadIsARate(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
-	p, links := readings(t, g, map[string]float64{"leaf1>spine0": 80, "leaf2>spine0": 80}, map[string]float64{"leaf1>spine0": 15, "leaf2>spine0": 15, "spine0>leaf0": 35, "spine0>leaf3": 45})
+	p, links := readings(t, g, map[string]float64{"leaf1>spine0": 80, "leaf2>spine0": 80},
+		map[string]float64{"leaf1>spine0": 15, "leaf2>spine0": 15, "spine0>leaf0": 35, "spine0>leaf3": 45})
 	p.Before = func(schema.LinkID) float64 { return 40 }
 	slow := roottest.Link(t, g, "spine0>leaf0")
 	p.Flat = func(l schema.LinkID) bool { return l == slow }
@@ -53,8 +55,9 @@ func TestConstantLoadIsARate(t *testing.T) {
 	}
 }
 
-// TestCableWithConstantLoadInBothDirections: a cable that carries less than before, the same both ways and in all intervals, lost rate,
-// however much other ports of its switch gained. If one direction carries something else, the load fell.
+// TestCableWithConstantLoadInBothDirections: a cable that carries less than before, the same both ways and in all
+// intervals, lost rate, however much other ports of its switch gained. If one direction carries something else, the
+// load fell.
 func TestCableWithConstantLoadInBothDirections(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	stall := map[string]float64{"host0>leaf0": 40, "host1>leaf0": 40}
@@ -66,7 +69,9 @@ func TestCableWithConstantLoadInBothDirections(t *testing.T) {
 		"the same rate": {4.2, true},
 		"another load":  {9, false},
 	} {
-		p, links := readings(t, g, stall, map[string]float64{"leaf0>spine0": 4, "spine0>leaf0": c.back, "leaf0>host0": 55, "leaf0>host1": 52, "leaf0>spine1": 40})
+		p, links := readings(t, g, stall,
+			map[string]float64{"leaf0>spine0": 4, "spine0>leaf0": c.back, "leaf0>host0": 55, "leaf0>host1": 52,
+				"leaf0>spine1": 40})
 		p.Before = func(l schema.LinkID) float64 { return 15 }
 		p.Flat = func(l schema.LinkID) bool { return l == up || l == down }
 		if b := follow(p, links); (b.Root.Link == up && b.Root.Slower && b.Root.Cannot) != c.isSlow {
@@ -75,8 +80,8 @@ func TestCableWithConstantLoadInBothDirections(t *testing.T) {
 	}
 }
 
-// TestCableThatHoldsUpBothItsEnds: where all traffic waits for one port, the others send less, too. Of those that cannot send for as long as
-// others wait, the cable is slow whose other direction cannot either. No onset is needed.
+// TestCableThatHoldsUpBothItsEnds: where all traffic waits for one port, the others send less, too. Of those that
+// cannot send for as long as others wait, the cable is slow whose other direction cannot either. No onset is needed.
 func TestCableThatHoldsUpBothItsEnds(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=5,hosts=4,spines=2")
 	cable := roottest.Link(t, g, "spine0>leaf0")
@@ -90,8 +95,10 @@ func TestCableThatHoldsUpBothItsEnds(t *testing.T) {
 		"one end waits":          {0, -1, false},
 	} {
 		p, links := readings(t, g,
-			map[string]float64{"leaf1>spine0": 85, "leaf2>spine0": 85, "leaf3>spine0": 85, "host0>leaf0": c.upWaits, "host1>leaf0": c.upWaits},
-			map[string]float64{"leaf1>spine0": 12, "leaf2>spine0": 12, "leaf3>spine0": 12, "spine0>leaf0": 18, "leaf0>spine0": 18, "spine0>leaf1": 34, "spine0>leaf2": 15, "spine0>leaf3": 30, "spine0>leaf4": 14})
+			map[string]float64{"leaf1>spine0": 85, "leaf2>spine0": 85, "leaf3>spine0": 85, "host0>leaf0": c.upWaits,
+				"host1>leaf0": c.upWaits},
+			map[string]float64{"leaf1>spine0": 12, "leaf2>spine0": 12, "leaf3>spine0": 12, "spine0>leaf0": 18,
+				"leaf0>spine0": 18, "spine0>leaf1": 34, "spine0>leaf2": 15, "spine0>leaf3": 30, "spine0>leaf4": 14})
 		p.Before = func(schema.LinkID) float64 { return c.before }
 		links = slices.DeleteFunc(links, func(l schema.LinkID) bool { // the other end is in another region
 			from, _ := g.Ends(l)
@@ -99,7 +106,8 @@ func TestCableThatHoldsUpBothItsEnds(t *testing.T) {
 		})
 		b := follow(p, links)
 		if got := b.Root.Link == cable && b.Root.Slower && b.Root.Cannot; got != c.isSlow {
-			t.Errorf("%s: root %v, slower %v, cannot %v; the cable is %v, slow %v", name, b.Root.Link, b.Root.Slower, b.Root.Cannot, cable, c.isSlow)
+			t.Errorf("%s: root %v, slower %v, cannot %v; the cable is %v, slow %v", name, b.Root.Link, b.Root.Slower,
+				b.Root.Cannot, cable, c.isSlow)
 		}
 	}
 }
@@ -108,14 +116,18 @@ func TestCableThatHoldsUpBothItsEnds(t *testing.T) {
 func TestStallAtBothEndsIsOfOneCable(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g,
-		map[string]float64{"leaf1>spine0": 40, "leaf2>spine0": 40, "host0>leaf0": 40, "host1>leaf0": 40, "spine1>leaf3": 90},
-		map[string]float64{"leaf1>spine0": 12, "leaf2>spine0": 12, "spine0>leaf0": 10, "leaf0>spine0": 10, "spine1>leaf3": 9, "leaf3>host12": 99})
-	if b := follow(p, links); b.Root.Link != roottest.Link(t, g, "spine0>leaf0") && b.Root.Link != roottest.Link(t, g, "leaf0>spine0") || !b.Root.Cannot {
+		map[string]float64{"leaf1>spine0": 40, "leaf2>spine0": 40, "host0>leaf0": 40, "host1>leaf0": 40,
+			"spine1>leaf3": 90},
+		map[string]float64{"leaf1>spine0": 12, "leaf2>spine0": 12, "spine0>leaf0": 10, "leaf0>spine0": 10,
+			"spine1>leaf3": 9, "leaf3>host12": 99})
+	if b := follow(p, links); b.Root.Link != roottest.Link(t, g, "spine0>leaf0") &&
+		b.Root.Link != roottest.Link(t, g, "leaf0>spine0") || !b.Root.Cannot {
 		t.Errorf("root %v %s, cannot %v, want the cable from spine0 to leaf0", b.Root.Link, b.Root.Kind, b.Root.Cannot)
 	}
 }
 
-// TestStalledLinkBeforeASlowCable: a link that stalls and lost load, and whose traffic goes on over a slow cable, waits for that.
+// TestStalledLinkBeforeASlowCable: a link that stalls and lost load, and whose traffic goes on over a slow cable, waits
+// for that.
 func TestStalledLinkBeforeASlowCable(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g,
@@ -127,7 +139,8 @@ func TestStalledLinkBeforeASlowCable(t *testing.T) {
 		}
 		return 25
 	}
-	if b := follow(p, links); b.Root.Link != roottest.Link(t, g, "spine0>leaf0") && b.Root.Link != roottest.Link(t, g, "leaf0>spine0") || b.Root.Share < .99 {
+	if b := follow(p, links); b.Root.Link != roottest.Link(t, g, "spine0>leaf0") &&
+		b.Root.Link != roottest.Link(t, g, "leaf0>spine0") || b.Root.Share < .99 {
 		t.Errorf("%.2f of the stall leads to %v, want all to the cable from spine0 to leaf0", b.Root.Share, b.Root.Link)
 	}
 }
@@ -135,7 +148,8 @@ func TestStalledLinkBeforeASlowCable(t *testing.T) {
 // TestOnlyStalledInputsWait: an input below the least stall does not wait for a port.
 func TestOnlyStalledInputsWait(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
-	p, _ := readings(t, g, map[string]float64{"leaf1>spine0": 60, "leaf2>spine0": stalledPercent - 1}, map[string]float64{"spine0>leaf0": 20})
+	p, _ := readings(t, g, map[string]float64{"leaf1>spine0": 60, "leaf2>spine0": stalledPercent - 1},
+		map[string]float64{"spine0>leaf0": 20})
 	if got := (ports{p}).waitFor(roottest.Link(t, g, "spine0>leaf0")); got != 60 {
 		t.Errorf("inputs wait for %v%% of the time, want 60%%", got)
 	}

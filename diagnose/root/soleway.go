@@ -5,22 +5,24 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Thresholds for a link of a grid that lost rate where the stall upstream of it ends. A link that is merely starved, because its
-// sources are held up elsewhere, is one of several: what is held up would have gone on over all of them. Percents are of one
-// direction (inOneWay).
+// Thresholds for a link of a grid that lost rate where the stall upstream of it ends. A link that is merely starved,
+// because its sources are held up elsewhere, is one of several: what is held up would have gone on over all of them.
+// Percents are of one direction (inOneWay).
 const (
 	// endStall is the least stall, percent, of a link that waits for one which lost rate.
 	endStall = 50
 	// soleShare is the share of the loss since the onset on all ways on from there that one link must have.
 	soleShare = .8
-	// soleInput is the least it lost, relative to the loss of the stalled links at the switch: their traffic went there.
+	// soleInput is the least it lost, relative to the loss of the stalled links at the switch: their traffic went
+	// there.
 	soleInput = .5
 	// soleLost is the least it lost, percent of its capacity. It still carries leastRate.
 	soleLost = 15
 )
 
-// soleWay is the link that a region ends at: links stall into a switch, none that they may wait for stalls, and one of these alone
-// carries clearly less than before the onset. Most of the region leads there. Of several it is the one that lost most.
+// soleWay is the link that a region ends at: links stall into a switch, none that they may wait for stalls, and one of
+// these alone carries clearly less than before the onset. Most of the region leads there. Of several it is the one that
+// lost most.
 func (w *gridWalk) soleWay(links []schema.LinkID) Neck {
 	best, most := Neck{Link: schema.NoLink}, 0.
 	for _, l := range links {
@@ -34,7 +36,8 @@ func (w *gridWalk) soleWay(links []schema.LinkID) Neck {
 				continue
 			}
 			_, s := w.shows(out)
-			if s.lost >= soleInput*w.lostInto(via) && (s.lost > most || s.lost == most && out < best.Link) && w.reaches(links, out, via) >= mostReaches {
+			lostMore := s.lost > most || s.lost == most && out < best.Link
+			if lostMore && s.lost >= soleInput*w.lostInto(via) && w.reaches(links, out, via) >= mostReaches {
 				most = s.lost
 				best = Neck{Link: out, Tail: via, Waits: w.waitsFor(out), Lost: 1 - s.left(), Slower: true, Sole: true}
 			}
@@ -43,8 +46,8 @@ func (w *gridWalk) soleWay(links []schema.LinkID) Neck {
 	return best
 }
 
-// onlyLinkWithLess is the one link that carries clearly less than before the onset among those over which traffic of a link into a switch
-// goes on. It is NoLink if one of them stalls or is not known, or if others lost load too.
+// onlyLinkWithLess is the one link that carries clearly less than before the onset among those over which traffic of a
+// link into a switch goes on. It is NoLink if one of them stalls or is not known, or if others lost load too.
 func (w *gridWalk) onlyLinkWithLess(l schema.LinkID, via topology.DeviceID) schema.LinkID {
 	_, in := w.shows(l)
 	dim, sole, most, all := in.dim, schema.NoLink, 0., 0.
@@ -63,7 +66,8 @@ func (w *gridWalk) onlyLinkWithLess(l schema.LinkID, via topology.DeviceID) sche
 	if sole == schema.NoLink || most < soleShare*all {
 		return schema.NoLink
 	}
-	if _, s := w.shows(sole); s.left() >= ClearlyLess || w.inOneWay(s.use) < leastRate || w.inOneWay(s.before-s.use) < soleLost {
+	_, s := w.shows(sole)
+	if s.left() >= ClearlyLess || w.inOneWay(s.use) < leastRate || w.inOneWay(s.before-s.use) < soleLost {
 		return schema.NoLink
 	}
 	return sole

@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestTheOnlyWayOnThatLostRate: where stall ends, a link that lost rate is the only way on that carries less than before.
-// Ways on that are starved, because their sources wait elsewhere, are several, or carry next to nothing.
+// TestTheOnlyWayOnThatLostRate: where stall ends, a link that lost rate is the only way on that carries less than
+// before. Ways on that are starved, because their sources wait elsewhere, are several, or carry next to nothing.
 func TestTheOnlyWayOnThatLostRate(t *testing.T) {
 	was := map[string]float64{"0,1,3>0,2,3": 40, "0,2,3>0,3,3": 50, "0,2,3>0,2,4": 30, "0,2,3>1,2,3": 90}
 	for _, c := range []struct {
@@ -21,7 +21,8 @@ func TestTheOnlyWayOnThatLostRate(t *testing.T) {
 		isFound    bool
 	}{
 		{name: "lost rate", isFound: true},
-		{name: "a link that does not wait lost more, in an earlier dimension", use: map[string]float64{"0,2,3>1,2,3": 0}, isFound: true},
+		{name: "a link that does not wait lost more, in an earlier dimension",
+			use: map[string]float64{"0,2,3>1,2,3": 0}, isFound: true},
 		{name: "what leads to it waits for a part of the time", stall: map[string]float64{"0,1,3>0,2,3": 40}},
 		{name: "lost rate, by means", isMean: true, isFound: true},
 		{name: "others lost load, too", use: map[string]float64{"0,2,3>0,2,4": 5}},
@@ -55,7 +56,8 @@ func TestTheOnlyWayOnThatLostRate(t *testing.T) {
 				u.p.Use.Valid.Unset(int(roottest.Link(t, g, c.unknown)))
 			}
 			n := walkOnGrid(u.f, u.p).soleWay(slices.Sorted(maps.Keys(u.Was)))
-			if got := n.Link == roottest.Link(t, g, "0,2,3>0,3,3") && n.Tail == u.Device(t, "0,2,3") && n.Sole && n.Slower; got != c.isFound {
+			if got := n.Link == roottest.Link(t, g, "0,2,3>0,3,3") && n.Tail == u.Device(t, "0,2,3") && n.Sole &&
+				n.Slower; got != c.isFound {
 				t.Errorf("%+v: found %v, want %v", n, got, c.isFound)
 			}
 		})

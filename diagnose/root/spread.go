@@ -7,12 +7,12 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// flow is where the stall of a region ends when it is followed downstream, and memory for that. The inputs of a switch may wait for
-// several of its ports: the stall of each input is divided between the ports that its traffic can take, by what is known of how much
-// waits for each.
+// flow is where the stall of a region ends when it is followed downstream, and memory for that. The inputs of a switch
+// may wait for several of its ports: the stall of each input is divided between the ports that its traffic can take, by
+// what is known of how much waits for each.
 type flow struct {
-	toPort   []float64          // by link: stall of the region that waits for it: a full port, one to a host, or a link that lost rate
-	at       []float64          // by last stalled link: stall of the region that ends behind it, whichever port it waits for
+	toPort   []float64          // by link: stall that waits for it: a port that is full, lost rate, or leads to a host
+	at       []float64          // by last stalled link: stall that ends behind it, whichever port it waits for
 	known    []schema.LinkID    // links in toPort
 	last     []schema.LinkID    // links in at
 	portless []float64          // by last stalled link: the part of at whose port is not known
@@ -20,7 +20,8 @@ type flow struct {
 	queue    [2][]schema.LinkID // links in mass
 }
 
-// downstream is the flow of a region of directed links, and what was found of links and switches for it and the regions before it.
+// downstream is the flow of a region of directed links, and what was found of links and switches for it and the regions
+// before it.
 type downstream struct {
 	flow
 	*found                  // for regions like this one
@@ -28,8 +29,8 @@ type downstream struct {
 	ended        []stallEnd // of all regions of the interval
 }
 
-// found is what was found of links and switches. It holds for the regions that split time, or for those that do not, with the
-// same stalls and past.
+// found is what was found of links and switches. It holds for the regions that split time, or for those that do not,
+// with the same stalls and past.
 type found struct {
 	stalls     *schema.Series
 	since      uint32 // the version of the past
@@ -68,22 +69,25 @@ type way struct {
 }
 
 const (
-	// FullPort is the use, percent of capacity, from which on a port without stall is full: headers and gaps take the rest.
-	// busyPort is the share of time, percent, sending or stalled, from which on a port always has something to send.
+	// FullPort is the use, percent of capacity, from which on a port without stall is full: headers and gaps take the
+	// rest. busyPort is the share of time, percent, sending or stalled, from which on a port always has something to
+	// send.
 	FullPort, busyPort = 90, 95
-	// lessFull is the distance in use, percent, from the fullest port of a switch at which a full port counts about a third:
-	// traffic does not wait for a port with spare capacity.
+	// lessFull is the distance in use, percent, from the fullest port of a switch at which a full port counts about a
+	// third: traffic does not wait for a port with spare capacity.
 	lessFull = 3
-	// leastExcess is the least share of what inputs hold back that is taken to wait for the ports with an unknown amount:
-	// readings of different links do not match exactly.
+	// leastExcess is the least share of what inputs hold back that is taken to wait for the ports with an unknown
+	// amount: readings of different links do not match exactly.
 	leastExcess = .2
 	// maxRounds limits the number of links followed in sequence.
 	maxRounds = 32
 )
 
-// newFlow returns the memory for following stall over so many links, of which each is followed as often as directions are.
+// newFlow returns the memory for following stall over so many links, of which each is followed as often as directions
+// are.
 func newFlow(links, directions int) flow {
-	return flow{toPort: make([]float64, links), at: make([]float64, links), portless: make([]float64, links), mass: make([]float64, directions*links)}
+	return flow{toPort: make([]float64, links), at: make([]float64, links), portless: make([]float64, links),
+		mass: make([]float64, directions*links)}
 }
 
 func newDownstream(g *topology.Graph) downstream {
@@ -91,7 +95,8 @@ func newDownstream(g *topology.Graph) downstream {
 }
 
 func newFound(g *topology.Graph, splitsTime bool) found {
-	return found{splitsTime: splitsTime, from: newLookup[schema.LinkID, waysOf](g.NumLinks()), extra: newLookup[topology.DeviceID, excess](g.NumDevices())}
+	return found{splitsTime: splitsTime, from: newLookup[schema.LinkID, waysOf](g.NumLinks()),
+		extra: newLookup[topology.DeviceID, excess](g.NumDevices())}
 }
 
 // reset clears the previous region.
@@ -124,20 +129,19 @@ func (e *flow) stop(last schema.LinkID, stall float64) {
 
 // spread follows the stall of a region's links to where it ends.
 func (w *walk) spread(links []schema.LinkID, weight []float64) {
-	e := w
-	e.reset()
-	e.turnTo(w.Pressure, w.splitsTime(links))
-	e.queue[0] = e.queue[0][:0]
+	w.reset()
+	w.turnTo(w.Pressure, w.splitsTime(links))
+	w.queue[0] = w.queue[0][:0]
 	for i, l := range links {
 		if w.StallOf(l) >= stalledPercent {
-			e.mass[l] = weight[i]
-			e.queue[0] = append(e.queue[0], l)
+			w.mass[l] = weight[i]
+			w.queue[0] = append(w.queue[0], l)
 		}
 	}
-	for _, l := range e.follow(w.pass) { // in a cycle
-		e.stop(l, e.mass[l])
-		e.portless[l] += e.mass[l]
-		e.mass[l] = 0
+	for _, l := range w.follow(w.pass) { // in a cycle
+		w.stop(l, w.mass[l])
+		w.portless[l] += w.mass[l]
+		w.mass[l] = 0
 	}
 }
 
@@ -162,9 +166,10 @@ func (e *found) forget() {
 	e.extra.forget()
 }
 
-// follow passes on the queued stall, round by round, and returns the links with stall left after the last one: a cycle. pass
-// takes the stall of one link and appends the links to follow to next.
-func (e *flow) follow(pass func(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID) (circle []schema.LinkID) {
+// follow passes on the queued stall, round by round, and returns the links with stall left after the last one: a cycle.
+// pass takes the stall of one link and appends the links to follow to next.
+func (e *flow) follow(pass func(at schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID,
+) (circle []schema.LinkID) {
 	for round := range maxRounds {
 		now, next := e.queue[round%2], e.queue[1-round%2][:0]
 		for _, at := range now {
@@ -179,22 +184,21 @@ func (e *flow) follow(pass func(at schema.LinkID, stall float64, next []schema.L
 	return e.queue[maxRounds%2]
 }
 
-// pass divides the stall of a link between the ports that its traffic may wait for, and appends to next those behind which it
-// goes on.
+// pass divides the stall of a link between the ports that its traffic may wait for, and appends to next those behind
+// which it goes on.
 func (w *walk) pass(l schema.LinkID, stall float64, next []schema.LinkID) []schema.LinkID {
-	e := w
 	_, via := w.graph.Ends(l)
 	if !w.graph.IsSwitch(via) {
-		e.wait(l, l, stall)
+		w.wait(l, l, stall)
 		return next
 	}
 	ways := w.waysFrom(l, via)
 	if len(ways) == 0 {
 		if w.slowItself(l) {
-			e.wait(l, l, stall)
+			w.wait(l, l, stall)
 		} else {
-			e.stop(l, stall)
-			e.portless[l] += stall
+			w.stop(l, stall)
+			w.portless[l] += stall
 		}
 		return next
 	}
@@ -205,37 +209,38 @@ func (w *walk) pass(l schema.LinkID, stall float64, next []schema.LinkID) []sche
 	for _, way := range ways {
 		part := stall * way.weight / sum
 		if way.stays > 0 {
-			e.wait(l, way.link, part*way.stays)
+			w.wait(l, way.link, part*way.stays)
 		}
 		if way.stays == 1 {
 			continue
 		}
-		if e.mass[way.link] == 0 {
+		if w.mass[way.link] == 0 {
 			next = append(next, way.link)
 		}
-		e.mass[way.link] += part * (1 - way.stays)
+		w.mass[way.link] += part * (1 - way.stays)
 	}
 	return next
 }
 
-// waysFrom lists the ports of a switch that traffic of a link into it may wait for, with the amount that waits for each as
-// far as known. They are found once for all regions with the same stalls and past (found), and are valid until the next call.
+// waysFrom lists the ports of a switch that traffic of a link into it may wait for, with the amount that waits for each
+// as far as known. They are found once for all regions with the same stalls and past (found), and are valid until the
+// next call.
 func (w *walk) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
-	e := w
-	if len(e.ways) > mostWays {
-		e.forget()
+	if len(w.ways) > mostWays {
+		w.forget()
 	}
-	at, isNew := e.from.find(l)
+	at, isNew := w.from.find(l)
 	if isNew {
 		ways := w.findWays(l, via)
-		e.from.list[at] = waysOf{len(e.ways) - len(ways), len(e.ways)}
+		w.from.list[at] = waysOf{len(w.ways) - len(ways), len(w.ways)}
 	}
-	found := e.from.list[at]
-	return e.ways[found.first:found.end]
+	found := w.from.list[at]
+	return w.ways[found.first:found.end]
 }
 
-// findWays finds them. Routes between groups are taken to have a hop within each, unless nothing else explains the stall; nor does a
-// port that stalls far less than the link, as one that also has other traffic does. A cable that lost rate sends all that it can.
+// findWays finds them. Routes between groups are taken to have a hop within each, unless nothing else explains the
+// stall; nor does a port that stalls far less than the link, as one that also has other traffic does. A cable that lost
+// rate sends all that it can.
 func (w *walk) findWays(l schema.LinkID, via topology.DeviceID) []way {
 	over := w.hopOver(l)
 	if ways := w.waysBy(&over, passesOn); len(ways) > 0 {
@@ -259,8 +264,9 @@ func (p ports) waiting(l schema.LinkID) (stalls, full, always bool) {
 	return stalls, !stalls && use >= FullPort, use >= 0 && use+stall >= busyPort
 }
 
-// splitsTime reports whether the links of a region show stall as the rest of the time in which they send: twice as many links that
-// stall add up to all of the time as to more. Some counters also count the time in which data waits because the link is busy.
+// splitsTime reports whether the links of a region show stall as the rest of the time in which they send: twice as many
+// links that stall add up to all of the time as to more. Some counters also count the time in which data waits because
+// the link is busy.
 func (p ports) splitsTime(links []schema.LinkID) bool {
 	all, more := 0, 0
 	for _, l := range links {
@@ -275,10 +281,10 @@ func (p ports) splitsTime(links []schema.LinkID) bool {
 	return all >= 2*more
 }
 
-// fullness is the share of what waits for a port because it sends all the time, not because of what is behind it. For a full
-// port with some stall, that depends on whether a port behind it is fuller: finite buffers stall a full port a little, and a
-// port that waits for a full one carries less than that. If it stalls for the rest of the time, the share is at least that of the
-// time in which it sends: without what is behind it, no more would pass.
+// fullness is the share of what waits for a port because it sends all the time, not because of what is behind it. For a
+// full port with some stall, that depends on whether a port behind it is fuller: finite buffers stall a full port a
+// little, and a port that waits for a full one carries less than that. If it stalls for the rest of the time, the share
+// is at least that of the time in which it sends: without what is behind it, no more would pass.
 func (w *walk) fullness(l schema.LinkID, full bool) float64 {
 	use := w.UseOf(l)
 	if full {
@@ -304,7 +310,8 @@ func (w *walk) fullness(l schema.LinkID, full bool) float64 {
 	return max(least, min(1, .5+(use-most)/(2*lessFull)))
 }
 
-// heldBackOr is the traffic that waits on a link, bytes/s; a load that is not measured is taken as half of the capacity.
+// heldBackOr is the traffic that waits on a link, bytes/s; a load that is not measured is taken as half of the
+// capacity.
 func (p *Pressure) heldBackOr(l schema.LinkID) float64 {
 	if p.UseOf(l) >= 0 {
 		return p.heldBack(l)
@@ -313,9 +320,9 @@ func (p *Pressure) heldBackOr(l schema.LinkID) float64 {
 	return .5 * math.Max(1, p.graph.Capacity(l)) * stall / (1 - stall)
 }
 
-// lastAsFull follows a full port without stall along ports that take all its traffic, to a host's port if it reaches one.
-// Traffic to one receiver may merge at switches before it: inputs wait where it merges first, but another route would not
-// help, as the receiver's port is as full.
+// lastAsFull follows a full port without stall along ports that take all its traffic, to a host's port if it reaches
+// one. Traffic to one receiver may merge at switches before it: inputs wait where it merges first, but another route
+// would not help, as the receiver's port is as full.
 func (p ports) lastAsFull(first schema.LinkID) schema.LinkID {
 	l := first
 	for range maxRounds {
@@ -330,7 +337,9 @@ func (p ports) lastAsFull(first schema.LinkID) schema.LinkID {
 		next := schema.NoLink
 		carries := p.UseOf(l) * p.graph.Capacity(l)
 		for _, out := range p.graph.LinksAt(via) {
-			if _, full, _ := p.waiting(out); full && p.mayWait(l, out) && math.Abs(p.UseOf(out)*p.graph.Capacity(out)-carries) <= lessFull*p.graph.Capacity(l) {
+			_, full, _ := p.waiting(out)
+			if full && p.mayWait(l, out) &&
+				math.Abs(p.UseOf(out)*p.graph.Capacity(out)-carries) <= lessFull*p.graph.Capacity(l) {
 				if next != schema.NoLink {
 					return first // two are full, and either may take its load
 				}

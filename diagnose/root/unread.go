@@ -13,11 +13,14 @@ func (p *Pressure) StallOf(l schema.LinkID) float64 {
 	return p.stallBehind(l)
 }
 
-// stallBehind estimates the stall of a link without a reading. For a link between switches that was never read, it is the
-// highest stall of the ports that its traffic may wait for: back pressure passes it, read or not.
+// stallBehind estimates the stall of a link without a reading. For a link between switches that was never read, it is
+// the highest stall of the ports that its traffic may wait for: back pressure passes it, read or not.
 func (p *Pressure) stallBehind(l schema.LinkID) float64 {
 	from, via := p.graph.Ends(l)
-	if p.graph.Duplex() || p.Before == nil || !p.graph.IsSwitch(from) || !p.graph.IsSwitch(via) || p.UseOf(l) >= 0 || p.Before(l) >= 0 {
+	if p.graph.Duplex() || !p.graph.IsSwitch(from) || !p.graph.IsSwitch(via) {
+		return 0
+	}
+	if p.Before == nil || p.UseOf(l) >= 0 || p.Before(l) >= 0 {
 		return 0
 	}
 	most := 0.

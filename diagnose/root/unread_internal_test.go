@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// TestPassesUnreadLink: back pressure over a link without readings is followed to the host's port behind it. A link that
-// was read before the onset and is not now may be down, and no back pressure passes it.
+// TestPassesUnreadLink: back pressure over a link without readings is followed to the host's port behind it. A link
+// that was read before the onset and is not now may be down, and no back pressure passes it.
 func TestPassesUnreadLink(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, links := readings(t, g,

@@ -7,9 +7,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Grid holds the links of a torus or mesh by switch and dimension, for directional-order routing: X until it is resolved, then Y,
-// then Z, the shorter way round (Monet, section 2 and appendix A). Its methods may share scratch memory and are not safe for
-// concurrent use.
+// Grid holds the links of a torus or mesh by switch and dimension, for directional-order routing: X until it is
+// resolved, then Y, then Z, the shorter way round (Monet, section 2 and appendix A). Its methods may share scratch
+// memory and are not safe for concurrent use.
 type Grid struct {
 	shape *topology.Grid
 	graph *topology.Graph
@@ -41,7 +41,9 @@ func newGrid(graph *topology.Graph) *Grid {
 	if graph.NumDevices() != shape.Switches() {
 		return nil
 	}
-	g := &Grid{shape: shape, graph: graph, next: make([]schema.LinkID, shape.Switches()*k), keys: make([]linkKey, graph.NumLinks()), devices: make([]topology.DeviceID, shape.Switches()), numbers: make([]int32, graph.NumDevices())}
+	g := &Grid{shape: shape, graph: graph, next: make([]schema.LinkID, shape.Switches()*k),
+		keys: make([]linkKey, graph.NumLinks()), devices: make([]topology.DeviceID, shape.Switches()),
+		numbers: make([]int32, graph.NumDevices())}
 	for i := range g.next {
 		g.next[i] = schema.NoLink
 	}
@@ -90,8 +92,8 @@ func (g *Grid) place(l schema.LinkID) linkKey {
 	return linkKey{link.Dim, int32(before), int32(behind), -1}
 }
 
-// places records where a job's nodes are, for traffic with other nodes: a packet to a node that travels along dimension d has that
-// node's place in the dimensions before d, and a packet from a node has the node's place in those after d.
+// places records where a job's nodes are, for traffic with other nodes: a packet to a node that travels along dimension
+// d has that node's place in the dimensions before d, and a packet from a node has the node's place in those after d.
 func (g *Grid) places(out *Set, devices []topology.DeviceID) {
 	k := len(g.shape.Dims)
 	out.prefix, out.suffix, out.nodes = make([]schema.Bitmap, k), make([]schema.Bitmap, k), make([]lineNodes, k)
@@ -130,8 +132,8 @@ func (g *Grid) around(device topology.DeviceID, d int) (before, behind int) {
 	return before, behind
 }
 
-// onTheWay is the weight of the links that traffic to, or traffic from, a job's nodes can take, whichever is greater. A link counts
-// less if it fits many jobs: incoming traffic can be anywhere in the first dimension, outgoing in the last.
+// onTheWay is the weight of the links that traffic to, or traffic from, a job's nodes can take, whichever is greater. A
+// link counts less if it fits many jobs: incoming traffic can be anywhere in the first dimension, outgoing in the last.
 func (g *Grid) onTheWay(r *Set, links []schema.LinkID, weight []float64) float64 {
 	var to, from float64
 	k := len(g.shape.Dims)
@@ -157,9 +159,9 @@ func (g *Grid) Dims() []int { return g.shape.Dims }
 // Dim is the dimension of a link; -1 if it does not join neighbours of the grid.
 func (g *Grid) Dim(l schema.LinkID) int { return int(g.keys[l].dim) }
 
-// TakesOver reports whether a link may carry the rerouted traffic of a failed one: it lies on the same ring or line, the other way
-// round, or it is parallel, on a route with another dimension order: it has the same coordinate in their dimension and differs in
-// one other.
+// TakesOver reports whether a link may carry the rerouted traffic of a failed one: it lies on the same ring or line,
+// the other way round, or it is parallel, on a route with another dimension order: it has the same coordinate in their
+// dimension and differs in one other.
 func (g *Grid) TakesOver(l, failed schema.LinkID) bool {
 	x, y := g.keys[l], g.keys[failed]
 	if x.dim < 0 || x.dim != y.dim {

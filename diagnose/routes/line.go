@@ -5,8 +5,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Line is the line of one dimension of a grid through a switch. Under dimension-order routing, all traffic to the switch
-// merges on the line of the last dimension that any of it travels.
+// Line is the line of one dimension of a grid through a switch. Under dimension-order routing, all traffic to the
+// switch merges on the line of the last dimension that any of it travels.
 type Line struct {
 	Size int // switches
 	X    int // index of the switch on the line, from 0

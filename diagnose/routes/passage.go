@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Passage is the traffic of a job's all-to-all exchange that crosses a link of a grid from one of its ends. For a link of
-// dimension k, the goals have the link's place in the dimensions before k, and the sources have it in those after k.
+// Passage is the traffic of a job's all-to-all exchange that crosses a link of a grid from one of its ends. For a link
+// of dimension k, the goals have the link's place in the dimensions before k, and the sources have it in those after k.
 type Passage struct {
 	grid    *Grid
 	dim     int
@@ -48,8 +48,8 @@ func (g *Grid) Passage(r *Set, l schema.LinkID, tail topology.DeviceID) Passage 
 // IsEmpty reports whether no traffic of the exchange crosses.
 func (p *Passage) IsEmpty() bool { return len(p.sources) == 0 }
 
-// Over counts the routes of a passage that use a link before they cross. They have resolved the dimensions before that link's,
-// and their sources have its place in those after: nodes are counted, no route is followed.
+// Over counts the routes of a passage that use a link before they cross. They have resolved the dimensions before that
+// link's, and their sources have its place in those after: nodes are counted, no route is followed.
 func (p *Passage) Over(l schema.LinkID) float64 {
 	g := p.grid
 	key := &g.keys[l]
@@ -58,7 +58,8 @@ func (p *Passage) Over(l schema.LinkID) float64 {
 		return 0
 	}
 	at, goal := g.coords[int(key.low)*k:][:k], g.coords[int(p.tail)*k:][:k]
-	if dim < p.dim && p.goals[at[p.dim]] == 0 || !slices.Equal(at[:dim], goal[:dim]) || !slices.Equal(at[p.dim+1:], goal[p.dim+1:]) {
+	if dim < p.dim && p.goals[at[p.dim]] == 0 || !slices.Equal(at[:dim], goal[:dim]) ||
+		!slices.Equal(at[p.dim+1:], goal[p.dim+1:]) {
 		return 0
 	}
 	if !p.behind[dim].Has(int(key.behind)) {
@@ -79,8 +80,8 @@ func (p *Passage) Over(l schema.LinkID) float64 {
 	return sum
 }
 
-// beyond returns the coordinates from which routes to goal take the link from low in + direction: first to last, which may wrap
-// round the end of the line; none if last < first.
+// beyond returns the coordinates from which routes to goal take the link from low in + direction: first to last, which
+// may wrap round the end of the line; none if last < first.
 func (g *Grid) beyond(dim, low, goal int) (first, last int) {
 	size, arcs := g.shape.Dims[dim], g.arcs[dim][goal]
 	if steps := wrapped(goal-low, size); steps > 0 && steps <= arcs.ahead {
@@ -103,9 +104,9 @@ func wrapped(x, size int) int {
 	return x
 }
 
-// cross fills goals: by source coordinate in dimension k, the number of nodes whose route crosses the link from at to next. A
-// node is reached over it from the sources up to some distance before the link; the scratch farthest counts nodes by that
-// distance.
+// cross fills goals: by source coordinate in dimension k, the number of nodes whose route crosses the link from at to
+// next. A node is reached over it from the sources up to some distance before the link; the scratch farthest counts
+// nodes by that distance.
 func (g *Grid) cross(goals, farthest []float64, nodes []run, k, at, next int) {
 	size := g.shape.Dims[k]
 	ahead := (at+1)%size == next
@@ -130,8 +131,8 @@ func (g *Grid) cross(goals, farthest []float64, nodes []run, k, at, next int) {
 	}
 }
 
-// lineNodes are the nodes of a job by the lines of one dimension of a grid. Traffic that crosses a link of it goes to nodes
-// with the link's place in the dimensions before, and comes from nodes with its place in those after.
+// lineNodes are the nodes of a job by the lines of one dimension of a grid. Traffic that crosses a link of it goes to
+// nodes with the link's place in the dimensions before, and comes from nodes with its place in those after.
 type lineNodes struct {
 	to   placed // by place in the dimensions before, then coordinate
 	from placed // by place in the dimensions after, then coordinate
@@ -182,7 +183,9 @@ func (p *placed) lower(place int32) int {
 
 // place sorts nodes and groups them into runs.
 func place(nodes []node) placed {
-	slices.SortFunc(nodes, func(a, b node) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.at, b.at)) })
+	slices.SortFunc(nodes, func(a, b node) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.at, b.at))
+	})
 	p := placed{devices: make([]topology.DeviceID, len(nodes))}
 	for i, n := range nodes {
 		p.devices[i] = n.device

@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// ShortestPaths splits a uniform all-to-all exchange over all shortest paths between switches, equally at every switch, as
-// equal-cost multipath (ECMP) does on average.
+// ShortestPaths splits a uniform all-to-all exchange over all shortest paths between switches, equally at every switch,
+// as equal-cost multipath (ECMP) does on average.
 type ShortestPaths struct {
 	graph  *topology.Graph
 	dist   [][]uint8           // by number of the goal, then by switch number: hops to the goal; nil: not known
@@ -30,7 +30,8 @@ const (
 
 func newShortestPaths(g *topology.Graph) *ShortestPaths {
 	n := g.NumDevices()
-	t := &ShortestPaths{graph: g, out: make([][]schema.LinkID, n), leaf: make([]topology.DeviceID, n), number: make([]int32, n), flow: make([]float64, n)}
+	t := &ShortestPaths{graph: g, out: make([][]schema.LinkID, n), leaf: make([]topology.DeviceID, n),
+		number: make([]int32, n), flow: make([]float64, n)}
 	for d := range topology.DeviceID(n) {
 		t.leaf[d] = d
 		for _, l := range g.LinksAt(d) {
@@ -72,7 +73,8 @@ func (t *ShortestPaths) exchange(r *Router, devices []topology.DeviceID) {
 }
 
 // towards adds the traffic from every leaf to one.
-func (t *ShortestPaths) towards(r *Router, goal topology.DeviceID, leaves []topology.DeviceID, at map[topology.DeviceID]float64, unit float64) {
+func (t *ShortestPaths) towards(r *Router, goal topology.DeviceID, leaves []topology.DeviceID,
+	at map[topology.DeviceID]float64, unit float64) {
 	dist := t.distances(goal)
 	t.order = t.order[:0]
 	for _, leaf := range leaves {
@@ -82,7 +84,9 @@ func (t *ShortestPaths) towards(r *Router, goal topology.DeviceID, leaves []topo
 		}
 	}
 	// The farthest first: all traffic reaches a switch before it is sent on.
-	slices.SortFunc(t.order, func(a, b topology.DeviceID) int { return int(dist[t.number[b]]) - int(dist[t.number[a]]) })
+	slices.SortFunc(t.order, func(a, b topology.DeviceID) int {
+		return int(dist[t.number[b]]) - int(dist[t.number[a]])
+	})
 	for level := t.farthest(dist); level > 0; level-- {
 		for i := 0; i < len(t.order); i++ {
 			if d := t.order[i]; dist[t.number[d]] == level && t.flow[d] > 0 {
@@ -185,8 +189,8 @@ func (t *ShortestPaths) numberSwitches() {
 	}
 }
 
-// wayWeight is how much a link counts as a way to or from a job's switches: not at all, as one that can lead there, or as one that ends or
-// begins there.
+// wayWeight is how much a link counts as a way to or from a job's switches: not at all, as one that can lead there, or
+// as one that ends or begins there.
 var wayWeight = [...]float64{noWay: 0, looseWay: .6, endWay: 1}
 
 const (
@@ -195,8 +199,8 @@ const (
 	endWay
 )
 
-// onTheWay is the weight of the links that shortest paths to the leaves, or from them, can take, whichever is greater. Links that
-// end, or begin, at one of the leaves count in full.
+// onTheWay is the weight of the links that shortest paths to the leaves, or from them, can take, whichever is greater.
+// Links that end, or begin, at one of the leaves count in full.
 func (t *ShortestPaths) onTheWay(leaves []topology.DeviceID, links []schema.LinkID, weight []float64) float64 {
 	t.goals = t.goals[:0]
 	for _, leaf := range leaves {
@@ -211,7 +215,8 @@ func (t *ShortestPaths) onTheWay(leaves []topology.DeviceID, links []schema.Link
 	return max(to, from)
 }
 
-// wayBetween is what kind of way a link from one switch to another is to some leaves, and from them, given the distances to each.
+// wayBetween is what kind of way a link from one switch to another is to some leaves, and from them, given the
+// distances to each.
 func wayBetween(goals [][]uint8, a, b int32) (nearer, farther int) {
 	for _, dist := range goals {
 		switch from, to := dist[a], dist[b]; {

@@ -6,8 +6,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// TestDistancesAreOfSwitches: the distances kept for a goal grow with the switches, not with the hosts, so that those of all
-// leaves of a large tree fit.
+// TestDistancesAreOfSwitches: the distances kept for a goal grow with the switches, not with the hosts, so that those
+// of all leaves of a large tree fit.
 func TestDistancesAreOfSwitches(t *testing.T) {
 	g, err := topology.Parse("f", "fattree:leaves=6,hosts=40,spines=3")
 	if err != nil {

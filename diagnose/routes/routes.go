@@ -1,8 +1,8 @@
-// Package routes computes where on a fabric the traffic of a job can be, from the topology alone. The devices of its nodes
-// go in; the load of each link under an all-to-all exchange comes out, and which links lie on routes to and from other
-// nodes. On a torus or mesh routes are dimension-order, so that loads are counted without following each route (Grid); on
-// other fabrics traffic is split equally over all shortest paths (ShortestPaths). It does not know what links carry or
-// stall.
+// Package routes computes where on a fabric the traffic of a job can be, from the topology alone. The devices of its
+// nodes go in; the load of each link under an all-to-all exchange comes out, and which links lie on routes to and from
+// other nodes. On a torus or mesh routes are dimension-order, so that loads are counted without following each route
+// (Grid); on other fabrics traffic is split equally over all shortest paths (ShortestPaths). It does not know what
+// links carry or stall.
 package routes
 
 import (
@@ -12,9 +12,9 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Set is where the traffic of a job can be: the load of each link under a uniform all-to-all exchange of its nodes by the
-// default routing, as a share of what the nodes send, and the links by which it reaches nodes outside, such as the file
-// system.
+// Set is where the traffic of a job can be: the load of each link under a uniform all-to-all exchange of its nodes by
+// the default routing, as a share of what the nodes send, and the links by which it reaches nodes outside, such as the
+// file system.
 type Set struct {
 	Links []schema.LinkID // ascending, used by the exchange
 	Load  []float32       // by Links: share of the nodes' traffic that crosses the link
@@ -53,8 +53,8 @@ func NewRouter(g *topology.Graph) *Router {
 // maxKnown limits the cached routes.
 const maxKnown = 1024
 
-// Of returns the routes of a job's devices, cached by the set of devices: when thousands of jobs start in a minute, most
-// run where others did.
+// Of returns the routes of a job's devices, cached by the set of devices: when thousands of jobs start in a minute,
+// most run where others did.
 func (r *Router) Of(devices []topology.DeviceID) *Set {
 	hash := uint64(14695981039346656037) // FNV-1a
 	for _, d := range devices {

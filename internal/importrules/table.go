@@ -106,7 +106,8 @@ var Architecture = []Row{
 	{Package: "diagnose/root", May: []string{"diagnose/routes", "topology"}, Kind: Pure},
 	{Package: "diagnose/root/roottest", May: []string{"diagnose/routes", "topology"}, Kind: Testing},
 	{Package: "diagnose/history", May: []string{"diagnose/routes", "internal/codec", "topology"}, Tests: []string{"diagnose/root/roottest"}, Kind: Pure},
-	{Package: "diagnose", May: []string{"diagnose/correlation", "diagnose/history", "diagnose/mitigation", "diagnose/root", "diagnose/routes", "internal/codec", "internal/plural", "topology"}, Tests: []string{"analysis", "internal/test/cputime", "segment", "simulate/scenario"}, Kind: Pure},
+	{Package: "diagnose/ticket", May: []string{"diagnose/correlation", "diagnose/history", "diagnose/root", "internal/plural", "topology"}, Kind: Pure},
+	{Package: "diagnose", May: []string{"diagnose/correlation", "diagnose/history", "diagnose/mitigation", "diagnose/root", "diagnose/routes", "diagnose/ticket", "internal/codec", "topology"}, Tests: []string{"analysis", "internal/test/cputime", "segment", "simulate/scenario"}, Kind: Pure},
 	{Package: "analysis", May: []string{"diagnose", "ingest/clockcheck", "ingest/window", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.

@@ -42,6 +42,15 @@ func TestRootOf(t *testing.T) {
 	}
 }
 
+func TestPlanWithoutRootNamesTheAlternative(t *testing.T) {
+	w := newWorld()
+	l := &launch.Launcher{Dispatcher: w.Dispatcher(), Config: launch.DefaultConfig(), Findings: w}
+	_, err := l.Plan(t.Context(), launch.Want{Host: "n9"})
+	if err == nil || !strings.Contains(err.Error(), `an adapter of "n9"`) || !strings.HasSuffix(err.Error(), ", or name a NIC model") {
+		t.Error(err)
+	}
+}
+
 func TestChoose(t *testing.T) {
 	root := dispatch.Root{Agent: "n3", Subsystem: schema.Subsystem{NICModel: "MT4129", Firmware: "28"}}
 	deaf := hostOf("n0", "MT4129", "28", "allowed")

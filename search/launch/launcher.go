@@ -65,7 +65,7 @@ func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
 		p.Root, err = dispatch.RootOf(w.Diagnosis.Root, hosts)
 	}
 	if err != nil {
-		return p, &dispatch.NoHostError{Err: err}
+		return p, &dispatch.NoHostError{Err: fmt.Errorf("%w, or name a NIC model", err)}
 	}
 	peers := w.Peers
 	if peers < 0 {

@@ -33,9 +33,10 @@ func Link(t testing.TB, g *topology.Graph, name string) schema.LinkID {
 	return schema.NoLink
 }
 
-// Snapshot returns a snapshot with the given credit stalls and uses, percent, by link name, and zero otherwise. The region
-// is the links with a given stall, ascending.
-func Snapshot(t testing.TB, g *topology.Graph, stalls, uses map[string]float64) (snap *schema.Snapshot, region []schema.LinkID) {
+// Snapshot returns a snapshot with the given credit stalls and uses, percent, by link name, and zero otherwise. The
+// region is the links with a given stall, ascending.
+func Snapshot(t testing.TB, g *topology.Graph, stalls, uses map[string]float64,
+) (snap *schema.Snapshot, region []schema.LinkID) {
 	t.Helper()
 	snap = calm(g)
 	for i, values := range []map[string]float64{stalls, uses} {

@@ -25,7 +25,8 @@ func NewTorus(t testing.TB) *Torus {
 	g := Graph(t, "torus:8x8x8")
 	snap := calm(g)
 	router := routes.NewRouter(g)
-	return &Torus{Graph: g, Router: router, Grid: router.Grid, Snap: snap, Stall: snap.Find(schema.CreditStall), Use: snap.Find(schema.BandwidthUsed), Was: map[schema.LinkID]float64{}}
+	return &Torus{Graph: g, Router: router, Grid: router.Grid, Snap: snap, Stall: snap.Find(schema.CreditStall),
+		Use: snap.Find(schema.BandwidthUsed), Was: map[schema.LinkID]float64{}}
 }
 
 // Before is a link's use before the onset, percent.
@@ -55,8 +56,8 @@ func (u *Torus) Send(senders []topology.DeviceID, to topology.DeviceID) (links [
 	return links
 }
 
-// Share lets a switch accept a rate, bytes/s, with every switch serving its inputs in equal parts: senders are not served
-// alike, the nearest get most. They always have more to send.
+// Share lets a switch accept a rate, bytes/s, with every switch serving its inputs in equal parts: senders are not
+// served alike, the nearest get most. They always have more to send.
 func (u *Torus) Share(senders []topology.DeviceID, to topology.DeviceID, rate float64) (links []schema.LinkID) {
 	into := map[topology.DeviceID][]schema.LinkID{}
 	for _, d := range senders {

@@ -1,0 +1,76 @@
+package diagnose
+
+import (
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// endScore is the evidence by where back pressure begins.
+func (d directed) endScore(c *suspect) (score float64) {
+	if d.back.HasRoot() && d.back.Root.Kind != schema.RootDeadlock && !c.atRoot && (!c.file || d.endsAtJob()) {
+		switch {
+		case c.filesKnown && (d.endsAtNoJob() || d.endsAtJob()):
+			// its exchange does not lead there, nor does its traffic with files, if any
+			score = -jobTooLittle
+		case !d.endsAtNoJob():
+			score = -jobElsewhere
+		}
+	}
+	switch {
+	case d.cannotEndAt(c):
+		score -= jobElsewhere
+	case d.receives(c):
+		score += jobReceives
+	}
+	return score
+}
+
+// receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that
+// load is the job's, even if neither its total nor the port's load grew, as its other traffic is held up and the port
+// was full before.
+func (d directed) receives(c *suspect) bool {
+	host, known := d.fullPortTo()
+	if !c.known || !known || !c.job.Has(host) || d.in.hasOthers(host, c.job) {
+		return false
+	}
+	return d.in.perSecond(d.in.recentOf(c.job).all) >= enoughShare*d.root.carries
+}
+
+// endsAtNoJob reports whether the root is the full port to a host without a job: what arrives there is file traffic, of
+// any job.
+func (rc *regionCase) endsAtNoJob() bool {
+	host, known := rc.fullPortTo()
+	return known && !rc.in.graph.IsSwitch(host) && len(rc.in.tenants[host]) == 0
+}
+
+// endsAtJob reports whether the root of directed links is the full port to a host with a job: files that others read or
+// write do not go there.
+func (rc *regionCase) endsAtJob() bool {
+	host, known := rc.fullPortTo()
+	return known && len(rc.in.tenants[host]) > 0
+}
+
+// fullPortTo is the device to which the root leads, if that is a full port.
+func (rc *regionCase) fullPortTo() (at topology.DeviceID, known bool) {
+	if rc.back.Root.Kind != schema.RootIncast {
+		return 0, false
+	}
+	_, at = rc.in.graph.Ends(rc.back.Root.Link)
+	return at, true
+}
+
+// cannotEndAt reports whether more arrives for a host of the switch where stall ends than its port delivers, and none
+// of a suspect's traffic ends at a host there: neither at its own nor, if it may write, at one of no job.
+func (d directed) cannotEndAt(c *suspect) bool {
+	if !d.back.HasSwitch() || !d.back.IsIncast() {
+		return false
+	}
+	for _, l := range d.in.graph.LinksAt(d.back.Switch.Device) {
+		_, host := d.in.graph.Ends(l)
+		takes := c.job.Has(host) || len(d.in.tenants[host]) == 0 && (c.writes() || !c.filesKnown)
+		if takes && !d.in.graph.IsSwitch(host) {
+			return false
+		}
+	}
+	return true
+}

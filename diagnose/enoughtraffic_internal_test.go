@@ -1,0 +1,248 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// TestAPartOfAPortIsEnough: no job of several that contend for a port moves half of its load. A quarter of the port
+// clears a job, two fifths do not; on a grid, where all links of a switch are compared, two fifths do.
+func TestAPartOfAPortIsEnough(t *testing.T) {
+	for _, c := range []struct {
+		fabric, root, first, second string
+		percent                     float64 // that each of the job's two nodes sends
+		against                     bool
+	}{
+		{"fattree:leaves=2,hosts=3,spines=1", "leaf0>host0", "host1>leaf0", "host2>leaf0", 20, false},
+		{"fattree:leaves=2,hosts=3,spines=1", "leaf0>host0", "host1>leaf0", "host2>leaf0", 12, true},
+		{"torus:4x4", "0,0>1,0", "3,0>0,0", "2,0>3,0", 20, true},
+	} {
+		g := roottest.Graph(t, c.fabric)
+		p, _ := readings(t, g, nil, map[string]float64{c.root: 100, c.first: c.percent, c.second: c.percent})
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.read = &p.Readings
+		s.history.Clock.Duration = 60e9
+		port := roottest.Link(t, g, c.root)
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Traffic: &history.Traffic{}}}
+		for _, sends := range []string{c.first, c.second} {
+			from, _ := g.Ends(roottest.Link(t, g, sends))
+			j.Nodes = append(j.Nodes, g.Device(from).Name)
+		}
+		j.Place(g)
+		moved := 2 * c.percent / 100 * g.Capacity(port) * 60
+		j.recent = moves{known: true, volume: volume{all: moved, files: moved}}
+		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}}
+		if got := rc.tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
+			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
+		}
+	}
+}
+
+// incastAt is the case of a region whose stall begins at a full port, in intervals of a minute, with its onset in the
+// third of four.
+func incastAt(t *testing.T, g *topology.Graph, port string, uses map[string]float64) *regionCase {
+	t.Helper()
+	p, _ := readings(t, g, nil, uses)
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.read = &p.Readings
+	s.history.Clock.Duration = 60e9
+	l := roottest.Link(t, g, port)
+	return &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2},
+		root: rootLoad{link: l, carries: g.Capacity(l)}, back: root.BackPressure{Root: root.Port{Link: l, Kind: schema.RootIncast, Use: 100}}}
+}
+
+// TestWhoFillsAPort: a job cannot have filled a port if it moves a small part of the port's load. If the port leads to
+// a host of that job alone, and the job moves as much, the port's load is the job's, even if the job's total is
+// unchanged, its other hosts send little, as it reads from elsewhere, or the port was as full before.
+func TestWhoFillsAPort(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	for _, c := range []struct {
+		before            float64 // percent that the port carried
+		moves, was        float64 // by the job, percent of the port's capacity
+		sends             float64 // by another of its hosts, percent
+		able, ownReceives bool
+	}{
+		{85, 20, 2, 100, false, false},
+		{85, 95, 90, 100, true, true},
+		{85, 95, 90, 5, true, true},
+		{10, 20, 2, 100, false, false},
+		{10, 95, 4, 100, true, true},
+		{10, 95, 4, 5, true, true},
+		{10, 95, 90, 100, true, true},
+	} {
+		rc := incastAt(t, g, "leaf0>host0", map[string]float64{"leaf0>host0": 100, "host1>leaf0": c.sends, "host2>leaf0": 10, "host0>leaf0": 1, "leaf0>host1": 1, "leaf0>host2": 1})
+		rc.p.Before = func(schema.LinkID) float64 { return c.before }
+		port := rc.root.link
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, Traffic: &history.Traffic{}}}
+		j.Place(g)
+		unit := g.Capacity(port) / 100 * 60
+		j.recent = moves{known: true, volume: volume{all: c.moves * unit}}
+		rc.root.added = (100 - c.before) / 100 * g.Capacity(port)
+		j.baseline = moves{known: true, slots: rc.timeline.baseline(), volume: volume{all: c.was * unit}}
+		suspect := &suspect{job: j, known: true, filesKnown: true}
+		if got := rc.tooLittlePenalty(suspect); (got == 0) != c.able {
+			t.Errorf("%g%% before: %.1f against a job that moves %g%% and moved %g%%", c.before, got, c.moves, c.was)
+		}
+		if got := rc.rules().receives(suspect); got != c.ownReceives {
+			t.Errorf("%g%% before, %g%% moved: what arrives is the job's: %v", c.before, c.moves, got)
+		}
+	}
+}
+
+// TestAFullStorageNodeIsShared: a job that writes half of what a full port to a host without a job carries is able to
+// congest it if another job that writes has lost traffic since.
+func TestAFullStorageNodeIsShared(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	for _, lost := range []float64{0, .5} {
+		rc := incastAt(t, g, "leaf0>host0", map[string]float64{"leaf0>host0": 100})
+		half := g.Capacity(rc.root.link) / 2 * 60
+		for i, host := range []string{"host1", "host2"} {
+			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}, recent: moves{known: true, volume: volume{all: half, files: half}}}
+			j.Traffic.Set(history.Write, 0, half)
+			j.Place(g)
+			j.lost = loss{cached: true, onset: rc.timeline.began(), share: lost * float64(i)}
+			rc.suspects = append(rc.suspects, suspect{job: j, known: true, file: true, filesKnown: true})
+		}
+		if got := rc.tooLittlePenalty(&rc.suspects[0]); (got == 0) != (lost > 0) {
+			t.Errorf("%.1f against a job while the other lost %g", got, lost)
+		}
+	}
+}
+
+// TestWritersTogether: several jobs that write fill a full port to a host without a job together, unless one does
+// alone; a job with a small part of what they write does not join them.
+func TestWritersTogether(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
+	for _, c := range []struct {
+		shares []float64 // of the port, by job
+		able   []bool
+	}{
+		{[]float64{.35, .35, .3}, []bool{true, true, true}},
+		{[]float64{.85, .35}, []bool{true, false}},
+		{[]float64{.5, .4, .1}, []bool{true, true, false}},
+		{[]float64{.3}, []bool{false}},
+	} {
+		rc := incastAt(t, g, "leaf0>host0", map[string]float64{"leaf0>host0": 100, "host1>leaf0": 100, "host2>leaf0": 100, "host3>leaf0": 100})
+		rc.timeline.stall, rc.timeline.onset = nil, noOnset
+		for i, share := range c.shares {
+			host := fmt.Sprint("host", i+1)
+			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}}
+			j.Place(g)
+			j.Traffic.Set(history.Write, 0, share*g.Capacity(rc.root.link)*60)
+			rc.suspects = append(rc.suspects, suspect{job: j, known: true, file: true, filesKnown: true, evidence: evidence{rise: 1}})
+		}
+		for i := range rc.suspects {
+			if got := rc.tooLittlePenalty(&rc.suspects[i]); (got < .5) != c.able[i] {
+				t.Errorf("%v: %.1f against job %d", c.shares, got, i)
+			}
+		}
+	}
+}
+
+// A job that writes files must explain three quarters of a full port to a host without a job: half clears the job
+// there, but not if the host is another job's. What a job reads does not arrive there.
+func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
+	port := roottest.Link(t, g, "leaf0>host0")
+	for _, c := range []struct {
+		share   float64
+		tenant  string
+		files   history.Feature
+		against bool
+	}{{.5, "", history.Write, true}, {.8, "", history.Write, false}, {.8, "", history.Read, true}, {.5, "host0", history.Write, false}} {
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.history.Clock.Duration = 60e9
+		if c.tenant != "" {
+			other := &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{c.tenant}}}}
+			other.Place(g)
+			s.settle(other)
+		}
+		p, _ := readings(t, g, nil, map[string]float64{"leaf0>host0": 100, "host4>leaf1": 50, "host5>leaf1": 50})
+		s.read = &p.Readings
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host4", "host5"}}, Traffic: history.NewTraffic(20, 0)}}
+		j.Place(g)
+		moved := c.share * g.Capacity(port) * 60
+		j.Traffic.Set(c.files, 0, moved)
+		j.recent = moves{known: true, volume: volume{all: moved, files: moved}}
+		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}}
+		if got := rc.tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
+			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
+		}
+	}
+}
+
+// TestFilesCongestByWhatTheyAdd: where neither the region nor its end on a grid carries more than before, file traffic
+// is not the cause, whatever it did at the onset.
+func TestFilesCongestByWhatTheyAdd(t *testing.T) {
+	file := suspect{file: true, known: true}
+	for name, c := range map[string]struct {
+		suspect       suspect
+		load, arrives float64
+		against       float64
+	}{
+		"less everywhere":     {file, .8, .6, jobTooLittle},
+		"as much as before":   {file, 1, .6, jobTooLittle / 2},
+		"more at the end":     {file, .8, 1.2, 0},
+		"more in the region":  {file, 1.3, 0, 0},
+		"no load is measured": {file, 0, 0, 0},
+		"an exchange":         {suspect{known: true}, .8, .6, 0},
+	} {
+		rc := regionCase{load: times(c.load), ends: ends{arrives: times(c.arrives)}}
+		if got := gridOf(&rc).addsNone(&c.suspect); math.Abs(got-c.against) > 1e-9 {
+			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.against)
+		}
+	}
+}
+
+// TestAJobIsComparedWithTheCapacity: without load readings a job that moves a small part of what the congested links
+// can carry is not able to congest them, however well it correlates.
+func TestAJobIsComparedWithTheCapacity(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.history.Clock.Duration = 60e9
+	p, links := readings(t, g, map[string]float64{"host0>leaf0": 40}, nil)
+	s.read = &p.Readings
+	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: links}, weight: make([]float64, len(links)), timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: schema.NoLink}, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}}}
+	rc.root.carries = rc.assumedLoad()
+	for share, want := range map[float64]float64{0: jobTooLittle, assumedUse * culpritShare / 2: jobTooLittle, .3: 0} {
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0"}}, Traffic: &history.Traffic{}}, recent: moves{known: true, volume: volume{all: share * g.Capacity(links[0]) * 60}}}
+		j.Place(g)
+		if got := rc.tooLittlePenalty(&suspect{job: j, known: true}); math.Abs(got-want) > 1e-6 {
+			t.Errorf("%.1f against a job that moves %g of the capacity, want %.1f", got, share, want)
+		}
+	}
+}
+
+func TestShortOfEnough(t *testing.T) {
+	for _, c := range []struct{ share, least, enough, want float64 }{
+		{.6, .25, .5, 0},
+		{.5, .25, .5, 0},
+		{.375, .25, .5, .5},
+		{.25, .25, .5, 1},
+		{.125, .25, .5, 1},
+		{0, .25, .5, 1},
+	} {
+		if got := shortOf(c.share, c.least, c.enough); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}

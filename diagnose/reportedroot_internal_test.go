@@ -1,0 +1,90 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// On a torus the root is where back pressure ends; of a slow host the switch whose nodes take too little. There is none
+// if level stall is all that is known, unless no load is read and stall has a centre at a switch's nodes; its kind is
+// then known of a job's load only.
+func TestRootOnATorus(t *testing.T) {
+	g := roottest.Graph(t, "torus:4x4x4")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const slowEnd, placeEnd topology.DeviceID = 5, 9
+	tree := root.Drain{Device: placeEnd, Fit: .8}
+	if !tree.IsRoot() {
+		t.Fatal("the tree is none that names a root")
+	}
+	for _, c := range []struct {
+		name    string
+		class   schema.CauseClass
+		drain   root.Drain
+		ofMeans bool
+		link    schema.LinkID
+		atNodes float64
+		loads   bool
+		want    string
+		kind    string
+	}{
+		{"load", schema.CauseSystem, tree, false, schema.NoLink, 0, true, g.Device(placeEnd).Name, schema.RootIncast},
+		{"slow host", schema.CauseSlowHost, tree, false, schema.NoLink, 0, true, g.Device(slowEnd).Name, schema.RootSlowReceiver},
+		{"slow host, level stall", schema.CauseSlowHost, root.Drain{}, false, schema.NoLink, .95, true, "", ""},
+		{"level stall", schema.CauseSystem, root.Drain{}, false, schema.NoLink, .95, true, "", ""},
+		{"level stall, means", schema.CauseSystem, root.Drain{}, true, schema.NoLink, 0, true, g.Device(placeEnd).Name, schema.RootIncast},
+		{"stall with a centre, no loads", schema.CauseSystem, root.Drain{}, false, schema.NoLink, .95, false, g.Device(placeEnd).Name, schema.RootIncast},
+		{"the same without a cause", schema.CauseUnknown, root.Drain{}, false, schema.NoLink, .95, false, g.Device(placeEnd).Name, ""},
+		{"stall that may end at a link", schema.CauseSystem, root.Drain{}, false, schema.NoLink, .7, false, "", ""},
+		{"stall before a link", schema.CauseSystem, root.Drain{}, false, 7, .95, false, "", ""},
+	} {
+		end := root.Ending{Found: true, Device: placeEnd, Link: c.link}
+		s.measuresLoad = c.loads
+		rc := &regionCase{in: &s.interval, nodes: g.Device(placeEnd), ends: ends{drain: c.drain, fullLink: schema.NoLink, neck: root.Neck{Link: schema.NoLink}, endings: root.Endings{Any: end, Nodes: end, Slow: slowEnd, OfMeans: c.ofMeans, AtNodes: c.atNodes}}}
+		got, kind := "", ""
+		rc.verdict.class = c.class
+		if r := rc.rootPort(); r != nil {
+			got, kind = r.Device, r.Kind
+		}
+		if got != c.want || kind != c.kind {
+			t.Errorf("%s: root %q at %q, want %q at %q", c.name, kind, got, c.kind, c.want)
+		}
+	}
+}
+
+// TestTheOnlyReceiver: the port at the switch where stall ends is known if one host of the accused job is there, not if
+// two are or none.
+func TestTheOnlyReceiver(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	leaf, _ := g.Ends(roottest.Link(t, g, "leaf0>host0"))
+	for name, c := range map[string]struct {
+		nodes []string
+		want  schema.LinkID
+	}{
+		"one host":         {[]string{"host0", "host3"}, roottest.Link(t, g, "leaf0>host0")},
+		"two hosts":        {[]string{"host0", "host1", "host3"}, schema.NoLink},
+		"none at this one": {[]string{"host3", "host4"}, schema.NoLink},
+	} {
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: c.nodes}}}
+		j.Place(g)
+		rc := &regionCase{in: &s.interval, suspects: []suspect{{job: j}}, verdict: verdict{accused: 1}, back: root.BackPressure{Switch: root.Switch{Device: leaf, Share: 1}}}
+		got := schema.NoLink
+		if port := rc.onlyReceiver(); port != nil {
+			got = port.Link
+		}
+		if got != c.want {
+			t.Errorf("%s: port %d, want %d", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,22 @@
+package diagnose
+
+import (
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+)
+
+// TestBeforeAJobBegan: a job's traffic before an onset is a mean over the slots in which it ran, given with the share
+// of these slots.
+func TestBeforeAJobBegan(t *testing.T) {
+	s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 10, Now: 9})}}
+	j := &job{Job: &history.Job{Job: schema.Job{Start: 50}, Traffic: history.NewTraffic(20, 9)}}
+	for slot := int64(5); slot < 9; slot++ {
+		j.Traffic.Set(history.RDMAWrite, slot, 8)
+	}
+	if m := s.movedIn(j, []int64{8, 7, 6, 5, 4, 3, 2, 1}); m != (volume{all: 8, ran: .5}) {
+		t.Errorf("moved %+v", m)
+	}
+}

@@ -1,0 +1,184 @@
+package diagnose
+
+import (
+	"math"
+
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// unlistedPart is the part that hosts of no listed job have in a region of directed links, as a multiple of that of the
+// accused: the blame of a job that no table lists. All that speaks in time for the accused speaks for these hosts, too.
+// The part is what they may have added to the region's root since its onset, with what the traffic table does not
+// account for on the hosts of the accused or, if no load is measured, how long they wait to send.
+func (d directed) unlistedPart(accused int) float64 {
+	switch {
+	case accused == 0:
+		return 0
+	case d.waiting && d.suspects[0].writes() && d.mostlyWrites(&d.suspects[0]):
+		return d.unlistedWaits(accused, 1)
+	case d.waiting && !d.suspects[0].file: // of a reader, these may be storage nodes
+		return d.unlistedWaits(accused, unlistedWeight)
+	case !d.in.measuresLoad:
+		return 0
+	case d.endsAtNoJob() && d.suspects[0].file:
+		if waits := d.unlistedWaits(accused, 1); waits > 0 {
+			return waits
+		}
+	}
+	if d.root.link == schema.NoLink || !d.timeline.hasOnset() {
+		return 0
+	}
+	theirs, own := d.mayHaveMore(d.in.hostsWithoutJob(), d.root.link, false), 0.
+	for i := range accused {
+		more := d.mayHaveAdded(&d.suspects[i])
+		// the rest is the job's, whatever its hosts send in total
+		if others := d.unaccountedAt(&d.suspects[i]); others > 0 {
+			more, theirs = max(0, d.root.added-others), theirs+others
+		}
+		own += more
+	}
+	theirs, own = min(theirs, d.root.added), min(own, d.root.added)
+	if d.suspects[0].file { // one end of file traffic is at hosts of no job
+		theirs = min(theirs, d.root.added-own)
+	} else {
+		theirs *= unlistedWeight
+	}
+	return min(mostUnlisted, theirs/max(own, d.in.graph.Capacity(d.root.link)/mostUnlisted))
+}
+
+// mayHaveAdded bounds what a suspect added to the region's root since its onset, bytes/s, by the links of its hosts and
+// by its file traffic.
+func (d directed) mayHaveAdded(c *suspect) float64 {
+	more := d.mayHaveMore(c.job.Devices, d.root.link, c.file || !c.filesKnown)
+	if !c.file || !c.filesKnown {
+		return more
+	}
+	return min(more, d.in.perSecond(max(0, d.in.recentOf(c.job).files-d.baselineOf(c.job).files)))
+}
+
+// unlistedWaits is the time for which hosts of no listed job wait to send into a region, times a weight, relative to
+// that of the accused, or to the usual part of a culprit if that is more.
+func (d directed) unlistedWaits(accused int, weight float64) float64 {
+	theirs, own, all := 0., 0., 0.
+	for i := range accused {
+		waits, unlisted, sum := d.hostWaits(d.suspects[i].job)
+		theirs, own, all = unlisted, own+waits, sum
+	}
+	if theirs == 0 {
+		return 0
+	}
+	return min(mostUnlisted, weight*theirs/max(own, usualPart*(all-theirs), theirs/mostUnlisted))
+}
+
+// hostsWithoutJob lists the hosts without a listed job. It is computed once per interval. Traffic between them is at
+// most the lesser of what they send and take in, so a storage node that only sends or only takes in more counts for the
+// job that it serves.
+func (in *interval) hostsWithoutJob() []topology.DeviceID {
+	if !in.withoutJobKnown {
+		in.withoutJobKnown, in.withoutJob = true, in.withoutJob[:0]
+		for _, h := range in.hosts {
+			if len(in.tenants[h]) == 0 {
+				in.withoutJob = append(in.withoutJob, h)
+			}
+		}
+	}
+	return in.withoutJob
+}
+
+// leastAccounted is how many intervals before the onset, and accountedIntervals how many since at most, are compared.
+const leastAccounted, accountedIntervals = 4, 8
+
+// unaccounted is what was added since the onset of a region of directed links to what the hosts of a job take in, and
+// the traffic table does not account for, bytes/s, as far as it exceeds the table's noise: traffic of a job that no
+// table lists, on the same hosts. The table may count each byte once or twice, or a part only, but in the same way
+// before and after. It is 0 also where the table has no such traffic of the job, or another listed job is on its hosts.
+func (rc *regionCase) unaccounted(j *job) float64 {
+	t := j.Traffic
+	if !rc.timeline.hasOnset() || t == nil || !t.Listed[history.RDMARead] && !t.Listed[history.RDMAWrite] {
+		return 0
+	}
+	for _, d := range j.Devices {
+		if rc.in.graph.IsSwitch(d) || rc.in.hasOthers(d, j) {
+			return 0
+		}
+	}
+	calm, now := rc.timeline.baseline(), rc.in.history.Clock.Now
+	var since history.Slots
+	for slot := min(now, max(rc.timeline.began()+1, now-accountedIntervals+1)); slot <= now; slot++ {
+		since.At[since.N] = slot
+		since.N++
+	}
+	baseline := ratiosOf(rc.compareTaken(j, calm.At[:calm.N]))
+	is := rc.compareTaken(j, since.At[:since.N])
+	if len(baseline) < leastAccounted || len(is) == 0 {
+		return 0
+	}
+	usual, moved := spreadOf(baseline, 0), 0.
+	beyond := rc.in.scratch.since[:0]
+	for _, t := range is {
+		beyond, moved = append(beyond, t.taken-usual.median*t.moved), moved+t.moved/float64(len(is))
+	}
+	rc.in.scratch.since = beyond
+	noise := usual.scale * moved * math.Sqrt(1/float64(len(baseline))+1/float64(len(is)))
+	return rc.in.perSecond(max(0, medianOf(beyond)-noise)) // one incomplete row does not count
+}
+
+// unaccountedAt is the same of a suspect at one of whose hosts more arrives than its port delivers, else 0: elsewhere
+// what is added on its hosts may not lead over the root.
+func (rc *regionCase) unaccountedAt(c *suspect) float64 {
+	if rc.back.Root.Kind != schema.RootIncast || !c.atRoot {
+		return 0
+	}
+	return rc.unaccounted(c.job)
+}
+
+// accounted is what the hosts of a job took in by their links in a slot, and what it moved by the table, bytes.
+type accounted struct{ taken, moved float64 }
+
+// ratiosOf are the ratios of taken to moved, by slot.
+func ratiosOf(slots []accounted) (ratios []float64) {
+	for _, t := range slots {
+		ratios = append(ratios, t.taken/t.moved)
+	}
+	return ratios
+}
+
+// compareTaken lists slots in which both were read.
+func (rc *regionCase) compareTaken(j *job, slots []int64) (read []accounted) {
+	use := rc.in.history.LevelsOf(schema.BandwidthUsed)
+	if use == nil {
+		return nil
+	}
+	links, capacity := rc.in.scratch.links[:0], 0.
+	for _, d := range j.Devices {
+		for _, l := range rc.in.graph.LinksAt(d) {
+			if _, to := rc.in.graph.Ends(l); to == d {
+				links, capacity = append(links, l), capacity+rc.in.graph.Capacity(l)
+			}
+		}
+	}
+	rc.in.scratch.links = links
+	for _, slot := range slots {
+		percent, moved := use.Mean(slot, links), listedBytes(j.Traffic, slot)
+		if !history.IsMissing(percent) && moved > 0 {
+			taken := float64(percent) / 100 * capacity * float64(rc.in.history.Clock.Duration) / 1e9
+			read = append(read, accounted{taken, moved})
+		}
+	}
+	return read
+}
+
+// listedBytes sums up the columns that the traffic table has of a job in a slot, NaN if one of them is missing. File
+// traffic may be in two of them: it then counts twice for the job.
+func listedBytes(t *history.Traffic, slot int64) (sum float64) {
+	for f, listed := range t.Listed {
+		if v := t.At(history.Feature(f), slot); listed && history.IsMissing(v) {
+			return math.NaN()
+		} else if listed {
+			sum += float64(v)
+		}
+	}
+	return sum
+}

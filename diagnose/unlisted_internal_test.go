@@ -1,0 +1,126 @@
+package diagnose
+
+import (
+	"math"
+	"testing"
+
+	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
+)
+
+// TestHostsOfNoJobShareTheBlame: hosts of no listed job that exchange more over the root since the onset have added to
+// it, as the accused job has. A storage node that only sends more is read by some job. If no load is measured, hosts
+// that wait have something to send.
+func TestHostsOfNoJobShareTheBlame(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	for name, c := range map[string]struct {
+		uses, stalls map[string]float64
+		file         bool
+		want         float64
+	}{
+		"nothing":            {uses: map[string]float64{"host0>leaf0": 40, "leaf1>host3": 40}},
+		"an exchange":        {uses: map[string]float64{"host0>leaf0": 40, "leaf1>host3": 40, "host1>leaf0": 20, "leaf1>host4": 30}, want: unlistedWeight / 2},
+		"more than the root": {uses: map[string]float64{"host0>leaf0": 90, "leaf1>host3": 90, "host1>leaf0": 95, "leaf1>host4": 95}, want: unlistedWeight},
+		"a storage node":     {uses: map[string]float64{"host0>leaf0": 40, "leaf1>host3": 40, "host1>leaf0": 60}},
+		"the job sends 0":    {uses: map[string]float64{"host1>leaf0": 20, "leaf1>host4": 30}, want: unlistedWeight * 20},
+		"a host waits":       {stalls: map[string]float64{"host0>leaf0": 60, "host1>leaf0": 20, "leaf0>spine0": 50}, want: unlistedWeight / 3},
+		"only another's":     {stalls: map[string]float64{"host1>leaf0": 20, "leaf0>spine0": 50}, want: mostUnlisted},
+		"none of them":       {stalls: map[string]float64{"host0>leaf0": 60, "host2>leaf0": 60, "leaf0>spine0": 50}},
+		"it may be storage":  {stalls: map[string]float64{"host1>leaf0": 20, "leaf0>spine0": 50}, file: true},
+	} {
+		p, region := readings(t, g, c.stalls, c.uses)
+		p.Before = func(schema.LinkID) float64 { return 0 }
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.read = &p.Readings
+		s.history.Clock.Duration, s.measuresLoad = 60e9, c.uses != nil
+		culprit, other := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}, &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host2", "host5"}}}}
+		for _, j := range []*job{culprit, other} {
+			j.Place(g)
+			s.settle(j)
+		}
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, suspects: []suspect{{job: culprit, known: true, file: c.file, filesKnown: true}}, root: rootLoad{link: roottest.Link(t, g, "leaf0>spine0"), added: .8 * g.Capacity(roottest.Link(t, g, "leaf0>spine0"))}}
+		for _, l := range region {
+			rc.waits = append(rc.waits, p.StallOf(l)/100)
+		}
+		rc.rules().findWaits()
+		if got := rc.rules().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestLinksWithoutReadingsBoundNothing: where only switches report, what hosts send is not counted. What arrives at a
+// host of no job may come from any other, unless the accused is measured to write as much.
+func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	port := roottest.Link(t, g, "leaf1>host4")
+	for name, c := range map[string]struct {
+		writes, want float64 // writes as a share of the port; 0: none is measured
+	}{
+		"not measured":  {0, unlistedWeight},
+		"a small write": {.2, 3},
+		"all of it":     {.8, 0},
+	} {
+		p, _ := readings(t, g, nil, map[string]float64{"leaf1>host4": 80, "leaf1>host3": 40})
+		for l := range schema.LinkID(g.NumLinks()) {
+			if from, _ := g.Ends(l); !g.IsSwitch(from) {
+				p.Use.Valid.Unset(int(l))
+			}
+		}
+		p.Before = func(schema.LinkID) float64 { return 0 }
+		s, j := oneWriter(t, g, p, c.writes*g.Capacity(port))
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, suspects: []suspect{{job: j, known: true, file: c.writes > 0, filesKnown: c.writes > 0}}, root: rootLoad{link: port, added: .8 * g.Capacity(port)}}
+		if got := rc.rules().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestWritersWait: where traffic arrives at a host of no job, hosts of no listed job that wait to send are no part of
+// what the accused writes.
+func TestWritersWait(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	port := roottest.Link(t, g, "leaf1>host4")
+	for name, c := range map[string]struct {
+		stalls map[string]float64
+		want   float64
+	}{
+		"the accused":   {map[string]float64{"host0>leaf0": 60, "leaf0>spine0": 50}, 0},
+		"both":          {map[string]float64{"host0>leaf0": 60, "host1>leaf0": 30}, .5},
+		"others' hosts": {map[string]float64{"host1>leaf0": 60}, mostUnlisted},
+	} {
+		p, region := readings(t, g, c.stalls, map[string]float64{"leaf1>host4": 80})
+		p.Before = func(schema.LinkID) float64 { return 0 }
+		s, j := oneWriter(t, g, p, g.Capacity(port))
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 80}},
+			suspects: []suspect{{job: j, known: true, file: true, filesKnown: true}}, root: rootLoad{link: port, added: .8 * g.Capacity(port)}}
+		for _, l := range region {
+			rc.waits = append(rc.waits, p.StallOf(l)/100)
+		}
+		if got := rc.rules().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
+		}
+	}
+}
+
+// oneWriter returns a stage that knows one job, on hosts 0 and 3, which writes so many bytes/s.
+func oneWriter(t *testing.T, g *topology.Graph, p *root.Pressure, writes float64) (*Stage, *job) {
+	t.Helper()
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.read = &p.Readings
+	s.history.Clock.Duration, s.measuresLoad = 60e9, true
+	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, Traffic: &history.Traffic{}}}
+	j.Place(g)
+	s.settle(j)
+	j.recent = moves{known: true, volume: volume{files: writes * 60}}
+	return s, j
+}
