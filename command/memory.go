@@ -133,7 +133,7 @@ func (m *memory) answered(id string) {
 // forget drops the commands that cannot be read again.
 func (m *memory) forget(now schema.Instant) {
 	m.content.Commands = slices.DeleteFunc(m.content.Commands, func(c *remembered) bool {
-		gone := !c.Running && c.Expires.Time().Add(m.keep).Before(now.Time()) &&
+		gone := !c.Running && c.Answer == nil && c.Expires.Time().Add(m.keep).Before(now.Time()) &&
 			c.Started.Time().Add(time.Hour).Before(now.Time())
 		if gone {
 			delete(m.index, c.ID)
