@@ -81,7 +81,7 @@ func New(cfg Config, rec *record.Recorder) (*Alertmanager, error) {
 		return nil, fmt.Errorf("feedback.alertmanager.password_file: %w", err)
 	}
 	return &Alertmanager{cfg: cfg, record: rec, wake: make(chan struct{}, 1), alerts: map[string]*active{}, incidents: incidents{},
-		client: &http.Client{Timeout: cfg.Timeout, Transport: connections.Use(&http.Transport{IdleConnTimeout: time.Minute})}}, nil
+		client: &http.Client{Timeout: cfg.Timeout, CheckRedirect: secret.NoRedirect, Transport: connections.Use(&http.Transport{IdleConnTimeout: time.Minute})}}, nil
 }
 
 // Take updates the alerts from a result: its regions are the ones that fire. While the
@@ -316,6 +316,9 @@ func (a *Alertmanager) postTo(ctx context.Context, address string, body []byte) 
 	}
 	defer response.Body.Close()
 	said, _ := io.ReadAll(io.LimitReader(response.Body, 300))
+	if response.StatusCode/100 == 3 {
+		said = []byte("a redirect, which is not followed: set urls to its target, " + response.Header.Get("Location"))
+	}
 	if response.StatusCode/100 != 2 {
 		return &answerError{request.URL.Host, response.Status, string(said)}
 	}

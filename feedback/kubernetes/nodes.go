@@ -52,7 +52,7 @@ func NewNodes(cfg NodesConfig, log *slog.Logger) (*Nodes, error) {
 	if err != nil {
 		return nil, faults.At("feedback.kubernetes.nodes", err)
 	}
-	n.client = &http.Client{Timeout: cfg.Timeout, Transport: connections.Use(&http.Transport{MaxIdleConnsPerHost: 2})}
+	n.client = &http.Client{Timeout: cfg.Timeout, CheckRedirect: secret.NoRedirect, Transport: connections.Use(&http.Transport{MaxIdleConnsPerHost: 2})}
 	return n, nil
 }
 

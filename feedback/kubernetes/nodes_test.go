@@ -187,7 +187,6 @@ func TestWithoutAnAddressItIsThePodsCluster(t *testing.T) {
 	}
 }
 
-// A response beyond the limit is an error, even if what fits in the limit would parse.
 // A 404 of a proxy does not mean that a node is gone: its mark would be forgotten.
 func TestA404OfAnotherServerIsAnError(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
@@ -203,6 +202,22 @@ func TestA404OfAnotherServerIsAnError(t *testing.T) {
 	}
 }
 
+// A redirect is not followed: it would turn a PATCH into a GET that changes nothing.
+func TestARedirectIsAnError(t *testing.T) {
+	web := httptest.NewServer(http.RedirectHandler("/elsewhere", http.StatusMovedPermanently))
+	defer web.Close()
+	cfg := DefaultConfig().Nodes
+	cfg.URL = secret.NewURL(web.URL)
+	nodes, err := NewNodes(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nodes.Look(t.Context(), []string{"n1"}); err == nil || !strings.Contains(err.Error(), "301 Moved Permanently") {
+		t.Error(err)
+	}
+}
+
+// A response beyond the limit is an error, even if what fits in the limit would parse.
 func TestATooLargeResponseIsAnError(t *testing.T) {
 	body := `{"metadata":{"name":"n1"}}` + strings.Repeat(" ", maxNode)
 	var n apiNode

@@ -33,7 +33,7 @@ func newREST(cfg Config, log *slog.Logger) (*rest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rest{cfg, &http.Client{Timeout: cfg.Timeout, CheckRedirect: secret.SameHost, Transport: connections.Use(&http.Transport{MaxIdleConnsPerHost: 4})}}, nil
+	return &rest{cfg, &http.Client{Timeout: cfg.Timeout, CheckRedirect: secret.NoRedirect, Transport: connections.Use(&http.Transport{MaxIdleConnsPerHost: 4})}}, nil
 }
 
 // restNode is a node in the formats of all supported API versions.
@@ -163,7 +163,7 @@ func decode(response *http.Response, method, name string) (*restAnswer, error) {
 		}
 		return nil, fmt.Errorf("slurmrestd: %s node %s: %s: %s (%d)", method, name, response.Status, said, e.Number)
 	}
-	if response.StatusCode == http.StatusNotFound && method == http.MethodGet && parsed == nil {
+	if response.StatusCode == http.StatusNotFound && method == http.MethodGet && answer.Nodes != nil {
 		return nil, errNoNode
 	}
 	if response.StatusCode != http.StatusOK {
