@@ -74,7 +74,7 @@ func TestTheSinkOfAWebhook(t *testing.T) {
 		cfg.Dir = t.TempDir()
 		var hook webhook.Config
 		hook.SetDefaults()
-		hook.Name, hook.Enabled, hook.URL, hook.Secret = "tickets", true, secret.NewURL("http://127.0.0.1:1"), secret.NewText("0123456789abcdef")
+		hook.Name, hook.Enabled, hook.DryRun, hook.URL, hook.Secret = "tickets", true, false, secret.NewURL("http://127.0.0.1:1"), secret.NewText("0123456789abcdef")
 		off := hook
 		off.Name, off.Enabled = "off", false
 		cfg.Webhooks = []webhook.Config{hook, off}

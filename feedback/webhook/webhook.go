@@ -29,7 +29,7 @@ const (
 	Full     = "full"     // the queue exceeds its limit; the oldest is dropped
 	Expired  = "expired"  // queued for longer than max_age
 	Rejected = "rejected" // permanent failure: the receiver will never accept it
-	Damaged  = "damaged"  // its file is unreadable
+	Damaged  = "damaged"  // its file is no notice, or gone
 )
 
 // Reasons lists the drop reasons, for metrics.
@@ -64,7 +64,7 @@ func New(cfg Config, dir string, rec *record.Recorder, log *slog.Logger) (*Webho
 		return nil, fmt.Errorf("webhook %s: %w", cfg.Name, err)
 	}
 	client := &http.Client{Timeout: cfg.Timeout, Transport: connections.Use(&http.Transport{MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute}),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // never send a signed body to a redirect's target
+		CheckRedirect: secret.NoRedirect}
 	return &Webhook{cfg: cfg, dir: dir, record: rec, log: log.With("sink", rec.Sink()), client: client,
 		wake: make(chan struct{}, 1), tracks: map[string]*notice.Tracker{}}, nil
 }
@@ -94,6 +94,9 @@ func (w *Webhook) Put(_ context.Context, r *schema.IntervalResult) error {
 	if err := w.say(notices); err != nil {
 		return errors.Join(err, t.Load(before)) // the result is then processed again, with the same keys
 	}
+	if w.cfg.DryRun { // else a region that nobody was told of would be changed or ended when notices are sent again
+		return nil
+	}
 	return atomicfile.Write(w.statePath(r.Snapshot.Fabric), after)
 }
 
@@ -108,8 +111,24 @@ func (w *Webhook) Last(fabric string) (int64, error) {
 	return t.Last(), nil
 }
 
-// track returns the tracker of a fabric, loading its saved state; w.mu is held.
+// track returns the tracker of a fabric; w.mu is held.
 func (w *Webhook) track(fabric string) (*notice.Tracker, error) {
+	t, err := w.load(fabric)
+	if err != nil {
+		return nil, err
+	}
+	if ahead := time.Until(time.Unix(0, t.Last())); ahead > clockAhead { // else every result until then would be ignored
+		w.log.Error("webhook: last interval is in the future, the clock was ahead; continuing from now", "fabric", fabric, "ahead", ahead.Round(time.Second))
+		t.SetBack(time.Now().UnixNano())
+	}
+	return t, nil
+}
+
+// clockAhead is by how much the last interval may be in the future: readings of agents whose clocks are ahead may be.
+const clockAhead = time.Hour
+
+// load is track without regard to the time.
+func (w *Webhook) load(fabric string) (*notice.Tracker, error) {
 	if err := w.open(); err != nil {
 		return nil, err
 	}
@@ -178,7 +197,7 @@ const (
 	maxPause = 5 * time.Minute
 )
 
-// Run delivers the queued notices in order until ctx ends. The rest stays on disk.
+// Run delivers the queued notices in order until ctx ends. The rest stays on disk; in a dry run, all.
 func (w *Webhook) Run(ctx context.Context) error {
 	w.mu.Lock()
 	err := w.open()
@@ -187,6 +206,10 @@ func (w *Webhook) Run(ctx context.Context) error {
 		return err
 	}
 	defer w.close()
+	if w.record.Pending(w.queue.len()); w.cfg.DryRun {
+		<-ctx.Done()
+		return nil
+	}
 	pauses := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
 	for ctx.Err() == nil {
 		w.record.Pending(w.queue.len())
@@ -198,8 +221,13 @@ func (w *Webhook) Run(ctx context.Context) error {
 			case <-w.wake:
 			}
 			continue
-		case err != nil:
+		case errors.Is(err, errDamaged):
 			w.drop(number, it, Damaged, err)
+			continue
+		case err != nil: // such as too many open files
+			pause := pauses.Next()
+			w.record.Failed(err, pause)
+			retry.Sleep(ctx, pause)
 			continue
 		case time.Since(it.Queued) > w.cfg.MaxAge:
 			w.drop(number, it, Expired, fmt.Errorf("waiting since %v", it.Queued.UTC().Round(time.Second)))
