@@ -75,8 +75,11 @@ func (r *Reconciler) nextTry(now time.Time) time.Duration {
 	return next
 }
 
-// worked records success, unless some nodes are still refused.
+// worked records success, unless some nodes are still refused or unread.
 func (r *Reconciler) worked() {
+	if r.unread != nil {
+		return
+	}
 	for _, e := range r.journal.entries {
 		if e.pauses != nil {
 			return
