@@ -229,7 +229,7 @@ func (h *Hub) makeWebhooks() error {
 			return fmt.Errorf("feedback.webhooks: %w", err)
 		}
 		h.webhooks = append(h.webhooks, w)
-		h.parts = append(h.parts, Part{Name: "feedback " + name, Run: w.Run, State: rec.State})
+		h.parts = append(h.parts, Part{Name: "feedback " + name, Run: w.Run, State: w.State})
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func (r *Recorder) Failed(err error, pause time.Duration) {
 	r.metrics.faults.WithLabelValues(r.sink).Inc()
 }
 
-// Impaired records that the target accepted a delivery but a part of it failed, such as a member of a cluster; nil: all parts
+// Impaired records that the sink works but a part of it or of its target failed, such as a member of a cluster; nil: all parts
 // work. A repeated error is logged once.
 func (r *Recorder) Impaired(err error) {
 	r.mu.Lock()
@@ -103,11 +103,18 @@ func (r *Recorder) Impaired(err error) {
 	case err == nil && r.impaired != nil:
 		r.log.Info("feedback: all parts of the sink work again")
 	case err != nil && (r.impaired == nil || r.impaired.Error() != err.Error()):
-		r.log.Warn("feedback: part of the sink failed, retrying with the next delivery", "error", err)
+		r.log.Warn("feedback: part of the sink failed, retrying", "error", err)
 	}
 	if r.impaired = err; err != nil {
 		r.metrics.faults.WithLabelValues(r.sink).Inc()
 	}
+}
+
+// Impairment is what Impaired has recorded; nil: all parts work.
+func (r *Recorder) Impairment() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.impaired
 }
 
 // Pending sets the number of outstanding changes or deliveries.

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -72,8 +73,27 @@ func New(cfg Config, dir string, rec *record.Recorder, log *slog.Logger) (*Webho
 // Name is the name of the receiver.
 func (w *Webhook) Name() string { return w.cfg.Name }
 
-// Put queues the notices of a result. They are on disk when it returns nil.
-func (w *Webhook) Put(_ context.Context, r *schema.IntervalResult) error {
+// State describes the current failures; empty: healthy.
+func (w *Webhook) State() string {
+	state := w.record.State()
+	if err := w.record.Impairment(); err != nil {
+		state = strings.TrimPrefix(state+"; notices cannot be queued: "+err.Error(), "; ")
+	}
+	return state
+}
+
+// Put queues the notices of a result. They are on disk when it returns nil. A full disk is a fault of the webhook, not of the
+// analysis: it retries until ctx ends.
+func (w *Webhook) Put(ctx context.Context, r *schema.IntervalResult) error {
+	err := retry.Backoff{Min: minPause, Max: maxQueuePause}.Do(ctx, func() error { return w.put(r) },
+		func(err error, _ int, _ time.Duration) { w.record.Impaired(err) })
+	if err == nil {
+		w.record.Impaired(nil)
+	}
+	return err
+}
+
+func (w *Webhook) put(r *schema.IntervalResult) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t, err := w.track(r.Snapshot.Fabric)
@@ -195,6 +215,8 @@ func action(fabric, key, reason string, dry bool) schema.FeedbackAction {
 const (
 	minPause = time.Second
 	maxPause = 5 * time.Minute
+
+	maxQueuePause = 15 * time.Second // between attempts to queue notices
 )
 
 // Run delivers the queued notices in order until ctx ends. The rest stays on disk; in a dry run, all.
