@@ -11,7 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/giverny/giverny/feedback/reconcile"
 	"github.com/giverny/giverny/internal/secret"
@@ -207,5 +209,40 @@ func TestAnswersOfAnotherServer(t *testing.T) {
 		if now, err := s.Look(t.Context(), []string{"n1"}); (err == nil) != gone || len(now) != 0 || !gone && !strings.Contains(err.Error(), "404 Not Found") {
 			t.Errorf("404 with %s: %v, %v", body, now, err)
 		}
+	}
+}
+
+// Of many nodes a few are requested at a time, and those that Slurm does not know are left out.
+func TestManyNodesOfSlurmrestd(t *testing.T) {
+	daemon := &restd{nodes: map[string]*node{}}
+	var names []string
+	for i := range 200 {
+		names = append(names, fmt.Sprint("n", i))
+		if i%10 > 0 {
+			daemon.nodes[names[i]] = &node{Weight: uint32(i)}
+		}
+	}
+	var running, most atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := running.Add(1)
+		defer running.Add(-1)
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		}
+		time.Sleep(time.Millisecond)
+		daemon.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	cfg := DefaultConfig()
+	cfg.REST = RESTConfig{URL: secret.NewURL(server.URL), Version: "v0.0.40", User: "slurm", Token: secret.NewText("token-2")}
+	s, err := New(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := s.Look(t.Context(), names)
+	if err != nil || len(now) != 180 || now["n199"] != `{"weight":199}` {
+		t.Errorf("%d nodes, n199 %s, %v", len(now), now["n199"], err)
+	}
+	if n := most.Load(); n < 2 || n > atATime {
+		t.Errorf("%d requests at a time", n)
 	}
 }
