@@ -213,8 +213,12 @@ func (a *Alertmanager) due(now time.Time, all bool) (list []due, alerts []Alert)
 		}
 		alert := have.Alert
 		alert.EndsAt = now.Add(resendsAlive * a.cfg.Resend).UTC()
+		latest := now
 		if !have.resolved.IsZero() {
-			alert.EndsAt = have.resolved.UTC()
+			alert.EndsAt, latest = have.resolved.UTC(), have.resolved
+		}
+		if alert.StartsAt.After(latest) { // a clock was ahead; an alert that ends before it starts is rejected
+			alert.StartsAt = latest.UTC()
 		}
 		list, alerts = append(list, due{have, have.resolved}), append(alerts, alert)
 	}
