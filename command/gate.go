@@ -112,7 +112,7 @@ func (g *gate) doubts(c *schema.Command, now schema.Instant) verdict {
 		if time.Duration(since-now) <= g.tolerance {
 			return v.quietly()
 		}
-		v.refusal.Detail += ", because its clock was ahead; if the clock is right now, remove " + g.memory.path + " there and restart the agent"
+		v.refusal.Detail += ", because its clock was ahead; if the clock is right now, stop the agent, remove " + g.memory.path + " there, and start it"
 		return v
 	}
 	if validity := time.Duration(c.Expires - c.Issued); validity > g.maxValidity {
