@@ -175,6 +175,9 @@ func (a *Alertmanager) Run(ctx context.Context) error {
 func (a *Alertmanager) send(ctx context.Context, all bool) {
 	list, alerts := a.due(time.Now(), all)
 	if len(alerts) == 0 {
+		if all { // there are none
+			a.record.Rested()
+		}
 		return
 	}
 	if !a.cfg.DryRun {

@@ -160,5 +160,9 @@ func TestARedirectIsAFault(t *testing.T) {
 	if want := "answers 301 Moved Permanently: a redirect, which is not followed: set urls to its target, /am/api/v2/alerts"; !strings.Contains(rec.State(), want) {
 		t.Errorf("state %q, want %q", rec.State(), want)
 	}
+	sender.Forget("ib0")
+	if sender.send(t.Context(), true); rec.State() != "" {
+		t.Errorf("without alerts: state %q", rec.State())
+	}
 	audit(t, rec)
 }

@@ -149,7 +149,9 @@ func (r *Reconciler) Run(ctx context.Context) (err error) {
 		if !now.Before(due) {
 			switch err := r.act(ctx, now); {
 			case err == nil:
-				pauses.Reset()
+				if pauses.Reset(); !r.refusing() {
+					r.record.Rested()
+				}
 			case ctx.Err() != nil:
 			case errors.Is(err, errRefused): // these nodes have their own back-off
 				pauses.Reset()

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/giverny/giverny/feedback/reconcile"
+	"github.com/giverny/giverny/internal/test/metric"
 )
 
 // A node that the scheduler always refuses is retried with increasing back-off, shows in the state, and does not delay
@@ -127,6 +128,28 @@ func TestANodeThatCannotBeReadDelaysNoOther(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		want("", map[string]reconcile.State{"bad": marked, "n1": "1", "n2": "2"})
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A fault does not outlast what failed, such as the mark of a node that is calm before the scheduler answers again.
+func TestAFaultEndsWithItsCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), fails: func() bool { return true }, nodes: map[string]reconcile.State{"n1": "1"}}
+		r := start(t, f, nil)
+		r.score("n1")
+		if state := r.record.State(); !strings.Contains(state, "controller down") {
+			t.Errorf("state %q", state)
+		}
+		time.Sleep(2 * time.Minute)
+		r.score()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if state := r.record.State(); state != "" || metric.Sum(t, r.record.Registry, "giverny_feedback_up") != 1 || metric.Sum(t, r.record.Registry, "giverny_feedback_last_success_timestamp_seconds") != 0 {
+			t.Errorf("with nothing to do: state %q", state)
+		}
 		if err := r.stop(); err != nil {
 			t.Error(err)
 		}

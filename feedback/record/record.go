@@ -77,6 +77,18 @@ func (r *Recorder) Worked() {
 	r.metrics.success.WithLabelValues(r.sink).SetToCurrentTime()
 }
 
+// Rested records that nothing is left to be done, so that a failed call is not retried.
+func (r *Recorder) Rested() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fault == nil {
+		return
+	}
+	r.log.Info("feedback: nothing left to be done, failed calls are not retried", "failing_for", time.Since(r.since).Round(time.Second))
+	r.fault = nil
+	r.metrics.up.WithLabelValues(r.sink).Set(1)
+}
+
 // Failed records a failed call to the sink's target. A repeated error is logged once.
 func (r *Recorder) Failed(err error, pause time.Duration) {
 	r.mu.Lock()
