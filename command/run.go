@@ -344,10 +344,10 @@ func (a *Agent) sendAll(ctx context.Context, answers <-chan *schema.CommandResul
 			a.metrics.answersDropped.WithLabelValues(dropUndelivered).Inc()
 			a.log.Error("command: answer not sent", "command", r.CommandID, "status", r.Status, "error", err)
 			a.lost()
-			continue
+		} else {
+			a.metrics.answered.WithLabelValues(string(r.Status)).Inc()
 		}
-		a.metrics.answered.WithLabelValues(string(r.Status)).Inc()
-		if r.Status.Final() {
+		if r.Status.Final() && ctx.Err() == nil { // Kafka has it, or never will
 			a.mu.Lock()
 			a.gate.memory.answered(r.CommandID)
 			a.mu.Unlock()
