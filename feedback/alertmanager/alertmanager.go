@@ -324,7 +324,7 @@ func (a *Alertmanager) postTo(ctx context.Context, address string, body []byte) 
 	defer response.Body.Close()
 	said, _ := io.ReadAll(io.LimitReader(response.Body, 300))
 	if response.StatusCode/100 == 3 {
-		said = []byte("a redirect, which is not followed: set urls to its target, " + response.Header.Get("Location"))
+		said = fmt.Appendf(nil, "a redirect, which is not followed: set urls to its target, %.200s", response.Header.Get("Location"))
 	}
 	if response.StatusCode/100 != 2 {
 		return &answerError{request.URL.Host, response.Status, string(said)}
