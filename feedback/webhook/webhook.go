@@ -233,6 +233,11 @@ func (w *Webhook) Run(ctx context.Context) error {
 		return nil
 	}
 	pauses := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
+	fail := func(err error, least time.Duration) {
+		pause := max(least, pauses.Next())
+		w.record.Failed(err, pause)
+		retry.Sleep(ctx, pause)
+	}
 	for ctx.Err() == nil {
 		w.record.Pending(w.queue.len())
 		it, number, ok, err := w.queue.first()
@@ -247,9 +252,7 @@ func (w *Webhook) Run(ctx context.Context) error {
 			w.drop(number, it, Damaged, err)
 			continue
 		case err != nil: // such as too many open files
-			pause := pauses.Next()
-			w.record.Failed(err, pause)
-			retry.Sleep(ctx, pause)
+			fail(err, 0)
 			continue
 		case time.Since(it.Queued) > w.cfg.MaxAge:
 			w.drop(number, it, Expired, fmt.Errorf("waiting since %v", it.Queued.UTC().Round(time.Second)))
@@ -270,13 +273,10 @@ func (w *Webhook) Run(ctx context.Context) error {
 		case errors.As(err, &failed) && failed.final:
 			w.drop(number, it, Rejected, err)
 			w.record.Failed(err, 0)
+		case failed != nil:
+			fail(err, failed.wait)
 		default:
-			pause := pauses.Next()
-			if failed != nil {
-				pause = max(pause, failed.wait)
-			}
-			w.record.Failed(err, pause)
-			retry.Sleep(ctx, pause)
+			fail(err, 0)
 		}
 	}
 	return nil
