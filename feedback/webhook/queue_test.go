@@ -154,6 +154,33 @@ func TestTheClockIsSetBack(t *testing.T) {
 	}
 }
 
+// If the disk has room for some notices of an interval only, the others follow once it has, and none is queued twice: what little
+// room there is would be used up by repetitions.
+func TestRoomForSomeNotices(t *testing.T) {
+	r, dir := startReceiver(t), t.TempDir()
+	full := filepath.Join(dir, "00000000000000000003.notice", "in the way") // for root too
+	h := start(t, dir, r.URL, nil)
+	if _, err := h.Last("ib0"); err != nil { // its folder is open
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(full, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put := make(chan error, 1)
+	go func() { put <- h.Put(t.Context(), result(1, 7, 8, 9)) }()
+	await(t, "the fault", func() bool { return strings.Contains(h.State(), "notices cannot be queued: ") && len(r.got(t)) == 2 })
+	if err := os.RemoveAll(filepath.Dir(full)); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-put; err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the third", func() bool { return len(r.got(t)) >= 3 && h.queue.len() == 0 })
+	if keys := r.got(t); len(keys) != 3 || keys[2] == keys[0] || keys[2] == keys[1] || h.State() != "" {
+		t.Errorf("keys %v, state %q", keys, h.State())
+	}
+}
+
 // The queue is bounded, and drops are counted by reason.
 func TestDropsAreCounted(t *testing.T) {
 	r, dir := startReceiver(t), t.TempDir()
