@@ -136,8 +136,8 @@ func (w *Webhook) track(fabric string) (*notice.Tracker, error) {
 		return nil, err
 	}
 	if ahead := time.Until(time.Unix(0, t.Last())); ahead > clockAhead { // else every result until then would be ignored
-		w.log.Error("webhook: last interval is in the future, the clock was ahead; continuing from now", "fabric", fabric, "ahead", ahead.Round(time.Second))
-		t.SetBack(time.Now().UnixNano())
+		w.log.Error("webhook: last interval is in the future, the clock was ahead; continuing with those of the last hour", "fabric", fabric, "ahead", ahead.Round(time.Second))
+		t.SetBack(time.Now().Add(-notice.FlapWindow).UnixNano())
 	}
 	return t, nil
 }
