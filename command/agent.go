@@ -253,6 +253,10 @@ func (a *Agent) consider(ctx context.Context, c *schema.Command) {
 	defer a.mu.Unlock()
 	now := a.now()
 	v := a.gate.check(c, now)
+	if v.refusal == nil && c.Kind == KindCancel {
+		a.cancel(ctx, c, now, log)
+		return
+	}
 	if v.refusal == nil {
 		entry := remembered{ID: c.ID, Kind: c.Kind, Expires: c.Expires, Running: true}
 		if a.gate.guardOf(c) == a.gate.acting {
@@ -277,11 +281,26 @@ func (a *Agent) consider(ctx context.Context, c *schema.Command) {
 	}
 	result := a.result(c.ID, c.Kind, v.status, v.refusal.Detail)
 	if v.authentic {
-		err := a.gate.memory.add(remembered{ID: c.ID, Kind: c.Kind, Expires: c.Expires, Answer: result}, now)
-		a.noteMemory(err)
-		v.authentic = err == nil
+		a.answer(result, c.Expires, now)
+	} else {
+		a.answerUnrecorded(result, now)
 	}
-	if !v.authentic && !a.mayAnswer(now) {
+}
+
+// answer records and sends the answer to an authentic command that has not begun; a.mu is held.
+func (a *Agent) answer(result *schema.CommandResult, expires, now schema.Instant) {
+	err := a.gate.memory.add(remembered{ID: result.CommandID, Kind: result.Kind, Expires: expires, Answer: result}, now)
+	a.noteMemory(err)
+	if err != nil {
+		a.answerUnrecorded(result, now)
+		return
+	}
+	a.send(result)
+}
+
+// answerUnrecorded sends an answer unless too many to unrecorded commands, which anyone may repeat, were sent within the hour.
+func (a *Agent) answerUnrecorded(result *schema.CommandResult, now schema.Instant) {
+	if !a.mayAnswer(now) {
 		a.metrics.answersDropped.WithLabelValues(dropRate).Inc()
 		return
 	}
@@ -301,7 +320,7 @@ func (a *Agent) noteMemory(err error) {
 	a.metrics.remembered.Set(float64(len(a.gate.memory.index)))
 	if err != nil {
 		a.metrics.memoryErrors.Inc()
-		a.log.Error("command: command record cannot be written; commands that act are refused until it can", "path", a.deps.StatePath, "error", err)
+		a.log.Error("command: command record cannot be written; commands other than cancel are refused until it can", "path", a.deps.StatePath, "error", err)
 	}
 }
 

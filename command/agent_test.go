@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -337,5 +338,98 @@ func TestAnswersOutliveTheProcess(t *testing.T) {
 		startAgent(t, b, o)
 		synctest.Wait()
 		wantStatuses(t, b, c.ID, schema.CommandDone)
+	})
+}
+
+// outage is a sink that acknowledges nothing before a time.
+type outage struct {
+	*bus
+	until time.Time
+}
+
+func (s *outage) Produce(ctx context.Context, r kafka.Record) error {
+	select {
+	case <-time.After(time.Until(s.until)):
+		return s.bus.Produce(ctx, r)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// What became of a command that an outage of Kafka ended is published once Kafka is back, however long it was away and whatever
+// else the agent forgets meanwhile.
+func TestAnswersOutliveAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBus()
+		sink := &outage{bus: b, until: time.Now().Add(3 * time.Hour)}
+		l := startAgent(t, b, agentOptions{sink: sink, handlers: []command.Handler{untilStopped("test.act")}})
+		synctest.Wait()
+		c := send(t, b, "operator", command.Order{Kind: "test.act"})
+		time.Sleep(150 * time.Minute)
+		list := send(t, b, "operator", command.Order{Kind: command.KindCancel, Arguments: json.RawMessage(`{"id":"other"}`)}) // makes it forget
+		time.Sleep(time.Hour)
+		wantStatuses(t, b, c.ID, schema.CommandCancelled)
+		wantStatuses(t, b, list.ID, schema.CommandDone)
+		if r := answerWith(t, b, c.ID, schema.CommandCancelled); !strings.Contains(r.Reason, "Kafka is unreachable") {
+			t.Errorf("reason %q", r.Reason)
+		}
+		if n := metric.Sum(t, l.registry, "giverny_command_answers_dropped_total", "undelivered"); n != 1 {
+			t.Errorf("%v answers counted as undelivered, want 1: accepted", n)
+		}
+	})
+}
+
+// A command can be cancelled however many others hang or were sent, and without a record of commands.
+func TestNothingPreventsACancellation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, dir, release := newBus(), filepath.Join(t.TempDir(), "state"), make(chan struct{})
+		hanging := &handler{kind: command.KindRefresh, run: func(context.Context, json.RawMessage) (json.RawMessage, error) { <-release; return nil, nil }}
+		l := startAgent(t, b, agentOptions{state: filepath.Join(dir, "commands.json"), handlers: []command.Handler{hanging, untilStopped("test.act")}})
+		synctest.Wait()
+		cancel := func() {
+			t.Helper()
+			c := send(t, b, "operator", command.Order{Kind: "test.act"})
+			synctest.Wait()
+			arguments, _ := json.Marshal(command.CancelArguments{ID: c.ID})
+			stop := send(t, b, "guest", command.Order{Kind: command.KindCancel, Arguments: arguments})
+			synctest.Wait()
+			wantStatuses(t, b, stop.ID, schema.CommandDone)
+			wantStatuses(t, b, c.ID, schema.CommandAccepted, schema.CommandCancelled)
+		}
+		for range 5 {
+			send(t, b, "operator", command.Order{Kind: command.KindRefresh})
+		}
+		synctest.Wait()
+		if n := metric.Sum(t, l.registry, "giverny_command_refused_total", string(safety.TooMany)); n != 1 {
+			t.Errorf("%v refused as too many, want the fifth", n)
+		}
+		cancel()
+		running := send(t, b, "operator", command.Order{Kind: "test.act"})
+		synctest.Wait()
+		if err := os.RemoveAll(dir); err != nil { // cannot be written, not even by root
+			t.Fatal(err)
+		}
+		arguments, _ := json.Marshal(command.CancelArguments{ID: running.ID})
+		send(t, b, "guest", command.Order{Kind: command.KindCancel, Arguments: arguments})
+		synctest.Wait()
+		wantStatuses(t, b, running.ID, schema.CommandAccepted, schema.CommandCancelled)
+		close(release)
+	})
+}
+
+// Commands to an agent whose record begins in the future, since its clock was ahead, are answered with what to do.
+func TestARecordFromTheFuture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, state := newBus(), filepath.Join(t.TempDir(), "commands.json")
+		o := agentOptions{state: state, now: func() time.Time { return time.Now().Add(2 * time.Hour) }}
+		startAgent(t, b, o).stop()
+		o.now = time.Now
+		startAgent(t, b, o)
+		synctest.Wait()
+		c := send(t, b, "operator", command.Order{Kind: command.KindCancel})
+		synctest.Wait()
+		if r := answerWith(t, b, c.ID, schema.CommandRefused); !strings.Contains(r.Reason, "because its clock was ahead") || !strings.Contains(r.Reason, "remove "+state) {
+			t.Errorf("reason %q", r.Reason)
+		}
 	})
 }

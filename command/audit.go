@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,24 +102,27 @@ func (a *Auditor) Run(ctx context.Context) error {
 	return nil
 }
 
-// decodeCommands decodes the commands of a message, including forged ones, which an audit must show.
+// decodeCommands decodes the commands of a message, including forged ones, which an audit must show. Beside one that is
+// rejected, as agents do, it takes the others: an audit must show what agents have carried out. The error is the first one's.
 func (a *Auditor) decodeCommands(m kafka.Message) (rows []schema.SeenCommand, err error) {
 	var decoder envelope.Decoder
 	commands, err := decoder.Commands(m.Payload, nil)
 	if err != nil {
 		return nil, err
 	}
+	var rejected error
 	for _, c := range commands {
 		err := Check(&c)
 		if err == nil && c.Fabric != a.fabric {
 			err = fmt.Errorf("command %s of fabric %q in the partition of %q", c.ID, c.Fabric, a.fabric)
 		}
 		if err != nil {
-			return nil, &kafka.Rejection{Err: err}
+			rejected = cmp.Or(rejected, err)
+			continue
 		}
 		rows = append(rows, schema.SeenCommand{Command: c, Seen: schema.Instant(m.Time.UnixNano()), Verified: a.verified(&c)})
 	}
-	return rows, nil
+	return rows, rejection(rejected)
 }
 
 func (a *Auditor) verified(c *schema.Command) string {
@@ -138,6 +142,7 @@ func (a *Auditor) decodeResults(m kafka.Message) (rows []schema.CommandResult, e
 	if err != nil {
 		return nil, err
 	}
+	var rejected error
 	for _, r := range results {
 		err := checkResult(&r)
 		if err == nil && r.Fabric != a.fabric {
@@ -147,11 +152,20 @@ func (a *Auditor) decodeResults(m kafka.Message) (rows []schema.CommandResult, e
 			err = a.verify(&r)
 		}
 		if err != nil {
-			return nil, &kafka.Rejection{Err: err}
+			rejected = cmp.Or(rejected, err)
+			continue
 		}
 		rows = append(rows, r)
 	}
-	return rows, nil
+	return rows, rejection(rejected)
+}
+
+// rejection makes the consumer put the message into the dead letters; nil: it need not.
+func rejection(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &kafka.Rejection{Err: err}
 }
 
 // verify sets whether a result's signature was checked; an error if the result is refused because of it. Such a result
@@ -218,17 +232,17 @@ func endOf(ctx context.Context, err error) error {
 
 func (b *batches[T]) take(ctx context.Context, m kafka.Message) error {
 	rows, err := b.decode(m)
-	if err != nil {
-		return err
-	}
 	b.mu.Lock()
-	b.rows, b.offset = append(b.rows, rows...), m.Offset
+	b.rows = append(b.rows, rows...)
+	if err == nil { // else the consumer commits it, as a dead letter
+		b.offset = m.Offset
+	}
 	full := len(b.rows) >= batchRows
 	b.mu.Unlock()
-	if full {
-		return b.flush(ctx)
+	if err != nil || !full {
+		return err
 	}
-	return nil
+	return b.flush(ctx)
 }
 
 // flush stores the collected rows and commits their messages.

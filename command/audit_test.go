@@ -106,3 +106,38 @@ func TestAuditSeesEverything(t *testing.T) {
 		}
 	})
 }
+
+// A command beside a malformed one, or one of another fabric, in a message is carried out, so the audit has it; the message
+// goes to the dead letters too.
+func TestAuditSeesCommandsBesideRejectedOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, kept := newBus(), &archive{}
+		commands := &committedTail{tail: b.fromStart(envelope.Commands)}
+		metrics, err := command.NewAuditMetrics(prometheus.NewRegistry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := background(t, command.NewAuditor("f", command.AuditDeps{Commands: commands, Results: &committedTail{tail: b.fromStart(envelope.Results)}, Records: kept, Keys: ring(t),
+			Verifier: verifier(command.ResultsConfig{}), Log: quiet, Metrics: metrics}).Run)
+		h := instantly("test.act")
+		startAgent(t, b, agentOptions{handlers: []command.Handler{h}})
+		synctest.Wait()
+		good, err := clientOf(b, "operator").New(command.Order{Kind: "test.act", Targets: []string{"*"}, ValidFor: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad, other := good, good
+		bad.ID, other.Fabric = "-", "g"
+		var encoder envelope.Encoder
+		payload, err := encoder.Commands(nil, []schema.Command{bad, good, other})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Produce(t.Context(), record(payload))
+		time.Sleep(2 * time.Second)
+		stop()
+		if h.runs.Load() != 1 || len(kept.commands) != 1 || kept.commands[0].ID != good.ID || kept.commands[0].Verified != schema.Verified || commands.rejected != 1 {
+			t.Errorf("%d runs, %d rejected, audited %+v", h.runs.Load(), commands.rejected, kept.commands)
+		}
+	})
+}

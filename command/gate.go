@@ -107,8 +107,13 @@ func (g *gate) doubts(c *schema.Command, now schema.Instant) verdict {
 	if g.memory.knows(c.ID) {
 		return refuse(Duplicate, "already carried out or refused").quietly()
 	}
-	if c.Issued < g.memory.content.Since {
-		return refuse(BeforeStart, "issued before this agent's command record began").quietly()
+	if since := g.memory.content.Since; c.Issued < since {
+		v := refuse(BeforeStart, "issued before %v, when the command record of %s begins", since, g.agent)
+		if time.Duration(since-now) <= g.tolerance {
+			return v.quietly()
+		}
+		v.refusal.Detail += ", because its clock was ahead; if the clock is right now, stop the agent, remove " + g.memory.path + " there, and start it"
+		return v
 	}
 	if validity := time.Duration(c.Expires - c.Issued); validity > g.maxValidity {
 		return refuse(TooLongValid, "valid for %v; command.max_validity of %s is %v", validity, g.agent, g.maxValidity)
@@ -128,6 +133,9 @@ func (g *gate) doubts(c *schema.Command, now schema.Instant) verdict {
 func (g *gate) permission(c *schema.Command, now schema.Instant) verdict {
 	if !g.known(c.Kind) {
 		return refuse(UnknownKind, "%s does not support %s; its source may be disabled there, or the version too old", g.agent, c.Kind)
+	}
+	if c.Kind == KindCancel { // no limit may prevent it
+		return verdict{}
 	}
 	if harmless(c.Kind) {
 		v := limited(g.harmless.Room(int64(now)))

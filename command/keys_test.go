@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/giverny/giverny/command"
@@ -147,5 +148,29 @@ func TestConfigNamesEveryFault(t *testing.T) {
 		if !strings.Contains("\n"+text, "\n"+key) {
 			t.Errorf("no line begins with %q in\n%s", key, text)
 		}
+	}
+}
+
+// A key that cannot be written, for lack of room, leaves no file in the way of the next try.
+func TestAKeyWithoutRoom(t *testing.T) {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	full := limit
+	full.Cur = 1
+	path := filepath.Join(t.TempDir(), "operator.pem")
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &full); err != nil {
+		t.Fatal(err)
+	}
+	_, err := command.CreateKey(path)
+	if restored := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); restored != nil {
+		t.Fatal(restored)
+	}
+	if !errors.Is(err, syscall.EFBIG) {
+		t.Fatal(err)
+	}
+	if _, err := command.CreateKey(path); err != nil {
+		t.Error(err)
 	}
 }

@@ -130,10 +130,17 @@ func (m *memory) answered(id string) {
 	}
 }
 
-// forget drops the commands that cannot be read again.
+// keepAnswer is how long after a command's expiry its answer waits for Kafka.
+const keepAnswer = 24 * time.Hour
+
+// forget drops the commands that cannot be read again and are answered.
 func (m *memory) forget(now schema.Instant) {
 	m.content.Commands = slices.DeleteFunc(m.content.Commands, func(c *remembered) bool {
-		gone := !c.Running && c.Expires.Time().Add(m.keep).Before(now.Time()) &&
+		keep := m.keep
+		if c.Answer != nil {
+			keep = max(keep, keepAnswer)
+		}
+		gone := !c.Running && c.Expires.Time().Add(keep).Before(now.Time()) &&
 			c.Started.Time().Add(time.Hour).Before(now.Time())
 		if gone {
 			delete(m.index, c.ID)

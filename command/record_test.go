@@ -41,6 +41,8 @@ func TestWhatTheRecordForgets(t *testing.T) {
 		"to be kept until now":         {remembered{}, expired + 60*second, false},
 		"started an hour ago":          {remembered{Started: expired - second}, expired + 3599*second, false},
 		"started more than that ago":   {remembered{Started: expired - second}, expired + 3600*second, true},
+		"not answered":                 {remembered{Answer: &schema.CommandResult{}}, expired + 86400*second, false},
+		"not answered for a day":       {remembered{Answer: &schema.CommandResult{}}, expired + 86401*second, true},
 		"running, however long it has": {remembered{Running: true}, 10 * expired, false},
 	} {
 		m := newRecord(t)

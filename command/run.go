@@ -192,10 +192,6 @@ func (a *Agent) call(ctx context.Context, c *schema.Command) (o outcome) {
 			o = outcome{err: fmt.Errorf("its handler panicked: %v", p)}
 		}
 	}()
-	if c.Kind == KindCancel {
-		o.output, o.err = a.cancel(c)
-		return o
-	}
 	handler := a.kinds[c.Kind]
 	if c.DryRun {
 		o.output, o.err = handler.DryRun(ctx, c.Arguments)
@@ -217,19 +213,22 @@ type CancelArguments struct {
 	ID string `json:"id"` // of the command to stop
 }
 
-// cancel ends the context of a command running here.
-func (a *Agent) cancel(c *schema.Command) (json.RawMessage, error) {
+// cancel ends the context of a command running here, and answers. It takes no slot and, as it may be carried out twice, no
+// record: neither other commands nor a full disk may prevent it. a.mu is held.
+func (a *Agent) cancel(ctx context.Context, c *schema.Command, now schema.Instant, log *slog.Logger) {
+	result := a.result(c.ID, c.Kind, schema.CommandDone, "")
 	var arguments CancelArguments
 	if err := json.Unmarshal(c.Arguments, &arguments); err != nil || arguments.ID == "" {
-		return nil, errors.New(`arguments: want {"id": ...}, the id of the command to stop`)
+		result.Status, result.Reason = schema.CommandFailed, `arguments: want {"id": ...}, the id of the command to stop`
+	} else {
+		runs := a.running[arguments.ID]
+		if runs != nil && !c.DryRun {
+			runs.end(Cancelled("cancelled by %s", c.Principal))
+		}
+		result.Output = fmt.Appendf(nil, `{"running":%t}`, runs != nil)
 	}
-	a.mu.Lock()
-	runs := a.running[arguments.ID]
-	a.mu.Unlock()
-	if runs != nil && !c.DryRun {
-		runs.end(Cancelled("cancelled by %s", c.Principal))
-	}
-	return json.Marshal(map[string]bool{"running": runs != nil})
+	log.InfoContext(ctx, "command: ended", "status", result.Status, "reason", result.Reason, "cancels", arguments.ID)
+	a.answer(result, c.Expires, now)
 }
 
 // stopAll ends the contexts of all commands after the source has returned by itself.
@@ -331,17 +330,24 @@ func (a *Agent) send(result *schema.CommandResult) {
 	a.metrics.answersDropped.WithLabelValues(dropUndelivered).Inc()
 }
 
-// sendAll sends answers to Kafka one by one until the queue is closed, or ctx ends.
+// sendAll sends answers to Kafka one by one until the queue is closed, or ctx ends. Final answers wait for the end of an outage,
+// others are dropped.
 func (a *Agent) sendAll(ctx context.Context, answers <-chan *schema.CommandResult) {
 	for r := range answers {
-		if err := a.publish(ctx, r); err != nil {
+		err := a.publish(ctx, r)
+		for r.Status.Final() && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			a.log.Warn("command: answer not sent, retrying", "command", r.CommandID, "status", r.Status, "error", err)
+			a.lost()
+			err = a.publish(ctx, r)
+		}
+		if err != nil {
 			a.metrics.answersDropped.WithLabelValues(dropUndelivered).Inc()
 			a.log.Error("command: answer not sent", "command", r.CommandID, "status", r.Status, "error", err)
 			a.lost()
-			continue
+		} else {
+			a.metrics.answered.WithLabelValues(string(r.Status)).Inc()
 		}
-		a.metrics.answered.WithLabelValues(string(r.Status)).Inc()
-		if r.Status.Final() {
+		if r.Status.Final() && ctx.Err() == nil { // Kafka has it, or never will
 			a.mu.Lock()
 			a.gate.memory.answered(r.CommandID)
 			a.mu.Unlock()

@@ -118,6 +118,9 @@ func (h *Hub) Recorder(sink string, reasons []string) *record.Recorder {
 
 func (h *Hub) makeSlurm() error {
 	cfg := h.cfg.Slurm
+	if !cfg.Enabled && !h.leftBehind(sinkSlurm) {
+		return nil
+	}
 	s, err := slurm.New(cfg, h.log)
 	if err != nil {
 		return err
@@ -138,13 +141,10 @@ func (h *Hub) makeNodes() error {
 		Marks: nodes.Marks(), Earlier: func(marks string) (reconcile.Scheduler, error) { return nodes.Marking(marks) }})
 }
 
-// addReconciler adds the reconciler of a scheduler. Even if it is disabled or a dry
-// run, nodes that an earlier run left marked are restored.
+// addReconciler adds the reconciler of a scheduler that is enabled, or disabled with nodes that an earlier run left marked,
+// which it restores, as a dry run does.
 func (h *Hub) addReconciler(name, key, mapPath string, s reconcile.Scheduler, cfg reconcile.Config) error {
 	cfg.Dir, cfg.StopTimeout = filepath.Join(h.cfg.Dir, name), h.deps.StopTimeout
-	if cfg.Idle && !h.leftBehind(name) {
-		return nil
-	}
 	names, err := readNodeMap(mapPath)
 	if err != nil {
 		return faults.At(key, err)
@@ -229,7 +229,7 @@ func (h *Hub) makeWebhooks() error {
 			return fmt.Errorf("feedback.webhooks: %w", err)
 		}
 		h.webhooks = append(h.webhooks, w)
-		h.parts = append(h.parts, Part{Name: "feedback " + name, Run: w.Run, State: rec.State})
+		h.parts = append(h.parts, Part{Name: "feedback " + name, Run: w.Run, State: w.State})
 	}
 	return nil
 }

@@ -268,5 +268,16 @@ func TestADamagedJournalIsAState(t *testing.T) {
 	}
 	cfg.Slurm.Enabled, cfg.Slurm.Policy.Allow = true, []string{"*"}
 	h := startHub(t, cfg)
-	h.await(t, "the state", func() bool { return strings.Contains(h.state(), "restore them by hand") })
+	h.await(t, "the state", func() bool { return strings.Contains(h.state(), "restore them with giverny feedback lift") })
+}
+
+// What a disabled sink would need does not prevent the start.
+func TestADisabledSinkNeedsNothing(t *testing.T) {
+	cfg := feedback.DefaultConfig()
+	cfg.Dir = t.TempDir()
+	cfg.Slurm.REST.URL, cfg.Slurm.REST.CA = secret.NewURL("https://slurm:6820"), "/nowhere/ca.pem"
+	cfg.Kubernetes.Nodes.CA = "/nowhere/ca.pem"
+	if _, err := newHub(t, cfg); err != nil {
+		t.Error(err)
+	}
 }

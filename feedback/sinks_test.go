@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -66,7 +67,8 @@ type follower interface {
 	Last(ctx context.Context) (int64, error)
 }
 
-// A notice that cannot be queued is an error, so that the interval comes again. A process that shares its fabrics with others begins
+// A notice that cannot be queued is a state of the webhook and tried again, until the process stops: then an error, so that the
+// interval comes again. A process that shares its fabrics with others begins
 // before now, so that it knows the incidents that another one has announced.
 func TestTheSinkOfAWebhook(t *testing.T) {
 	for _, shared := range []bool{false, true} {
@@ -74,7 +76,7 @@ func TestTheSinkOfAWebhook(t *testing.T) {
 		cfg.Dir = t.TempDir()
 		var hook webhook.Config
 		hook.SetDefaults()
-		hook.Name, hook.Enabled, hook.URL, hook.Secret = "tickets", true, secret.NewURL("http://127.0.0.1:1"), secret.NewText("0123456789abcdef")
+		hook.Name, hook.Enabled, hook.DryRun, hook.URL, hook.Secret = "tickets", true, false, secret.NewURL("http://127.0.0.1:1"), secret.NewText("0123456789abcdef")
 		off := hook
 		off.Name, off.Enabled = "off", false
 		cfg.Webhooks = []webhook.Config{hook, off}
@@ -101,8 +103,16 @@ func TestTheSinkOfAWebhook(t *testing.T) {
 		if err := os.RemoveAll(cfg.Dir); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Put(t.Context(), h.result(h.region(t, schema.High, "host3"))); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("shared %v: without its folder: error %v", shared, err)
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		if err := f.Put(ctx, h.result(h.region(t, schema.High, "host3"))); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(h.state(), "feedback webhook-tickets: notices cannot be queued: ") {
+			t.Errorf("shared %v: without its folder: error %v, state %q", shared, err, h.state())
+		}
+		if err := os.MkdirAll(filepath.Join(cfg.Dir, "webhook-tickets"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Put(t.Context(), h.result(h.region(t, schema.High, "host3"))); err != nil || h.state() != "" {
+			t.Errorf("shared %v: with its folder: error %v, state %q", shared, err, h.state())
 		}
 	}
 }

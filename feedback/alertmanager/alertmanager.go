@@ -81,7 +81,7 @@ func New(cfg Config, rec *record.Recorder) (*Alertmanager, error) {
 		return nil, fmt.Errorf("feedback.alertmanager.password_file: %w", err)
 	}
 	return &Alertmanager{cfg: cfg, record: rec, wake: make(chan struct{}, 1), alerts: map[string]*active{}, incidents: incidents{},
-		client: &http.Client{Timeout: cfg.Timeout, Transport: connections.Use(&http.Transport{IdleConnTimeout: time.Minute})}}, nil
+		client: &http.Client{Timeout: cfg.Timeout, CheckRedirect: secret.NoRedirect, Transport: connections.Use(&http.Transport{IdleConnTimeout: time.Minute})}}, nil
 }
 
 // Take updates the alerts from a result: its regions are the ones that fire. While the
@@ -175,6 +175,9 @@ func (a *Alertmanager) Run(ctx context.Context) error {
 func (a *Alertmanager) send(ctx context.Context, all bool) {
 	list, alerts := a.due(time.Now(), all)
 	if len(alerts) == 0 {
+		if all { // there are none
+			a.record.Rested()
+		}
 		return
 	}
 	if !a.cfg.DryRun {
@@ -213,8 +216,12 @@ func (a *Alertmanager) due(now time.Time, all bool) (list []due, alerts []Alert)
 		}
 		alert := have.Alert
 		alert.EndsAt = now.Add(resendsAlive * a.cfg.Resend).UTC()
+		latest := now
 		if !have.resolved.IsZero() {
-			alert.EndsAt = have.resolved.UTC()
+			alert.EndsAt, latest = have.resolved.UTC(), have.resolved
+		}
+		if alert.StartsAt.After(latest) { // a clock was ahead; an alert that ends before it starts is rejected
+			alert.StartsAt = latest.UTC()
 		}
 		list, alerts = append(list, due{have, have.resolved}), append(alerts, alert)
 	}
@@ -316,6 +323,9 @@ func (a *Alertmanager) postTo(ctx context.Context, address string, body []byte) 
 	}
 	defer response.Body.Close()
 	said, _ := io.ReadAll(io.LimitReader(response.Body, 300))
+	if response.StatusCode/100 == 3 {
+		said = fmt.Appendf(nil, "a redirect, which is not followed: set urls to its target, %.200s", response.Header.Get("Location"))
+	}
 	if response.StatusCode/100 != 2 {
 		return &answerError{request.URL.Host, response.Status, string(said)}
 	}

@@ -139,3 +139,30 @@ func audit(t *testing.T, rec *recordtest.Recorder, want ...string) {
 		t.Errorf("audit %v, want %v", got, want)
 	}
 }
+
+// A redirect is not followed: it would turn the POST into a GET, which Alertmanager answers with 200, and no alert would arrive.
+func TestARedirectIsAFault(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/v2/alerts" {
+			http.Redirect(w, r, "/am/api/v2/alerts", http.StatusMovedPermanently)
+		}
+	}))
+	defer server.Close()
+	cfg := DefaultConfig()
+	cfg.DryRun, cfg.URLs = false, []secret.URL{secret.NewURL(server.URL)}
+	rec := recordtest.New(t, "alertmanager", Reasons())
+	sender, err := New(cfg, rec.Recorder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sender.Take(regions(1))
+	sender.send(t.Context(), false)
+	if want := "answers 301 Moved Permanently: a redirect, which is not followed: set urls to its target, /am/api/v2/alerts"; !strings.Contains(rec.State(), want) {
+		t.Errorf("state %q, want %q", rec.State(), want)
+	}
+	sender.Forget("ib0")
+	if sender.send(t.Context(), true); rec.State() != "" {
+		t.Errorf("without alerts: state %q", rec.State())
+	}
+	audit(t, rec)
+}

@@ -79,3 +79,18 @@ func TestAlertsOfManyShortRegionsAreBounded(t *testing.T) {
 		t.Errorf("%d alerts, %d of them firing, %d incidents; want %d and %d", len(a.alerts), firing, len(a.incidents), maxAlerts+maxResolved, maxAlerts)
 	}
 }
+
+// An alert never starts in the future, nor after its end: Alertmanager rejects the latter.
+func TestARegionFromTheFuture(t *testing.T) {
+	a := newAlertmanager(t)
+	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0"}, Regions: []schema.Region{{ID: 1, Severity: schema.High, BirthNanos: time.Now().Add(time.Hour).UnixNano()}}}
+	a.Take(r)
+	for _, state := range []string{"firing", "resolved"} {
+		now := time.Now()
+		if _, alerts := a.due(now, true); len(alerts) != 1 || alerts[0].StartsAt.After(now) || alerts[0].EndsAt.Before(alerts[0].StartsAt) {
+			t.Errorf("%s: %+v", state, alerts)
+		}
+		r.Regions = nil
+		a.Take(r)
+	}
+}

@@ -161,6 +161,19 @@ func TestRegionsAreAlerts(t *testing.T) {
 	await(t, "the end", func() bool { return len(alerts(t, address)) == 0 })
 }
 
+// The alert of a region that was born in the future, since a clock was ahead, is accepted, and so is its end.
+func TestARegionFromTheFuture(t *testing.T) {
+	address := startAlertmanager(t)
+	cfg := alertmanager.DefaultConfig()
+	cfg.Enabled, cfg.DryRun, cfg.Resend = true, false, time.Second
+	cfg.URLs = []secret.URL{secret.NewURL("http://" + address)}
+	a := start(t, cfg)
+	a.Take(result(1, schema.Region{ID: 1, Severity: schema.High, BirthNanos: time.Now().Add(time.Hour).UnixNano()}))
+	await(t, "the alert", func() bool { return len(alerts(t, address)) == 1 })
+	a.Take(result(2))
+	await(t, "its end", func() bool { return len(alerts(t, address)) == 0 })
+}
+
 // What is sent decodes into Alertmanager's own type without unknown fields.
 func TestAlertsFitTheModel(t *testing.T) {
 	bodies := make(chan []byte, 8)

@@ -14,6 +14,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/giverny/giverny/feedback/reconcile"
 	"github.com/giverny/giverny/internal/bounded"
@@ -52,7 +55,7 @@ func NewNodes(cfg NodesConfig, log *slog.Logger) (*Nodes, error) {
 	if err != nil {
 		return nil, faults.At("feedback.kubernetes.nodes", err)
 	}
-	n.client = &http.Client{Timeout: cfg.Timeout, Transport: connections.Use(&http.Transport{MaxIdleConnsPerHost: 2})}
+	n.client = &http.Client{Timeout: cfg.Timeout, CheckRedirect: secret.NoRedirect, Transport: connections.Use(&http.Transport{MaxIdleConnsPerHost: atATime})}
 	return n, nil
 }
 
@@ -186,25 +189,39 @@ type taint struct {
 	Effect string `json:"effect"`
 }
 
-// Look requests the nodes one by one.
+// atATime is how many requests about nodes are under way: hundreds of nodes are restored while the process stops.
+const atATime = 8
+
+// Look requests the nodes, until one request fails.
 func (n *Nodes) Look(ctx context.Context, names []string) (map[string]reconcile.State, error) {
+	var mu sync.Mutex // guards states
 	states := make(map[string]reconcile.State, len(names))
+	requests, ctx := errgroup.WithContext(ctx)
+	requests.SetLimit(atATime)
 	for _, name := range names {
 		if n.ValidName(name) != nil {
 			continue
 		}
-		got, err := n.get(ctx, name)
-		if errors.Is(err, errNoNode) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		s, _, err := n.read(got)
-		if err != nil {
-			return nil, fmt.Errorf("node %s: %w", name, err)
-		}
-		states[name] = s.state()
+		requests.Go(func() error {
+			got, err := n.get(ctx, name)
+			if errors.Is(err, errNoNode) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			s, _, err := n.read(got)
+			if err != nil {
+				return fmt.Errorf("node %s: %w", name, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			states[name] = s.state()
+			return nil
+		})
+	}
+	if err := requests.Wait(); err != nil {
+		return nil, err
 	}
 	return states, nil
 }
@@ -230,20 +247,26 @@ func (n *Nodes) read(got *apiNode) (s nodeState, others []json.RawMessage, err e
 	return s, others, nil
 }
 
-// Set changes the nodes one by one. It continues after a failure.
+// Set changes the nodes. It continues after a failure.
 func (n *Nodes) Set(ctx context.Context, to map[string]reconcile.State) error {
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(to)) {
-		var s nodeState
-		err := json.Unmarshal([]byte(to[name]), &s)
-		if err == nil {
-			err = n.ValidName(name)
-		}
-		if err == nil {
-			err = n.set(ctx, name, s)
-		}
-		errs = append(errs, err)
+	names := slices.Sorted(maps.Keys(to))
+	errs := make([]error, len(names))
+	var changes errgroup.Group
+	changes.SetLimit(atATime)
+	for i, name := range names {
+		changes.Go(func() error {
+			var s nodeState
+			errs[i] = json.Unmarshal([]byte(to[name]), &s)
+			if errs[i] == nil {
+				errs[i] = n.ValidName(name)
+			}
+			if errs[i] == nil {
+				errs[i] = n.set(ctx, name, s)
+			}
+			return nil
+		})
 	}
+	_ = changes.Wait() // the functions return no errors
 	return errors.Join(errs...)
 }
 

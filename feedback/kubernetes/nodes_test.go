@@ -2,16 +2,20 @@ package kubernetes
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/giverny/giverny/feedback/reconcile"
 	"github.com/giverny/giverny/internal/incluster"
@@ -187,7 +191,6 @@ func TestWithoutAnAddressItIsThePodsCluster(t *testing.T) {
 	}
 }
 
-// A response beyond the limit is an error, even if what fits in the limit would parse.
 // A 404 of a proxy does not mean that a node is gone: its mark would be forgotten.
 func TestA404OfAnotherServerIsAnError(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
@@ -203,6 +206,66 @@ func TestA404OfAnotherServerIsAnError(t *testing.T) {
 	}
 }
 
+// Hundreds of nodes are read and changed a few at a time: as many are restored while the process stops.
+func TestHundredsOfNodes(t *testing.T) {
+	server := &apiServer{nodes: map[string]map[string]any{}}
+	var names []string
+	for i := range 300 {
+		names = append(names, fmt.Sprint("n", i))
+		server.nodes[names[i]] = map[string]any{"metadata": map[string]any{"name": names[i], "resourceVersion": "1"}, "spec": map[string]any{}}
+	}
+	var running, most atomic.Int32
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := running.Add(1)
+		defer running.Add(-1)
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		}
+		time.Sleep(time.Millisecond)
+		server.ServeHTTP(w, r)
+	}))
+	defer web.Close()
+	cfg := DefaultConfig().Nodes
+	cfg.URL, cfg.TokenFile = secret.NewURL(web.URL), filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(cfg.TokenFile, []byte("fresh"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	nodes, err := NewNodes(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := map[string]reconcile.State{}
+	before, err := nodes.Look(t.Context(), names)
+	for name, now := range before {
+		marked, markErr := nodes.Avoid(now)
+		to[name], err = marked, errors.Join(err, markErr)
+	}
+	if err = errors.Join(err, nodes.Set(t.Context(), to)); err != nil {
+		t.Fatal(err)
+	}
+	if is, err := nodes.Look(t.Context(), names); err != nil || len(is) != len(names) || !maps.Equal(is, to) {
+		t.Errorf("%d nodes, %v", len(is), err)
+	}
+	if n := most.Load(); n < 2 || n > atATime {
+		t.Errorf("%d requests at a time", n)
+	}
+}
+
+// A redirect is not followed: it would turn a PATCH into a GET that changes nothing.
+func TestARedirectIsAnError(t *testing.T) {
+	web := httptest.NewServer(http.RedirectHandler("/elsewhere", http.StatusMovedPermanently))
+	defer web.Close()
+	cfg := DefaultConfig().Nodes
+	cfg.URL = secret.NewURL(web.URL)
+	nodes, err := NewNodes(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nodes.Look(t.Context(), []string{"n1"}); err == nil || !strings.Contains(err.Error(), "301 Moved Permanently") {
+		t.Error(err)
+	}
+}
+
+// A response beyond the limit is an error, even if what fits in the limit would parse.
 func TestATooLargeResponseIsAnError(t *testing.T) {
 	body := `{"metadata":{"name":"n1"}}` + strings.Repeat(" ", maxNode)
 	var n apiNode

@@ -89,8 +89,13 @@ func PlaceOf(region *schema.Region, d *schema.Diagnosis) (p Place) {
 	return p
 }
 
-// forget drops incidents that ended longer than FlapWindow ago.
+// maxEnded bounds the ended incidents: a storm of short regions ends hundreds in each interval, and all of FlapWindow would be
+// compared, and saved, with each interval.
+const maxEnded = 4096
+
+// forget drops incidents that ended longer than FlapWindow ago, and the oldest of too many.
 func (t *Tracker) forget(nowNanos int64) {
+	t.state.Ended = slices.Delete(t.state.Ended, 0, max(0, len(t.state.Ended)-maxEnded))
 	t.state.Ended = slices.DeleteFunc(t.state.Ended, func(i incident) bool {
 		return nowNanos-i.EndedNanos > int64(FlapWindow)
 	})

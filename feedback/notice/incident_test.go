@@ -1,6 +1,9 @@
 package notice_test
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -191,5 +194,34 @@ func TestIncidentOfAnOldState(t *testing.T) {
 	notices := append(tracker.Step(result(2)), tracker.Step(result(3))...)
 	if len(notices) != 1 || notices[0].Event != notice.Ended || notices[0].Incident != "ab" {
 		t.Errorf("%+v", notices)
+	}
+}
+
+// In a storm of short regions the state stays small, and the newest incidents in it.
+func TestAStormOfIncidents(t *testing.T) {
+	tracker, id := notice.New(schema.Medium), uint64(0)
+	storm := func(minute int64) *schema.IntervalResult {
+		r := result(minute)
+		for range 300 {
+			id++
+			r.Regions = append(r.Regions, schema.Region{ID: id, Severity: schema.High, Root: &schema.Root{Device: fmt.Sprint("leaf", id%300), Port: fmt.Sprint(minute)}})
+		}
+		return r
+	}
+	for minute := range int64(20) {
+		tracker.Step(storm(minute))
+	}
+	var state struct{ Ended []json.RawMessage }
+	text, err := tracker.Save()
+	if err = errors.Join(err, json.Unmarshal(text, &state)); err != nil || len(state.Ended) < 4096 || len(state.Ended) > 5000 {
+		t.Errorf("%d ended incidents, %v", len(state.Ended), err)
+	}
+	again := storm(20)
+	again.Regions = again.Regions[:1]
+	again.Regions[0].Root.Port = "17" // of a region that ended in the last interval
+	for _, n := range tracker.Step(again) {
+		if n.Event == notice.Opened && n.Incident == n.ID {
+			t.Errorf("opened as %+v, want it in an earlier incident", n)
+		}
 	}
 }

@@ -89,6 +89,10 @@ func New(least schema.Severity) *Tracker {
 // Last is the start of the last interval given to Step; 0: none.
 func (t *Tracker) Last() int64 { return t.state.LastNanos }
 
+// SetBack makes Step accept intervals after an instant, once the clock that was ahead when the last ones were processed has been
+// set back.
+func (t *Tracker) SetBack(toNanos int64) { t.state.LastNanos = min(t.state.LastNanos, toNanos) }
+
 // Save encodes the state.
 func (t *Tracker) Save() ([]byte, error) { return json.Marshal(&t.state) }
 
@@ -101,7 +105,10 @@ func (t *Tracker) Load(text []byte) error {
 	if s.Open == nil {
 		s.Open = map[string]*open{}
 	}
-	for _, o := range s.Open {
+	for key, o := range s.Open {
+		if o == nil {
+			return fmt.Errorf("state of notices: region %q is null", key)
+		}
 		if o.Incident.ID == "" { // saved by a version without incidents
 			o.Incident = incident{ID: o.Last.ID, SinceNanos: int64(o.Last.Time)}
 		}

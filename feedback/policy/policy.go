@@ -34,6 +34,7 @@ type Score struct {
 type Refusal struct {
 	Score
 	Reason Reason
+	Relief bool // the change is the relief of the node, else its mark
 }
 
 // Decision is what to do now.
@@ -58,8 +59,9 @@ type Policy struct {
 // node is what is known of a node.
 type node struct {
 	Score
-	aboveSince, belowSince int64 // ns; 0: it is not
-	refused                Reason
+	aboveSince, belowSince int64  // ns; 0: it is not
+	refused                Reason // why it was not marked
+	delayed                bool   // its relief was refused
 	barred                 Reason // why the scheduler could not mark it
 	barredAt               int64  // ns
 }
@@ -109,7 +111,9 @@ func (p *Policy) observe(n *node, atNanos int64, s Score) {
 	if n.aboveSince = since(n.aboveSince, s.Score >= p.cfg.RaiseAt); n.aboveSince == 0 {
 		n.refused, n.barred = "", ""
 	}
-	n.belowSince = since(n.belowSince, s.Score < p.cfg.LowerAt)
+	if n.belowSince = since(n.belowSince, s.Score < p.cfg.LowerAt); n.belowSince == 0 {
+		n.delayed = false
+	}
 }
 
 // Unknown reports that the scores are unknown at an instant. Marks stay and dwell times
@@ -131,10 +135,14 @@ func (p *Policy) Decide(nowNanos int64, marked map[string]bool) (d Decision) {
 		if p.room() {
 			d.Relieve = append(d.Relieve, s)
 			p.changes = append(p.changes, nowNanos)
+			p.node(s).delayed = false
 			continue
 		}
 		d.Pending++
-		p.refuse(&d, s, TooOften)
+		if n := p.node(s); !n.delayed {
+			n.delayed = true
+			d.Refused = append(d.Refused, Refusal{Score: s, Reason: TooOften, Relief: true})
+		}
 	}
 	left := p.cfg.MaxNodes - len(marked) // nodes relieved now make room for the next decision
 	for _, s := range p.wantMark(nowNanos, marked) {
@@ -225,17 +233,22 @@ func (p *Policy) wantMark(nowNanos int64, marked map[string]bool) (list []Score)
 	return list
 }
 
-// refuse records a refusal, once for as long as it lasts.
+// refuse records the refusal of a mark, once for as long as it lasts.
 func (p *Policy) refuse(d *Decision, s Score, reason Reason) {
+	if n := p.node(s); n.refused != reason {
+		n.refused = reason
+		d.Refused = append(d.Refused, Refusal{Score: s, Reason: reason})
+	}
+}
+
+// node returns what is known of a node, from now on at least this score.
+func (p *Policy) node(s Score) *node {
 	n := p.nodes[s.Node]
 	if n == nil {
 		n = &node{Score: s}
 		p.nodes[s.Node] = n
 	}
-	if n.refused != reason {
-		n.refused = reason
-		d.Refused = append(d.Refused, Refusal{s, reason})
-	}
+	return n
 }
 
 // room reports whether the rate limit allows another change.

@@ -75,12 +75,19 @@ func (r *Reconciler) nextTry(now time.Time) time.Duration {
 	return next
 }
 
-// worked records success, unless some nodes are still refused.
+// worked records success, unless some nodes are still refused or unread.
 func (r *Reconciler) worked() {
+	if r.unread == nil && !r.refusing() {
+		r.record.Worked()
+	}
+}
+
+// refusing reports whether nodes are in back-off.
+func (r *Reconciler) refusing() bool {
 	for _, e := range r.journal.entries {
 		if e.pauses != nil {
-			return
+			return true
 		}
 	}
-	r.record.Worked()
+	return false
 }

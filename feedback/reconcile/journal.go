@@ -93,8 +93,12 @@ func readJournal(path string) (file journalFile, err error) {
 	if err != nil {
 		return file, fmt.Errorf("feedback journal: %w", err)
 	}
-	if err := json.Unmarshal(text, &file); err != nil || file.Form != journalForm {
-		return file, fmt.Errorf("feedback journal %s: version %d, %w; it holds the state of nodes before they were changed: restore them by hand, then remove the file", path, file.Form, errors.Join(err, errForm))
+	err = json.Unmarshal(text, &file)
+	if err == nil {
+		err = file.check()
+	}
+	if err != nil {
+		return file, fmt.Errorf("feedback journal %s: %w; it has the state of nodes before they were changed: move it aside, then restore them with giverny feedback lift, or by hand", path, err)
 	}
 	if file.Nodes == nil {
 		file.Nodes = map[string]*entry{}
@@ -102,7 +106,17 @@ func readJournal(path string) (file journalFile, err error) {
 	return file, nil
 }
 
-var errForm = fmt.Errorf("want version %d", journalForm)
+func (f *journalFile) check() error {
+	if f.Form != journalForm {
+		return fmt.Errorf("version %d, want %d", f.Form, journalForm)
+	}
+	for node, e := range f.Nodes {
+		if e == nil {
+			return fmt.Errorf("node %q is null", node)
+		}
+	}
+	return nil
+}
 
 // save makes the file match the entries, and returns once it is synced to disk. It writes nothing if it matches already.
 func (j *journal) save() error {
@@ -115,7 +129,7 @@ func (j *journal) save() error {
 	}
 	err = atomicfile.Write(j.path, text)
 	if j.stale = err != nil; j.stale {
-		return fmt.Errorf("%w: %w", errUnsaved, err)
+		return fmt.Errorf("feedback journal: %w", err)
 	}
 	j.text = text
 	for _, e := range j.entries {
@@ -123,8 +137,6 @@ func (j *journal) save() error {
 	}
 	return nil
 }
-
-var errUnsaved = errors.New("feedback journal")
 
 // LeftBehind lists the nodes in the journal of a folder: nodes that a process has marked now, or has not restored before
 // it ended.

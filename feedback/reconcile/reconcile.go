@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -96,6 +97,7 @@ type Reconciler struct {
 	own       Scheduler               // the configured scheduler while scheduler is the one of an earlier configuration; else nil
 	pretended map[string]policy.Score // nodes marked in a dry run
 	verified  time.Time               // last verification of all marks
+	unread    error                   // why nodes that are to be marked could not be read; nil: they could
 
 	mu     sync.Mutex // guards what follows
 	newest map[string]Scores
@@ -147,7 +149,9 @@ func (r *Reconciler) Run(ctx context.Context) (err error) {
 		if !now.Before(due) {
 			switch err := r.act(ctx, now); {
 			case err == nil:
-				pauses.Reset()
+				if pauses.Reset(); !r.refusing() {
+					r.record.Rested()
+				}
 			case ctx.Err() != nil:
 			case errors.Is(err, errRefused): // these nodes have their own back-off
 				pauses.Reset()
@@ -167,7 +171,8 @@ func (r *Reconciler) Run(ctx context.Context) (err error) {
 	}
 }
 
-// act decides, then updates the scheduler. If the journal cannot be written, nodes are still relieved.
+// act decides, then updates the scheduler. If the journal cannot be written, or a node that is to be marked cannot be read, nodes
+// are still relieved.
 func (r *Reconciler) act(ctx context.Context, now time.Time) (err error) {
 	if r.journal.stale {
 		if err = r.journal.save(); err == nil {
@@ -175,19 +180,18 @@ func (r *Reconciler) act(ctx context.Context, now time.Time) (err error) {
 		}
 	}
 	r.endEarlier()
+	r.unread = nil
 	if !r.cfg.Idle && r.own == nil {
-		if err = cmp.Or(r.decide(ctx, now), err); err != nil && !errors.Is(err, errUnsaved) {
-			return err
-		}
+		r.unread = r.decide(ctx, now)
 	}
 	if now.Sub(r.verified) > verifyEach {
 		r.unsettle()
 		r.verified = now
 	}
-	if !r.anyDue(now) {
-		return err
+	if r.anyDue(now) {
+		err = cmp.Or(r.settle(ctx, now), err)
 	}
-	return cmp.Or(r.settle(ctx, now), err)
+	return cmp.Or(r.unread, err)
 }
 
 // useEarlier switches to the scheduler of the configuration that marked the nodes in the journal. A journal of an old
@@ -255,6 +259,7 @@ func (r *Reconciler) decide(ctx context.Context, now time.Time) error {
 	r.tell(d.Refused)
 	for _, s := range d.Relieve {
 		if _, pretended := r.pretended[s.Node]; pretended {
+			s.Fabric = r.fabricOf(s.Node)
 			delete(r.pretended, s.Node)
 			r.done(action(ActionRelieve, s, true))
 			continue
@@ -300,7 +305,8 @@ func (r *Reconciler) plan(ctx context.Context, at time.Time, marks []policy.Scor
 	if len(names) == 0 {
 		return nil
 	}
-	now, err := r.scheduler.Look(ctx, names)
+	witness := slices.Sorted(maps.Keys(r.journal.entries)) // one that can be read shows that the scheduler does not fail
+	now, err := r.look(ctx, append(witness[:min(1, len(witness))], names...))
 	if err != nil {
 		for range names {
 			r.policy.Unmarked(at.UnixNano())
@@ -329,8 +335,13 @@ func (r *Reconciler) dropPlans(at time.Time) {
 }
 
 // planNode adds a node to the journal, unless it cannot be marked or this is a dry run.
-func (r *Reconciler) planNode(at time.Time, s policy.Score, now map[string]State) {
-	before, ok := now[s.Node]
+func (r *Reconciler) planNode(at time.Time, s policy.Score, now looked) {
+	before, ok := now.states[s.Node]
+	if err := now.unread[s.Node]; err != nil {
+		s.Reason = err.Error()
+		r.cannotMark(at, NotMarkable, action(ActionMark, s, r.cfg.DryRun))
+		return
+	}
 	if !ok {
 		r.cannotMark(at, UnknownNode, action(ActionMark, s, r.cfg.DryRun))
 		return

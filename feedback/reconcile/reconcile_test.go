@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,6 +38,8 @@ type fake struct {
 	changed []string
 	// refuses has the nodes that it does not change, and the number of attempts.
 	refuses map[string]int
+	// unreadable is a node that cannot be looked at; empty: none.
+	unreadable string
 }
 
 const (
@@ -54,6 +57,9 @@ func (f *fake) Look(_ context.Context, names []string) (map[string]reconcile.Sta
 		return nil, errDown
 	}
 	found := map[string]reconcile.State{}
+	if f.unreadable != "" && slices.Contains(names, f.unreadable) {
+		return nil, errors.New("forbidden")
+	}
 	for _, name := range names {
 		if s, ok := f.nodes[name]; ok {
 			found[name] = s
@@ -419,13 +425,13 @@ func TestEverythingIsPutBack(t *testing.T) {
 func TestADamagedJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		for _, text := range []string{"", "{", `{"form":9,"nodes":{}}`} {
+		for _, text := range []string{"", "{", `{"form":9,"nodes":{}}`, `{"form":1,"nodes":{"n1":null}}`} {
 			if err := os.WriteFile(filepath.Join(dir, "journal.json"), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			r := start(t, &fake{t: t, dir: dir, fails: never}, nil)
 			synctest.Wait()
-			if err := r.stop(); err == nil || !strings.Contains(err.Error(), "restore them by hand") || !strings.Contains(r.record.State(), "restore them by hand") {
+			if err := r.stop(); err == nil || !strings.Contains(err.Error(), "restore them with giverny feedback lift") || !strings.Contains(r.record.State(), "restore them with giverny feedback lift") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%q: %v, state %q", text, err, r.record.State())
 			}
 		}

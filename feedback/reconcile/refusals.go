@@ -14,21 +14,33 @@ const maxTold = 16
 
 // tell records refusals, with one summary for those beyond maxTold.
 func (r *Reconciler) tell(refused []policy.Refusal) {
-	type cause struct{ fabric, reason string }
+	type cause struct{ fabric, action, reason string }
 	counts := map[cause]int{}
 	for _, refusal := range refused {
-		c := cause{refusal.Fabric, string(refusal.Reason)}
+		c := cause{refusal.Fabric, ActionMark, string(refusal.Reason)}
+		if refusal.Relief { // the policy does not know the fabric of each marked node
+			c.fabric, c.action = r.fabricOf(refusal.Node), ActionRelieve
+			refusal.Fabric = c.fabric
+		}
 		if counts[c]++; counts[c] <= maxTold {
-			r.record.Refused(c.reason, action(ActionMark, refusal.Score, r.cfg.DryRun))
+			r.record.Refused(c.reason, action(c.action, refusal.Score, r.cfg.DryRun))
 		}
 	}
 	for c, n := range counts {
 		if more := n - maxTold; more > 0 {
 			r.record.Dropped(c.reason, more-1) // Refused below counts one more
 			sum := policy.Score{Node: fmt.Sprintf("%d more nodes", more), Fabric: c.fabric, Reason: "same reason as the nodes above"}
-			r.record.Refused(c.reason, action(ActionMark, sum, r.cfg.DryRun))
+			r.record.Refused(c.reason, action(c.action, sum, r.cfg.DryRun))
 		}
 	}
+}
+
+// fabricOf returns the fabric because of which a node was marked.
+func (r *Reconciler) fabricOf(node string) string {
+	if e := r.journal.entries[node]; e != nil {
+		return e.Fabric
+	}
+	return r.pretended[node].Fabric
 }
 
 // cannotMark reports to the policy that a node cannot be marked, and records the reason once until it changes.

@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/giverny/giverny/feedback/reconcile"
+	"github.com/giverny/giverny/internal/test/metric"
 )
 
 // A node that the scheduler always refuses is retried with increasing back-off, shows in the state, and does not delay
@@ -85,6 +87,106 @@ func TestReliefDoesNotWait(t *testing.T) {
 			t.Errorf("tried %d times in the 10 s of the stop", n)
 		}
 	})
+}
+
+// A node that alone cannot be read, such as for lack of permission, delays neither marks nor reliefs of others, and is relieved
+// once it can be read. It shows in the state, or in the audit.
+func TestANodeThatCannotBeReadDelaysNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"bad": "0", "n1": "1", "n2": "2"}, unreadable: "bad"}
+		r := start(t, f, nil)
+		want := func(state string, nodes map[string]reconcile.State) {
+			t.Helper()
+			if got := f.all(); !maps.Equal(got, nodes) || (state == "") != (r.record.State() == "") || !strings.Contains(r.record.State(), state) {
+				t.Errorf("%v, state %q; want %v, state %q", got, r.record.State(), nodes, state)
+			}
+		}
+		r.score("n1")
+		r.score("bad")
+		want("", map[string]reconcile.State{"bad": "0", "n1": "1", "n2": "2"})
+		for range 3 {
+			time.Sleep(time.Minute)
+			r.score("bad")
+		}
+		want("forbidden", map[string]reconcile.State{"bad": "0", "n1": "1", "n2": "2"}) // no other node shows that the scheduler works
+		for range 3 {
+			r.score("bad", "n1", "n2")
+			time.Sleep(time.Minute)
+		}
+		want("", map[string]reconcile.State{"bad": "0", "n1": marked, "n2": marked})
+		if n := strings.Count(r.audited(), "mark bad refused"); n != 1 {
+			t.Errorf("refused %d times:\n%s", n, r.audited())
+		}
+		f.mu.Lock()
+		f.unreadable = "n1"
+		f.mu.Unlock()
+		r.score("bad")
+		want("forbidden", map[string]reconcile.State{"bad": "0", "n1": marked, "n2": "2"})
+		f.mu.Lock()
+		f.unreadable = ""
+		f.mu.Unlock()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		want("", map[string]reconcile.State{"bad": marked, "n1": "1", "n2": "2"})
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A fault does not outlast what failed, such as the mark of a node that is calm before the scheduler answers again.
+func TestAFaultEndsWithItsCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), fails: func() bool { return true }, nodes: map[string]reconcile.State{"n1": "1"}}
+		r := start(t, f, nil)
+		r.score("n1")
+		if state := r.record.State(); !strings.Contains(state, "controller down") {
+			t.Errorf("state %q", state)
+		}
+		time.Sleep(2 * time.Minute)
+		r.score()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if state := r.record.State(); state != "" || metric.Sum(t, r.record.Registry, "giverny_feedback_up") != 1 || metric.Sum(t, r.record.Registry, "giverny_feedback_last_success_timestamp_seconds") != 0 {
+			t.Errorf("with nothing to do: state %q", state)
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A relief that waits for the rate limit is in the audit as such, once, with the fabric because of which the node was marked.
+func TestReliefsThatWait(t *testing.T) {
+	for _, dry := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{"n1": "1", "n2": "2", "n3": "3"}}
+			r := start(t, f, func(c *reconcile.Config) {
+				c.DryRun, c.Policy.PerMinute, c.Policy.RelieveUnknownAfter = dry, 2, 2*time.Minute
+			})
+			r.score("n1", "n2")
+			time.Sleep(time.Minute)
+			r.score("n1", "n2", "n3")
+			time.Sleep(time.Minute)
+			for range 4 {
+				r.score()
+			}
+			time.Sleep(time.Minute)
+			r.score("n1")
+			time.Sleep(5 * time.Minute) // unknown: relieved
+			if err := r.stop(); err != nil {
+				t.Error(err)
+			}
+			if got := r.audited(); strings.Count(got, "refused") != 1 || !strings.Contains(got, "relieve n3 refused\n") {
+				t.Errorf("dry run %v: the audit:\n%s", dry, got)
+			}
+			for _, a := range r.record.Audit.Rows() {
+				if a.Fabric != "ib0" {
+					t.Errorf("dry run %v: without its fabric: %+v", dry, a)
+				}
+			}
+		})
+	}
 }
 
 // Nodes that cannot be marked, because a second analyser has marked them or the scheduler does not have them, are reported

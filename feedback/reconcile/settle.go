@@ -19,7 +19,7 @@ import (
 // may be changed. Nodes in back-off are skipped. An error means that some changes are outstanding.
 func (r *Reconciler) settle(ctx context.Context, at time.Time) error {
 	nodes := slices.Sorted(maps.Keys(r.journal.entries))
-	now, err := r.scheduler.Look(ctx, nodes)
+	now, err := r.look(ctx, nodes)
 	if err != nil {
 		return err
 	}
@@ -32,13 +32,15 @@ func (r *Reconciler) settle(ctx context.Context, at time.Time) error {
 			return e == nil || !e.relieving
 		})
 	}
+	unread := now.failed()
 	if len(wanted) > 0 {
 		setErr := brief(r.scheduler.Set(ctx, wanted))
-		if now, err = r.scheduler.Look(ctx, nodes); err != nil {
+		if now, err = r.look(ctx, nodes); err != nil {
 			return errors.Join(setErr, err)
 		}
 		err = r.taken(now, wanted, setErr, at)
 	}
+	err = cmp.Or(err, unread)
 	if saveErr := cmp.Or(r.journal.save(), unsaved); saveErr != nil {
 		return errors.Join(err, saveErr)
 	}
@@ -61,13 +63,17 @@ func brief(err error) error {
 
 // wanted lists the due nodes that differ from their target state, and drops those that
 // need no further change.
-func (r *Reconciler) wanted(now map[string]State, at time.Time) map[string]State {
+func (r *Reconciler) wanted(now looked, at time.Time) map[string]State {
 	to := map[string]State{}
 	for node, e := range r.journal.entries {
 		if at.Before(e.due) {
 			continue
 		}
-		is, known := now[node]
+		if now.unread[node] != nil {
+			e.refused(at)
+			continue
+		}
+		is, known := now.states[node]
 		if !known || e.relieving {
 			switch then, act, why := relief(r.scheduler, is, known, e.Before, e.Marked); act {
 			case "":
@@ -156,7 +162,7 @@ func (r *Reconciler) audit(node string, e *entry, name, reason string, is State)
 
 // taken records which changes the scheduler accepted, and starts a back-off for each node it refused, so that one
 // node refused permanently does not delay the others.
-func (r *Reconciler) taken(now, wanted map[string]State, setErr error, at time.Time) error {
+func (r *Reconciler) taken(now looked, wanted map[string]State, setErr error, at time.Time) error {
 	missing := 0
 	for node, to := range wanted {
 		e := r.journal.entries[node]
@@ -165,7 +171,7 @@ func (r *Reconciler) taken(now, wanted map[string]State, setErr error, at time.T
 		if e.relieving {
 			a.Action, a.Before = ActionRelieve, string(e.Marked)
 		}
-		if is, known := now[node]; known && is != to {
+		if is, known := now.states[node]; known && is != to || now.unread[node] != nil {
 			missing++
 			e.refused(at)
 			if setErr != nil {
@@ -176,7 +182,7 @@ func (r *Reconciler) taken(now, wanted map[string]State, setErr error, at time.T
 			continue
 		}
 		e.accepted()
-		if _, left := r.scheduler.Undo(now[node], e.Before, e.Marked); e.relieving && left != Covered {
+		if _, left := r.scheduler.Undo(now.states[node], e.Before, e.Marked); e.relieving && left != Covered {
 			delete(r.journal.entries, node)
 		} else if !e.relieving {
 			if e.acted {

@@ -77,6 +77,18 @@ func (r *Recorder) Worked() {
 	r.metrics.success.WithLabelValues(r.sink).SetToCurrentTime()
 }
 
+// Rested records that nothing is left to be done, so that a failed call is not retried.
+func (r *Recorder) Rested() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fault == nil {
+		return
+	}
+	r.log.Info("feedback: nothing left to be done, failed calls are not retried", "failing_for", time.Since(r.since).Round(time.Second))
+	r.fault = nil
+	r.metrics.up.WithLabelValues(r.sink).Set(1)
+}
+
 // Failed records a failed call to the sink's target. A repeated error is logged once.
 func (r *Recorder) Failed(err error, pause time.Duration) {
 	r.mu.Lock()
@@ -94,7 +106,7 @@ func (r *Recorder) Failed(err error, pause time.Duration) {
 	r.metrics.faults.WithLabelValues(r.sink).Inc()
 }
 
-// Impaired records that the target accepted a delivery but a part of it failed, such as a member of a cluster; nil: all parts
+// Impaired records that the sink works but a part of it or of its target failed, such as a member of a cluster; nil: all parts
 // work. A repeated error is logged once.
 func (r *Recorder) Impaired(err error) {
 	r.mu.Lock()
@@ -103,11 +115,18 @@ func (r *Recorder) Impaired(err error) {
 	case err == nil && r.impaired != nil:
 		r.log.Info("feedback: all parts of the sink work again")
 	case err != nil && (r.impaired == nil || r.impaired.Error() != err.Error()):
-		r.log.Warn("feedback: part of the sink failed, retrying with the next delivery", "error", err)
+		r.log.Warn("feedback: part of the sink failed, retrying", "error", err)
 	}
 	if r.impaired = err; err != nil {
 		r.metrics.faults.WithLabelValues(r.sink).Inc()
 	}
+}
+
+// Impairment is what Impaired has recorded; nil: all parts work.
+func (r *Recorder) Impairment() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.impaired
 }
 
 // Pending sets the number of outstanding changes or deliveries.

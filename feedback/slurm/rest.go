@@ -14,6 +14,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/giverny/giverny/internal/bounded"
 	"github.com/giverny/giverny/internal/secret"
@@ -33,7 +36,7 @@ func newREST(cfg Config, log *slog.Logger) (*rest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rest{cfg, &http.Client{Timeout: cfg.Timeout, CheckRedirect: secret.SameHost, Transport: connections.Use(&http.Transport{MaxIdleConnsPerHost: 4})}}, nil
+	return &rest{cfg, &http.Client{Timeout: cfg.Timeout, CheckRedirect: secret.NoRedirect, Transport: connections.Use(&http.Transport{MaxIdleConnsPerHost: atATime})}}, nil
 }
 
 // restNode is a node in the formats of all supported API versions.
@@ -72,28 +75,47 @@ func (f *features) UnmarshalJSON(text []byte) error {
 // invalidNode is Slurm's error number for an unknown node (ESLURM_INVALID_NODE_NAME).
 const invalidNode = 2009
 
-// look requests the nodes one by one.
+// atATime is how many requests for nodes are under way: hundreds of nodes are restored while the process stops.
+const atATime = 4
+
+// look requests the nodes, until one request fails.
 func (r *rest) look(ctx context.Context, names []string) (map[string]node, error) {
+	var mu sync.Mutex // guards nodes
 	nodes := make(map[string]node, len(names))
+	requests, ctx := errgroup.WithContext(ctx)
+	requests.SetLimit(atATime)
 	for _, name := range names {
-		answer, err := r.call(ctx, http.MethodGet, name, nil)
-		if errors.Is(err, errNoNode) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range answer.Nodes {
-			if !n.Weight.Set || n.Weight.Value < 0 || n.Weight.Value > math.MaxUint32 { // a wrong weight would be restored later
-				return nil, fmt.Errorf("slurmrestd: GET node %s: the answer contains no valid weight of it", n.Name)
+		requests.Go(func() error {
+			n, err := r.get(ctx, name)
+			if errors.Is(err, errNoNode) {
+				return nil
 			}
-			nodes[n.Name] = node{Weight: uint32(n.Weight.Value), Available: n.Available, Active: n.Active, use: slices.Concat(n.State, n.Flags)}
-		}
-		if _, ok := nodes[name]; !ok { // not the same as an unknown node, whose mark would be forgotten
-			return nil, fmt.Errorf("slurmrestd: GET node %s: the answer does not contain it", name)
-		}
+			mu.Lock()
+			defer mu.Unlock()
+			nodes[name] = n
+			return err
+		})
+	}
+	if err := requests.Wait(); err != nil {
+		return nil, err
 	}
 	return nodes, nil
+}
+
+func (r *rest) get(ctx context.Context, name string) (node, error) {
+	answer, err := r.call(ctx, http.MethodGet, name, nil)
+	if err != nil {
+		return node{}, err
+	}
+	i := slices.IndexFunc(answer.Nodes, func(n restNode) bool { return n.Name == name })
+	if i < 0 { // not the same as an unknown node, whose mark would be forgotten
+		return node{}, fmt.Errorf("slurmrestd: GET node %s: the answer does not contain it", name)
+	}
+	n := answer.Nodes[i]
+	if !n.Weight.Set || n.Weight.Value < 0 || n.Weight.Value > math.MaxUint32 { // a wrong weight would be restored later
+		return node{}, fmt.Errorf("slurmrestd: GET node %s: the answer contains no valid weight of it", name)
+	}
+	return node{Weight: uint32(n.Weight.Value), Available: n.Available, Active: n.Active, use: slices.Concat(n.State, n.Flags)}, nil
 }
 
 // set changes the nodes one by one.
@@ -163,7 +185,7 @@ func decode(response *http.Response, method, name string) (*restAnswer, error) {
 		}
 		return nil, fmt.Errorf("slurmrestd: %s node %s: %s: %s (%d)", method, name, response.Status, said, e.Number)
 	}
-	if response.StatusCode == http.StatusNotFound && method == http.MethodGet && parsed == nil {
+	if response.StatusCode == http.StatusNotFound && method == http.MethodGet && answer.Nodes != nil {
 		return nil, errNoNode
 	}
 	if response.StatusCode != http.StatusOK {

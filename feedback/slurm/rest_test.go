@@ -11,7 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/giverny/giverny/feedback/reconcile"
 	"github.com/giverny/giverny/internal/secret"
@@ -172,5 +174,75 @@ func TestANodeWithoutAWeightIsAnError(t *testing.T) {
 			t.Errorf("weight %s: %v", weight, err)
 		}
 		server.Close()
+	}
+}
+
+// A redirect is not followed, as it would turn a POST into a GET that changes nothing; and a 404 of a proxy does not mean that a
+// node is gone: its mark would be forgotten.
+func TestAnswersOfAnotherServer(t *testing.T) {
+	other := func(answer http.HandlerFunc) *Scheduler {
+		server := httptest.NewServer(answer)
+		t.Cleanup(server.Close)
+		cfg := DefaultConfig()
+		cfg.REST = RESTConfig{URL: secret.NewURL(server.URL), Version: "v0.0.40", User: "slurm", Token: secret.NewText("token")}
+		s, err := New(cfg, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	const answer = `{"nodes":[{"name":"n1","weight":1,"state":["IDLE"]}],"errors":[]}`
+	moved := other(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			http.Redirect(w, r, "/elsewhere"+r.URL.Path, http.StatusMovedPermanently)
+		}
+		io.WriteString(w, answer)
+	})
+	if err := moved.Set(t.Context(), map[string]reconcile.State{"n1": `{"weight":7}`}); err == nil || !strings.Contains(err.Error(), "301 Moved Permanently") {
+		t.Errorf("a redirect: %v", err)
+	}
+	for body, gone := range map[string]bool{`{"message":"no Route matched with those values"}`: false, `{"nodes":[],"errors":[]}`: true} {
+		s := other(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNotFound)
+			io.WriteString(w, body)
+		})
+		if now, err := s.Look(t.Context(), []string{"n1"}); (err == nil) != gone || len(now) != 0 || !gone && !strings.Contains(err.Error(), "404 Not Found") {
+			t.Errorf("404 with %s: %v, %v", body, now, err)
+		}
+	}
+}
+
+// Of many nodes a few are requested at a time, and those that Slurm does not know are left out.
+func TestManyNodesOfSlurmrestd(t *testing.T) {
+	daemon := &restd{nodes: map[string]*node{}}
+	var names []string
+	for i := range 200 {
+		names = append(names, fmt.Sprint("n", i))
+		if i%10 > 0 {
+			daemon.nodes[names[i]] = &node{Weight: uint32(i)}
+		}
+	}
+	var running, most atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := running.Add(1)
+		defer running.Add(-1)
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		}
+		time.Sleep(time.Millisecond)
+		daemon.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	cfg := DefaultConfig()
+	cfg.REST = RESTConfig{URL: secret.NewURL(server.URL), Version: "v0.0.40", User: "slurm", Token: secret.NewText("token-2")}
+	s, err := New(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := s.Look(t.Context(), names)
+	if err != nil || len(now) != 180 || now["n199"] != `{"weight":199}` {
+		t.Errorf("%d nodes, n199 %s, %v", len(now), now["n199"], err)
+	}
+	if n := most.Load(); n < 2 || n > atATime {
+		t.Errorf("%d requests at a time", n)
 	}
 }

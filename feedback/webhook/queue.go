@@ -39,8 +39,8 @@ type queue struct {
 
 const queueSuffix = ".notice"
 
-// openQueue opens the queue in a folder with the items of an earlier run. Unreadable
-// items are dropped when they become the first.
+// openQueue opens the queue in a folder with the items of an earlier run. Damaged items are dropped when they become the
+// first.
 func openQueue(dir string, limit int) (*queue, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("queue of notices: %w", err)
@@ -92,8 +92,11 @@ func (q *queue) add(it item) (dropped int, err error) {
 	return dropped, nil
 }
 
-// first returns the oldest item; ok is false if the queue is empty. For an unreadable
-// item it returns an error and the number, so that it can be removed.
+// errDamaged means that an item can never be read.
+var errDamaged = errors.New("damaged")
+
+// first returns the oldest item; ok is false if the queue is empty. If the item cannot be read, it returns an error and the
+// number, so that a damaged one can be removed.
 func (q *queue) first() (it item, number uint64, ok bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -102,10 +105,16 @@ func (q *queue) first() (it item, number uint64, ok bool, err error) {
 	}
 	number = q.waits[0]
 	text, err := os.ReadFile(q.path(number))
-	if err == nil {
-		err = json.Unmarshal(text, &it)
+	if errors.Is(err, fs.ErrNotExist) {
+		return it, number, true, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	return it, number, true, err
+	if err != nil {
+		return it, number, true, fmt.Errorf("queue of notices: %w", err)
+	}
+	if err := json.Unmarshal(text, &it); err != nil {
+		return it, number, true, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return it, number, true, nil
 }
 
 // remove removes the oldest item if it still has that number.

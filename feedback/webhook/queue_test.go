@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/internal/test/pipes"
 	"github.com/giverny/giverny/schema"
@@ -140,6 +141,46 @@ func TestACrashRepeatsTheKey(t *testing.T) {
 	}
 }
 
+// After the clock was far ahead and has been set back, notices are sent again.
+func TestTheClockIsSetBack(t *testing.T) {
+	r := startReceiver(t)
+	h := start(t, t.TempDir(), r.URL, nil)
+	minute := time.Now().Unix() / 60
+	h.put(t, result(minute+24*60, 7))
+	h.put(t, result(minute-2, 7, 8))
+	await(t, "both notices", func() bool { return len(r.got(t)) == 2 })
+	if last, err := h.Last("ib0"); err != nil || last != (minute-2)*60e9 {
+		t.Errorf("last %d, %v; want %d", last, err, (minute-2)*60e9)
+	}
+}
+
+// If the disk has room for some notices of an interval only, the others follow once it has, and none is queued twice: what little
+// room there is would be used up by repetitions.
+func TestRoomForSomeNotices(t *testing.T) {
+	r, dir := startReceiver(t), t.TempDir()
+	full := filepath.Join(dir, "00000000000000000003.notice", "in the way") // for root too
+	h := start(t, dir, r.URL, nil)
+	if _, err := h.Last("ib0"); err != nil { // its folder is open
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(full, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put := make(chan error, 1)
+	go func() { put <- h.Put(t.Context(), result(1, 7, 8, 9)) }()
+	await(t, "the fault", func() bool { return strings.Contains(h.State(), "notices cannot be queued: ") && len(r.got(t)) == 2 })
+	if err := os.RemoveAll(filepath.Dir(full)); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-put; err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the third", func() bool { return len(r.got(t)) >= 3 && h.queue.len() == 0 })
+	if keys := r.got(t); len(keys) != 3 || keys[2] == keys[0] || keys[2] == keys[1] || h.State() != "" {
+		t.Errorf("keys %v, state %q", keys, h.State())
+	}
+}
+
 // The queue is bounded, and drops are counted by reason.
 func TestDropsAreCounted(t *testing.T) {
 	r, dir := startReceiver(t), t.TempDir()
@@ -172,6 +213,31 @@ func TestDropsAreCounted(t *testing.T) {
 	await(t, "none pending", func() bool { return metric.Sum(t, again.Registry, "giverny_feedback_pending") == 0 })
 	if n, err := testutil.GatherAndCount(again.Registry, "giverny_feedback_refused_total"); err != nil || n != len(Reasons()) {
 		t.Errorf("%d reasons, %v", n, err)
+	}
+}
+
+// A notice that cannot be read for now is not dropped.
+func TestANoticeThatCannotBeReadWaits(t *testing.T) {
+	r, dir := startReceiver(t), t.TempDir()
+	text, err := json.Marshal(item{Key: "k", Queued: time.Now(), Body: json.RawMessage(`{"id":"k"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "00000000000000000001.notice")
+	if err := os.Symlink(path, path); err != nil { // not readable, not even by root
+		t.Fatal(err)
+	}
+	h := start(t, dir, r.URL, nil)
+	await(t, "the fault", func() bool { return strings.Contains(h.record.State(), "1 pending: queue of notices: open "+path) })
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := atomicfile.Write(path, text); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the notice", func() bool { return len(r.got(t)) == 1 && h.queue.len() == 0 && h.record.State() == "" })
+	if got := metric.Sum(t, h.Registry, "giverny_feedback_refused_total"); got != 0 {
+		t.Errorf("%g dropped", got)
 	}
 }
 

@@ -233,14 +233,45 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// A dry run sends nothing, not even what an earlier run has queued, and leaves the state as it is: afterwards the receiver is told
+// of what it does not know.
 func TestADryRunSendsNothing(t *testing.T) {
-	r := startReceiver(t)
-	h := start(t, t.TempDir(), r.URL, func(c *Config) { c.DryRun = true })
-	h.put(t, result(1, 7))
-	h.stop()
-	if got := r.got(t); len(got) > 0 {
-		t.Errorf("sent %v", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		l, dir := pipes.Listen(), t.TempDir()
+		r := &receiver{bodies: map[string]string{}}
+		r.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: r}}
+		r.Start()
+		r.setAnswer(func(_ int, w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) })
+		run := func(dry bool, results ...*schema.IntervalResult) (events []string) {
+			before := len(r.got(t))
+			h := startOver(t, l.Dial, dir, r.URL, func(c *Config) { c.DryRun = dry })
+			for _, result := range results {
+				h.put(t, result)
+			}
+			time.Sleep(10 * time.Second)
+			h.stop()
+			for _, key := range slices.Compact(r.got(t)[before:]) {
+				var n notice.Notice
+				if err := json.Unmarshal([]byte(r.bodies[key]), &n); err != nil {
+					t.Error(err)
+				}
+				events = append(events, fmt.Sprint(n.Event, n.RegionID))
+			}
+			return events
+		}
+		if got := run(false, result(1, 7)); !slices.Equal(got, []string{"opened7"}) {
+			t.Errorf("tried to send %v", got)
+		}
+		r.setAnswer(nil)
+		if got := run(true, result(2, 7, 8), result(3, 8), result(4, 8)); len(got) > 0 {
+			t.Errorf("a dry run sent %v", got)
+		}
+		if got := run(false, result(3, 8), result(4, 8)); !slices.Equal(got, []string{"opened7", "opened8", "ended7"}) {
+			t.Errorf("after the dry run %v were sent", got)
+		}
+		r.CloseClientConnections()
+		r.Close()
+	})
 }
 
 func TestVerify(t *testing.T) {

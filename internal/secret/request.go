@@ -22,6 +22,10 @@ func SameHost(to *http.Request, via []*http.Request) error {
 	return nil
 }
 
+// NoRedirect is a CheckRedirect for clients that change something: followed, a redirect may make a POST a GET, which succeeds
+// and changes nothing, and a body is for its receiver only.
+func NoRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
 // NewRequest creates a request to an address that may contain a secret: its error does not print it.
 func NewRequest(ctx context.Context, method, address string, body io.Reader) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, address, body)
