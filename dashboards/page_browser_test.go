@@ -80,6 +80,26 @@ func TestThePast(t *testing.T) {
 	page.await(`document.getElementById("status").textContent.includes("22:13:30 UTC")`)
 }
 
+// A step into the past goes on from the instant that was asked for, not from the one that is still shown meanwhile.
+func TestStepsBeforeThePastIsLoaded(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	for i := range int64(4) {
+		h.announce(busy(g, noon+i*second))
+	}
+	page := browse(t, h.url+flat)
+	page.await(shown)
+	page.eval(`(() => { const ask = window.fetch, held = new Promise((go) => { window.release = go; }); window.fetch = async (...what) => { await held; return ask(...what); }; })()`)
+	page.eval(`document.getElementById("strip").focus()`)
+	page.press("Home", 36)
+	page.press("ArrowRight", 39)
+	if hint := page.eval(`document.querySelector("#controls .hint").textContent`); hint != "loading" {
+		t.Errorf("while an instant is loaded the page says %q", hint)
+	}
+	page.eval(`window.release()`)
+	page.await(`document.getElementById("status").textContent.includes("22:13:21 UTC, the past") && document.querySelector("#controls .hint").textContent !== "loading"`)
+}
+
 // Late readings make another revision of a past interval, which the page shows when it goes back there later.
 func TestThePastIsRevised(t *testing.T) {
 	h := open(t, torus)
@@ -206,6 +226,18 @@ func TestTheTorusInANarrowWindow(t *testing.T) {
 		const c = document.querySelector("canvas.overlay"), d = c.getContext("2d"), free = (x, w) => d.getImageData(x, 0, w, c.height - 40).data.every((v) => v === 0);
 		return c.width === 390 && !free(0, c.width) && free(0, 6) && free(c.width - 6, 6);
 	})()`)
+}
+
+// A torus is drawn again when the graphics driver was reset: without its links it would look calm.
+func TestTheTorusAfterAResetOfTheDriver(t *testing.T) {
+	h := open(t, torus)
+	h.store(h.graph(torus), busy(h.graph(torus), noon))
+	page := browse(t, h.url+"/?layout=space")
+	page.resize(640, 420)
+	page.await(shown)
+	page.eval(`(() => { const c = document.querySelector(".torus canvas"), driver = c.getContext("webgl2").getExtension("WEBGL_lose_context"); window.painted = c.parentElement.dataset.painted;
+		c.addEventListener("webglcontextlost", () => setTimeout(() => driver.restoreContext())); driver.loseContext(); })()`)
+	page.await(`document.querySelector(".torus").dataset.painted !== window.painted`)
 }
 
 // openInAPause serves a torus that has a congestion event but, for the last 18 s, no High region.

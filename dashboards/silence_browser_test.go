@@ -4,8 +4,11 @@ package dashboards
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -77,6 +80,47 @@ func TestThePageGoesOnWithoutItsStream(t *testing.T) {
 	page.await(`document.getElementById("severity").textContent.startsWith("calm")`)
 }
 
+// A server that does not answer, though its connections stay open, and one that is gone leave the state unknown: the page
+// shows neither as live what it was told last. It goes on when there is an answer again.
+func TestThePageWithoutAnswers(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	h.fabrics[torus].interval = time.Minute
+	now := time.Now().Truncate(time.Second).UnixNano()
+	h.announce(busy(g, now-2*second, hot(g, 1, schema.High, 0, 30)))
+	var silent sync.RWMutex // locked: no request is answered
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		silent.RLock()
+		defer silent.RUnlock()
+		h.server.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	page := browse(t, "about:blank")
+	page.call("Page.enable", nil, nil)
+	page.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `const later = window.setTimeout; window.setTimeout = (f, ms, ...a) => later(f, ms / 20, ...a)`}, nil) // seconds of patience pass faster
+	page.visit(server.URL + flat)
+	page.await(live)
+	page.eval(`dispatchEvent(new PageTransitionEvent("pagehide"))`) // the stream would hold the lock
+	silent.Lock()
+	page.await(unknownText)
+	if got := page.eval(said); !strings.Contains(got, "server not reachable. Last known: High congestion") || strings.Contains(got, "live") {
+		t.Errorf("without an answer: %s", got)
+	}
+	if todo := page.eval(`document.getElementById("todo").textContent`); !strings.HasPrefix(todo, "The server does not answer") {
+		t.Errorf("what to do: %s", todo)
+	}
+	silent.Unlock()
+	page.await(live + ` && document.getElementById("severity").textContent === "High congestion"`)
+	server.CloseClientConnections()
+	server.Close()
+	page.eval(`dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))`)
+	page.await(unknownText + ` && document.getElementById("notice").textContent.startsWith("Connection lost")`)
+	if got := page.eval(said); !strings.Contains(got, "server not reachable. Last known: High congestion") || strings.Contains(got, "live") {
+		t.Errorf("without a server: %s", got)
+	}
+	page.errors = nil // those of the requests
+}
+
 // A hidden page holds no stream, and a refused one shows the error of the server.
 func TestThePageHoldsItsStreamWhileSeen(t *testing.T) {
 	h := open(t, torus)
@@ -116,6 +160,9 @@ func TestThePageDatesOldData(t *testing.T) {
 	page.await(`document.getElementById("status").textContent.startsWith("2023-11-14 22:13:21 UTC, ")`)
 	if got := page.eval(said); strings.Contains(got, "live") || !strings.Contains(got, "years old") && !strings.Contains(got, "days old") || !strings.Contains(got, "calm, 2023-11-14 22:13:21 UTC") {
 		t.Errorf("old data: %s", got)
+	}
+	if page.eval(`document.querySelector("header").offsetHeight < 60`) != "true" {
+		t.Error("the header takes two lines: the map moves when data become old")
 	}
 	picture(t, page)
 }

@@ -148,3 +148,27 @@ func TestMatricesUseTheirRoom(t *testing.T) {
 		t.Errorf("a large matrix has no title: %s", written)
 	}
 }
+
+// Of many regions the page says how many there are, and why the worst is there is in sight.
+func TestAHundredRegions(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	var regions []schema.Region
+	for i := range 100 {
+		regions = append(regions, hot(g, uint64(i+1), []schema.Severity{schema.Low, schema.High}[i%2], i, 2))
+	}
+	h.announce(busy(g, noon, regions...))
+	page := browse(t, h.url+flat)
+	page.await(shown)
+	if n := page.eval(`document.querySelectorAll("#regions li").length + ": " + document.getElementById("counted").textContent`); n != "100: 50 High, 50 Low" {
+		t.Errorf("the page lists %s", n)
+	}
+	const inSight = `document.getElementById("verdict").getBoundingClientRect().top < innerHeight - 60`
+	if page.eval(inSight) != "true" {
+		t.Error("why the worst region is there is out of sight")
+	}
+	page.eval(`document.querySelector("#regions li:last-child").focus()`)
+	page.press("Enter", 13)
+	page.await(`document.querySelector("#regions li:last-child").classList.contains("chosen")`)
+	picture(t, page)
+}

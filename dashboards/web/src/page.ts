@@ -58,7 +58,14 @@ export class Page implements App {
     return follow({
       interval: (fabric) => { if (fabric === this.model?.fabric.name && !this.state.at) void this.refresh(); },
       open: () => { this.connected = true; this.refused = ""; this.model ? void this.refresh() : void this.choose(this.state.fabric); },
-      broken: (why) => { this.connected = false; this.refused = why; this.side.status(); if (!this.model) void this.choose(this.state.fabric); },
+      broken: (why) => {
+        const news = this.connected || why !== this.refused;
+        this.connected = false;
+        this.refused = why;
+        this.side.status();
+        if (news) this.paint();
+        if (!this.model) void this.choose(this.state.fabric);
+      },
     });
   }
 

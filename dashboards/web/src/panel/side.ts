@@ -14,7 +14,7 @@ import { fillForecast } from "./forecast.ts";
 import { fillJobs } from "./jobs.ts";
 import { fillPicked } from "./picked.ts";
 import { RegionPlot } from "./plot.ts";
-import { RegionList, regionName, unread } from "./regions.ts";
+import { counted, RegionList, regionName, unread } from "./regions.ts";
 import { eventsOnce, once } from "./twins.ts";
 
 const replayed = 86_400; // seconds from counter to store that say that data of the past were replayed
@@ -65,6 +65,7 @@ export class Side {
     const { shown, standsFor } = once(now.regions, now.diagnoses), chosen = String(this.shownRegion()?.id ?? "");
     const diagnoses = new Map(now.diagnoses.map((d) => [d.region, d])), jobs = this.jobs();
     this.list.show(shown, String(standsFor.get(chosen)?.id ?? chosen), this.duration, (r) => { const d = diagnoses.get(String(r.id)); return d ? inShort(d, jobs) : ""; }, this.unknown() ? "unknown while data are missing" : shown.length ? "" : this.hottest());
+    setText($("counted"), shown.length > 1 ? counted(shown) : "");
     this.state();
     this.why();
     this.compared();
@@ -98,6 +99,7 @@ export class Side {
     this.absent();
     for (const id of ["facts", "forecast"]) $(id).replaceChildren();
     this.list.show([], "", this.duration, () => "");
+    setText($("counted"), "");
     $("jobs").replaceChildren(h("li", { class: "none" }, "no job known"));
     for (const id of ["hot", "events"]) $(id).replaceChildren(h("li", { class: "none" }, "none yet"));
   }
@@ -136,19 +138,19 @@ export class Side {
     setText($("todo"), unknownTodo(why));
   }
 
-  /** status says of when the picture is. */
+  /** status says of when the picture is, or why that is not known. */
   status() {
-    const { app } = this, model = app.model, out = $("status");
-    if (this.fault) { out.className = "stale"; setText(out, this.fault); return; }
-    if (!app.online) { out.className = "stale"; setText(out, "connection lost, reconnecting"); app.paint(); return; }
+    const { app } = this, model = app.model, out = $("status"), trouble = this.fault || (app.online ? "" : "connection lost, reconnecting");
+    if (trouble) { out.className = "stale"; setText(out, trouble); }
     if (model?.loaded && !model.interval) this.absent();
     if (!model?.interval || !model.status) return;
+    this.severity();
+    if (trouble) return;
     const { now } = this.interval, { status } = model, why = this.unknown();
-    if (app.state.at) { out.className = ""; setText(out, `${when(now.interval.start)}, the past`); this.severity(); return; }
-    const age = (status.age_seconds ?? (model.asked - Date.parse(now.interval.end)) / 1000) + (Date.now() - model.asked) / 1000;
+    if (app.state.at) { out.className = ""; setText(out, `${when(now.interval.start)}, the past`); return; }
+    const age = (status.age_seconds ?? (model.answered - Date.parse(now.interval.end)) / 1000) + (Date.now() - model.answered) / 1000;
     out.className = status.live && !why ? "live" : "stale";
     setText(out, when(now.interval.end) + (why ? `, ${span(age)} old: ${reason(why)}` : status.live ? ", live" : `, ${span(age)} old`));
-    this.severity();
   }
 
   trouble(text: string) {
