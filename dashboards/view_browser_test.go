@@ -3,11 +3,16 @@
 package dashboards
 
 import (
+	"fmt"
+	"math"
 	"net/url"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 const top = `((id) => document.getElementById(id).getBoundingClientRect().top)`
@@ -171,4 +176,75 @@ func TestAHundredRegions(t *testing.T) {
 	page.press("Enter", 13)
 	page.await(`document.querySelector("#regions li:last-child").classList.contains("chosen")`)
 	picture(t, page)
+}
+
+// saved is the drawing of the map as SVG.
+func saved(page *tab) string {
+	page.t.Helper()
+	page.eval(`URL.createObjectURL = (b) => { void b.text().then((text) => { window.saved = text; }); return "#"; }`)
+	page.eval(`[...document.querySelectorAll("#sharing button")].find((b) => b.textContent === "Save as SVG").click()`)
+	page.await(`window.saved !== undefined`)
+	return page.eval(`window.saved`)
+}
+
+// The links between two switches of a level lead from side to side, not through both.
+func TestLinksBetweenSwitchesOfALevel(t *testing.T) {
+	db, _ := database(t)
+	b := topology.NewBuilder("ib0")
+	one, two := b.Device(topology.Device{Name: "sw1", Kind: topology.Switch, Level: 1, Group: -1}), b.Device(topology.Device{Name: "sw2", Kind: topology.Switch, Level: 1, Group: -1})
+	b.Both(topology.Link{From: one, To: two, FromPort: "1", ToPort: "1", Class: topology.ClassSwitch, CapacityBytesPerSecond: 1e9, Dim: -1})
+	g, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := serveGraphs(t, db, g)
+	h.announce(busy(g, noon))
+	page := browse(t, h.url)
+	page.await(shown)
+	lines := regexp.MustCompile(`<line x1="([0-9.]+)" y1="([0-9.]+)" x2="([0-9.]+)" y2="([0-9.]+)"`).FindAllStringSubmatch(saved(page), -1)
+	if len(lines) != 2 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	for _, l := range lines {
+		if l[2] != l[4] || l[1] == l[3] {
+			t.Errorf("a link from %s, %s to %s, %s", l[1], l[2], l[3], l[4])
+		}
+	}
+	if lines[0][2] == lines[1][2] {
+		t.Error("the two directions lie upon each other")
+	}
+}
+
+// A dragonfly uses the shape of the window: in a wide one its groups are larger, and none lies upon another.
+func TestADragonflyUsesItsRoom(t *testing.T) {
+	const spec = "dragonfly:groups=17,routers=4,hosts=2"
+	h := open(t, spec)
+	h.announce(busy(h.graph(spec), noon))
+	page := browse(t, "about:blank")
+	for _, size := range [][2]int{{1440, 900}, {2560, 1100}, {420, 900}} {
+		page.resize(size[0], size[1])
+		page.visit(h.url + "/?fabric=" + url.QueryEscape(spec) + "&width=" + fmt.Sprint(size[0]))
+		page.await(shown)
+		picture := saved(page)
+		shape := regexp.MustCompile(`viewBox="0 0 ([0-9.]+) ([0-9.]+)"`).FindStringSubmatch(picture)
+		number := func(text string) float64 { v, _ := strconv.ParseFloat(text, 64); return v }
+		var frames [][4]float64
+		for _, r := range regexp.MustCompile(`<rect x="([0-9.]+)" y="([0-9.]+)" width="([0-9.]+)" height="([0-9.]+)" fill="[^"]+" stroke=`).FindAllStringSubmatch(picture, -1) {
+			frames = append(frames, [4]float64{number(r[1]), number(r[2]), number(r[3]), number(r[4])})
+		}
+		if len(frames) != 17 {
+			t.Fatalf("%d groups", len(frames))
+		}
+		for i, a := range frames {
+			for _, b := range frames[:i] {
+				if math.Abs(a[0]-b[0]) < a[2] && math.Abs(a[1]-b[1]) < a[3] {
+					t.Errorf("%v: groups lie upon each other: %v and %v", size, a, b)
+				}
+			}
+		}
+		room := number(page.eval(`String(document.getElementById("heat").clientWidth / document.getElementById("heat").clientHeight)`))
+		if is := number(shape[1]) / number(shape[2]); math.Abs(is/max(.6, min(2.6, room))-1) > .25 {
+			t.Errorf("%v: a drawing %.2f times as wide as tall has a room that is %.2f times", size, is, room)
+		}
+	}
 }

@@ -65,7 +65,7 @@ export class Mapper {
       const a = graph.device(ends.from), b = graph.device(ends.to), found = a !== undefined && b !== undefined && a !== b ? path(graph, a, b) : null;
       return found && new FlatView(found.layout, this.pointing);
     }
-    const layout = name === "planes" ? planes(graph, aspect) : name === "groups" ? groups(graph) : name === "matrix" ? matrix(graph, aspect) : tiers(graph, aspect);
+    const layout = name === "planes" ? planes(graph, aspect) : name === "groups" ? groups(graph, aspect) : name === "matrix" ? matrix(graph, aspect) : tiers(graph, aspect);
     return new FlatView(layout, this.pointing);
   }
 
