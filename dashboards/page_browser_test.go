@@ -235,9 +235,24 @@ func TestTheTorusAfterAResetOfTheDriver(t *testing.T) {
 	page := browse(t, h.url+"/?layout=space")
 	page.resize(640, 420)
 	page.await(shown)
-	page.eval(`(() => { const c = document.querySelector(".torus canvas"), driver = c.getContext("webgl2").getExtension("WEBGL_lose_context"); window.painted = c.parentElement.dataset.painted;
-		c.addEventListener("webglcontextlost", () => setTimeout(() => driver.restoreContext())); driver.loseContext(); })()`)
-	page.await(`document.querySelector(".torus").dataset.painted !== window.painted`)
+	page.eval(`(async () => {
+		const c = document.querySelector(".torus canvas"), driver = c.getContext("webgl2").getExtension("WEBGL_lose_context"), rest = (ms) => new Promise((go) => setTimeout(go, ms));
+		for (let before = ""; before !== c.parentElement.dataset.painted; await rest(500)) before = c.parentElement.dataset.painted;
+		const back = new Promise((go) => c.addEventListener("webglcontextrestored", go));
+		c.addEventListener("webglcontextlost", () => setTimeout(() => driver.restoreContext()));
+		driver.loseContext();
+		await back;
+		await rest(300);
+		const copy = document.createElement("canvas"), d = copy.getContext("2d");
+		copy.width = c.width;
+		copy.height = c.height;
+		d.drawImage(c, 0, 0);
+		window.colours = String(new Set(new Uint32Array(d.getImageData(0, 0, c.width, c.height).data.buffer)).size);
+	})()`)
+	page.await(`window.colours !== undefined`)
+	if n := page.eval(`window.colours`); len(n) < 2 {
+		t.Errorf("after the reset the torus has %s colours", n)
+	}
 }
 
 // openInAPause serves a torus that has a congestion event but, for the last 18 s, no High region.

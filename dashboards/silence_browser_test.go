@@ -8,7 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,20 +88,21 @@ func TestThePageWithoutAnswers(t *testing.T) {
 	h.fabrics[torus].interval = time.Minute
 	now := time.Now().Truncate(time.Second).UnixNano()
 	h.announce(busy(g, now-2*second, hot(g, 1, schema.High, 0, 30)))
-	var silent sync.RWMutex // locked: no request is answered
+	var silent atomic.Bool // no request is answered
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		silent.RLock()
-		defer silent.RUnlock()
+		for silent.Load() && r.Context().Err() == nil {
+			time.Sleep(10 * time.Millisecond)
+		}
 		h.server.Config.Handler.ServeHTTP(w, r)
 	}))
-	defer server.Close()
+	end := func() { server.CloseClientConnections(); server.Close() }
+	defer end()
 	page := browse(t, "about:blank")
 	page.call("Page.enable", nil, nil)
 	page.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `const later = window.setTimeout; window.setTimeout = (f, ms, ...a) => later(f, ms / 20, ...a)`}, nil) // seconds of patience pass faster
 	page.visit(server.URL + flat)
 	page.await(live)
-	page.eval(`dispatchEvent(new PageTransitionEvent("pagehide"))`) // the stream would hold the lock
-	silent.Lock()
+	silent.Store(true)
 	page.await(unknownText)
 	if got := page.eval(said); !strings.Contains(got, "server not reachable. Last known: High congestion") || strings.Contains(got, "live") {
 		t.Errorf("without an answer: %s", got)
@@ -109,11 +110,9 @@ func TestThePageWithoutAnswers(t *testing.T) {
 	if todo := page.eval(`document.getElementById("todo").textContent`); !strings.HasPrefix(todo, "The server does not answer") {
 		t.Errorf("what to do: %s", todo)
 	}
-	silent.Unlock()
+	silent.Store(false)
 	page.await(live + ` && document.getElementById("severity").textContent === "High congestion"`)
-	server.CloseClientConnections()
-	server.Close()
-	page.eval(`dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))`)
+	end()
 	page.await(unknownText + ` && document.getElementById("notice").textContent.startsWith("Connection lost")`)
 	if got := page.eval(said); !strings.Contains(got, "server not reachable. Last known: High congestion") || strings.Contains(got, "live") {
 		t.Errorf("without a server: %s", got)

@@ -95,19 +95,19 @@ func TestCalmWithHotLinks(t *testing.T) {
 	}
 }
 
-// An axis with room for a single instant has its time, not its date.
-func TestAnAxisOfOneInstant(t *testing.T) {
+// The axis of a plot of some minutes has several instants inside it, with their times.
+func TestAnAxisOfFourMinutes(t *testing.T) {
 	h := open(t, torus)
 	g := h.graph(torus)
 	for i := range int64(4) {
-		h.announce(busy(g, noon+i*80*second, hot(g, 1, schema.High, 0, 12))) // 22:13:20 to 22:17:20: a label every 5 minutes
+		h.announce(busy(g, noon+i*80*second, hot(g, 1, schema.High, 0, 12))) // 22:13:20 to 22:17:20
 	}
 	page := browse(t, h.url+flat)
 	page.await(shown)
 	page.eval(`(() => { window.written = []; const write = CanvasRenderingContext2D.prototype.fillText; CanvasRenderingContext2D.prototype.fillText = function (text, ...at) { if (this.canvas.closest("#picked")) window.written.push(text); return write.call(this, text, ...at); }; })()`)
 	page.eval(`document.querySelector("#hot button").click()`)
 	page.await(`document.querySelector("#picked canvas") !== null && window.written.length > 0`)
-	if texts := page.eval(`window.written.join(" ")`); strings.Contains(texts, "11-14") || !strings.Contains(texts, "22:1") {
+	if texts := page.eval(`window.written.join(" ")`); strings.Contains(texts, "11-14") || !strings.Contains(texts, "22:15") || !strings.Contains(texts, "22:16") {
 		t.Errorf("the axes of a link's plot are labelled %s", texts)
 	}
 }
@@ -176,6 +176,22 @@ func TestAHundredRegions(t *testing.T) {
 	page.press("Enter", 13)
 	page.await(`document.querySelector("#regions li:last-child").classList.contains("chosen")`)
 	picture(t, page)
+}
+
+// What is selected is named at its mark, where the map has no room for the names of all.
+func TestTheSelectedIsNamedOnTheMap(t *testing.T) {
+	h := open(t, tree, torus)
+	for spec, address := range map[string]string{tree: "&select=device%3Ahost0", torus: "&layout=space&select=device%3A1,1,1"} {
+		h.announce(busy(h.graph(spec), noon))
+		page := browse(t, "about:blank")
+		page.call("Page.enable", nil, nil)
+		page.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `window.written = []; const write = CanvasRenderingContext2D.prototype.fillText; CanvasRenderingContext2D.prototype.fillText = function (text, ...at) { window.written.push(text); return write.call(this, text, ...at); };`}, nil)
+		page.visit(h.url + "/?fabric=" + url.QueryEscape(spec) + address)
+		page.await(shown)
+		name := map[string]string{tree: "host0", torus: "1,1,1"}[spec]
+		page.await(fmt.Sprintf(`window.written.includes(%q)`, name))
+		picture(t, page)
+	}
 }
 
 // saved is the drawing of the map as SVG.

@@ -176,6 +176,7 @@ export class Side {
 
   private toRoot() {
     const d = this.diagnosis(), r = this.shownRegion(), g = this.interval.graph, link = d?.root?.link ?? r?.root?.link ?? -1, device = g.device(d?.root?.device ?? r?.root?.device ?? "");
+    this.app.reveal = true;
     if (link >= 0 && link < g.size) this.app.select({ link }); else if (device !== undefined) this.app.select({ device });
   }
 
