@@ -120,6 +120,23 @@ func TestThePageWithoutAnswers(t *testing.T) {
 	page.errors = nil // those of the requests
 }
 
+// While the first picture is not there yet since the store hangs, the page says what is known of that.
+func TestThePageLoadsFromAStoreThatHangs(t *testing.T) {
+	h := open(t, torus)
+	state := schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.StoreRefuses, Since: schema.Instant(noon), Detail: "the store has accepted no interval for 12s"}}
+	h.Watch(torus, func() (schema.NetworkForecast, bool) { return state, true })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/snapshot") {
+			<-r.Context().Done()
+			return
+		}
+		h.server.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer func() { server.CloseClientConnections(); server.Close() }()
+	page := browse(t, server.URL)
+	page.await(`document.getElementById("notice").textContent.includes("store not accepting writes. The store has accepted no interval for 12s. Start ClickHouse")`)
+}
+
 // A hidden page holds no stream, and a refused one shows the error of the server.
 func TestThePageHoldsItsStreamWhileSeen(t *testing.T) {
 	h := open(t, torus)

@@ -8,7 +8,7 @@ import { drawChangeLegend, drawLegend, jobColour, rank, useTheme } from "./colou
 import { Controls } from "./time/controls.ts";
 import { $, h, setText } from "./dom.ts";
 import { Find } from "./find.ts";
-import { clock, metricName } from "./format.ts";
+import { clock, metricName, unknownReason, unknownTodo } from "./format.ts";
 import { Model } from "./model.ts";
 import { Side } from "./panel/side.ts";
 import { once } from "./panel/twins.ts";
@@ -339,7 +339,8 @@ export class Page implements App {
 
   /** tick keeps the age of what is shown up to date, and asks the server again where no interval comes for some seconds: a stream can be cut without a sign of it. */
   private tick() {
-    const { model } = this;
+    const { model } = this, why = model?.status?.network.unknown;
+    if (model && !model.loaded && why) this.notice("Loading the fabric", `This takes long: ${unknownReason(why)}. ${unknownTodo(why)}`); // a store that does not answer is the state before it is an error
     if (!model?.loaded || !model.interval) return;
     if (!this.state.at && Date.now() - model.asked > 5000) void model.askStatus().then(() => { if (model === this.model) { if (model.behind) void this.refresh(); else this.side.status(); } });
     this.side.status();
