@@ -194,6 +194,25 @@ func TestTheSelectedIsNamedOnTheMap(t *testing.T) {
 	}
 }
 
+// An address that was cut or changed by hand still shows the fabric, and of an instant what is wrong with it.
+func TestMangledAddresses(t *testing.T) {
+	h := open(t, tree)
+	h.announce(busy(h.graph(tree), noon))
+	page := browse(t, h.url)
+	for _, mangled := range []string{"select=link%3A-1", "select=link%3A1.5", "select=link%3A999999", "select=device%3Anone", "span=-5", "span=x", "until=2023-11-1", "until=x", "compare=x", "least=medium", "metric=x", "layout=x", "job=%25", "page=x"} {
+		page.visit(h.url + "/?" + mangled)
+		page.await(shown)
+		if page.eval(`document.getElementById("notice").hidden`) != "true" {
+			t.Errorf("%s: the page says %s", mangled, page.eval(`document.getElementById("notice").textContent`))
+		}
+	}
+	page.visit(h.url + "/?at=1970-01-01T00:00:00Z")
+	page.await(`document.getElementById("notice").textContent.startsWith("Nothing stored at that time")`)
+	page.visit(h.url + "/?at=2023-11-14T22%3A")
+	page.await(`document.getElementById("notice").textContent.includes("want RFC 3339")`)
+	page.errors = nil // of the request for that instant
+}
+
 // saved is the drawing of the map as SVG.
 func saved(page *tab) string {
 	page.t.Helper()

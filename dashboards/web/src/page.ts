@@ -223,7 +223,7 @@ export class Page implements App {
   selection(): Selection {
     const g = this.model?.graphInUse(), [kind, ...rest] = this.state.select.split(":"), name = rest.join(":");
     if (!g || !name) return null;
-    if (kind === "link") return Number(name) < g.size ? { link: Number(name) } : null;
+    if (kind === "link") return g.links.up[Number(name)] === undefined ? null : { link: Number(name) };
     const device = g.device(name);
     return device === undefined ? null : { device };
   }

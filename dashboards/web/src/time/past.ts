@@ -52,7 +52,7 @@ export class Past {
       return;
     }
     const end = await newest(), seconds = w.span === "all" ? await this.stored(end) : Math.min(longest, Number(w.span) || usual * this.fabric.interval_seconds), length = 1000 * seconds;
-    const to = this.endOf(w, end, length), from = to - length, key = `${w.span} ${w.until || this.anchor} ${w.least}`, steps = seconds / this.fabric.interval_seconds > mostIntervals;
+    const to = Math.max(2, this.endOf(w, end, length)), from = Math.max(1, to - length), key = `${w.span} ${w.until || this.anchor} ${w.least}`, steps = seconds / this.fabric.interval_seconds > mostIntervals;
     const fixed = to < end, old = steps ? Math.min(60_000, 250 * this.history.stepSeconds) : 0;
     if (key === this.key && (fixed || Date.now() - this.asked < old)) return;
     if (steps) await this.steps(from, to, w.least); else await this.intervals({ from, to }, w.least);
