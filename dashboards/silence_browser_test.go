@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -135,6 +136,45 @@ func TestThePageLoadsFromAStoreThatHangs(t *testing.T) {
 	defer func() { server.CloseClientConnections(); server.Close() }()
 	page := browse(t, server.URL)
 	page.await(`document.getElementById("notice").textContent.includes("store not accepting writes. The store has accepted no interval for 12s. Start ClickHouse")`)
+}
+
+// A page whose session has ended, as its requests are refused, does not show the last state as the present one, and leaving
+// its dialog is no attempt to sign in.
+func TestThePageOfASessionThatEnded(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	h.fabrics[torus].interval = time.Minute
+	h.announce(busy(g, time.Now().Truncate(time.Second).UnixNano()-2*second, hot(g, 1, schema.High, 0, 30)))
+	var ended atomic.Bool
+	var logins atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/login" {
+			logins.Add(1)
+		}
+		if ended.Load() {
+			problem.New(http.StatusUnauthorized, "want a token").Write(w)
+			return
+		}
+		h.server.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer func() { server.CloseClientConnections(); server.Close() }()
+	page := browse(t, server.URL+flat)
+	page.await(live)
+	ended.Store(true)
+	page.await(unknownText)
+	if got := page.eval(said); !strings.Contains(got, "request failed. Last known: High congestion") {
+		t.Errorf("without a session: %s", got)
+	}
+	server.CloseClientConnections() // the stream, too: it is refused
+	h.announce(busy(g, time.Now().Truncate(time.Second).UnixNano()-second))
+	page.eval(`document.getElementById("least").value = "High"; document.getElementById("least").dispatchEvent(new Event("change"))`)
+	page.await(`document.getElementById("login").open`)
+	page.press("Escape", 27)
+	page.await(`!document.getElementById("login").open`)
+	if n := logins.Load(); n != 0 {
+		t.Errorf("%d attempts to sign in", n)
+	}
+	page.errors = nil // those of the refusals
 }
 
 // A hidden page holds no stream, and a refused one shows the error of the server.

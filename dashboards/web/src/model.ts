@@ -163,7 +163,8 @@ export class Model {
       this.answered = Date.now();
     } catch (e) {
       if (isAbort(e)) return;
-      this.status = { network: { state: "Unknown", next: null, later: null, unknown: { reason: "server not reachable", since: this.interval?.now.interval.end ?? "", detail: (e as Problem).message } }, end: null, age_seconds: null, live: false };
+      const reason = e instanceof Problem && e.status ? "request failed" : "server not reachable";
+      this.status = { network: { state: "Unknown", next: null, later: null, unknown: { reason, since: this.interval?.now.interval.end ?? "", detail: (e as Problem).message } }, end: null, age_seconds: null, live: false };
     }
   }
 

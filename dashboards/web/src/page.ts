@@ -90,6 +90,7 @@ export class Page implements App {
   private async signIn() {
     const field = $<HTMLInputElement>("token"), token = field.value;
     field.value = "";
+    if (!token) return; // the dialog was left: it comes back with the next request that is refused
     try {
       await signIn(token);
       await this.choose(this.state.fabric);
