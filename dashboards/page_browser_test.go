@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -67,6 +69,24 @@ func TestThePast(t *testing.T) {
 	}
 	if unit := page.eval(`document.getElementById("unit").textContent`); !strings.HasPrefix(unit, "change") {
 		t.Errorf("the legend of a comparison says %s", unit)
+	}
+	page.visit(h.url + "/?layout=planes&at=2023-11-14T22:13:21Z&compare=2023-11-14T22:13:23Z") // the other way round: what became more is drawn so, too
+	page.await(shown + ` && !document.getElementById("compared").hidden`)
+	if got := page.eval(`[...document.querySelectorAll("#changes th")].map((e) => e.textContent).join()`); got != "region,22:13:21,22:13:23" {
+		t.Errorf("the comparison is of %s", got)
+	}
+	more, less := 0, 0
+	for _, fill := range regexp.MustCompile(`fill="rgb\((\d+),\d+,(\d+)\)"`).FindAllStringSubmatch(saved(page), -1) {
+		red, _ := strconv.Atoi(fill[1])
+		blue, _ := strconv.Atoi(fill[2])
+		if red > blue+80 {
+			more++
+		} else if blue > red+80 {
+			less++
+		}
+	}
+	if more < 30 || less > 0 {
+		t.Errorf("%d links are drawn as more, %d as less", more, less)
 	}
 	page.eval(`document.getElementById("least").focus()`)
 	page.press("l", 76)

@@ -52,6 +52,12 @@ export class Model {
     this.past = new Past(this.api, fabric);
   }
 
+  /** compared are the two intervals of a comparison, the earlier first. */
+  get compared(): [Interval, Interval] | null {
+    const { interval, other } = this;
+    return interval && other && (Date.parse(other.now.interval.start) > Date.parse(interval.now.interval.start) ? [interval, other] : [other, interval]);
+  }
+
   /** newest is the end of the newest interval in milliseconds, as far as it is known. */
   get newest() { return this.status?.end ? Date.parse(this.status.end) : this.interval ? Date.parse(this.interval.now.interval.end) : Date.now(); }
 

@@ -300,21 +300,28 @@ export class Page implements App {
   }
 
   private legend() {
-    const canvas = $("legend").querySelector("canvas")!, i = this.model?.interval, other = this.model?.other?.values[this.metric];
-    setText($("unit"), other ? "change of % of time stalled, in percentage points" : "% of time stalled");
-    if (other && i?.values[this.metric]) drawChangeLegend(canvas, changeScale(other, i.values[this.metric]).css, changeLimit); else drawLegend(canvas);
+    const canvas = $("legend").querySelector("canvas")!, scale = this.changes();
+    setText($("unit"), scale ? "change, in % points" : "% of time stalled");
+    $("legend").title = scale ? "Share of time stalled at the later instant less that at the earlier one, in percentage points" : "";
+    if (scale) drawChangeLegend(canvas, scale.css, changeLimit); else drawLegend(canvas);
+  }
+
+  /** changes is the scale of what changed between two instants of one graph, where they are compared. */
+  private changes(): Frame["scale"] | null {
+    const [before, after] = this.model?.compared ?? [], from = before?.values[this.metric], to = after?.values[this.metric];
+    return from && to && before!.graph === after!.graph ? changeScale(from, to) : null;
   }
 
   paint() {
     const i = this.model?.interval;
     if (!i || this.state.page !== "map") return;
-    const { state, metric } = this, values = i.values[metric] ?? new Float32Array(i.graph.size).fill(NaN), other = this.model!.other?.values[metric];
+    const { state, metric } = this, values = i.values[metric] ?? new Float32Array(i.graph.size).fill(NaN);
     const regions = this.regionsShown(), pointed = this.side.pointed, g = i.graph;
     const diagnosis = this.side.diagnosis(), roots: Frame["roots"] = [];
     for (const r of regions) if (r.root) roots.push({ device: g.device(r.root.device) ?? -1, link: r.root.link ?? -1 });
     if (diagnosis?.root && diagnosis.metric === metric && roots.length === 0) roots.push({ device: g.device(diagnosis.root.device) ?? -1, link: diagnosis.root.link ?? -1 });
     const frame: Frame = {
-      graph: g, values, scale: other && this.model!.other!.graph === g ? changeScale(other, values) : stallScale(values),
+      graph: g, values, scale: this.changes() ?? stallScale(values),
       regions, focus: pointed?.metric === metric ? pointed.id ?? null : null, selected: this.selection(), roots, jobs: this.jobsOnMap(),
     };
     void this.mapper.show(frame, state.layout, { from: state.from, to: state.to }).then(() => {

@@ -72,9 +72,9 @@ export class Mapper {
   private buttons(names: string[], name: string) {
     if (this.bar.dataset.names !== names.join()) {
       this.bar.dataset.names = names.join();
-      this.bar.replaceChildren(...names.map((n) => h("button", { data: { name: n }, attrs: { type: "button", role: "radio" }, on: { click: () => this.onLayout(n) } }, titles[n])));
+      this.bar.replaceChildren(...names.map((n) => h("button", { data: { name: n }, attrs: { type: "button" }, on: { click: () => this.onLayout(n) } }, titles[n])));
     }
-    for (const b of this.bar.querySelectorAll<HTMLElement>("button")) b.setAttribute("aria-checked", String(b.dataset.name === name));
+    for (const b of this.bar.querySelectorAll<HTMLElement>("button")) b.setAttribute("aria-pressed", String(b.dataset.name === name));
   }
 
   get empty() { return this.view === null; }

@@ -195,13 +195,13 @@ export class Side {
 
   /** compared lists what became of the regions between two instants. */
   private compared() {
-    const other = this.app.model!.other, { now } = this.interval;
-    $("compared").hidden = !other;
-    if (!other) return;
-    const before = new Map(other.now.regions.map((r) => [String(r.id), r])), after = new Map(now.regions.map((r) => [String(r.id), r])), ids = [...new Set([...after.keys(), ...before.keys()])];
+    const both = this.app.model!.compared;
+    $("compared").hidden = !both;
+    if (!both) return;
+    const [earlier, later] = both.map((i) => i.now), [before, after] = [earlier, later].map((now) => new Map(now.regions.map((r) => [String(r.id), r]))), ids = [...new Set([...after.keys(), ...before.keys()])];
     const cell = (r: Region | undefined) => h("td", null, r ? h("b", { class: r.severity }, r.severity) : "\u2013", r ? `, ${r.size} links${unread(r)}, ${r.mean.toFixed(0)}%` : "");
     const rows = ids.sort((a, b) => worst(after.get(b), before.get(b)) - worst(after.get(a), before.get(a))).slice(0, 12).map((id) => h("tr", null, h("td", null, regionName((after.get(id) ?? before.get(id))!)), cell(before.get(id)), cell(after.get(id))));
-    $("changes").replaceChildren(h("table", null, h("thead", null, h("tr", null, h("th", null, "region"), h("th", null, clock(other.now.interval.start)), h("th", null, clock(now.interval.start)))), h("tbody", null, ...rows)),
+    $("changes").replaceChildren(h("table", null, h("thead", null, h("tr", null, h("th", null, "region"), h("th", null, clock(earlier.interval.start)), h("th", null, clock(later.interval.start)))), h("tbody", null, ...rows)),
       h("div", { class: "actions" }, h("button", { attrs: { type: "button" }, on: { click: () => this.app.compareWith("") } }, "End comparison")));
   }
 
