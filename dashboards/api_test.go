@@ -237,6 +237,7 @@ func badQueries() map[string]string {
 		"events?from=0&intervals=3":                 "intervals: give either intervals or from, not both",
 		"events?cursor=x":                           "cursor: want the value of next from an earlier answer",
 		"network?from=0&to=100000002":               "want at most 100000 intervals",
+		"events?kinds=link_failed,link_down":        `kinds: unknown kind "link_down"; want some of [link_failed `,
 		"events?n=1&n=2":                            "n: given 2 times",
 		"snapshot?values=maybe":                     "want true or false",
 	}

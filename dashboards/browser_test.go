@@ -352,6 +352,18 @@ func TestLevelsOfSwitchesWithADomain(t *testing.T) {
 	checkLabels(t, db, b, "core", "core1.example.com", "Leaf", "Pod0 Leaf R1")
 }
 
+// A level is not called what all switches of the fabric are: the site, or what they are for.
+func TestLevelsOfSwitchesNamedAfterTheirSite(t *testing.T) {
+	db, _ := database(t)
+	b := topology.NewBuilder("ib0")
+	for n := range 2 {
+		leaf := b.Device(topology.Device{Name: fmt.Sprintf("frankfurt-prod-leaf-%02d", n), Kind: topology.Switch, Level: 1, Group: -1})
+		spine := b.Device(topology.Device{Name: fmt.Sprintf("frankfurt-prod-spine-%02d", n), Kind: topology.Switch, Level: 2, Group: -1})
+		b.Both(topology.Link{From: leaf, To: spine, FromPort: "9", ToPort: "1", Class: topology.ClassSwitch, CapacityBytesPerSecond: 1e9, Dim: -1})
+	}
+	checkLabels(t, db, b, "spine", "leaf", "frankfurt-prod-leaf-01")
+}
+
 // A level whose switches share no word, only a letter within a number (4036-86A2), has the usual word.
 func TestLevelsWithoutAWord(t *testing.T) {
 	db, _ := database(t)

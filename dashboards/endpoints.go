@@ -54,7 +54,7 @@ func timeEndpoints() []endpoint {
 			Description: "`seconds` of a step are those in [Neg, Low, Medium, High]. Steps in which nothing is stored are left out. Steps of an hour or more come from the roll-ups; shorter ones from the intervals, at most 100,000.",
 			Handler:     operation.To((*Dashboards).networkSteps)},
 		{ID: "listEvents", Path: "/fabrics/{fabric}/events", Tag: "time", Summary: "Events of regions, jobs, links, switches, nodes and the graph.",
-			Description: pagesGoBack + " Kinds: `region_*`, `congestion_*`, `mitigation_*`, `graph_changed`, `job_*`, `congestion_protection`, `story`, the kinds of failures, and `switch_silent`, `switch_reporting`, `node_silent`, `node_reporting`: a device that works does not report, or reports again.",
+			Description: pagesGoBack + " `switch_silent`, `switch_reporting`, `node_silent`, `node_reporting`: a device that works does not report, or reports again.",
 			Handler:     operation.To((*Dashboards).events)},
 		{ID: "listRegions", Path: "/fabrics/{fabric}/regions", Tag: "time", Summary: "The regions of the intervals of a span.",
 			Description: pagesGoBack + " As Arrow or CSV: a row per region and interval; the header `Link` refers to the next page; in Arrow `next` in the schema's metadata does too.", Table: true, Handler: operation.To((*Dashboards).regions)},

@@ -2,6 +2,7 @@ package dashboards
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -43,8 +44,20 @@ func (d *Dashboards) network(ctx context.Context, p *overSpan) (*networkStates, 
 type eventParameters struct {
 	overSpan
 	paged
-	Kinds       []string        `query:"kinds" doc:"Kinds of events, separated by commas; default: all."`
+	Kinds       []eventKind     `query:"kinds" doc:"Kinds of events (see EventKind), separated by commas; default: all."`
 	MinSeverity schema.Severity `query:"min_severity" doc:"Omits events of regions that did not reach this severity in the span; a page may then have fewer than n entries."`
+}
+
+// eventKind is a kind of event in a query; one that is unknown is refused, as it would find nothing.
+type eventKind schema.EventKind
+
+// UnmarshalText parses a kind.
+func (k *eventKind) UnmarshalText(text []byte) error {
+	*k = eventKind(text)
+	if kinds := schema.EventKinds(); !slices.Contains(kinds, schema.EventKind(text)) {
+		return fmt.Errorf("unknown kind %q; want some of %v, separated by commas", text, kinds)
+	}
+	return nil
 }
 
 type eventPage struct {

@@ -97,6 +97,7 @@ func described(root string) openapi.API {
 			reflect.TypeFor[schema.Severity]():        severities,
 			reflect.TypeFor[schema.Metric]():          metrics,
 			reflect.TypeFor[schema.UnknownReason]():   names(schema.UnknownReasons[:]),
+			reflect.TypeFor[eventKind]():              names(schema.EventKinds()),
 			reflect.TypeFor[stateName]():              append(severities[:len(severities):len(severities)], "Unknown"),
 			reflect.TypeFor[schema.FeedbackOutcome](): names(schema.FeedbackOutcomes[:]),
 			reflect.TypeFor[schema.CauseClass](): {string(schema.CauseSystem), string(schema.CauseFailure), string(schema.CauseIntraApplication),

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,6 +70,24 @@ func TestThePast(t *testing.T) {
 	if unit := page.eval(`document.getElementById("unit").textContent`); !strings.HasPrefix(unit, "change") {
 		t.Errorf("the legend of a comparison says %s", unit)
 	}
+	page.visit(h.url + "/?layout=planes&at=2023-11-14T22:13:21Z&compare=2023-11-14T22:13:23Z") // the other way round: what became more is drawn so, too
+	page.await(shown + ` && !document.getElementById("compared").hidden`)
+	if got := page.eval(`[...document.querySelectorAll("#changes th")].map((e) => e.textContent).join()`); got != "region,22:13:21,22:13:23" {
+		t.Errorf("the comparison is of %s", got)
+	}
+	more, less := 0, 0
+	for _, fill := range regexp.MustCompile(`fill="rgb\((\d+),\d+,(\d+)\)"`).FindAllStringSubmatch(saved(page), -1) {
+		red, _ := strconv.Atoi(fill[1])
+		blue, _ := strconv.Atoi(fill[2])
+		if red > blue+80 {
+			more++
+		} else if blue > red+80 {
+			less++
+		}
+	}
+	if more < 30 || less > 0 {
+		t.Errorf("%d links are drawn as more, %d as less", more, less)
+	}
 	page.eval(`document.getElementById("least").focus()`)
 	page.press("l", 76)
 	if address := page.eval(`location.search`); !strings.Contains(address, "at=") {
@@ -78,6 +98,26 @@ func TestThePast(t *testing.T) {
 	page.await(`!location.search.includes("at=")`)
 	h.announce(busy(g, noon+9*second, hot(g, 1, schema.High, 0, 10)))
 	page.await(`document.getElementById("status").textContent.includes("22:13:30 UTC")`)
+}
+
+// A step into the past goes on from the instant that was asked for, not from the one that is still shown meanwhile.
+func TestStepsBeforeThePastIsLoaded(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	for i := range int64(4) {
+		h.announce(busy(g, noon+i*second))
+	}
+	page := browse(t, h.url+flat)
+	page.await(shown)
+	page.eval(`(() => { const ask = window.fetch, held = new Promise((go) => { window.release = go; }); window.fetch = async (...what) => { await held; return ask(...what); }; })()`)
+	page.eval(`document.getElementById("strip").focus()`)
+	page.press("Home", 36)
+	page.press("ArrowRight", 39)
+	if hint := page.eval(`document.querySelector("#controls .hint").textContent`); hint != "loading" {
+		t.Errorf("while an instant is loaded the page says %q", hint)
+	}
+	page.eval(`window.release()`)
+	page.await(`document.getElementById("status").textContent.includes("22:13:21 UTC, the past") && document.querySelector("#controls .hint").textContent !== "loading"`)
 }
 
 // Late readings make another revision of a past interval, which the page shows when it goes back there later.
@@ -206,6 +246,33 @@ func TestTheTorusInANarrowWindow(t *testing.T) {
 		const c = document.querySelector("canvas.overlay"), d = c.getContext("2d"), free = (x, w) => d.getImageData(x, 0, w, c.height - 40).data.every((v) => v === 0);
 		return c.width === 390 && !free(0, c.width) && free(0, 6) && free(c.width - 6, 6);
 	})()`)
+}
+
+// A torus is drawn again when the graphics driver was reset: without its links it would look calm.
+func TestTheTorusAfterAResetOfTheDriver(t *testing.T) {
+	h := open(t, torus)
+	h.store(h.graph(torus), busy(h.graph(torus), noon))
+	page := browse(t, h.url+"/?layout=space")
+	page.resize(640, 420)
+	page.await(shown)
+	page.eval(`(async () => {
+		const c = document.querySelector(".torus canvas"), driver = c.getContext("webgl2").getExtension("WEBGL_lose_context"), rest = (ms) => new Promise((go) => setTimeout(go, ms));
+		for (let before = ""; before !== c.parentElement.dataset.painted; await rest(500)) before = c.parentElement.dataset.painted;
+		const back = new Promise((go) => c.addEventListener("webglcontextrestored", go));
+		c.addEventListener("webglcontextlost", () => setTimeout(() => driver.restoreContext()));
+		driver.loseContext();
+		await back;
+		await rest(300);
+		const copy = document.createElement("canvas"), d = copy.getContext("2d");
+		copy.width = c.width;
+		copy.height = c.height;
+		d.drawImage(c, 0, 0);
+		window.colours = String(new Set(new Uint32Array(d.getImageData(0, 0, c.width, c.height).data.buffer)).size);
+	})()`)
+	page.await(`window.colours !== undefined`)
+	if n := page.eval(`window.colours`); len(n) < 2 {
+		t.Errorf("after the reset the torus has %s colours", n)
+	}
 }
 
 // openInAPause serves a torus that has a congestion event but, for the last 18 s, no High region.

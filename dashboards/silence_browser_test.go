@@ -4,13 +4,17 @@ package dashboards
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/giverny/giverny/internal/problem"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -77,6 +81,102 @@ func TestThePageGoesOnWithoutItsStream(t *testing.T) {
 	page.await(`document.getElementById("severity").textContent.startsWith("calm")`)
 }
 
+// A server that does not answer, though its connections stay open, and one that is gone leave the state unknown: the page
+// shows neither as live what it was told last. It goes on when there is an answer again.
+func TestThePageWithoutAnswers(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	h.fabrics[torus].interval = time.Minute
+	now := time.Now().Truncate(time.Second).UnixNano()
+	h.announce(busy(g, now-2*second, hot(g, 1, schema.High, 0, 30)))
+	var silent atomic.Bool // no request is answered
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for silent.Load() && r.Context().Err() == nil {
+			time.Sleep(10 * time.Millisecond)
+		}
+		h.server.Config.Handler.ServeHTTP(w, r)
+	}))
+	end := func() { server.CloseClientConnections(); server.Close() }
+	defer end()
+	page := browse(t, "about:blank")
+	page.call("Page.enable", nil, nil)
+	page.call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `const later = window.setTimeout; window.setTimeout = (f, ms, ...a) => later(f, ms / 20, ...a)`}, nil) // seconds of patience pass faster
+	page.visit(server.URL + flat)
+	page.await(live)
+	silent.Store(true)
+	page.await(unknownText)
+	if got := page.eval(said); !strings.Contains(got, "server not reachable. Last known: High congestion") || strings.Contains(got, "live") {
+		t.Errorf("without an answer: %s", got)
+	}
+	if todo := page.eval(`document.getElementById("todo").textContent`); !strings.HasPrefix(todo, "The server does not answer") {
+		t.Errorf("what to do: %s", todo)
+	}
+	silent.Store(false)
+	page.await(live + ` && document.getElementById("severity").textContent === "High congestion"`)
+	end()
+	page.await(unknownText + ` && document.getElementById("notice").textContent.startsWith("Connection lost")`)
+	if got := page.eval(said); !strings.Contains(got, "server not reachable. Last known: High congestion") || strings.Contains(got, "live") {
+		t.Errorf("without a server: %s", got)
+	}
+	page.errors = nil // those of the requests
+}
+
+// While the first picture is not there yet since the store hangs, the page says what is known of that.
+func TestThePageLoadsFromAStoreThatHangs(t *testing.T) {
+	h := open(t, torus)
+	state := schema.NetworkForecast{Unknown: &schema.Unknown{Reason: schema.StoreRefuses, Since: schema.Instant(noon), Detail: "the store has accepted no interval for 12s"}}
+	h.Watch(torus, func() (schema.NetworkForecast, bool) { return state, true })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/snapshot") {
+			<-r.Context().Done()
+			return
+		}
+		h.server.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer func() { server.CloseClientConnections(); server.Close() }()
+	page := browse(t, server.URL)
+	page.await(`document.getElementById("notice").textContent.includes("store not accepting writes. The store has accepted no interval for 12s. Start ClickHouse")`)
+}
+
+// A page whose session has ended, as its requests are refused, does not show the last state as the present one, and leaving
+// its dialog is no attempt to sign in.
+func TestThePageOfASessionThatEnded(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	h.fabrics[torus].interval = time.Minute
+	h.announce(busy(g, time.Now().Truncate(time.Second).UnixNano()-2*second, hot(g, 1, schema.High, 0, 30)))
+	var ended atomic.Bool
+	var logins atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/login" {
+			logins.Add(1)
+		}
+		if ended.Load() {
+			problem.New(http.StatusUnauthorized, "want a token").Write(w)
+			return
+		}
+		h.server.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer func() { server.CloseClientConnections(); server.Close() }()
+	page := browse(t, server.URL+flat)
+	page.await(live)
+	ended.Store(true)
+	page.await(unknownText)
+	if got := page.eval(said); !strings.Contains(got, "request failed. Last known: High congestion") {
+		t.Errorf("without a session: %s", got)
+	}
+	server.CloseClientConnections() // the stream, too: it is refused
+	h.announce(busy(g, time.Now().Truncate(time.Second).UnixNano()-second))
+	page.eval(`document.getElementById("least").value = "High"; document.getElementById("least").dispatchEvent(new Event("change"))`)
+	page.await(`document.getElementById("login").open`)
+	page.press("Escape", 27)
+	page.await(`!document.getElementById("login").open`)
+	if n := logins.Load(); n != 0 {
+		t.Errorf("%d attempts to sign in", n)
+	}
+	page.errors = nil // those of the refusals
+}
+
 // A hidden page holds no stream, and a refused one shows the error of the server.
 func TestThePageHoldsItsStreamWhileSeen(t *testing.T) {
 	h := open(t, torus)
@@ -116,6 +216,9 @@ func TestThePageDatesOldData(t *testing.T) {
 	page.await(`document.getElementById("status").textContent.startsWith("2023-11-14 22:13:21 UTC, ")`)
 	if got := page.eval(said); strings.Contains(got, "live") || !strings.Contains(got, "years old") && !strings.Contains(got, "days old") || !strings.Contains(got, "calm, 2023-11-14 22:13:21 UTC") {
 		t.Errorf("old data: %s", got)
+	}
+	if page.eval(`document.querySelector("header").offsetHeight < 60`) != "true" {
+		t.Error("the header takes two lines: the map moves when data become old")
 	}
 	picture(t, page)
 }

@@ -47,6 +47,12 @@ const (
 	MitigationEnded EventKind = "mitigation_ended" // and its effect on the congestion is known
 )
 
+// EventKinds returns the kinds that an Event may have.
+func EventKinds() []EventKind {
+	return append(FailureKinds(), SwitchSilent, SwitchReporting, NodeSilent, NodeReporting, LinkErrors, LinkFlapping, JobStarted, JobEnded,
+		RegionBorn, RegionEnded, RegionMerged, RegionSplit, RegionSeverity, GraphChanged, Story, CongestionBegan, CongestionEnded, MitigationBegan, MitigationEnded)
+}
+
 // Event is something that happened to a fabric at an instant.
 type Event struct {
 	TimeNanos int64

@@ -152,7 +152,7 @@ export interface paths {
         };
         /**
          * Events of regions, jobs, links, switches, nodes and the graph.
-         * @description Pages go back in time: the first page has the newest entries; within a page, entries are in order of time. Kinds: `region_*`, `congestion_*`, `mitigation_*`, `graph_changed`, `job_*`, `congestion_protection`, `story`, the kinds of failures, and `switch_silent`, `switch_reporting`, `node_silent`, `node_reporting`: a device that works does not report, or reports again.
+         * @description Pages go back in time: the first page has the newest entries; within a page, entries are in order of time. `switch_silent`, `switch_reporting`, `node_silent`, `node_reporting`: a device that works does not report, or reports again.
          */
         get: operations["listEvents"];
         put?: never;
@@ -1183,6 +1183,11 @@ export interface components {
             /** Format: date-time */
             time: string;
         };
+        /**
+         * @description eventKind is a kind of event in a query; one that is unknown is refused, as it would find nothing.
+         * @enum {string}
+         */
+        EventKind: "link_failed" | "link_restored" | "switch_failed" | "switch_restored" | "node_failed" | "node_restored" | "congestion_protection" | "switch_silent" | "switch_reporting" | "node_silent" | "node_reporting" | "link_errors" | "link_flapping" | "job_started" | "job_ended" | "region_born" | "region_ended" | "region_merged" | "region_split" | "region_severity" | "graph_changed" | "story" | "congestion_began" | "congestion_ended" | "mitigation_began" | "mitigation_ended";
         EventPage: {
             events: components["schemas"]["Event"][];
             /** Format: date-time */
@@ -2774,8 +2779,8 @@ export interface operations {
                 n?: number;
                 /** @description Value of next on the previous page. */
                 cursor?: string;
-                /** @description Kinds of events, separated by commas; default: all. */
-                kinds?: string[];
+                /** @description Kinds of events (see EventKind), separated by commas; default: all. */
+                kinds?: components["schemas"]["EventKind"][];
                 /** @description Omits events of regions that did not reach this severity in the span; a page may then have fewer than n entries. */
                 min_severity?: "Neg" | "Low" | "Medium" | "High";
             };

@@ -31,23 +31,26 @@ function address(path: string, query: Query): string {
   return base + path + (text ? "?" + text : "");
 }
 
-/** ask is the answer to a question; null where that has no content. */
-async function ask(path: string, query: Query, signal?: AbortSignal, accept = "application/json"): Promise<Response | null> {
-  let r: Response;
+const patience = 120_000; // ms for an answer
+
+/** ask is the answer to a question, as read reads it; null where that has no content. A connection can be cut without a sign of it: then no answer ever comes. */
+async function ask<T>(path: string, query: Query, read: (r: Response) => Promise<T>, signal?: AbortSignal, accept = "application/json", most = patience): Promise<T | null> {
+  const late = new AbortController(), timer = setTimeout(() => late.abort(), most);
   try {
-    r = await fetch(address(path, query), { signal, headers: { Accept: accept } });
+    const r = await fetch(address(path, query), { signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal, headers: { Accept: accept } });
+    if (r.status === 204) return null;
+    if (!r.ok) throw await problemOf(r);
+    return await read(r);
   } catch (e) {
-    if (isAbort(e)) throw e;
+    if (late.signal.aborted) throw new Problem(0, "the server does not answer");
+    if (isAbort(e) || e instanceof Problem) throw e;
     throw new Problem(0, "the server is not reachable");
+  } finally {
+    clearTimeout(timer);
   }
-  if (r.status === 204) return null;
-  if (!r.ok) throw await problemOf(r);
-  return r;
 }
 
-async function get<T>(path: string, query: Query, signal?: AbortSignal): Promise<T | null> {
-  return await (await ask(path, query, signal))?.json() as T | undefined ?? null;
-}
+const get = <T>(path: string, query: Query, signal?: AbortSignal, most?: number) => ask<T>(path, query, (r) => r.json(), signal, undefined, most);
 
 const must = <T>(answer: T | null, what: string): T => {
   if (answer === null) throw new Problem(204, `${what}: no content`);
@@ -60,11 +63,11 @@ export class OfFabric {
   constructor(readonly name: string, readonly signal?: AbortSignal) { this.path = "fabrics/" + encodeURIComponent(name); }
 
   graph = async (version: string) => must(await get<Graph>(this.path + "/graph", { version }, this.signal), "graph");
-  status = async () => must(await get<Status>(this.path + "/status", {}, this.signal), "status");
+  status = async (most?: number) => must(await get<Status>(this.path + "/status", {}, this.signal, most), "status");
   /** snapshot is the newest interval, or the last that starts at a time or before; null where there is none. */
   snapshot = (of: { at?: string; least?: string; values?: boolean }) => get<Snapshot>(this.path + "/snapshot", { at: of.at, min_severity: of.least, values: of.values === false ? "false" : undefined }, this.signal);
   /** values are those of the links in the interval that starts at an instant, by metric: as Arrow, a fifth of what JSON takes. */
-  values = async (at: string) => floatColumns(await must(await ask(this.path + "/snapshot", { at }, this.signal, "application/vnd.apache.arrow.stream"), "values").arrayBuffer());
+  values = async (at: string) => floatColumns(must(await ask(this.path + "/snapshot", { at }, (r) => r.arrayBuffer(), this.signal, "application/vnd.apache.arrow.stream"), "values"));
   network = async (span: Span) => must(await get<NetworkStates>(this.path + "/network", { ...span }, this.signal), "network");
   networkSteps = async (span: Span) => must(await get<NetworkSteps>(this.path + "/network-steps", { ...span }, this.signal), "network");
   congestion = async (span: Span) => must(await get<Congestion>(this.path + "/congestion", { ...span }, this.signal), "congestion");

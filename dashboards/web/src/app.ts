@@ -10,7 +10,7 @@ export interface App {
   readonly model: Model | null;
   /** whether the stream of events is connected */
   readonly online: boolean;
-  /** whether what was found by name has to be scrolled into view once it is shown */
+  /** whether what is selected has to be scrolled into view once it is shown */
   reveal: boolean;
 
   /** changes what is shown and the address; a step is one that the Back button undoes */

@@ -136,13 +136,16 @@ export class Graph {
   levels(): { level: number; name: string; switches: number[] }[] {
     const by = new Map<number, number[]>();
     this.devices.forEach((d, i) => { if (d.kind !== "switch") return; const list = by.get(d.level); if (list) list.push(i); else by.set(d.level, [i]); });
-    return [...by.keys()].sort((a, b) => a - b).map((level) => {
-      const switches = by.get(level)!;
-      const domain = /\.[a-z].*$/i.exec(this.called(switches[0]))?.[0] ?? "", shared = domain && switches.length > 1 && switches.every((i) => this.called(i).endsWith(domain));
-      const stem = (i: number) => ((shared ? this.called(i).slice(0, -domain.length) : this.called(i)).match(/[a-z]{2,}/gi) ?? [""]).reduce((a, b) => b.length > a.length ? b : a); // its longest word; a letter alone is none
-      const first = stem(switches[0]);
-      return { level, name: first && switches.every((i) => stem(i) === first) ? first : ["", "leaf", "spine", "core"][level] || `level ${level}`, switches };
-    });
+    const all = [...by.keys()].sort((a, b) => a - b).map((level) => ({ level, switches: by.get(level)!, words: this.wordsOf(by.get(level)!) }));
+    const everywhere = (word: string) => all.length > 1 && all.every((l) => l.words.includes(word)); // as the name of a site
+    return all.map(({ level, switches, words }) => ({ level, switches, name: words.filter((w) => !everywhere(w)).reduce((a, b) => b.length > a.length ? b : a, "") || ["", "leaf", "spine", "core"][level] || `level ${level}` }));
+  }
+
+  /** wordsOf are the words that the names of all of some switches have, without the domain that all have; a letter alone is none. */
+  private wordsOf(switches: number[]): string[] {
+    const domain = /\.[a-z].*$/i.exec(this.called(switches[0]))?.[0] ?? "", shared = domain && switches.length > 1 && switches.every((i) => this.called(i).endsWith(domain));
+    const words = (i: number) => (shared ? this.called(i).slice(0, -domain.length) : this.called(i)).match(/[a-z]{2,}/gi) ?? [];
+    return switches.slice(1).reduce((common: string[], i) => { const own = new Set(words(i)); return common.filter((w) => own.has(w)); }, words(switches[0]));
   }
 
   /** search finds devices and links by part of a name, the best first. */

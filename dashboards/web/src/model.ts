@@ -11,6 +11,7 @@ import type { FabricEvent, FabricSummary, Job, Snapshot, Status } from "./types.
 export interface Interval { now: Omit<Snapshot, "values">; values: Record<string, Float32Array>; graph: Graph }
 
 const recentEvents = 40;
+const statusPatience = 8_000; // ms without an answer from which on the state is unknown
 const day = 86_400_000;
 const bulk = 20_000; // links from which on the values of an interval come as Arrow
 const kept = 24; // intervals of the past, for stepping and playing
@@ -32,6 +33,7 @@ export class Model {
   private busy = false;
   private again = false;
   interval: Interval | null = null;
+  of = ""; // the instant that was asked for; empty: the newest
   other: Interval | null = null; // with which it is compared
   readonly past: Past;
   events: FabricEvent[] = []; // that led to the instant that is shown
@@ -39,7 +41,8 @@ export class Model {
   readonly names = new Map<string, string>(); // of regions that ended, by id
   private named = 0; // when they were asked for
   status: Status | null = null;
-  asked = Date.now(); // when the status was asked for
+  asked = Date.now(); // when the status was last asked for
+  answered = Date.now(); // and when it came
   jobs: Job[] = [];
   truncated = false;
   loaded = false;
@@ -47,6 +50,12 @@ export class Model {
   constructor(readonly fabric: FabricSummary) {
     this.api = new OfFabric(fabric.name, this.abort.signal);
     this.past = new Past(this.api, fabric);
+  }
+
+  /** compared are the two intervals of a comparison, the earlier first. */
+  get compared(): [Interval, Interval] | null {
+    const { interval, other } = this;
+    return interval && other && (Date.parse(other.now.interval.start) > Date.parse(interval.now.interval.start) ? [interval, other] : [other, interval]);
   }
 
   /** newest is the end of the newest interval in milliseconds, as far as it is known. */
@@ -108,7 +117,7 @@ export class Model {
     this.busy = true;
     try {
       if (!this.loaded) this.graph().catch(() => null); // most likely the one of the interval, so it is asked for beside that
-      const ask = async () => { this.status = await this.api.status(); this.asked = Date.now(); }, asked = ask();
+      const ask = async () => { this.asked = Date.now(); this.status = await this.api.status(); this.answered = Date.now(); }, asked = ask();
       const shown = w.at ? this.at(w.at, w.least) : this.ask(w.least);
       const newest = async () => { // the server does not know it before it has stored one itself
         await asked;
@@ -120,6 +129,7 @@ export class Model {
       if (!interval && !this.loaded) await this.graph();
       if (interval && !w.at && !(Date.parse(this.status?.end ?? "") >= Date.parse(interval.now.interval.end))) await ask(); // its answer was made before the interval came
       this.interval = interval; // all of an instant is shown at once
+      this.of = w.at;
       this.other = other;
       this.jobs = latestRuns(jobs?.jobs ?? []);
       this.truncated = jobs?.truncated ?? false;
@@ -155,11 +165,12 @@ export class Model {
   async askStatus() {
     this.asked = Date.now();
     try {
-      this.status = await this.api.status();
-      this.asked = Date.now();
+      this.status = await this.api.status(statusPatience);
+      this.answered = Date.now();
     } catch (e) {
       if (isAbort(e)) return;
-      this.status = { network: { state: "Unknown", next: null, later: null, unknown: { reason: "server not reachable", since: this.interval?.now.interval.end ?? "", detail: (e as Problem).message } }, end: null, age_seconds: null, live: false };
+      const reason = e instanceof Problem && e.status ? "request failed" : "server not reachable";
+      this.status = { network: { state: "Unknown", next: null, later: null, unknown: { reason, since: this.interval?.now.interval.end ?? "", detail: (e as Problem).message } }, end: null, age_seconds: null, live: false };
     }
   }
 

@@ -8,7 +8,7 @@ import { drawChangeLegend, drawLegend, jobColour, rank, useTheme } from "./colou
 import { Controls } from "./time/controls.ts";
 import { $, h, setText } from "./dom.ts";
 import { Find } from "./find.ts";
-import { clock, metricName } from "./format.ts";
+import { clock, metricName, unknownReason, unknownTodo } from "./format.ts";
 import { Model } from "./model.ts";
 import { Side } from "./panel/side.ts";
 import { once } from "./panel/twins.ts";
@@ -58,7 +58,14 @@ export class Page implements App {
     return follow({
       interval: (fabric) => { if (fabric === this.model?.fabric.name && !this.state.at) void this.refresh(); },
       open: () => { this.connected = true; this.refused = ""; this.model ? void this.refresh() : void this.choose(this.state.fabric); },
-      broken: (why) => { this.connected = false; this.refused = why; this.side.status(); if (!this.model) void this.choose(this.state.fabric); },
+      broken: (why) => {
+        const news = this.connected || why !== this.refused;
+        this.connected = false;
+        this.refused = why;
+        this.side.status();
+        if (news) this.paint();
+        if (!this.model) void this.choose(this.state.fabric);
+      },
     });
   }
 
@@ -83,6 +90,7 @@ export class Page implements App {
   private async signIn() {
     const field = $<HTMLInputElement>("token"), token = field.value;
     field.value = "";
+    if (!token) return; // the dialog was left: it comes back with the next request that is refused
     try {
       await signIn(token);
       await this.choose(this.state.fabric);
@@ -216,7 +224,7 @@ export class Page implements App {
   selection(): Selection {
     const g = this.model?.graphInUse(), [kind, ...rest] = this.state.select.split(":"), name = rest.join(":");
     if (!g || !name) return null;
-    if (kind === "link") return Number(name) < g.size ? { link: Number(name) } : null;
+    if (kind === "link") return g.links.up[Number(name)] === undefined ? null : { link: Number(name) };
     const device = g.device(name);
     return device === undefined ? null : { device };
   }
@@ -292,21 +300,28 @@ export class Page implements App {
   }
 
   private legend() {
-    const canvas = $("legend").querySelector("canvas")!, i = this.model?.interval, other = this.model?.other?.values[this.metric];
-    setText($("unit"), other ? "change of % of time stalled, in percentage points" : "% of time stalled");
-    if (other && i?.values[this.metric]) drawChangeLegend(canvas, changeScale(other, i.values[this.metric]).css, changeLimit); else drawLegend(canvas);
+    const canvas = $("legend").querySelector("canvas")!, scale = this.changes();
+    setText($("unit"), scale ? "change, in % points" : "% of time stalled");
+    $("legend").title = scale ? "Share of time stalled at the later instant less that at the earlier one, in percentage points" : "";
+    if (scale) drawChangeLegend(canvas, scale.css, changeLimit); else drawLegend(canvas);
+  }
+
+  /** changes is the scale of what changed between two instants of one graph, where they are compared. */
+  private changes(): Frame["scale"] | null {
+    const [before, after] = this.model?.compared ?? [], from = before?.values[this.metric], to = after?.values[this.metric];
+    return from && to && before!.graph === after!.graph ? changeScale(from, to) : null;
   }
 
   paint() {
     const i = this.model?.interval;
     if (!i || this.state.page !== "map") return;
-    const { state, metric } = this, values = i.values[metric] ?? new Float32Array(i.graph.size).fill(NaN), other = this.model!.other?.values[metric];
+    const { state, metric } = this, values = i.values[metric] ?? new Float32Array(i.graph.size).fill(NaN);
     const regions = this.regionsShown(), pointed = this.side.pointed, g = i.graph;
     const diagnosis = this.side.diagnosis(), roots: Frame["roots"] = [];
     for (const r of regions) if (r.root) roots.push({ device: g.device(r.root.device) ?? -1, link: r.root.link ?? -1 });
     if (diagnosis?.root && diagnosis.metric === metric && roots.length === 0) roots.push({ device: g.device(diagnosis.root.device) ?? -1, link: diagnosis.root.link ?? -1 });
     const frame: Frame = {
-      graph: g, values, scale: other && this.model!.other!.graph === g ? changeScale(other, values) : stallScale(values),
+      graph: g, values, scale: this.changes() ?? stallScale(values),
       regions, focus: pointed?.metric === metric ? pointed.id ?? null : null, selected: this.selection(), roots, jobs: this.jobsOnMap(),
     };
     void this.mapper.show(frame, state.layout, { from: state.from, to: state.to }).then(() => {
@@ -332,7 +347,8 @@ export class Page implements App {
 
   /** tick keeps the age of what is shown up to date, and asks the server again where no interval comes for some seconds: a stream can be cut without a sign of it. */
   private tick() {
-    const { model } = this;
+    const { model } = this, why = model?.status?.network.unknown;
+    if (model && !model.loaded && why) this.notice("Loading the fabric", `This takes long: ${unknownReason(why)}. ${unknownTodo(why)}`); // a store that does not answer is the state before it is an error
     if (!model?.loaded || !model.interval) return;
     if (!this.state.at && Date.now() - model.asked > 5000) void model.askStatus().then(() => { if (model === this.model) { if (model.behind) void this.refresh(); else this.side.status(); } });
     this.side.status();

@@ -1,4 +1,6 @@
 // The state of the page that its address holds, so that every view can be shared.
+import { severities } from "./colour.ts";
+
 export interface ViewState {
   fabric: string;
   page: "map" | "jobs" | "collectives" | "hosts" | "searches";
@@ -27,6 +29,10 @@ export function read(search = location.search): ViewState {
   const q = new URLSearchParams(search);
   const s = Object.fromEntries(keys.map((k) => [k, q.get(k) ?? ""])) as unknown as ViewState;
   if (!["map", "jobs", "collectives", "hosts", "searches"].includes(s.page)) s.page = "map";
+  // What cannot be meant is left out; of an instant the server says what is wrong: the present would be taken for it.
+  for (const k of ["compare", "until"] as const) if (!(Date.parse(s[k]) > 0)) s[k] = "";
+  if (s.span !== "all" && !(Number(s.span) > 0)) s.span = "";
+  if (!severities.some((one) => one === s.least)) s.least = "";
   return s;
 }
 

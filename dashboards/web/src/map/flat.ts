@@ -3,8 +3,9 @@
 // page answers while 400,000 links are painted. Of so many the first picture has the hottest
 // and an even share of the others; the whole one follows.
 import { colours } from "../colour.ts";
-import { named, order, type Frame, type MapView, type Pointing, type Selection } from "./frame.ts";
+import { order, type Frame, type MapView, type Pointing, type Selection } from "./frame.ts";
 import type { FlatLayout } from "./layout.ts";
+import { markRoots, markSelected } from "./mark.ts";
 import { svgOf } from "./svg.ts";
 
 const slice = 12; // ms of painting at a time
@@ -145,7 +146,7 @@ export class FlatView implements MapView {
     yield* this.lines(c, frame, sorted.lines, region, s, ox, oy, inside);
     yield* this.nodes(c, frame, s, ox, oy, inside);
     this.frameNames(c, s, ox, oy);
-    this.marks(c, frame, s, ox, oy);
+    this.marks(c, frame, s, ox, oy, w);
     this.labels(c, s, ox, oy, w, h);
   }
 
@@ -276,43 +277,27 @@ export class FlatView implements MapView {
   }
 
   /** marks draws what is selected and where back pressure begins. */
-  private marks(c: CanvasRenderingContext2D, frame: Frame, s: number, ox: number, oy: number) {
-    const p = colours(), chosen = frame.selected;
-    const ring = (x: number, y: number, r: number, colour: string, text: string) => {
-      c.strokeStyle = p.ground;
-      c.lineWidth = 4;
-      c.beginPath();
-      c.arc(x, y, r, 0, 7);
-      c.stroke();
-      c.strokeStyle = colour;
-      c.lineWidth = 2;
-      c.stroke();
-      if (!text) return;
-      c.font = "600 12px system-ui, sans-serif";
-      c.textAlign = "left";
-      c.lineWidth = 3;
-      c.strokeStyle = p.ground;
-      c.strokeText(text, x + r + 4, y + 4);
-      c.fillStyle = colour;
-      c.fillText(text, x + r + 4, y + 4);
-    };
-    const mid = (id: number): [number, number] | null => {
-      for (const [items, line] of [[this.layout.lines, true], [this.layout.rects, false]] as const) {
-        const i = items.link.indexOf(id);
-        if (i < 0) continue;
-        const [a, b, d, e] = items.geo.subarray(4 * i, 4 * i + 4);
-        return line ? [ox + (a + d) / 2 * s, oy + (b + e) / 2 * s] : [ox + (a + d / 2) * s, oy + (b + e / 2) * s];
-      }
-      return null;
-    };
-    const centre = (device: number): [number, number] | null => {
-      const i = this.layout.nodes.device.indexOf(device), g = this.layout.nodes.geo;
-      return i < 0 ? null : [ox + (g[4 * i] + g[4 * i + 2] / 2) * s, oy + (g[4 * i + 1] + g[4 * i + 3] / 2) * s];
-    };
-    const roots = frame.roots.map((r) => (r.link >= 0 ? mid(r.link) : null) ?? centre(r.device)).filter((at) => at !== null), room = named(roots);
-    roots.forEach(([x, y], i) => ring(x, y, 9, p.severity.High, room[i] ? "root" : ""));
-    const at = chosen && ("link" in chosen ? mid(chosen.link) : centre(chosen.device));
-    if (at) ring(at[0], at[1], 12, p.accent, "");
+  private marks(c: CanvasRenderingContext2D, frame: Frame, s: number, ox: number, oy: number, w: number) {
+    const place = (what: NonNullable<Selection>): [number, number] | null => { const m = this.middleOf(what); return m && [ox + m[0] * s, oy + m[1] * s]; };
+    markRoots(c, frame.roots.map((r) => place({ link: r.link }) ?? place({ device: r.device })).filter((at) => at !== null));
+    const at = frame.selected && place(frame.selected);
+    if (at) markSelected(c, at, w, frame.graph, frame.selected!);
+  }
+
+  /** middleOf is where a link or device is in the layout. */
+  private middleOf(what: NonNullable<Selection>): [number, number] | null {
+    const { lines, rects, nodes } = this.layout;
+    if ("device" in what) {
+      const i = nodes.device.indexOf(what.device), g = nodes.geo;
+      return i < 0 ? null : [g[4 * i] + g[4 * i + 2] / 2, g[4 * i + 1] + g[4 * i + 3] / 2];
+    }
+    for (const [items, line] of [[lines, true], [rects, false]] as const) {
+      const i = items.link.indexOf(what.link);
+      if (i < 0) continue;
+      const [a, b, d, e] = items.geo.subarray(4 * i, 4 * i + 4);
+      return line ? [(a + d) / 2, (b + e) / 2] : [a + d / 2, b + e / 2];
+    }
+    return null;
   }
 
   private labels(c: CanvasRenderingContext2D, s: number, ox: number, oy: number, w: number, h: number) {

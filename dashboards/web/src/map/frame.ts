@@ -76,7 +76,6 @@ export function order(link: Uint32Array, heat: Uint8Array): Uint32Array {
 export interface MapView {
   readonly element: HTMLElement;
   show(frame: Frame): void;
-  /** focusOn brings devices or links into view. */
   reset(): void;
   zoom(factor: number): void;
   canvas(): HTMLCanvasElement;
@@ -88,10 +87,4 @@ export interface MapView {
 export interface Pointing {
   over(what: Selection, x: number, y: number): void;
   pick(what: Selection): void;
-}
-
-/** named tells of marks, at points of the picture, which have room for a word at their right: no other mark is there. */
-export function named(marks: [number, number][]): boolean[] {
-  const wide = 52, tall = 16; // pixels that mark and word take
-  return marks.map(([x, y], i) => !marks.some(([x2, y2], j) => Math.abs(y2 - y) < tall && (x2 > x || x2 === x && j > i) && x2 - x < wide));
 }

@@ -1,9 +1,9 @@
-// A dragonfly: groups on a ring, the routers of a group on a ring of their own with its
+// A dragonfly: groups on a ring as wide as the picture, the routers of a group on a ring of their own with its
 // local links, and the global links across.
 import type { Graph } from "../graph.ts";
 import { Builder, type FlatLayout } from "./layout.ts";
 
-export function groups(graph: Graph): FlatLayout {
+export function groups(graph: Graph, aspect: number): FlatLayout {
   const b = new Builder(), by = new Map<number, number[]>();
   graph.devices.forEach((d, i) => {
     if (d.kind !== "switch") return;
@@ -11,11 +11,11 @@ export function groups(graph: Graph): FlatLayout {
     if (list) list.push(i); else by.set(d.group, [i]);
   });
   const ids = [...by.keys()].sort((a, z) => a - z), n = ids.length, most = Math.max(...[...by.values()].map((l) => l.length));
-  const radius = Math.max(2.2, most * .42), ring = n === 1 ? 0 : Math.max(radius * 1.28 / Math.sin(Math.PI / n), radius * 2.1);
-  const pad = radius * 1.3, size = 2 * (ring + pad), stretch = 1.35;
+  const radius = Math.max(2.2, most * .42), pad = radius * 1.3, ring = ellipse(aspect, n), size = n === 1 ? 0 : Math.max(radius * 2.5 / ring.gap, radius * 2.1);
+  const width = 2 * (size * ring.x + pad), height = 2 * (size * ring.y + pad);
   const at = new Map<number, [number, number]>();
   ids.forEach((g, i) => {
-    const turn = 2 * Math.PI * i / n - Math.PI / 2, cx = (ring + pad + ring * Math.cos(turn)) * stretch, cy = ring + pad + ring * Math.sin(turn);
+    const [x, y] = ring.at[i], turn = Math.atan2(y, x), cx = width / 2 + size * x, cy = height / 2 + size * y;
     const list = by.get(g)!;
     list.forEach((d, k) => {
       const a = turn + 2 * Math.PI * (k + .5) / list.length, r = list.length === 1 ? 0 : radius * .72;
@@ -37,7 +37,17 @@ export function groups(graph: Graph): FlatLayout {
     b.label(graph.called(d), x, y - r * 1.25, r, "center", radius * .8, [graph.called(d).replace(/^[^0-9]*/, "")].filter(Boolean));
   }
   for (const [d, [x, y]] of hosts) b.node(d, x - r * .35, y - r * .35, r * .7, r * .7);
-  return b.build(size * stretch, size, `dragonfly of ${n} groups with ${graph.fabric.switches} switches and ${graph.fabric.hosts} hosts`);
+  return b.build(width, height, `dragonfly of ${n} groups with ${graph.fabric.switches} switches and ${graph.fabric.hosts} hosts`);
+}
+
+/** ellipse is one of a picture's shape, with points at the same distance from each other, as squares see it, from the top on: its half axes, the points, and the distance. */
+function ellipse(aspect: number, n: number): { x: number; y: number; at: [number, number][]; gap: number } {
+  const x = Math.max(1, aspect), y = Math.max(1, 1 / aspect), fine = 1440;
+  const points = Array.from({ length: fine + 1 }, (_, k): [number, number] => { const a = 2 * Math.PI * k / fine - Math.PI / 2; return [x * Math.cos(a), y * Math.sin(a)]; });
+  const far = [0];
+  for (let k = 1; k <= fine; k++) far.push(far[k - 1] + Math.max(Math.abs(points[k][0] - points[k - 1][0]), Math.abs(points[k][1] - points[k - 1][1])));
+  const gap = far[fine] / n;
+  return { x, y, gap, at: Array.from({ length: n }, (_, i) => points[far.findIndex((f) => f >= i * gap - 1e-9)]) };
 }
 
 /** placeHosts puts hosts around their router, away from the others. */

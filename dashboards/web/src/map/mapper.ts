@@ -65,16 +65,16 @@ export class Mapper {
       const a = graph.device(ends.from), b = graph.device(ends.to), found = a !== undefined && b !== undefined && a !== b ? path(graph, a, b) : null;
       return found && new FlatView(found.layout, this.pointing);
     }
-    const layout = name === "planes" ? planes(graph, aspect) : name === "groups" ? groups(graph) : name === "matrix" ? matrix(graph, aspect) : tiers(graph, aspect);
+    const layout = name === "planes" ? planes(graph, aspect) : name === "groups" ? groups(graph, aspect) : name === "matrix" ? matrix(graph, aspect) : tiers(graph, aspect);
     return new FlatView(layout, this.pointing);
   }
 
   private buttons(names: string[], name: string) {
     if (this.bar.dataset.names !== names.join()) {
       this.bar.dataset.names = names.join();
-      this.bar.replaceChildren(...names.map((n) => h("button", { data: { name: n }, attrs: { type: "button", role: "radio" }, on: { click: () => this.onLayout(n) } }, titles[n])));
+      this.bar.replaceChildren(...names.map((n) => h("button", { data: { name: n }, attrs: { type: "button" }, on: { click: () => this.onLayout(n) } }, titles[n])));
     }
-    for (const b of this.bar.querySelectorAll<HTMLElement>("button")) b.setAttribute("aria-checked", String(b.dataset.name === name));
+    for (const b of this.bar.querySelectorAll<HTMLElement>("button")) b.setAttribute("aria-pressed", String(b.dataset.name === name));
   }
 
   get empty() { return this.view === null; }

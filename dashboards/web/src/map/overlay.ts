@@ -2,10 +2,10 @@
 import { Vector3, type PerspectiveCamera } from "three";
 import { colours, rank } from "../colour.ts";
 import type { Graph } from "../graph.ts";
-import { named, type Frame } from "./frame.ts";
+import type { Frame } from "./frame.ts";
 import type { Hull, Lattice } from "./lattice.ts";
+import { markRoots, markSelected, nameFont, say } from "./mark.ts";
 
-const nameFont = "600 12px system-ui, sans-serif";
 const mostNames = 8; // of regions on the map
 const nameShift = 22; // pixels from the coordinates of an axis out to its name
 /** axisMargin is how much room, in pixels, the coordinates and the name of an axis take beside the box. */
@@ -47,10 +47,9 @@ export class Overlay {
     if (!frame) return;
     this.jobs(c, frame);
     this.names(c, frame, hulls);
-    const roots = frame.roots.map((r) => this.place(r.device, r.link)).filter((at) => at !== null), room = named(roots);
-    roots.forEach((at, i) => this.mark(c, at, 9, colours().severity.High, room[i] ? "root" : ""));
+    markRoots(c, frame.roots.map((r) => this.place(r.device, r.link)).filter((at) => at !== null));
     const chosen = frame.selected && this.place("device" in frame.selected ? frame.selected.device : -1, "link" in frame.selected ? frame.selected.link : -1);
-    if (chosen) this.mark(c, chosen, 11, colours().accent, "");
+    if (chosen) markSelected(c, chosen, this.w, this.graph, frame.selected!);
     this.canvas.textContent = [`${this.graph.fabric.dims!.join(" x ")} ${this.graph.fabric.wrap ? "torus" : "mesh"} in space`, ...frame.regions.map((r) => `${r.severity} region ${r.name ?? r.id}`)].join(", ");
   }
 
@@ -68,22 +67,11 @@ export class Overlay {
       while (covers() && top - y < mostShift && y > 14) y -= 4;
       if (taken.length >= mostNames || covers()) { left++; continue; }
       taken.push({ x, y, half });
-      this.say(c, text, x, y, colours().severity[r.severity], "center");
+      say(c, text, x, y, colours().severity[r.severity], "center");
     }
     if (!left) return;
     const all = `${left} more ${left === 1 ? "region" : "regions"} without a name here; the list has all`, fits = c.measureText(all).width < this.w - 12 - buttons;
-    this.say(c, fits ? all : `${left} more in the list`, 12, this.h - 12, colours().faint, "left");
-  }
-
-  private say(c: CanvasRenderingContext2D, text: string, x: number, y: number, colour: string, align: CanvasTextAlign) {
-    c.font = nameFont;
-    c.textAlign = align;
-    c.lineWidth = 4;
-    c.lineJoin = "round";
-    c.strokeStyle = colours().ground;
-    c.strokeText(text, x, y);
-    c.fillStyle = colour;
-    c.fillText(text, x, y);
+    say(c, fits ? all : `${left} more in the list`, 12, this.h - 12, colours().faint, "left");
   }
 
   /** place is where a link, or else a device, is in the picture. */
@@ -94,18 +82,6 @@ export class Overlay {
       return this.at((e[0] + e[3]) / 2, (e[1] + e[4]) / 2, (e[2] + e[5]) / 2);
     }
     return device < 0 ? null : this.at(this.lattice.at[3 * device], this.lattice.at[3 * device + 1], this.lattice.at[3 * device + 2]);
-  }
-
-  private mark(c: CanvasRenderingContext2D, [x, y]: [number, number], r: number, colour: string, text: string) {
-    c.lineWidth = 4;
-    c.strokeStyle = colours().ground;
-    c.beginPath();
-    c.arc(x, y, r, 0, 7);
-    c.stroke();
-    c.lineWidth = 2;
-    c.strokeStyle = colour;
-    c.stroke();
-    if (text) this.say(c, text, x + r + 4, y + 4, colour, "left");
   }
 
   private jobs(c: CanvasRenderingContext2D, frame: Frame) {

@@ -103,7 +103,7 @@ function drawLinks(graph: Graph, b: Builder, place: Map<number, Box>) {
   for (const [d, p] of place) across[d] = p.x;
   for (let id = 0; id < graph.size; id++) {
     const p = place.get(from[id]), q = place.get(to[id]);
-    if (cable[id] !== id || !p || !q) continue;
+    if (cable[id] !== id || !p || !q || p.y === q.y) continue;
     for (const [d, up] of [[from[id], q.y < p.y], [to[id], p.y < q.y]] as const) {
       let s = slots.get(d);
       if (!s) slots.set(d, s = { up: [], down: [] });
@@ -122,6 +122,11 @@ function drawLinks(graph: Graph, b: Builder, place: Map<number, Box>) {
   for (let id = 0; id < graph.size; id++) {
     const a = from[id], z = to[id], p = place.get(a), q = place.get(z), main = cable[id], [here, there] = from[main] === a ? [at.from, at.to] : [at.to, at.from];
     if (!p || !q) continue;
+    if (p.y === q.y) { // between two switches of a level, from side to side
+      const y = p.y + p.h * (.5 + (graph.duplex ? 0 : a < z ? -.2 : .2)), right = p.x < q.x;
+      b.line(id, right ? p.x + p.w : p.x, y, right ? q.x : q.x + q.w, y);
+      continue;
+    }
     const up = q.y < p.y, width = Math.min(p.w / Math.max(1, (slots.get(a)?.[up ? "up" : "down"].length ?? 1)), q.w / Math.max(1, (slots.get(z)?.[up ? "down" : "up"].length ?? 1)));
     const beside = graph.duplex ? 0 : (a < z ? -1 : 1) * Math.min(.18 * width, .22);
     b.line(id, here[main] + beside, up ? p.y : p.y + p.h, there[main] + beside, up ? q.y + q.h : q.y);

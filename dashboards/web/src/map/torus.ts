@@ -388,6 +388,7 @@ export class TorusView implements MapView {
       this.pointing.pick(this.at(ev.clientX - b.left, ev.clientY - b.top));
     });
     e.addEventListener("pointerleave", () => this.pointing.over(null, 0, 0));
+    e.addEventListener("webglcontextrestored", () => this.rest()); // the driver was reset, and the picture is lost
   }
 }
 

@@ -6,7 +6,7 @@ import { colours } from "../colour.ts";
 import { $, h, setText } from "../dom.ts";
 import { iso, metricName, percent } from "../format.ts";
 import { percentAxis } from "./plot.ts";
-import { labels } from "../time/past.ts";
+import { timeAxis } from "../time/past.ts";
 import type { Interval } from "../model.ts";
 
 const value = (v: number) => percent(v === v ? v : null);
@@ -18,19 +18,22 @@ export function fillPicked(app: App) {
   $("picked").hidden = !what || !i;
   if (!what || !i) { asked = ""; chart?.destroy(); chart = null; return; }
   const close = h("button", { attrs: { type: "button" }, on: { click: () => app.select(null) } }, "Close");
-  if ("link" in what) { fillLink(app, i, what.link, close); return; }
+  if ("link" in what) fillLink(app, i, what.link, close); else fillDevice(app, i, what.device, close);
+  if (app.reveal) { app.reveal = false; $("picked").scrollIntoView({ block: "nearest" }); } // it is above the reasons, and on a narrow screen below the map
+}
+
+function fillDevice(app: App, i: Interval, device: number, close: HTMLElement) {
   asked = "";
-  const g = i.graph, d = g.devices[what.device], metric = app.metricShown(), v = i.values[metric], job = app.model!.jobs.find((j) => j.nodes.includes(d.name));
+  const g = i.graph, d = g.devices[device], metric = app.metricShown(), v = i.values[metric], job = app.model!.jobs.find((j) => j.nodes.includes(d.name));
   setText($("pickedtitle"), d.kind === "switch" ? "Switch" : "Host");
-  const links = g.linksAt(what.device).sort((a, b) => (v[b] === v[b] ? v[b] : -1) - (v[a] === v[a] ? v[a] : -1));
+  const links = g.linksAt(device).sort((a, b) => (v[b] === v[b] ? v[b] : -1) - (v[a] === v[a] ? v[a] : -1));
   const twice = (id: number) => links.some((other) => other !== id && g.linkShort(other) === g.linkShort(id)); // parallel links differ only in their ports
-  const name = (id: number) => g.linkShort(id) + (twice(id) ? `, port ${g.from[id] === what.device ? g.links.from_port[id] : g.links.to_port[id]}` : "");
+  const name = (id: number) => g.linkShort(id) + (twice(id) ? `, port ${g.from[id] === device ? g.links.from_port[id] : g.links.to_port[id]}` : "");
   const rows = links.slice(0, 10).map((id) => h("tr", null, h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.select({ link: id }) } }, name(id))), h("td", { class: "number" }, value(v[id]))));
-  const facts = [["in", g.group(what.device)], ["name", d.label ? d.name : ""], ["coordinate", d.coord ? d.coord.join(", ") : ""], ["job", job ? `${job.job_id} ${job.name ?? ""}` : ""], ["links", String(links.length)]].filter(([, t]) => t);
-  $("pickedbody").replaceChildren(h("h3", null, g.name(what.device)), h("dl", null, ...facts.flatMap(([k, t]) => [h("dt", null, k), h("dd", null, t)])),
+  const facts = [["in", g.group(device)], ["name", d.label ? d.name : ""], ["coordinate", d.coord ? d.coord.join(", ") : ""], ["job", job ? `${job.job_id} ${job.name ?? ""}` : ""], ["links", String(links.length)]].filter(([, t]) => t);
+  $("pickedbody").replaceChildren(h("h3", null, g.name(device)), h("dl", null, ...facts.flatMap(([k, t]) => [h("dt", null, k), h("dd", null, t)])),
     h("table", null, h("tbody", null, ...rows)), h("div", { class: "actions" },
       h("button", { attrs: { type: "button" }, on: { click: () => app.go({ layout: "path", from: d.name }, true) } }, "Path from here"), h("button", { attrs: { type: "button" }, on: { click: () => app.go({ layout: "path", to: d.name }, true) } }, "Path to here"), close));
-  if (app.reveal) { app.reveal = false; $("picked").scrollIntoView({ block: "nearest" }); } // on a narrow screen it is below the map
 }
 
 function fillLink(app: App, i: Interval, id: number, close: HTMLElement) {
@@ -55,13 +58,13 @@ function draw(into: HTMLElement, points: { time: string; value: number; max: num
   chart = null;
   into.replaceChildren();
   if (points.length < 2) return;
-  const length = Date.parse(points[points.length - 1].time) - Date.parse(points[0].time), p = colours(), axis = { stroke: p.faint, grid: { stroke: p.edge, width: 1 }, ticks: { stroke: p.edge, width: 1 }, font: "11px system-ui, sans-serif" };
+  const p = colours(), axis = { stroke: p.faint, grid: { stroke: p.edge, width: 1 }, ticks: { stroke: p.edge, width: 1 }, font: "11px system-ui, sans-serif" };
   into.setAttribute("role", "img");
   into.setAttribute("aria-label", `${name} of the link over time${points[0].max === null ? "" : ", mean and (dashed) maximum per step"}`);
   chart = new uPlot({
     width: into.clientWidth || 330, height: 130, legend: { show: false }, cursor: { show: false }, padding: [8, 14, 0, 0],
     scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(5, max * 1.1)] } },
     series: [{}, { stroke: p.severity.Low, width: 1.5 }, { stroke: p.severity.High, width: 1, dash: [3, 3], show: points[0].max !== null }],
-    axes: [{ ...axis, size: 30, space: 70, values: (_, t) => labels(t, length) }, { ...axis, size: percentAxis, values: (_, t) => t.map((s) => s + "%") }],
+    axes: [{ ...axis, ...timeAxis, size: 30 }, { ...axis, size: percentAxis, values: (_, t) => t.map((s) => s + "%") }],
   }, [points.map((q) => Date.parse(q.time) / 1000), points.map((q) => q.value), points.map((q) => q.max)], into);
 }

@@ -4,7 +4,7 @@ import type { OfFabric } from "../api.ts";
 import { colours } from "../colour.ts";
 import { h } from "../dom.ts";
 import { amount, words } from "../format.ts";
-import { labels } from "../time/past.ts";
+import { timeAxis } from "../time/past.ts";
 import type { Diagnosis, JobTraffic } from "../types.ts";
 
 const height = 160; // pixels
@@ -62,7 +62,7 @@ export class RegionPlot {
       width: Math.max(120, this.into.clientWidth), height, legend: { show: false }, cursor: { show: false }, padding: [8, hasFactor ? 4 : 14, 0, 0],
       scales: { x: { time: true }, stall: { range: (_, __, max) => [0, Math.max(10, max * 1.1)] }, factor: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
       series: [{}, { scale: "stall", stroke: p.severity.High, width: 2, spanGaps: true, points: { show: times.length < 3 } }, ...hasFactor ? [{ scale: "factor", stroke: p.severity.Low, width: 1.5, dash: [5, 3], spanGaps: true, points: { show: false } }] : []],
-      axes: [{ ...axis, size: 30, space: 70, values: (_, list) => labels(list, 1000 * (times[times.length - 1] - times[0])) }, { ...axis, scale: "stall", size: percentAxis, values: (_, list) => list.map((v) => v + "%") },
+      axes: [{ ...axis, ...timeAxis, size: 30 }, { ...axis, scale: "stall", size: percentAxis, values: (_, list) => list.map((v) => v + "%") },
         ...hasFactor ? [{ ...axis, scale: "factor", side: 1 as const, size: 54, grid: { show: false }, values: (_: uPlot, list: number[]) => list.map((v) => amount("bytes", v)) }] : []],
     };
     this.chart?.destroy();

@@ -1,6 +1,6 @@
 // The list of regions, the worst first. An entry lives as long as its region, so that it
 // keeps the focus from interval to interval.
-import { rank } from "../colour.ts";
+import { rank, severities } from "../colour.ts";
 import { h, setText } from "../dom.ts";
 import { metricName } from "../format.ts";
 import { plainName } from "../graph.ts";
@@ -9,6 +9,8 @@ import { fillForecast } from "./forecast.ts";
 
 const keyOf = (r: Region) => String(r.id || r.metric + " " + r.name);
 const worse = (a: Region, b: Region) => rank(b.severity) - rank(a.severity) || b.mean - a.mean;
+/** counted is how many regions there are of each severity. */
+export const counted = (regions: Region[]) => [...severities].reverse().map((s) => [regions.filter((r) => r.severity === s).length, s] as const).filter(([n]) => n > 0).map(([n, s]) => `${n} ${s}`).join(", ");
 export const regionName = (r: Region) => r.name || "region " + r.id;
 
 export class RegionList {

@@ -14,7 +14,7 @@ import { fillForecast } from "./forecast.ts";
 import { fillJobs } from "./jobs.ts";
 import { fillPicked } from "./picked.ts";
 import { RegionPlot } from "./plot.ts";
-import { RegionList, regionName, unread } from "./regions.ts";
+import { counted, RegionList, regionName, unread } from "./regions.ts";
 import { eventsOnce, once } from "./twins.ts";
 
 const replayed = 86_400; // seconds from counter to store that say that data of the past were replayed
@@ -65,6 +65,7 @@ export class Side {
     const { shown, standsFor } = once(now.regions, now.diagnoses), chosen = String(this.shownRegion()?.id ?? "");
     const diagnoses = new Map(now.diagnoses.map((d) => [d.region, d])), jobs = this.jobs();
     this.list.show(shown, String(standsFor.get(chosen)?.id ?? chosen), this.duration, (r) => { const d = diagnoses.get(String(r.id)); return d ? inShort(d, jobs) : ""; }, this.unknown() ? "unknown while data are missing" : shown.length ? "" : this.hottest());
+    setText($("counted"), shown.length > 1 ? counted(shown) : "");
     this.state();
     this.why();
     this.compared();
@@ -98,6 +99,7 @@ export class Side {
     this.absent();
     for (const id of ["facts", "forecast"]) $(id).replaceChildren();
     this.list.show([], "", this.duration, () => "");
+    setText($("counted"), "");
     $("jobs").replaceChildren(h("li", { class: "none" }, "no job known"));
     for (const id of ["hot", "events"]) $(id).replaceChildren(h("li", { class: "none" }, "none yet"));
   }
@@ -136,19 +138,19 @@ export class Side {
     setText($("todo"), unknownTodo(why));
   }
 
-  /** status says of when the picture is. */
+  /** status says of when the picture is, or why that is not known. */
   status() {
-    const { app } = this, model = app.model, out = $("status");
-    if (this.fault) { out.className = "stale"; setText(out, this.fault); return; }
-    if (!app.online) { out.className = "stale"; setText(out, "connection lost, reconnecting"); app.paint(); return; }
+    const { app } = this, model = app.model, out = $("status"), trouble = this.fault || (app.online ? "" : "connection lost, reconnecting");
+    if (trouble) { out.className = "stale"; setText(out, trouble); }
     if (model?.loaded && !model.interval) this.absent();
     if (!model?.interval || !model.status) return;
+    this.severity();
+    if (trouble) return;
     const { now } = this.interval, { status } = model, why = this.unknown();
-    if (app.state.at) { out.className = ""; setText(out, `${when(now.interval.start)}, the past`); this.severity(); return; }
-    const age = (status.age_seconds ?? (model.asked - Date.parse(now.interval.end)) / 1000) + (Date.now() - model.asked) / 1000;
+    if (app.state.at) { out.className = ""; setText(out, `${when(now.interval.start)}, the past`); return; }
+    const age = (status.age_seconds ?? (model.answered - Date.parse(now.interval.end)) / 1000) + (Date.now() - model.answered) / 1000;
     out.className = status.live && !why ? "live" : "stale";
     setText(out, when(now.interval.end) + (why ? `, ${span(age)} old: ${reason(why)}` : status.live ? ", live" : `, ${span(age)} old`));
-    this.severity();
   }
 
   trouble(text: string) {
@@ -174,6 +176,7 @@ export class Side {
 
   private toRoot() {
     const d = this.diagnosis(), r = this.shownRegion(), g = this.interval.graph, link = d?.root?.link ?? r?.root?.link ?? -1, device = g.device(d?.root?.device ?? r?.root?.device ?? "");
+    this.app.reveal = true;
     if (link >= 0 && link < g.size) this.app.select({ link }); else if (device !== undefined) this.app.select({ device });
   }
 
@@ -192,13 +195,13 @@ export class Side {
 
   /** compared lists what became of the regions between two instants. */
   private compared() {
-    const other = this.app.model!.other, { now } = this.interval;
-    $("compared").hidden = !other;
-    if (!other) return;
-    const before = new Map(other.now.regions.map((r) => [String(r.id), r])), after = new Map(now.regions.map((r) => [String(r.id), r])), ids = [...new Set([...after.keys(), ...before.keys()])];
+    const both = this.app.model!.compared;
+    $("compared").hidden = !both;
+    if (!both) return;
+    const [earlier, later] = both.map((i) => i.now), [before, after] = [earlier, later].map((now) => new Map(now.regions.map((r) => [String(r.id), r]))), ids = [...new Set([...after.keys(), ...before.keys()])];
     const cell = (r: Region | undefined) => h("td", null, r ? h("b", { class: r.severity }, r.severity) : "\u2013", r ? `, ${r.size} links${unread(r)}, ${r.mean.toFixed(0)}%` : "");
     const rows = ids.sort((a, b) => worst(after.get(b), before.get(b)) - worst(after.get(a), before.get(a))).slice(0, 12).map((id) => h("tr", null, h("td", null, regionName((after.get(id) ?? before.get(id))!)), cell(before.get(id)), cell(after.get(id))));
-    $("changes").replaceChildren(h("table", null, h("thead", null, h("tr", null, h("th", null, "region"), h("th", null, clock(other.now.interval.start)), h("th", null, clock(now.interval.start)))), h("tbody", null, ...rows)),
+    $("changes").replaceChildren(h("table", null, h("thead", null, h("tr", null, h("th", null, "region"), h("th", null, clock(earlier.interval.start)), h("th", null, clock(later.interval.start)))), h("tbody", null, ...rows)),
       h("div", { class: "actions" }, h("button", { attrs: { type: "button" }, on: { click: () => this.app.compareWith("") } }, "End comparison")));
   }
 

@@ -38,15 +38,19 @@ export class Controls {
   private usual() {
     const step = this.app.model?.past.history.stepSeconds;
     const other = this.app.state.compare;
+    if (this.app.model && this.app.model.of !== this.app.state.at) return "loading";
     if (other) return other === this.shown() ? "choose another instant" : `compared with ${clock(other)}`;
     return step ? `share of time, by ${span(step)}` : "scroll: zoom";
   }
 
   private shown() { return this.app.model?.interval?.now.interval.start ?? ""; }
 
+  /** wanted is the instant that was asked for, which is shown once it is loaded. */
+  private wanted() { return this.app.state.at || this.shown(); }
+
   show() {
     const { app } = this, model = app.model!;
-    this.strip.show(model.past.history, model.fabric.interval_seconds, this.shown(), app.state.compare);
+    this.strip.show(model.past.history, model.fabric.interval_seconds, this.wanted(), app.state.compare);
     this.live.setAttribute("aria-pressed", String(!app.state.at));
     this.compare.setAttribute("aria-pressed", String(app.state.compare !== ""));
     setText(this.play, this.playing ? "Pause" : "Play");
@@ -68,7 +72,7 @@ export class Controls {
 
   private async step(by: number) {
     this.pause();
-    const model = this.app.model, now = model?.interval?.now.interval, times = this.strip.times, i = this.strip.indexOf(this.shown()) + by;
+    const model = this.app.model, now = model?.interval?.now.interval, times = this.strip.times, i = this.strip.indexOf(this.wanted()) + by;
     if (!model || !now) return;
     if (!model.past.history.stepSeconds && times[i]) { this.app.showAt(times[i]); return; }
     if (by < 0) this.app.showAt(iso(Date.parse(now.start) - 1));

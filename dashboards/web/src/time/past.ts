@@ -1,5 +1,6 @@
 // What the time strip shows: a window of the stored past, interval by interval where it is
 // short, and by steps of the roll-ups where it is weeks or months.
+import type uPlot from "uplot";
 import type { OfFabric } from "../api.ts";
 import { rank } from "../colour.ts";
 import { clock, iso, share, span as inWords } from "../format.ts";
@@ -51,7 +52,7 @@ export class Past {
       return;
     }
     const end = await newest(), seconds = w.span === "all" ? await this.stored(end) : Math.min(longest, Number(w.span) || usual * this.fabric.interval_seconds), length = 1000 * seconds;
-    const to = this.endOf(w, end, length), from = to - length, key = `${w.span} ${w.until || this.anchor} ${w.least}`, steps = seconds / this.fabric.interval_seconds > mostIntervals;
+    const to = Math.max(2, this.endOf(w, end, length)), from = Math.max(1, to - length), key = `${w.span} ${w.until || this.anchor} ${w.least}`, steps = seconds / this.fabric.interval_seconds > mostIntervals;
     const fixed = to < end, old = steps ? Math.min(60_000, 250 * this.history.stepSeconds) : 0;
     if (key === this.key && (fixed || Date.now() - this.asked < old)) return;
     if (steps) await this.steps(from, to, w.least); else await this.intervals({ from, to }, w.least);
@@ -123,10 +124,26 @@ export class Past {
   }
 }
 
-/** label is an instant of the strip's axis, by how far labels are apart, with the date where the window is long. */
+const second = 1000, minute = 60 * second, hour = 60 * minute;
+const rounds = [1, 2, 5, 10, 15, 30].flatMap((n) => [n * second, n * minute]).concat([1, 2, 3, 6, 12].map((n) => n * hour), [1, 2, 7, 14, 28].map((n) => n * day)).sort((a, b) => a - b); // between the labels of an axis
+
+/** instants are round ones of UTC in a window, as many as there is room for, and the step between them, in milliseconds. */
+export function instants(from: number, to: number, room: number): { step: number; at: number[] } {
+  const step = rounds.find((s) => (to - from) / s <= Math.max(1, room)) ?? rounds[rounds.length - 1], at: number[] = [];
+  for (let t = Math.ceil(from / step) * step; t <= to; t += step) at.push(t);
+  return { step, at };
+}
+
+/** label is an instant of an axis, by how far labels are apart, with the date where the window is long. */
 export const label = (t: number, stepMs: number, windowMs: number) => {
-  const time = stepMs < 60000 ? clock(iso(t)) : clock(iso(t)).slice(0, 5), monthDay = iso(t).slice(5, 10);
+  const time = stepMs < minute ? clock(iso(t)) : clock(iso(t)).slice(0, 5), monthDay = iso(t).slice(5, 10);
   return stepMs >= day ? monthDay : windowMs > day / 2 ? `${monthDay} ${time}` : time;
 };
-/** labels are those of the axis of a plot: instants in seconds, one step apart; one that is alone has a step as long as the window. */
-export const labels = (at: number[], windowMs: number) => at.map((s) => label(s * 1000, at.length > 1 ? 1000 * (at[1] - at[0]) : windowMs, windowMs));
+
+/** axisOf are the instants of a plot's axis, whose times are seconds. */
+const axisOf = (u: uPlot, from: number, to: number) => instants(from * 1000, to * 1000, (u.width - 100) / (to - from > day / 2000 ? 85 : 60));
+/** timeAxis places and labels them. */
+export const timeAxis = {
+  splits: (u: uPlot, _: number, from: number, to: number) => axisOf(u, from, to).at.map((t) => t / 1000),
+  values: (u: uPlot) => { const { min, max } = u.scales.x, { step, at } = axisOf(u, min!, max!); return at.map((t) => label(t, step, (max! - min!) * 1000)); },
+};

@@ -4,14 +4,12 @@
 import { colours, rank } from "../colour.ts";
 import { clock, date, iso } from "../format.ts";
 import type { FabricEvent, Severity } from "../types.ts";
-import { isFailure, label, longest, type History, type Slot } from "./past.ts";
+import { instants, isFailure, label, longest, type History, type Slot } from "./past.ts";
 
 type Mark = "failure" | "silence" | "protection" | "job" | "story";
 /** markOf is the sign of an event on the strip: the kinds that an operator jumps to. */
 const markOf = (e: FabricEvent): Mark | null => isFailure(e.kind) ? "failure" : e.kind.endsWith("_silent") ? "silence" : e.kind === "congestion_protection" ? "protection" : e.kind === "job_started" || e.kind === "job_ended" ? "job" : e.kind === "story" ? "story" : null;
 
-const second = 1000, minute = 60 * second, hour = 60 * minute, day = 24 * hour;
-const rounds = [1, 2, 5, 10, 15, 30].flatMap((n) => [n * second, n * minute]).concat([1, 2, 3, 6, 12].map((n) => n * hour), [1, 2, 7, 14, 28].map((n) => n * day)).sort((a, b) => a - b); // between the labels of the axis
 const snap = 5; // pixels around the begin of congestion or a failure that mean it, where a slot is many intervals
 
 /** Doing is what the strip asks for: an instant (or another to compare with), and another window. */
@@ -190,8 +188,8 @@ export class Strip {
     c.fillStyle = colours().faint;
     c.font = "11px system-ui, sans-serif";
     c.textAlign = "center";
-    const room = Math.max(1, Math.floor(w / 100)), step = rounds.find((s) => (this.last - this.first) / s <= room) ?? rounds[rounds.length - 1];
-    for (let t = Math.ceil(this.first / step) * step; t <= this.last; t += step) {
+    const { step, at } = instants(this.first, this.last, w / 100);
+    for (const t of at) {
       const text = label(t, step, this.last - this.first), half = c.measureText(text).width / 2, x = this.x(t);
       c.fillRect(Math.round(x), hgt - 13, 1, 3);
       c.fillText(text, Math.max(half, Math.min(w - half, x)), hgt - 1);
