@@ -124,15 +124,19 @@ func (h *History) tick(in schema.Interval) (last int64) {
 	return last
 }
 
-// Running lists the jobs with nodes in the fabric that run in the interval, by id and start. The list is valid until
-// the next call.
+// Running lists the jobs with nodes in the fabric that run in the interval, by id; of a job that ended and began again
+// in it, the last run. The list is valid until the next call.
 func (h *History) Running() []*Job {
 	from, to := h.Clock.Now*h.Clock.Duration, (h.Clock.Now+1)*h.Clock.Duration
 	h.running = h.running[:0]
 	for _, j := range h.jobs.all() {
-		if int64(j.Start) < to && (j.End == 0 || int64(j.End) > from) && len(j.Devices) > 0 {
-			h.running = append(h.running, j)
+		if int64(j.Start) >= to || j.End != 0 && int64(j.End) <= from || len(j.Devices) == 0 {
+			continue
 		}
+		if n := len(h.running); n > 0 && h.running[n-1].ID == j.ID {
+			h.running = h.running[:n-1]
+		}
+		h.running = append(h.running, j)
 	}
 	return h.running
 }
