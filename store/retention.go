@@ -57,8 +57,16 @@ func (m *migrator) setRetentions(ctx context.Context, mayShorten bool) error {
 		if change == "" {
 			continue
 		}
-		if err := m.conn.Exec(ctx, "ALTER TABLE "+m.cluster.local(want.table)+m.cluster.on()+" "+change+" SETTINGS materialize_ttl_after_modify = 0"); err != nil {
-			return fmt.Errorf("migrate: set the retention of %s: %w", want.table, err)
+		// A part carries the time at which it expires. It is calculated again, in the background and without rewriting the part,
+		// or rows would be deleted according to the retention with which they were stored.
+		changes := []string{"MODIFY SETTING materialize_ttl_recalculate_only = 1", change + " SETTINGS materialize_ttl_after_modify = 1"}
+		if empty {
+			changes = []string{change + " SETTINGS materialize_ttl_after_modify = 0"}
+		}
+		for _, change := range changes {
+			if err := m.conn.Exec(ctx, "ALTER TABLE "+m.cluster.local(want.table)+m.cluster.on()+" "+change); err != nil {
+				return fmt.Errorf("migrate: set the retention of %s: %w", want.table, err)
+			}
 		}
 	}
 	return nil

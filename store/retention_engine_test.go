@@ -3,10 +3,12 @@
 package store
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/giverny/giverny/collective/report"
@@ -86,6 +88,44 @@ func TestRetentionDoesNotFlip(t *testing.T) {
 	}
 	if text := (ttl{"time + toIntervalDay(1)", 0}).String(); !strings.Contains(text, "toIntervalDay(1)") {
 		t.Errorf("an operator's own TTL is logged as %q", text)
+	}
+}
+
+// Rows are deleted according to the retention in force, not to that with which they were stored, be it shorter or longer.
+func TestAChangedRetentionHoldsForWhatIsStored(t *testing.T) {
+	e := enginetest.Start(t)
+	under := func(keep time.Duration) testDB {
+		t.Helper()
+		cfg := DefaultConfig()
+		cfg.Retention = Retention{Samples: keep, Regions: keep}
+		db := openDB(t, e.Options(""), cfg)
+		if err := errors.Join(db.Migrate(t.Context()), db.ApplyRetention(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		return db
+	}
+	if err := under(9*day).Store(t.Context(), someResult("bw", 1, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	for _, keep := range []time.Duration{2 * time.Hour, 100 * day} {
+		db := under(keep)
+		for _, table := range []string{"link_samples", "regions"} {
+			var least, most, stored time.Time
+			for range 300 {
+				err := db.conn.QueryRow(t.Context(), "SELECT min(delete_ttl_info_min), max(delete_ttl_info_max), (SELECT max(stored_at) FROM "+table+") FROM system.parts WHERE database = 'giverny' AND table = {table:String} AND active",
+					clickhouse.Named("table", table)).Scan(&least, &most, &stored)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if least.Equal(stored.Add(keep)) && most.Equal(least) {
+					break
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			if !least.Equal(stored.Add(keep)) || !most.Equal(least) {
+				t.Errorf("%s: a row stored at %v is kept for %v, until %v to %v", table, stored, keep, least, most)
+			}
+		}
 	}
 }
 
