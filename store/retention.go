@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -40,7 +41,15 @@ func (db *DB) ApplyRetention(ctx context.Context) error {
 // theirs, or if they are empty. So processes with different configurations agree,
 // whichever starts last, and none drops rows because its configuration file is
 // outdated.
-func (m *migrator) widenRetention(ctx context.Context) error { return m.setRetentions(ctx, false) }
+// On a full disk it changes nothing.
+func (m *migrator) widenRetention(ctx context.Context) error {
+	err := m.setRetentions(ctx, false)
+	if errors.Is(err, ErrNoRoom) {
+		m.log.Warn("store: retention not changed; free disk space and restart", "error", err)
+		return nil
+	}
+	return err
+}
 
 func (m *migrator) setRetentions(ctx context.Context, mayShorten bool) error {
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(m.cluster.ddlSettings()))
@@ -56,6 +65,9 @@ func (m *migrator) setRetentions(ctx context.Context, mayShorten bool) error {
 		}
 		if change == "" {
 			continue
+		}
+		if err := m.checkRoom(ctx); err != nil {
+			return err
 		}
 		// A part carries the time at which it expires. It is calculated again, in the background and without rewriting the part,
 		// or rows would be deleted according to the retention with which they were stored.

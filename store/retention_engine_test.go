@@ -4,6 +4,7 @@ package store
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -141,4 +142,36 @@ func tableTTLs(t *testing.T, db testDB) map[string]time.Duration {
 		out[r.table] = has.keep
 	}
 	return out
+}
+
+// On a full disk no table is changed: ClickHouse would leave an empty definition of it, and not start again.
+func TestNoTableIsChangedOnAFullDisk(t *testing.T) {
+	e := enginetest.Start(t)
+	db := openDB(t, e.Options(""), DefaultConfig())
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := tableTTLs(t, db)
+	m := db.migrator()
+	m.retention, m.room = Retention{Samples: 1000 * day, Regions: day}, math.MaxUint64
+	if err := m.setRetentions(t.Context(), true); !errors.Is(err, ErrNoRoom) || !MayPass(err) {
+		t.Errorf("a shorter retention on a full disk: %v", err)
+	}
+	if err := m.widenRetention(t.Context()); err != nil {
+		t.Errorf("a longer retention on a full disk stops the start: %v", err)
+	}
+	steps, err := loadMigrations(migrationFiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.applySteps(t.Context(), steps); err != nil {
+		t.Errorf("a full disk stops a start without migrations: %v", err)
+	}
+	steps = append(steps, Migration{Version: len(steps) + 1, Name: "more", statements: []string{"ALTER TABLE regions ADD COLUMN more UInt8"}})
+	if err := m.applySteps(t.Context(), steps); !errors.Is(err, ErrNoRoom) {
+		t.Errorf("a migration on a full disk: %v", err)
+	}
+	if diff := cmp.Diff(before, tableTTLs(t, db)); diff != "" {
+		t.Error(diff)
+	}
 }
