@@ -278,3 +278,18 @@ func TestFailedRollUpsAreCounted(t *testing.T) {
 		t.Errorf("%v, failures counted otherwise than once, or not ready: %v", err, db.Ready())
 	}
 }
+
+// A store that cannot be migrated is not ready, though it answers.
+func TestAStoreThatIsNotMigratedIsNotReady(t *testing.T) {
+	e := enginetest.Start(t)
+	db := openDB(t, e.Options(""), DefaultConfig())
+	if err := db.Migrate(t.Context()); err != nil || db.Ready() != nil {
+		t.Fatal(err, db.Ready())
+	}
+	if err := db.conn.Exec(t.Context(), "INSERT INTO giverny_migrations SELECT 9999, 'later', 'x', now()"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Migrate(t.Context()); err == nil || db.CheckReady(t.Context()) == nil {
+		t.Errorf("%v, ready %v", err, db.Ready())
+	}
+}

@@ -121,9 +121,14 @@ func (m *migrator) checkRoom(ctx context.Context) error {
 // that was interrupted, and two concurrent ones do no harm.
 //
 // In a cluster every statement runs on all hosts, and hosts that have joined
-// since get the tables that they lack.
+// since get the tables that they lack. Ready reflects the result.
 func (db *DB) Migrate(ctx context.Context) error {
-	m := db.migrator()
+	err := db.migrator().migrate(ctx)
+	db.health.noteWrite(err)
+	return err
+}
+
+func (m *migrator) migrate(ctx context.Context) error {
 	steps, err := loadMigrations(migrationFiles)
 	if err != nil {
 		return err
