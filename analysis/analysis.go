@@ -214,7 +214,8 @@ func (c *Core) analyse(snap *schema.Snapshot, raw []*schema.CounterBatch) *schem
 }
 
 // SetGraph switches to another version of the fabric, and reports the change as
-// an event of the open interval. The state of ports, links and regions is kept
+// an event of the open interval, unless nothing was analysed before; atNanos is the
+// time of the newest reading, 0 if there is none yet. The state of ports, links and regions is kept
 // by port names. Take the results that are ready first: snapshots belong to the
 // version that was in force when they closed.
 func (c *Core) SetGraph(g *topology.Graph, atNanos int64) error {
@@ -226,11 +227,15 @@ func (c *Core) SetGraph(g *topology.Graph, atNanos int64) error {
 		return err
 	}
 	c.checked = false
+	at := max(atNanos, c.lastEnd)
+	if at <= 0 {
+		return nil
+	}
 	detail := "topology changed: " + change.String()
 	if len(change.Recabled) > 0 {
 		detail += ", first " + g.LinkName(change.Recabled[0].Now)
 	}
-	c.AddEvents([]schema.Event{{TimeNanos: atNanos, Fabric: g.Fabric(), Kind: schema.GraphChanged, Detail: detail}}, 0)
+	c.AddEvents([]schema.Event{{TimeNanos: at, Fabric: g.Fabric(), Kind: schema.GraphChanged, Detail: detail}}, 0)
 	return nil
 }
 

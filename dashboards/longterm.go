@@ -92,7 +92,8 @@ type linkHistory struct {
 	Steps        []read.LinkStep `json:"steps"`
 }
 
-// finestLinkSpan is the longest span for which a link's history has five-minute steps; longer ones have hours.
+// finestLinkSpan is the longest span for which a link's history has five-minute steps while these are kept; longer ones have
+// hours.
 const finestLinkSpan = 8 * 24 * time.Hour
 
 func (d *Dashboards) linkHistory(ctx context.Context, p *linkSeriesParameters) (*linkHistory, error) {
@@ -100,11 +101,13 @@ func (d *Dashboards) linkHistory(ctx context.Context, p *linkSeriesParameters) (
 	if err != nil {
 		return nil, err
 	}
-	step := read.ByMinutes
+	var found []read.LinkStep
+	step, link := read.ByHours, schema.LinkID(p.Link)
 	if time.Duration(q.span.To-q.span.From) > finestLinkSpan {
-		step = read.ByHours
+		found, err = d.figures(q).LinkHistory(ctx, uint64(version), p.Metric, link, step)
+	} else {
+		found, step, err = d.figures(q).FinestLinkHistory(ctx, uint64(version), p.Metric, link)
 	}
-	found, err := d.figures(q).LinkHistory(ctx, uint64(version), p.Metric, schema.LinkID(p.Link), step)
 	return &linkHistory{spanOf(q), p.Metric, version, p.Link, time.Duration(step).Seconds(), append([]read.LinkStep{}, found...)}, err
 }
 

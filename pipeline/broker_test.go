@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/giverny/giverny/ingest/clockcheck"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -124,7 +125,7 @@ func (s *logSource) Run(ctx context.Context, in *Intake) error {
 		if err == nil {
 			next = first
 			for _, l := range found {
-				if err := in.Counters(s, l.batch, int64(next)); err != nil {
+				if err := in.CountersTimed(s, l.batch, int64(next), clockcheck.Times{AppendedNanos: l.at.UnixNano()}); err != nil {
 					return err
 				}
 				next++

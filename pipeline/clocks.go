@@ -17,6 +17,8 @@ type clocks struct {
 
 	newestNanos int64 // the broker's time of the newest record
 	off         map[clockcheck.Sender]clockcheck.State
+	count       [clockcheck.Shifted + 1]int            // of off, by state
+	noneUsed    bool                                   // no sender's readings are accepted
 	hasSeries   map[clockcheck.Sender]bool             // members of off that have a metric series
 	logged      map[clockcheck.Sender]clockcheck.State // as last logged of each sender that is off, by earlier runs too
 	rewound     bool                                   // the run analyses again what earlier ones have logged
@@ -65,6 +67,9 @@ func (c *clocks) observe(j *clockcheck.Checker, appendedNanos int64) {
 	}
 	if len(changes) > 0 {
 		c.countOff()
+	}
+	// While none is accepted, another clock that is off changes nothing.
+	if slices.ContainsFunc(changes, func(k clockcheck.Clock) bool { return !c.noneUsed || k.State != clockcheck.Quarantined }) {
 		c.updateHealth(j)
 	}
 }
@@ -73,7 +78,7 @@ func (c *clocks) change(k *clockcheck.Clock) {
 	if k.State == clockcheck.OK {
 		c.remove(k.Sender)
 	} else {
-		c.off[k.Sender] = k.State
+		c.set(k.Sender, k.State)
 		c.setOffset(k)
 	}
 	if !c.rewound {
@@ -138,8 +143,21 @@ func (c *clocks) setOffset(k *clockcheck.Clock) {
 	c.metrics.clockOffset.WithLabelValues(c.fabric, k.Agent, k.Source).Set(float64(k.OffsetNanos) / 1e9)
 }
 
+// set records the state of a sender's clock.
+func (c *clocks) set(s clockcheck.Sender, state clockcheck.State) {
+	if was, is := c.off[s]; is {
+		c.count[was]--
+	}
+	if state == clockcheck.OK {
+		delete(c.off, s)
+		return
+	}
+	c.off[s] = state
+	c.count[state]++
+}
+
 func (c *clocks) remove(s clockcheck.Sender) {
-	delete(c.off, s)
+	c.set(s, clockcheck.OK)
 	if c.hasSeries[s] {
 		delete(c.hasSeries, s)
 		c.metrics.clockOffset.DeleteLabelValues(c.fabric, s.Agent, s.Source)
@@ -170,27 +188,21 @@ func (c *clocks) startMinute(j *clockcheck.Checker, minute int64) {
 }
 
 func (c *clocks) countOff() {
-	var n [clockcheck.Shifted + 1]int
-	for _, state := range c.off {
-		n[state]++
-	}
 	for _, state := range []clockcheck.State{clockcheck.Quarantined, clockcheck.Shifted} {
-		c.metrics.clocksOff.WithLabelValues(c.fabric, state.String()).Set(float64(n[state]))
+		c.metrics.clocksOff.WithLabelValues(c.fabric, state.String()).Set(float64(c.count[state]))
 	}
 }
 
-// updateHealth sets a fault of the fabric if no sender's readings are accepted.
+// updateHealth sets a fault of the fabric if there are senders and no readings of theirs are accepted.
 func (c *clocks) updateHealth(j *clockcheck.Checker) {
-	if len(c.off) == 0 {
+	since := c.newestNanos - clockSilence
+	var all []clockcheck.Clock
+	if len(c.off) > 0 && !j.Accepts(since) {
+		all = slices.DeleteFunc(j.Clocks(), func(k clockcheck.Clock) bool { return k.SeenNanos < since })
+	}
+	if c.noneUsed = len(all) > 0; !c.noneUsed {
 		c.health.state(partClocks, nil)
 		return
-	}
-	all := slices.DeleteFunc(j.Clocks(), func(k clockcheck.Clock) bool { return k.SeenNanos < c.newestNanos-clockSilence })
-	for i := range all {
-		if all[i].State != clockcheck.Quarantined {
-			c.health.state(partClocks, nil)
-			return
-		}
 	}
 	err := fmt.Errorf("%s; synchronise the clock of that host", describe(&all[0]))
 	if len(all) > 1 {

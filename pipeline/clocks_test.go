@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -125,6 +126,43 @@ func TestStoredFutureDoesNotBlind(t *testing.T) {
 		}
 		if missing := gaps(startsOf(rig.store.stored("f"))[:len(list)-1]); len(missing) > 0 {
 			t.Errorf("%d intervals are missing", len(missing))
+		}
+	})
+}
+
+// Intervals that are stored in the future do not hide the present ones from sinks and metrics when late readings make the
+// run go back.
+func TestStoredFutureAndLateReadings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rig, g, b, out := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}, &sink{name: "out"}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for i := range 4 {
+			a := &spooler{broker: b, graph: g, name: fmt.Sprintf("n%d", i), share: i, all: 4, perDrain: 20}
+			if i == 3 {
+				a.cut = func(since time.Duration) bool { return since > 30*time.Second && since < 40*time.Second }
+			}
+			wg.Go(func() { a.run(ctx) })
+		}
+		runFor(t, 10*time.Second, rig.fabric(t, g, one(&logSource{broker: b}), out))
+		results := rig.store.stored("f")
+		ahead, snapshot := *results[len(results)-1], *results[len(results)-1].Snapshot
+		ahead.Snapshot = &snapshot
+		snapshot.Interval.StartNanos += 3600 * second
+		if err := rig.store.Put(t.Context(), &ahead); err != nil {
+			t.Fatal(err)
+		}
+		f := rig.fabric(t, g, one(&logSource{broker: b}), out)
+		runFor(t, 90*time.Second, f)
+		cancel()
+		wg.Wait()
+		if rewinds := testutil.ToFloat64(rig.metrics.rewinds.WithLabelValues("f")); rewinds == 0 {
+			t.Error("the run did not go back")
+		}
+		stored := startsOf(rig.store.stored("f"))
+		shown, newest := out.starts(), stored[len(stored)-2]
+		if last := shown[len(shown)-1]; newest-last > 2*second {
+			t.Errorf("the sink's last interval is %v older than the newest stored one", time.Duration(newest-last))
 		}
 	})
 }
@@ -354,6 +392,49 @@ func TestClocksOfThoseWhoSend(t *testing.T) {
 	send("b", 10_461, hour) // it is looked at again each minute
 	if err := h.err(); err == nil || !strings.Contains(err.Error(), "the clocks of all 2 agents are off") {
 		t.Errorf("both that send have clocks that are off: %v", err)
+	}
+}
+
+// Batches without readings say nothing about a clock, also when nothing else comes any more.
+func TestClocksWhenOnlyEmptyBatchesCome(t *testing.T) {
+	h := newHealth("f", newRig().metrics, slog.New(slog.DiscardHandler))
+	c, checker := newClocks("f", h.metrics, h, map[clockcheck.Sender]clockcheck.State{}, false), clockcheck.New(clockcheck.Config{}, time.Second)
+	send := func(at int64, readings ...int64) {
+		checker.Step(&schema.CounterBatch{Agent: "a", PortIndex: make([]uint32, len(readings)), TimeNanos: readings}, clockcheck.Times{SentNanos: (at + 3600) * second, AppendedNanos: at * second})
+		c.observe(checker, at*second)
+	}
+	send(10_000, 10_000*second)
+	if h.err() == nil {
+		t.Error("no fault, though the only clock is off")
+	}
+	if send(10_600); h.err() != nil {
+		t.Errorf("a fault, though nobody sends readings: %v", h.err())
+	}
+}
+
+// All clocks of a large fabric go wrong at once, and right again: what that costs grows with the number of agents, not with
+// its square.
+func TestManyClocksThatAreOff(t *testing.T) {
+	const agents = 1 << 14
+	h := newHealth("f", newRig().metrics, slog.New(slog.DiscardHandler))
+	c, checker := newClocks("f", h.metrics, h, map[clockcheck.Sender]clockcheck.State{}, false), clockcheck.New(clockcheck.Config{}, time.Second)
+	began := time.Now()
+	for round, offset := range []int64{3600, 0, 0, 0, 3600} {
+		for i := range agents {
+			at := int64(10_000 + round)
+			checker.Step(&schema.CounterBatch{Agent: fmt.Sprint("node", i), Ports: []schema.PortName{{Device: "d", Port: "1"}}, PortIndex: []uint32{0}, TimeNanos: []int64{at * second}},
+				clockcheck.Times{SentNanos: (at + offset) * second, AppendedNanos: at * second})
+			c.observe(checker, at*second)
+		}
+		if fault := h.err() != nil; fault != (offset != 0 || round == 1 || round == 2) {
+			t.Errorf("round %d: %v", round, h.err())
+		}
+		if n := testutil.ToFloat64(h.metrics.clocksOff.WithLabelValues("f", "quarantined")); (n == agents) != (offset != 0 || round < 3) {
+			t.Errorf("round %d: %v clocks are off", round, n)
+		}
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %v", took)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 type rewind struct {
 	fromNanos  int64 // start of the first interval to store again
 	slackNanos int64 // by how much the rows in the log are out of order
+	endNanos   int64 // end of the last interval that counts; later ones may be stored, of a time when clocks were wrong
 }
 
 func (r *rewind) Error() string {
@@ -52,6 +53,12 @@ const (
 // recurringPause is the pause between rewinds from which they count as recurring: the fourth of those that follow each
 // other as soon as they may.
 const recurringPause = 4 * leastRewindPause
+
+// restart forgets what an earlier ownership left to complete: the owner since then has done that, or what it had not
+// committed shows it again.
+func (c *completion) restart() {
+	*c = completion{withinNanos: c.withinNanos, intervalNanos: c.intervalNanos}
+}
 
 // logRewind logs a rewind. Of those that recur it logs the first only, with what they cost: an agent that is always late
 // would fill the log until it is repaired.
@@ -122,7 +129,7 @@ func (c *completion) take(nowNanos int64) *rewind {
 	c.notBefore = nowNanos + c.pauseNanos
 	// The difference that ends with the first row reaches into the interval before.
 	start := schema.IntervalAt(c.lost.FirstNanos, c.intervalNanos).StartNanos - c.intervalNanos
-	r := &rewind{start, max(c.lost.SlackNanos, c.displacedNanos)}
+	r := &rewind{fromNanos: start, slackNanos: max(c.lost.SlackNanos, c.displacedNanos)}
 	c.displacedNanos = 0
 	c.lost, c.firstAt, c.lastAt, c.going = window.Lost{}, 0, 0, r
 	return r
@@ -142,7 +149,7 @@ func cutOff(stored []Revised) *rewind {
 	for i := 1; i < len(stored); i++ {
 		if stored[i].Revision < stored[i-1].Revision {
 			last := stored[len(stored)-1].StartNanos
-			return &rewind{stored[i].StartNanos, last - stored[i].StartNanos}
+			return &rewind{fromNanos: stored[i].StartNanos, slackNanos: last - stored[i].StartNanos}
 		}
 	}
 	return nil

@@ -241,6 +241,7 @@ func (in *Intake) Advance(completeNanos, nowNanos int64) error {
 		in.nowNanos = nowNanos
 		in.core.Advance(math.MinInt64, nowNanos)
 		if r := in.late.advance(completeNanos, nowNanos); r != nil {
+			r.endNanos = in.core.LastEnd()
 			return in.fail(r)
 		}
 		in.clocks.caughtUp(in.core.Clocks()) // the first Advance means that the backlog has been read

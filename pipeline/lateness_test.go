@@ -152,7 +152,7 @@ func TestPausesBetweenCompletions(t *testing.T) {
 		c.displaced(40 * second)
 		c.due(now, now)
 		back := c.take(now)
-		if *back != (rewind{80 * second, 45 * second}) || c.pending() || c.displacedNanos != 0 || c.going != back || c.firstAt != 0 {
+		if *back != (rewind{fromNanos: 80 * second, slackNanos: 45 * second}) || c.pending() || c.displacedNanos != 0 || c.going != back || c.firstAt != 0 {
 			t.Errorf("completion %d: %+v, leaves %+v", i, back, c)
 		}
 		if c.notBefore-now != want*second || c.recurring != (i >= 3) {
@@ -193,7 +193,7 @@ func TestCompletionsThatACrashCutOff(t *testing.T) {
 			stored = append(stored, Revised{StartNanos: int64(i) * 10, Revision: r})
 		}
 		back := cutOff(stored)
-		if (back != nil) != (c.from >= 0) || back != nil && *back != (rewind{c.from, stored[len(stored)-1].StartNanos - c.from}) || highest(stored) != c.highest {
+		if (back != nil) != (c.from >= 0) || back != nil && *back != (rewind{fromNanos: c.from, slackNanos: stored[len(stored)-1].StartNanos - c.from}) || highest(stored) != c.highest {
 			t.Errorf("%s: %+v, highest %d", name, back, highest(stored))
 		}
 	}

@@ -10,12 +10,18 @@ type sourceState struct {
 }
 
 // offsetQueue holds, for the messages that cannot be committed yet, how new
-// their newest row is.
+// their newest row is. It leaves out those that can be committed with a later
+// one: while no interval closes, because all clocks are off for example, it
+// does not grow.
 type offsetQueue []takenMessage
 
 type takenMessage struct{ offset, newestNanos int64 }
 
 func (q *offsetQueue) push(offset, newestNanos int64) {
+	if n := len(*q); n > 0 && (*q)[n-1].newestNanos >= newestNanos {
+		(*q)[n-1].offset = offset
+		return
+	}
 	*q = append(*q, takenMessage{offset, newestNanos})
 }
 

@@ -63,6 +63,7 @@ func (f *Fabric) Run(ctx context.Context) error {
 	var group errgroup.Group
 	group.Go(func() error { f.watchOwner(watching); return nil })
 	err := WhileOwner(ctx, f.deps.Owner, func(owned context.Context) error {
+		f.completion.restart()
 		f.owns(true)
 		defer f.owns(false)
 		return f.analyse(owned)

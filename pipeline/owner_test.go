@@ -348,3 +348,38 @@ func TestWhileOwner(t *testing.T) {
 		}
 	})
 }
+
+// A process that lost the ownership while intervals lacked late readings leaves their completion to the next owner: it does
+// not go back to them when it is the owner again, long after.
+func TestLateReadingsAreTheNextOwners(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, g, b := newRig(), graphOf(t, "f", "torus:4x4x4"), &broker{}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for i := range 4 {
+			a := &spooler{broker: b, graph: g, name: fmt.Sprintf("n%d", i), share: i, all: 4, perDrain: 20}
+			if i == 3 {
+				a.cut = func(since time.Duration) bool { return since > 30*time.Second && since < 40*time.Second }
+			}
+			wg.Go(func() { a.run(ctx) })
+		}
+		began, was, next := time.Now(), newTurn(), newTurn()
+		was.grant()
+		wg.Go(func() { _ = r.shared(t, g, was, &logSource{broker: b}).Run(ctx) })
+		wg.Go(func() { _ = r.shared(t, g, next, &logSource{broker: b}).Run(ctx) })
+		time.Sleep(41 * time.Second)
+		pass := func(from, to *turn) (rewinds float64) {
+			from.askBack()
+			to.grant()
+			time.Sleep(200 * time.Second)
+			return testutil.ToFloat64(r.metrics.rewinds.WithLabelValues("f"))
+		}
+		completed := pass(was, next)
+		if again := pass(next, was); completed == 0 || again > completed {
+			t.Errorf("%v rewinds of the next owner, %v in the end", completed, again)
+		}
+		cancel()
+		wg.Wait()
+		checkWhole(t, g, r.store.stored("f"), began, 400)
+	})
+}

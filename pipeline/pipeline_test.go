@@ -358,6 +358,32 @@ func TestANewVersionNeedsNoRestart(t *testing.T) {
 	})
 }
 
+// A version that came while no process ran is an event of the time at which it takes effect.
+func TestANewVersionAfterARestartIsAnEventOfTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, old := newRig(), graphOf(t, "f", "torus:4x4x4")
+		src := &polls{graph: old}
+		runFor(t, 15*time.Second, r.fabric(t, old, one(src)))
+		resumed := r.store.stored("f")[len(r.store.stored("f"))-1].Snapshot.Interval.EndNanos()
+		runFor(t, 10*time.Second, r.fabric(t, extended(t, old), one(src)))
+		changes := 0
+		for _, s := range r.store.stored("f") {
+			for _, e := range s.Events {
+				if e.Kind != schema.GraphChanged {
+					continue
+				}
+				changes++
+				if e.TimeNanos < resumed || !s.Snapshot.Interval.Contains(e.TimeNanos) {
+					t.Errorf("the change is an event of %s, stored with %s", time.Unix(0, e.TimeNanos).UTC(), s.Snapshot.Interval)
+				}
+			}
+		}
+		if changes != 1 {
+			t.Errorf("%d changes", changes)
+		}
+	})
+}
+
 // However many versions come, only those that results may still have are kept.
 func TestOldVersionsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

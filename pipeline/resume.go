@@ -90,7 +90,7 @@ func (f *Fabric) attainable(ctx context.Context, back *rewind, newest schema.Int
 	if from > newest.StartNanos {
 		return nil, nil
 	}
-	return &rewind{from, back.slackNanos}, nil
+	return &rewind{from, back.slackNanos, back.endNanos}, nil
 }
 
 func (r *resumed) lateness() lateness {
@@ -119,7 +119,7 @@ func (r *resumed) lateness() lateness {
 // interrupted.
 func (f *Fabric) resume(ctx context.Context, back *rewind, sources []Source) (*resumed, error) {
 	r := &resumed{fabric: f, back: back, storedNanos: math.MinInt64}
-	newest, err := f.lastInterval(ctx)
+	newest, err := f.lastInterval(ctx, back)
 	if err != nil && !errors.Is(err, ErrNothingStored) {
 		return nil, fmt.Errorf("look up the last stored interval: %w", err)
 	}
@@ -133,7 +133,9 @@ func (f *Fabric) resume(ctx context.Context, back *rewind, sources []Source) (*r
 		return nil, fmt.Errorf("look up the revisions of stored intervals: %w", err)
 	}
 	if r.back == nil && f.cfg.CompleteWithin > 0 {
-		r.back = cutOff(stored)
+		if r.back = cutOff(stored); r.back != nil {
+			r.back.endNanos = newest.EndNanos()
+		}
 	}
 	if r.back != nil {
 		if r.back, err = f.attainable(ctx, r.back, newest, sources); err != nil {
@@ -197,10 +199,14 @@ func (f *Fabric) resumeAfter(ctx context.Context, last schema.Interval) (*analys
 	return core, nil
 }
 
-// lastInterval returns the newest stored interval to use. Intervals in the future
-// stay stored; when time gets there, the store already has them.
-func (f *Fabric) lastInterval(ctx context.Context) (schema.Interval, error) {
+// lastInterval returns the newest stored interval to use; back is the rewind, if
+// there is one. Intervals in the future stay stored; when time gets there, the
+// store already has them.
+func (f *Fabric) lastInterval(ctx context.Context, back *rewind) (schema.Interval, error) {
 	before := int64(math.MaxInt64)
+	if back != nil {
+		before = back.endNanos
+	}
 	if f.futureNanos != 0 {
 		before, f.futureNanos = f.futureNanos, 0
 	}

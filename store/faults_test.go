@@ -21,6 +21,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/giverny/giverny/store/engine"
 	"github.com/giverny/giverny/store/engine/enginetest"
@@ -224,5 +225,71 @@ func TestStoreWaitsForRoomOnTheDisk(t *testing.T) {
 	}
 	if diff := cmp.Diff(wantContents(1), contents(t, db, "bw")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A process that only queries, as serve does, knows too that the store is away. A query that the server rejects says nothing
+// of that kind.
+func TestQueriesShowWhetherTheStoreIsReady(t *testing.T) {
+	e := enginetest.Start(t)
+	var away atomic.Bool
+	db := openDB(t, withFault(e.Options(""), func(_ int64, r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if away.Load() {
+			return nil, errors.New("connection refused")
+		}
+		return next.RoundTrip(r)
+	}), quickRetries())
+	if err := errors.Join(db.Migrate(t.Context()), db.Ping(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	query := func(when, sql string, down, fails bool, ready float64) {
+		t.Helper()
+		away.Store(down)
+		err := db.Select(t.Context(), Question{Name: "test", SQL: sql}, &[]struct {
+			N uint8 `ch:"n"`
+		}{})
+		var gauge dto.Metric
+		if err := db.metrics.ready.Write(&gauge); err != nil {
+			t.Fatal(err)
+		}
+		if (err != nil) != fails || gauge.GetGauge().GetValue() != ready || (db.Ready() == nil) != (ready == 1) {
+			t.Errorf("%s: %v; giverny_store_ready is %v, %v", when, err, gauge.GetGauge().GetValue(), db.Ready())
+		}
+	}
+	query("it answers", "SELECT 1 AS n", false, false, 1)
+	query("it is away", "SELECT 1 AS n", true, true, 0)
+	query("it is back", "SELECT 1 AS n", false, false, 1)
+	query("it rejects a query", "SELECT nonsense AS n", false, true, 1)
+	query("it is away again", "SELECT 1 AS n", true, true, 0)
+	query("it is back and rejects a query", "SELECT nonsense AS n", false, true, 1)
+}
+
+func TestFailedRollUpsAreCounted(t *testing.T) {
+	db := migratedDB(t)
+	if err := db.conn.Exec(t.Context(), "DROP TABLE rollups"); err != nil {
+		t.Fatal(err)
+	}
+	for n := range uint64(4) {
+		if err := db.Store(t.Context(), someResult("bw", int64(60*n), 10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.KeepRolledUp(t.Context(), "bw"); err == nil || count(db.metrics.rollUpFailures.WithLabelValues("bw")) != 1 || db.Ready() != nil {
+		t.Errorf("%v, failures counted otherwise than once, or not ready: %v", err, db.Ready())
+	}
+}
+
+// A store that cannot be migrated is not ready, though it answers.
+func TestAStoreThatIsNotMigratedIsNotReady(t *testing.T) {
+	e := enginetest.Start(t)
+	db := openDB(t, e.Options(""), DefaultConfig())
+	if err := db.Migrate(t.Context()); err != nil || db.Ready() != nil {
+		t.Fatal(err, db.Ready())
+	}
+	if err := db.conn.Exec(t.Context(), "INSERT INTO giverny_migrations SELECT 9999, 'later', 'x', now()"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Migrate(t.Context()); err == nil || db.CheckReady(t.Context()) == nil {
+		t.Errorf("%v, ready %v", err, db.Ready())
 	}
 }

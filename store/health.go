@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -34,6 +35,14 @@ func (h *health) err() error {
 // note records the outcome of a statement. A statement that the caller
 // cancelled says nothing about the server.
 func (h *health) note(err error) { h.noteIn(&h.statement, err) }
+
+// noteQuery records whether a query was answered; that the server rejects one says nothing about others.
+func (h *health) noteQuery(err error) {
+	if _, rejected := errors.AsType[*clickhouse.Exception](err); rejected {
+		err = nil
+	}
+	h.note(err)
+}
 
 // noteWrite records the outcome of a write, or of a query that belongs to one.
 func (h *health) noteWrite(err error) {

@@ -85,10 +85,34 @@ type migrator struct {
 	cluster   ClusterConfig
 	retention Retention
 	log       *slog.Logger
+	room      uint64 // bytes that must be free on each disk before a table is changed
 }
 
 func (db *DB) migrator() *migrator {
-	return &migrator{db.conn, db.opts, db.cluster, db.cfg.Retention, db.log}
+	return &migrator{db.conn, db.opts, db.cluster, db.cfg.Retention, db.log, 16 << 20}
+}
+
+// ErrNoRoom is returned instead of a change of tables for which a disk has too little free space. ClickHouse writes the
+// definition of a table anew with every change; on a full disk it leaves an empty file, with which it does not start again.
+var ErrNoRoom = errors.New("the disk of the store is full")
+
+// checkRoom returns ErrNoRoom if a disk is full. A user who may not see the disks has no such check.
+func (m *migrator) checkRoom(ctx context.Context) error {
+	disks, free := "system.disks", uint64(0)
+	if m.cluster.Name != "" {
+		disks = m.cluster.onAllHosts(disks)
+	}
+	err := m.conn.QueryRow(ctx, "SELECT min(unreserved_space) FROM "+disks).Scan(&free)
+	if _, rejected := errors.AsType[*clickhouse.Exception](err); rejected {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("migrate: look for free space: %w", err)
+	}
+	if free < m.room {
+		return fmt.Errorf("migrate: %w: %d MiB are free, want %d", ErrNoRoom, free>>20, m.room>>20)
+	}
+	return nil
 }
 
 // Migrate creates the database if there is none and brings its tables up to date.
@@ -97,9 +121,14 @@ func (db *DB) migrator() *migrator {
 // that was interrupted, and two concurrent ones do no harm.
 //
 // In a cluster every statement runs on all hosts, and hosts that have joined
-// since get the tables that they lack.
+// since get the tables that they lack. Ready reflects the result.
 func (db *DB) Migrate(ctx context.Context) error {
-	m := db.migrator()
+	err := db.migrator().migrate(ctx)
+	db.health.noteWrite(err)
+	return err
+}
+
+func (m *migrator) migrate(ctx context.Context) error {
 	steps, err := loadMigrations(migrationFiles)
 	if err != nil {
 		return err
@@ -128,6 +157,9 @@ func (m *migrator) applySteps(ctx context.Context, steps []Migration) error {
 	for _, step := range steps {
 		if !step.AppliedAt.IsZero() {
 			continue
+		}
+		if err := m.checkRoom(ctx); err != nil {
+			return err
 		}
 		if err := m.apply(ctx, step); err != nil {
 			return err

@@ -43,7 +43,9 @@ func (db *DB) Select(ctx context.Context, q Question, dest any) error {
 	}
 	began := db.now()
 	defer func() { db.metrics.querySeconds.WithLabelValues(q.Name).Observe(db.now().Sub(began).Seconds()) }()
-	if err := db.conn.Select(ctx, dest, q.SQL, named...); err != nil {
+	err := db.conn.Select(ctx, dest, q.SQL, named...)
+	db.health.noteQuery(err)
+	if err != nil {
 		return fmt.Errorf("query %s: %w", q.Name, err)
 	}
 	return nil

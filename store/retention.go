@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -40,7 +41,15 @@ func (db *DB) ApplyRetention(ctx context.Context) error {
 // theirs, or if they are empty. So processes with different configurations agree,
 // whichever starts last, and none drops rows because its configuration file is
 // outdated.
-func (m *migrator) widenRetention(ctx context.Context) error { return m.setRetentions(ctx, false) }
+// On a full disk it changes nothing.
+func (m *migrator) widenRetention(ctx context.Context) error {
+	err := m.setRetentions(ctx, false)
+	if errors.Is(err, ErrNoRoom) {
+		m.log.Warn("store: retention not changed; free disk space and restart", "error", err)
+		return nil
+	}
+	return err
+}
 
 func (m *migrator) setRetentions(ctx context.Context, mayShorten bool) error {
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(m.cluster.ddlSettings()))
@@ -57,8 +66,19 @@ func (m *migrator) setRetentions(ctx context.Context, mayShorten bool) error {
 		if change == "" {
 			continue
 		}
-		if err := m.conn.Exec(ctx, "ALTER TABLE "+m.cluster.local(want.table)+m.cluster.on()+" "+change+" SETTINGS materialize_ttl_after_modify = 0"); err != nil {
-			return fmt.Errorf("migrate: set the retention of %s: %w", want.table, err)
+		if err := m.checkRoom(ctx); err != nil {
+			return err
+		}
+		// A part carries the time at which it expires. It is calculated again, in the background and without rewriting the part,
+		// or rows would be deleted according to the retention with which they were stored.
+		changes := []string{"MODIFY SETTING materialize_ttl_recalculate_only = 1", change + " SETTINGS materialize_ttl_after_modify = 1"}
+		if empty {
+			changes = []string{change + " SETTINGS materialize_ttl_after_modify = 0"}
+		}
+		for _, change := range changes {
+			if err := m.conn.Exec(ctx, "ALTER TABLE "+m.cluster.local(want.table)+m.cluster.on()+" "+change); err != nil {
+				return fmt.Errorf("migrate: set the retention of %s: %w", want.table, err)
+			}
 		}
 	}
 	return nil

@@ -3,10 +3,13 @@
 package store
 
 import (
+	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/giverny/giverny/collective/report"
@@ -89,6 +92,44 @@ func TestRetentionDoesNotFlip(t *testing.T) {
 	}
 }
 
+// Rows are deleted according to the retention in force, not to that with which they were stored, be it shorter or longer.
+func TestAChangedRetentionHoldsForWhatIsStored(t *testing.T) {
+	e := enginetest.Start(t)
+	under := func(keep time.Duration) testDB {
+		t.Helper()
+		cfg := DefaultConfig()
+		cfg.Retention = Retention{Samples: keep, Regions: keep}
+		db := openDB(t, e.Options(""), cfg)
+		if err := errors.Join(db.Migrate(t.Context()), db.ApplyRetention(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		return db
+	}
+	if err := under(9*day).Store(t.Context(), someResult("bw", 1, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	for _, keep := range []time.Duration{2 * time.Hour, 100 * day} {
+		db := under(keep)
+		for _, table := range []string{"link_samples", "regions"} {
+			var least, most, stored time.Time
+			for range 300 {
+				err := db.conn.QueryRow(t.Context(), "SELECT min(delete_ttl_info_min), max(delete_ttl_info_max), (SELECT max(stored_at) FROM "+table+") FROM system.parts WHERE database = 'giverny' AND table = {table:String} AND active",
+					clickhouse.Named("table", table)).Scan(&least, &most, &stored)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if least.Equal(stored.Add(keep)) && most.Equal(least) {
+					break
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			if !least.Equal(stored.Add(keep)) || !most.Equal(least) {
+				t.Errorf("%s: a row stored at %v is kept for %v, until %v to %v", table, stored, keep, least, most)
+			}
+		}
+	}
+}
+
 // tableTTLs returns the retentions in force.
 func tableTTLs(t *testing.T, db testDB) map[string]time.Duration {
 	t.Helper()
@@ -101,4 +142,36 @@ func tableTTLs(t *testing.T, db testDB) map[string]time.Duration {
 		out[r.table] = has.keep
 	}
 	return out
+}
+
+// On a full disk no table is changed: ClickHouse would leave an empty definition of it, and not start again.
+func TestNoTableIsChangedOnAFullDisk(t *testing.T) {
+	e := enginetest.Start(t)
+	db := openDB(t, e.Options(""), DefaultConfig())
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := tableTTLs(t, db)
+	m := db.migrator()
+	m.retention, m.room = Retention{Samples: 1000 * day, Regions: day}, math.MaxUint64
+	if err := m.setRetentions(t.Context(), true); !errors.Is(err, ErrNoRoom) || !MayPass(err) {
+		t.Errorf("a shorter retention on a full disk: %v", err)
+	}
+	if err := m.widenRetention(t.Context()); err != nil {
+		t.Errorf("a longer retention on a full disk stops the start: %v", err)
+	}
+	steps, err := loadMigrations(migrationFiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.applySteps(t.Context(), steps); err != nil {
+		t.Errorf("a full disk stops a start without migrations: %v", err)
+	}
+	steps = append(steps, Migration{Version: len(steps) + 1, Name: "more", statements: []string{"ALTER TABLE regions ADD COLUMN more UInt8"}})
+	if err := m.applySteps(t.Context(), steps); !errors.Is(err, ErrNoRoom) {
+		t.Errorf("a migration on a full disk: %v", err)
+	}
+	if diff := cmp.Diff(before, tableTTLs(t, db)); diff != "" {
+		t.Error(diff)
+	}
 }

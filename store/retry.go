@@ -97,8 +97,11 @@ func retryReason(err error) string {
 }
 
 // MayPass reports whether a retry may succeed with nothing else changed: there was no answer or the connection broke, the server
-// is overloaded, or replicas are unavailable.
+// is overloaded or its disk full, or replicas are unavailable.
 func MayPass(err error) bool {
+	if errors.Is(err, ErrNoRoom) {
+		return true
+	}
 	var exception *clickhouse.Exception
 	if errors.As(err, &exception) {
 		switch codeReasons[exception.Code] {

@@ -48,8 +48,12 @@ func (db *DB) Rolled(ctx context.Context, fabric string, from, to int64, samples
 
 func (db *DB) rolled(ctx context.Context, fabric string, from, to int64, samples, exact bool) (*Rolled, error) {
 	var states []hourState
+	upTo := to
+	if samples { // what is rolled up of links does not look ahead, so the last hour of the span may be read from it too
+		upTo += hourMillis
+	}
 	q := Question{Name: "rolled", Exact: exact, SQL: strings.Replace(rollupText("hours"), "{{hashes}}", rollupText("hashes"), 1),
-		Parameters: map[string]any{"fabric": fabric, "from": from, "to": to, "days": samples, "kinds": len(countKinds)}}
+		Parameters: map[string]any{"fabric": fabric, "from": from, "to": upTo, "days": samples, "kinds": len(countKinds)}}
 	if err := db.Select(ctx, q, &states); err != nil {
 		return nil, fmt.Errorf("fabric %s: %w", fabric, err)
 	}

@@ -96,13 +96,17 @@ const (
 // KeepRolledUp rolls up a fabric's hours periodically, until ctx ends.
 func (db *DB) KeepRolledUp(ctx context.Context, fabric string) error {
 	db.metrics.rollUps.WithLabelValues(fabric)
+	failures := db.metrics.rollUpFailures.WithLabelValues(fabric)
 	var looked time.Time
 	for ctx.Err() == nil {
 		last := rollUpReach
 		if now := db.now(); now.Sub(looked) >= rollUpAll {
 			last, looked = 0, now
 		}
-		if _, err := db.RollUp(ctx, fabric, last); err != nil && ctx.Err() == nil {
+		_, err := db.RollUp(ctx, fabric, last)
+		db.health.noteQuery(err)
+		if err != nil && ctx.Err() == nil {
+			failures.Inc()
 			return err
 		}
 		if !retry.Sleep(ctx, db.cfg.RollUpInterval) {

@@ -326,6 +326,16 @@ func (ch *Checker) forgetHalf() {
 	}
 }
 
+// Accepts reports whether readings of any sender that has sent since an instant of the broker's clock are accepted.
+func (ch *Checker) Accepts(sinceNanos int64) bool {
+	for _, s := range ch.senders {
+		if s.clock.State != Quarantined && s.clock.SeenNanos >= sinceNanos {
+			return true
+		}
+	}
+	return false
+}
+
 // Refused returns how many rows were rejected since the start for a reason.
 func (ch *Checker) Refused(r Reason) uint64 { return ch.refused[r] }
 

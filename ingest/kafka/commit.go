@@ -12,9 +12,14 @@ import (
 	"github.com/giverny/giverny/internal/retry"
 )
 
-// CommitThrough is Commit of every record passed to the handler so far up to and including offset.
+// CommitThrough marks every record passed to the handler so far up to and including offset as stored, and commits the
+// offset up to which all records are stored; a restart begins there. It is for use during Run, from the handler or
+// concurrently with it. For a tail it does nothing.
 func (c *Consumer) CommitThrough(ctx context.Context, offset int64) error {
 	c.mu.Lock()
+	if c.unsent != noOffset && offset >= c.unsent {
+		offset, c.held = c.unsent-1, max(c.held, offset)
+	}
 	c.offsets.storeThrough(offset)
 	c.mu.Unlock()
 	return c.commit(ctx)

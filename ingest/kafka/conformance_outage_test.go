@@ -31,7 +31,7 @@ func testBrokerRestart(t *testing.T, b *broker) {
 			mu.Lock()
 			seen[string(m.Payload)]++
 			mu.Unlock()
-			return c.Commit(ctx, m.Offset)
+			return c.CommitThrough(ctx, m.Offset)
 		})
 	}()
 	acked := 0

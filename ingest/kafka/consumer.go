@@ -68,6 +68,11 @@ type Consumer struct {
 
 	mu      sync.Mutex
 	offsets offsets // guarded by mu
+	unsent  int64   // guarded by mu; offset of the first of letters, -1 if there are none
+	held    int64   // guarded by mu; what to commit once they are sent, -1 if nothing
+
+	letters     []letter // dead letters of the current response that are not sent yet
+	letterBytes int      // of their payloads
 
 	committing sync.Mutex // serialises commits, so that they cannot overtake each other
 	committed  int64      // guarded by committing; the offset that the broker has
@@ -92,6 +97,7 @@ func NewConsumer(client *Client, producer *Producer, assigned Assignment) *Consu
 			reachable: m.reachable.WithLabelValues(topic, assigned.Fabric),
 		},
 	}
+	c.unsent, c.held = noOffset, noOffset
 	c.received.Store(time.Now().UnixNano())
 	c.metrics.lag.Set(math.NaN()) // not known yet
 	if assigned.Fence != nil {
@@ -145,6 +151,7 @@ func (c *Consumer) Run(ctx context.Context, handle func(context.Context, Message
 		return nilOnCancel(ctx, err)
 	}
 	defer c.rest()
+	c.forgetLetters()
 	c.reached.Store(next)
 	f := fetcher{consumer: c, next: next, progress: time.Now(), pauses: c.client.backoff().Pauses()}
 	for ctx.Err() == nil {
@@ -171,16 +178,16 @@ func (c *Consumer) rest() {
 	}
 }
 
-// handOn passes the records of one response to the handler.
+// handOn passes the records of one response to the handler, and then sends their dead letters.
 func (c *Consumer) handOn(ctx context.Context, f *fetcher, records kafkago.RecordReader, handle func(context.Context, Message) error) error {
 	for ctx.Err() == nil {
 		m, err := c.read(records)
 		if errors.Is(err, io.EOF) {
-			return nil
+			break
 		}
 		if err != nil {
 			f.failed(ctx, err)
-			return nil
+			break
 		}
 		if !f.accept(m.Offset) {
 			continue
@@ -190,7 +197,7 @@ func (c *Consumer) handOn(ctx context.Context, f *fetcher, records kafkago.Recor
 		}
 		f.advance(m.Offset + 1)
 	}
-	return nil
+	return c.sendLetters(ctx)
 }
 
 // nilOnCancel returns nil if ctx has ended, else err.
@@ -289,41 +296,4 @@ func rejectionReason(err error) string {
 		return letterRejected
 	}
 	return ""
-}
-
-// deadLetter sends an unchanged record with the reason to the dead-letter topic, and then marks it as stored.
-func (c *Consumer) deadLetter(ctx context.Context, m inbound, reason string, cause error) error {
-	c.log.Warn("kafka: record moved to the dead-letter topic", "offset", m.Offset, "reason", reason, "error", cause)
-	letter := message{key: []byte(m.Fabric), value: append([]byte{}, m.Payload...), headers: []kafkago.Header{
-		{Key: headerKind, Value: []byte(m.kind())},
-		{Key: headerReason, Value: []byte(reason)},
-		{Key: headerTopic, Value: []byte(m.Topic)},
-		{Key: headerPartition, Value: fmt.Append(nil, m.Partition)},
-		{Key: headerOffset, Value: fmt.Append(nil, m.Offset)},
-	}}
-	topic := c.client.config.DeadLetterTopic()
-	err := c.producer.send(ctx, topicPartition{topic, 0}, len(letter.value), []message{letter})
-	if refused, ok := errors.AsType[*RefusedError](err); ok {
-		c.client.metrics.produceDropped.WithLabelValues(refused.Reason).Inc()
-		c.log.Error("kafka: record dropped, the dead-letter topic rejected it too", "offset", m.Offset, "error", err)
-	} else if err != nil {
-		return fmt.Errorf("dead letter for %s at offset %d: %w", c.name(), m.Offset, err)
-	}
-	c.client.metrics.deadLetters.WithLabelValues(reason).Inc()
-	c.mu.Lock()
-	c.offsets.store(m.Offset)
-	c.mu.Unlock()
-	return nil
-}
-
-// Commit marks the records at these offsets, in any order, as stored and commits the offset up to which all
-// records are stored; a restart begins there. It is for use during Run, from the handler or concurrently
-// with it. For a tail it does nothing.
-func (c *Consumer) Commit(ctx context.Context, stored ...int64) error {
-	c.mu.Lock()
-	for _, offset := range stored {
-		c.offsets.store(offset)
-	}
-	c.mu.Unlock()
-	return c.commit(ctx)
 }

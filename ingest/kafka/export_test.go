@@ -31,4 +31,8 @@ func (o *Offsets) Reset(committed int64)     { o.o.reset(committed) }
 func (o *Offsets) MarkPending(offset int64)  { o.o.markPending(offset) }
 func (o *Offsets) Store(offset int64)        { o.o.store(offset) }
 func (o *Offsets) StoreThrough(offset int64) { o.o.storeThrough(offset) }
+func (o *Offsets) Handled(offset int64)      { o.o.skip(offset + 1) }
 func (o *Offsets) Committed() int64          { return o.o.committed }
+
+// Spans is how many runs of records wait for a commit.
+func (o *Offsets) Spans() int { return len(o.o.pending) }

@@ -73,3 +73,20 @@ func TestOffsetsThatAreNotPending(t *testing.T) {
 		}
 	}
 }
+
+// However many records wait for a commit, as for days in which no interval closes, they take no memory.
+func TestOffsetsThatWaitTakeNoMemory(t *testing.T) {
+	var o kafka.Offsets
+	o.Reset(0)
+	const many = 100_000
+	for offset := range int64(many) {
+		o.MarkPending(offset)
+		o.Handled(offset)
+	}
+	if o.Spans() != 1 || o.Committed() != 0 {
+		t.Errorf("%d spans, committed %d", o.Spans(), o.Committed())
+	}
+	if o.StoreThrough(many - 1); o.Spans() != 0 || o.Committed() != many {
+		t.Errorf("after all are stored: %d spans, committed %d", o.Spans(), o.Committed())
+	}
+}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/giverny/giverny/internal/retry"
@@ -39,10 +40,15 @@ func (s *services) awaitStore(ctx context.Context) error {
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
-	if s.engine != nil { // no other process uses it
-		return s.db.ApplyRetention(ctx)
+	if s.engine == nil {
+		return nil
 	}
-	return nil
+	err := s.db.ApplyRetention(ctx) // no other process uses it
+	if errors.Is(err, store.ErrNoRoom) {
+		s.log.Warn("store: retention not changed; free disk space and restart", "error", err)
+		return nil
+	}
+	return err
 }
 
 // migrate retries while the server is unavailable or overloaded; an error in its tables is returned.
@@ -55,7 +61,7 @@ func (s *services) migrate(ctx context.Context) error {
 		return err
 	}, func(err error, failures int, pause time.Duration) {
 		if failures == 1 {
-			s.log.Warn("store: unreachable or overloaded, retrying", "pause", pause, "error", err)
+			s.log.Warn("store: unreachable, overloaded or full, retrying", "pause", pause, "error", err)
 		}
 	})
 }

@@ -188,6 +188,16 @@ type LinkStep struct {
 	Max       float64        `json:"max"`
 }
 
+// FinestLinkHistory is LinkHistory by minutes, or by hours if the minutes of the span are no longer kept.
+func (f *Figures) FinestLinkHistory(ctx context.Context, version uint64, metric schema.Metric, link schema.LinkID) ([]LinkStep, Step, error) {
+	steps, err := f.LinkHistory(ctx, version, metric, link, ByMinutes)
+	if err != nil || len(steps) > 0 {
+		return steps, ByMinutes, err
+	}
+	steps, err = f.LinkHistory(ctx, version, metric, link, ByHours)
+	return steps, ByHours, err
+}
+
 // LinkHistory returns one metric of one link of a graph version over a long span, without
 // the steps in which it was not measured.
 func (f *Figures) LinkHistory(ctx context.Context, version uint64, metric schema.Metric, link schema.LinkID, step Step) ([]LinkStep, error) {

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store/storetest"
 )
 
 // Intervals of the history are ten minutes long, so that a few of them are hours.
@@ -291,6 +292,38 @@ func TestHistoryAgreesWithTheNaiveComputation(t *testing.T) {
 	})
 	if rolled == 0 {
 		t.Error("nothing was rolled up")
+	}
+}
+
+// After store.keep_minutes the history of a link goes on by hours, also over a short span.
+func TestLinkHistoryAfterItsMinutesHaveExpired(t *testing.T) {
+	m := newModel(t)
+	for n := int64(0); n <= 200; n += 10 {
+		m.store(t, someResult("bw", n, 10))
+	}
+	if made, err := m.db.RollUp(t.Context(), "bw", 0); made != 2 || err != nil {
+		t.Fatalf("%d hours are rolled up, %v", made, err)
+	}
+	version := storetest.Result("bw", someRegion, 0, 10).Snapshot.GraphVersion
+	history := func(want Step) (intervals int) {
+		t.Helper()
+		steps, step, err := m.Figures("bw", minutes(0, 60)).FinestLinkHistory(t.Context(), version, stall, 1)
+		if err != nil || step != want {
+			t.Errorf("steps of %v, want %v; %v", time.Duration(step), time.Duration(want), err)
+		}
+		for _, s := range steps {
+			intervals += s.Intervals
+		}
+		return intervals
+	}
+	all := history(ByMinutes)
+	for _, table := range []string{"link_samples", "link_minutes"} {
+		if err := m.conn.Exec(t.Context(), "TRUNCATE TABLE "+table); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := history(ByHours); all == 0 || left != all {
+		t.Errorf("%d measured intervals by minutes, %d by hours", all, left)
 	}
 }
 
