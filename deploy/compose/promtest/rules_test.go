@@ -30,6 +30,7 @@ var firing = map[string]string{
 	"GivernyStoreNotReady":  `giverny_store_ready 0x30`,
 	"GivernyLate":           "giverny_store_read_to_stored_seconds_bucket{le=\"100\"} 0x30\n  giverny_store_read_to_stored_seconds_bucket{le=\"400\"} 0+1x30\n  giverny_store_read_to_stored_seconds_bucket{le=\"+Inf\"} 0+1x30",
 	"GivernyCollectorDrops": `giverny_collector_rows_dropped_total{reason="late"} 0+60x30`,
+	"GivernyRollUpsFail":    `giverny_store_roll_up_failures_total{fabric="ib0"} 0+1x30`,
 	"GivernyStoreDrops":     `giverny_store_values_dropped_total{reason="not_finite"} 0+60x30`,
 	"GivernyNetworkUnknown": `giverny_network_unknown{fabric="ib0",reason="no_readings"} 1x30`,
 	"GivernyNoReadings":     `giverny_pipeline_last_reading_age_seconds{fabric="ib0"} 0+60x30`,
