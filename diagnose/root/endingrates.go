@@ -38,7 +38,7 @@ type linkTerms struct {
 	fills  float64 // how full it is, if it carries more than before the onset without stall
 	lost   float64 // share of its load before the onset that it lost
 	flat   float64 // constant load since the onset, less than before
-	waits  float64 // share of time that packets wait for it inside the switch
+	waits  float64 // share of time that packets wait for it inside the switch, beyond its own stall
 	neck   float64 // how much of the region waits for it (Neck.Score)
 }
 
@@ -78,7 +78,7 @@ func (e *endings) rateLinks(places []rated, g *GridRegion) []rated {
 		if was > LeastUse/100. {
 			lost = max(0, was-use) / was
 		}
-		alike := w.stalls*e.stall[i] + w.lost*lost + w.waits*g.p.waitsFor(l) + w.neck*e.necks[i]
+		alike := w.stalls*e.stall[i] + w.lost*lost + w.waits*g.p.waitsBeyond(l) + w.neck*e.necks[i]
 		if fullest > 0 {
 			alike += w.use * min(g.p.inOneWay(use), twoWays) / fullest
 		}
