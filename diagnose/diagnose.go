@@ -66,8 +66,8 @@ func (rc *regionCase) judge(snap *schema.Snapshot, cases []regionCase) {
 	rc.rateFailures()
 	rc.rate() // scores: how well each cause explains it
 	rc.verdict = rc.decide()
-	rc.takeOver(cases)
 	rc.nodes = rc.nodesEnd()
+	rc.takeOver(cases)
 }
 
 // examine measures a region. Its timeline and where it stalls are known (begin).

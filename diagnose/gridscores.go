@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/routes"
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -100,7 +102,8 @@ func (g grid) notSeenPenalty(c *suspect, space float64) (against float64) {
 // A job loads its exchange on a grid if on loadedWays of it at least root.LeastUse of the capacity was added since the
 // onset. Without a traffic table, it then loads a region as far as the growth of its exchange, its median over the
 // exchange's links, explains the load that was added to the region's links: from fitsLeast of that on, surely from
-// fitsMost. Traffic that crosses a job's ground, or converges within it, loads few of its links, and unevenly.
+// fitsMost. Traffic that crosses a job's ground, or converges within it, loads few of its links, and unevenly. What was
+// added to the links that its exchange does not use is of others, who add as much to its own.
 const loadedWays, fitsLeast, fitsMost = .5, .3, .6
 
 // exchangeLoad is what was added to a job's exchange since the onset of a round of past.
@@ -137,12 +140,13 @@ func (rc *regionCase) loadsExchange(j *job) bool {
 		return j.exchange.most
 	}
 	r, loaded, grew := rc.in.routesOf(j), 0., rc.in.scratch.growths[:0]
+	others := rc.addedBeside(r)
 	for i, l := range r.Links {
-		load, added := float64(r.Load[i]), rc.in.use(l).orZero()-rc.baselineUse(l).orZero()
-		if added >= root.LeastUse {
+		load, added := float64(r.Load[i]), rc.addedTo(l)-others
+		if added >= root.LeastUse/100.*rc.in.graph.Capacity(l) {
 			loaded += load
 		}
-		grew = append(grew, growth{added / 100 * rc.in.graph.Capacity(l) / load, load})
+		grew = append(grew, growth{added / load, load})
 	}
 	rc.in.scratch.growths = grew
 	j.exchange = exchangeLoad{known: true, round: rc.p.Since, most: loaded >= loadedWays*r.Total}
@@ -152,6 +156,38 @@ func (rc *regionCase) loadsExchange(j *job) bool {
 		j.exchange.grew = max(0, grew[i].by)
 	}
 	return j.exchange.most
+}
+
+// addedTo is the load added to a link since the onset, bytes/s.
+func (rc *regionCase) addedTo(l schema.LinkID) float64 {
+	return (rc.in.use(l).orZero() - rc.baselineUse(l).orZero()) / 100 * rc.in.graph.Capacity(l)
+}
+
+// addedOnGrid is what was added to all links of a grid since the onset of a round of past.
+type addedOnGrid struct {
+	slot  int64
+	round uint32
+	sum   float64 // bytes/s
+	links int
+}
+
+// addedBeside is the mean load added since the onset to the links that an exchange does not use, bytes/s.
+func (rc *regionCase) addedBeside(r *routes.Set) float64 {
+	all := &rc.in.scratch.added
+	if now := rc.in.history.Clock.Now; all.links == 0 || all.slot != now || all.round != rc.p.Since {
+		*all = addedOnGrid{slot: now, round: rc.p.Since}
+		grid := rc.in.router.Grid
+		for l := range schema.LinkID(rc.in.graph.NumLinks()) {
+			if grid == nil || grid.Dim(l) >= 0 {
+				all.sum, all.links = all.sum+rc.addedTo(l), all.links+1
+			}
+		}
+	}
+	sum := all.sum
+	for _, l := range r.Links {
+		sum -= rc.addedTo(l)
+	}
+	return max(0, sum/float64(max(1, all.links-len(r.Links))))
 }
 
 // A region's share of switches without a listed job that exceeds that of the whole grid by usualEmpty is evidence of a

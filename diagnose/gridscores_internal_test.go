@@ -12,8 +12,8 @@ import (
 )
 
 // TestAJobLoadsItsGround: without a traffic table, a job is known to load a region if load was added all over the links
-// of its exchange, also among another job's nodes; not if only traffic that converges on one of its nodes was added, or
-// if the load did not rise.
+// of its exchange, also among another job's nodes; not if only traffic that converges on one of its nodes was added, if
+// as much was added to the links that it does not use, or if the load did not rise.
 func TestAJobLoadsItsGround(t *testing.T) {
 	var block []string
 	for _, x := range "123" {
@@ -24,12 +24,17 @@ func TestAJobLoadsItsGround(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		name   string
-		all    bool // all exchange; else all send to the last node
-		load   float64
-		tenant bool // of the other job, at every second node
-		want   bool
-	}{{"exchange", true, 2, false, true}, {"incast", false, 2, false, false}, {"no more load", true, 1, false, false}, {"among others", true, 2, true, true}} {
+		name       string
+		all        bool // all exchange; else all send to the last node
+		load       float64
+		tenant     bool // of the other job, at every second node
+		everywhere bool // load was added to all links of the fabric
+		want       bool
+	}{
+		{"exchange", true, 2, false, false, true}, {"incast", false, 2, false, false, false},
+		{"no more load", true, 1, false, false, false}, {"among others", true, 2, true, false, true},
+		{"load everywhere", true, 2, false, true, false},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			u := newTiedUp(t)
 			own, other := &job{Job: &history.Job{Job: schema.Job{ID: "own"}}}, &job{Job: &history.Job{Job: schema.Job{ID: "other"}}}
@@ -51,6 +56,11 @@ func TestAJobLoadsItsGround(t *testing.T) {
 					u.stage.tenants[d] = []*job{own, other}
 				}
 			}
+			if c.everywhere {
+				for l := range u.p.Use.Values {
+					u.p.Use.Values[l] = 60
+				}
+			}
 			rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}, load: times(c.load)}
 			for range links {
 				rc.waits = append(rc.waits, 1)
@@ -58,6 +68,9 @@ func TestAJobLoadsItsGround(t *testing.T) {
 			rc.findAdded()
 			if got := gridOf(rc).loadsAll(&suspect{job: own, cross: 1}); (got > 0) != c.want {
 				t.Errorf("loads its ground by %.2f, want any: %t", got, c.want)
+			}
+			if c.everywhere {
+				return
 			}
 			last := own.Devices[len(own.Devices)-1]
 			rc.suspects, rc.verdict.exchanges = []suspect{{job: own}}, rc.loadsExchange(own)

@@ -53,6 +53,7 @@ type scratch struct {
 	values          []float64
 	links           []schema.LinkID // of a job's hosts
 	growths         []growth        // of loadsExchange
+	added           addedOnGrid     // of addedBeside
 	correlator      correlation.Correlator
 	senders         []root.Sender // of findSenders
 	sending         []*job        // whose these are

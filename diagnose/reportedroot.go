@@ -191,12 +191,15 @@ func (e *ends) showsEnd() bool {
 }
 
 // endingFor is where the back pressure of a region ends, given what it is blamed on: a slow host, a link that lost
-// rate, or load.
+// rate, or load. A link that shows on its own that it lost rate is named before the most probable one.
 func (e *ends) endingFor(class schema.CauseClass) root.Ending {
 	switch class {
 	case schema.CauseSlowHost:
 		return e.endings.Nodes
 	case schema.CauseFailure:
+		if e.neck.Slower && e.neck.Sole {
+			return e.neck.Ending()
+		}
 		return e.endings.Link
 	}
 	return e.endings.Any

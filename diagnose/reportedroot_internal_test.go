@@ -88,3 +88,21 @@ func TestTheOnlyReceiver(t *testing.T) {
 		}
 	}
 }
+
+// TestASlowLinkIsTheRoot: a link of a torus that shows on its own that it lost rate is the root, even if back pressure
+// more probably ends at another.
+func TestASlowLinkIsTheRoot(t *testing.T) {
+	u := newTiedUp(t)
+	const slow, probable schema.LinkID = 7, 40
+	from, _ := u.Graph.Ends(slow)
+	at, _ := u.Graph.Ends(probable)
+	place := root.Ending{Found: true, Device: at, Link: probable}
+	for sole, want := range map[bool]schema.LinkID{true: slow, false: probable} {
+		rc := &regionCase{in: &u.stage.interval, verdict: verdict{class: schema.CauseFailure}, ends: ends{
+			fullLink: schema.NoLink, endings: root.Endings{Any: place, Link: place},
+			neck: root.Neck{Link: slow, Tail: from, Fit: 1, Slower: true, Sole: sole}}}
+		if r := rc.rootPort(); r == nil || r.Link != want {
+			t.Errorf("shows on its own: %t: root %+v, want link %d", sole, r, want)
+		}
+	}
+}

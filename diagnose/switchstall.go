@@ -9,19 +9,31 @@ import (
 // to have one cause.
 const sameGround = .5
 
-// takeOver gives a region of stall inside switches the verdict of the credit-stalled region around it, if a host or a
-// failure holds that back: packets wait inside the switches before such links too, and a job whose traffic is among
-// them is held back, whatever its load was before.
+// takeOver gives a region of stall inside switches the place where the credit-stalled region around it ends, if both
+// have the same cause: packets wait inside the switches before stalled links too, beside the tree that shows where it
+// ends. If a host or a failure holds that back, its verdict is that of both: a job whose traffic is among them is held
+// back, whatever its load was before.
 func (rc *regionCase) takeOver(cases []regionCase) {
 	if rc.region.Metric != schema.InqStall || !rc.in.graph.Duplex() {
 		return
 	}
 	of := rc.around(cases)
-	if of == nil || of.verdict.class != schema.CauseSlowHost && of.verdict.class != schema.CauseFailure {
+	switch {
+	case of == nil:
+		return
+	case of.verdict.class == schema.CauseSlowHost || of.verdict.class == schema.CauseFailure:
+		rc.failures = append(rc.failures[:0], of.failures...)
+		rc.verdict = of.verdict
+	case !rc.hasCauseOf(of):
 		return
 	}
-	rc.failures = append(rc.failures[:0], of.failures...)
-	rc.back, rc.ends, rc.verdict = of.back, of.ends, of.verdict
+	rc.back, rc.ends, rc.nodes = of.back, of.ends, of.nodes
+}
+
+// hasCauseOf reports whether two regions have verdicts of the same class that accuse the same job first, or none.
+func (rc *regionCase) hasCauseOf(of *regionCase) bool {
+	a, b := rc.verdict.accused > 0, of.verdict.accused > 0
+	return rc.verdict.class == of.verdict.class && a == b && (!a || rc.suspects[0].job == of.suspects[0].job)
 }
 
 // shared counts what two regions have in common: the links of each with an end at a switch of the other.

@@ -136,3 +136,32 @@ func TestAroundAgreesWithPairs(t *testing.T) {
 		}
 	}
 }
+
+// TestInsideEndsWhereTheRegionAroundDoes: stall inside switches for which the same job is accused as for the stalled
+// links around it has the same root; that for which another is accused keeps its own.
+func TestInsideEndsWhereTheRegionAroundDoes(t *testing.T) {
+	u := newTiedUp(t)
+	s := u.stage
+	at := slices.Clone(s.graph.LinksAt(u.Device(t, "1,1,1")))
+	own, other := &job{}, &job{}
+	drained, beside := u.Device(t, "1,1,1"), u.Device(t, "1,1,2")
+	for accused, want := range map[*job]topology.DeviceID{own: drained, other: beside, nil: beside} {
+		cases := make([]regionCase, 2)
+		for i, metric := range [...]schema.Metric{schema.InqStall, schema.CreditStall} {
+			cases[i] = regionCase{in: &s.interval, weight: make([]float64, len(at)), waits: make([]float64, len(at)),
+				region:      &schema.Region{Metric: metric, Severity: schema.High, Links: at},
+				totalWeight: 1, suspects: []suspect{{job: own}}, nodes: s.graph.Device(drained),
+				verdict: verdict{class: schema.CauseSystem, accused: 1}}
+		}
+		inside := &cases[0]
+		inside.nodes, inside.suspects[0].job = s.graph.Device(beside), accused
+		if accused == nil {
+			inside.verdict.accused = 0
+		}
+		s.memberships.index(cases)
+		inside.takeOver(cases)
+		if inside.nodes != s.graph.Device(want) {
+			t.Errorf("ends at %s, want %s", inside.nodes.Name, s.graph.Device(want).Name)
+		}
+	}
+}

@@ -194,6 +194,9 @@ func (n *Neck) Before(d *Drain) bool {
 	return n.Sole || (n.Fit >= neckFit || followed) && n.Fit+max(neckWaits*n.Waits, neckLost*n.Lost) > tree
 }
 
+// Ending is the link as the place where back pressure ends.
+func (n *Neck) Ending() Ending { return Ending{true, n.Tail, n.Link, n.Lost} }
+
 // endMargin is how much better the trees at the second end of a link must fit for that end to be the tail: if traffic
 // waits at both, the verdict does not flip between intervals.
 const endMargin = .1

@@ -40,6 +40,12 @@ func (p *Readings) waitsFor(l schema.LinkID) float64 {
 	return p.inside(l)
 }
 
+// waitsBeyond is the share of time that packets wait inside a switch for a link while it has credits: in the rest they
+// wait for something behind it.
+func (p *Pressure) waitsBeyond(l schema.LinkID) float64 {
+	return max(0, p.waitsFor(l)-p.StallOf(l)/100)
+}
+
 // heldBehind reports whether the traffic of a link mostly waits for others behind it, so that a region does not wait
 // for it.
 func (p *Readings) heldBehind(l schema.LinkID) bool { return p.atInputs && p.inside(l) >= mostlyWaits }

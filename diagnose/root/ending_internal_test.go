@@ -8,7 +8,8 @@ import (
 )
 
 // TestBackPressureEnds: back pressure ends at a link that stalled links lead to and that carries less than before, or
-// more; or at the nodes of the switch on whose line links stall from both sides. Only if readings are the mean of both
+// more, even if most packets wait for one that stalls; or at the nodes of the switch on whose line links stall from both
+// sides. Only if readings are the mean of both
 // directions does an end at a link that lost rate mean that the link is slow.
 func TestBackPressureEnds(t *testing.T) {
 	type shows struct{ stall, use, before float64 }
@@ -30,6 +31,7 @@ func TestBackPressureEnds(t *testing.T) {
 		link   string // where it ends; empty: at the nodes of 3,3,3
 		isSlow bool
 		means  bool
+		inside float32 // stall inside the switch for the link before it
 	}{
 		{name: "a link that lost rate", links: with("2,3,3>2,4,3", shows{1, 8, 40}), link: "2,3,3>2,4,3",
 			isSlow: true, means: true},
@@ -38,6 +40,8 @@ func TestBackPressureEnds(t *testing.T) {
 		{name: "nodes, no means", links: nodes},
 		{name: "a link that lost rate, no means", links: with("2,3,3>2,4,3", shows{1, 8, 40}), link: "2,3,3>2,4,3",
 			isSlow: true},
+		{name: "a link that lost rate, waits before it", links: with("2,3,3>2,4,3", shows{1, 14, 20}), link: "2,3,3>2,4,3",
+			isSlow: true, inside: 60},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u := newTiedUp(t)
@@ -51,6 +55,8 @@ func TestBackPressureEnds(t *testing.T) {
 				}
 			}
 			p := u.f.On(u.Snap).For(u.Stall, Past{Before: func(l schema.LinkID) float64 { return was[l] }})
+			p.Inq = &schema.Series{Metric: schema.InqStall, Values: make([]float32, u.Graph.NumLinks()), Valid: u.Stall.Valid}
+			p.Inq.Values[roottest.Link(t, u.Graph, "2,2,3>2,3,3")] = c.inside
 			if p.oneWay = 1; c.means {
 				p.oneWay = meanOneWay
 			}

@@ -1,18 +1,21 @@
 package root
 
 import (
+	"math"
+
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
 // Weights of a conditional logit for where back pressure ends, each constrained to the sign that physics gives it. They
 // were fitted together on incidents of four simulators, whose links read the mean of both directions, their sum and the
-// larger (docs/measurements/diagnosis.md). A place is any switch at the region, or any link at one of these, in either
-// direction. Shares are of time, or of what one direction shows; a log is of a share plus leastShown.
+// larger (docs/measurements/diagnosis.md), except for keeps, which was chosen beside them on a fifth. A place is any
+// switch at the region, or any link at one of these, in either direction. Shares are of time, or of what one direction
+// shows; a log is of a share plus leastShown.
 var (
 	linkWeights = linkTerms{before: 1, most: 1.16, use: 3.63, stalls: -2.21, lost: 6.04, fills: 2.97, waits: 5.6,
 		flat: 1.62, neck: 16}
-	nodeWeights = nodeTerms{before: .85, line: 1.28, onLine: 7.05, falls: -2.14, added: 1.44, end: .96,
+	nodeWeights = nodeTerms{before: .85, line: 1.28, onLine: 7.05, falls: -2.14, added: 1.44, keeps: 2, end: .96,
 		tree: 1.4, member: .95, agree: 1.76, appears: -3.07, off: -4.37, meets: .47}
 )
 
@@ -38,7 +41,7 @@ type linkTerms struct {
 	fills  float64 // how full it is, if it carries more than before the onset without stall
 	lost   float64 // share of its load before the onset that it lost
 	flat   float64 // constant load since the onset, less than before
-	waits  float64 // share of time that packets wait for it inside the switch
+	waits  float64 // share of time that packets wait for it inside the switch, beyond its own stall
 	neck   float64 // how much of the region waits for it (Neck.Score)
 }
 
@@ -49,6 +52,7 @@ type nodeTerms struct {
 	onLine float64 // share of that in the stall of all its links: traffic on the others may go on
 	falls  float64 // by how much the next links upstream on its line stall less than those at it
 	added  float64 // load added on its stalled links since the onset, relative to the switch with most
+	keeps  float64 // the part of load added to its links that does not pass, if the region's grew (keepsAt), the same
 	end    float64 // the tree of the region's senders leads to it, or traffic merges there
 
 	// For switches of the line where traffic merges:
@@ -78,7 +82,7 @@ func (e *endings) rateLinks(places []rated, g *GridRegion) []rated {
 		if was > LeastUse/100. {
 			lost = max(0, was-use) / was
 		}
-		alike := w.stalls*e.stall[i] + w.lost*lost + w.waits*g.p.waitsFor(l) + w.neck*e.necks[i]
+		alike := w.stalls*e.stall[i] + w.lost*lost + w.waits*g.p.waitsBeyond(l) + w.neck*e.necks[i]
 		if fullest > 0 {
 			alike += w.use * min(g.p.inOneWay(use), twoWays) / fullest
 		}
@@ -102,10 +106,10 @@ func (e *endings) rateLinks(places []rated, g *GridRegion) []rated {
 func (e *endings) rateNodes(places []rated, d *Drain, g *GridRegion) []rated {
 	end, known := d.End()
 	e.nodes = e.nodes[:0]
-	most := 0. // load added
+	most, keepsMost := 0., 0. // load added
 	for _, at := range g.devices {
 		n := e.around(at, g)
-		most = max(most, n.added)
+		most, keepsMost = max(most, n.added), max(keepsMost, n.keeps)
 		e.nodes = append(e.nodes, n)
 	}
 	w, line := &nodeWeights, g.onTheLine()
@@ -114,6 +118,9 @@ func (e *endings) rateNodes(places []rated, d *Drain, g *GridRegion) []rated {
 		score := w.before*shownLog(n.before) + w.line*n.line + w.onLine*n.line/(n.line+n.sides+.1) + w.falls*n.falls
 		if most > 0 {
 			score += w.added * n.added / most
+		}
+		if keepsMost > 0 {
+			score += w.keeps * n.keeps / keepsMost
 		}
 		if known && n.device == end {
 			score += w.end
@@ -128,6 +135,7 @@ func (e *endings) rateNodes(places []rated, d *Drain, g *GridRegion) []rated {
 type nodes struct {
 	device                            topology.DeviceID
 	before, line, sides, falls, added float64
+	keeps                             float64
 }
 
 // around computes the readings around the nodes of a switch.
@@ -159,7 +167,24 @@ func (e *endings) around(d topology.DeviceID, g *GridRegion) nodes {
 		}
 	}
 	n.added = max(0, n.added)
+	if g.grew {
+		n.keeps = g.keepsAt(d)
+	}
 	return n
+}
+
+// keepsAt is the least load added to the links of a switch, bytes/s, that goes to its nodes or comes from them: of what
+// only passes, one link takes on what the others bring.
+func (g *regionReadings) keepsAt(at topology.DeviceID) float64 {
+	sum := 0.
+	for _, l := range g.p.graph.LinksAt(at) {
+		sum += g.look(l).added
+	}
+	keeps := sum
+	for _, l := range g.p.graph.LinksAt(at) {
+		keeps = min(keeps, math.Abs(sum-2*g.look(l).added))
+	}
+	return keeps
 }
 
 // beforeOnLine is the stall of the link upstream of another on the same line.

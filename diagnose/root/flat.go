@@ -5,13 +5,10 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// leastRate is the least use of a link that lost rate, percent of capacity in one direction (inOneWay): packets always
-// wait for it, so that it carries all that its lanes let it, and at least one lane in eight remains.
-const leastRate = 10
-
 // flatNeck is a link of a grid that lost rate, recognised by its constant load: as packets always wait for it, its load
-// is its rate, the same in all intervals since the onset. Stalled links lead to it, in the end most of the region, and
-// nothing that these may wait for stalls. Of several it is the one that lost most.
+// is its rate, the same in all intervals since the onset, at least LeastUse, as less is too little to show whether it varies. Stalled links
+// lead to it, in the end most of the region, and nothing that these may wait for stalls. Of several it is the one that
+// lost most.
 func (w *gridWalk) flatNeck(links []schema.LinkID) Neck {
 	best, most := Neck{Link: schema.NoLink}, 0.
 	for _, l := range links {
@@ -24,7 +21,7 @@ func (w *gridWalk) flatNeck(links []schema.LinkID) Neck {
 		for _, via := range [2]topology.DeviceID{from, to} {
 			for _, out := range w.graph.LinksAt(via) {
 				_, s := w.shows(out)
-				lostRate := s.lost > most && w.inOneWay(s.use) >= leastRate && s.left() < ClearlyLess
+				lostRate := s.lost > most && w.inOneWay(s.use) >= LeastUse && s.left() < ClearlyLess
 				if out == l || s.dim < dim || !lostRate {
 					continue
 				}

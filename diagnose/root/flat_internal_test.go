@@ -19,6 +19,7 @@ func TestALinkThatLostRateCarriesTheSame(t *testing.T) {
 		isFound bool
 	}{
 		{name: "the same", carries: 12.4, waits: 95, isFound: true},
+		{name: "the same, less than a lane", carries: 5.6, waits: 95, isFound: true},
 		{name: "varies", carries: 12.4, waits: 95, varies: true},
 		{name: "next to nothing", carries: 1.6, waits: 95},
 		{name: "what leads to it waits for a part of the time", carries: 12.4, waits: 40},

@@ -16,8 +16,9 @@ const (
 	// soleInput is the least it lost, relative to the loss of the stalled links at the switch: their traffic went
 	// there.
 	soleInput = .5
-	// soleLost is the least it lost, percent of its capacity. It still carries leastRate.
-	soleLost = 15
+	// soleLost is the least it lost, percent of its capacity. leastRate is the least it still carries: packets always
+	// wait for it, so that it carries all that its lanes let it, and at least one lane in eight remains.
+	soleLost, leastRate = 15, 10
 )
 
 // soleWay is the link that a region ends at: links stall into a switch, none that they may wait for stalls, and one of
