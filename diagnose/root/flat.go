@@ -6,9 +6,9 @@ import (
 )
 
 // flatNeck is a link of a grid that lost rate, recognised by its constant load: as packets always wait for it, its load
-// is its rate, the same in all intervals since the onset, at least LeastUse, as less is too little to show whether it varies. Stalled links
-// lead to it, in the end most of the region, and nothing that these may wait for stalls. Of several it is the one that
-// lost most.
+// is its rate, the same in all intervals since the onset, and at least LeastUse, as less is too little to show whether
+// it varies. Stalled links lead to it, in the end most of the region, and nothing that these may wait for stalls. Of
+// several it is the one that lost most.
 func (w *gridWalk) flatNeck(links []schema.LinkID) Neck {
 	best, most := Neck{Link: schema.NoLink}, 0.
 	for _, l := range links {
