@@ -51,6 +51,25 @@ func (rc *regionCase) loadsOver(hosts []topology.DeviceID, l schema.LinkID) (sen
 	return sent, taken
 }
 
+// mayLeave bounds what leaves a job for a host that is none of its nodes, bytes/s: what its hosts send beyond what they
+// take in, as traffic within the job is in both.
+func (rc *regionCase) mayLeave(j *job) (bytes float64) {
+	for _, d := range j.Devices {
+		for _, l := range rc.in.graph.LinksAt(d) {
+			use, capacity := rc.in.use(l), rc.in.graph.Capacity(l)
+			switch from, _ := rc.in.graph.Ends(l); {
+			case from != d:
+				bytes -= use.orZero() / 100 * capacity
+			case use.known:
+				bytes += use.of / 100 * capacity
+			default:
+				bytes += capacity
+			}
+		}
+	}
+	return max(0, bytes)
+}
+
 // hostLoad is the load of some hosts' links.
 type hostLoad struct {
 	carries     float64 // bytes/s
