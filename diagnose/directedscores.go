@@ -1,6 +1,9 @@
 package diagnose
 
 import (
+	"math"
+
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -27,13 +30,42 @@ func (d directed) endScore(c *suspect) (score float64) {
 
 // receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that
 // load is the job's, even if neither its total nor the port's load grew, as its other traffic is held up and the port
-// was full before.
+// was full before. If only the switch is known, it is the port to a host of a job that moves what one port carries.
 func (d directed) receives(c *suspect) bool {
 	host, known := d.fullPortTo()
-	if !c.known || !known || !c.job.Has(host) || d.in.hasOthers(host, c.job) {
+	if !known {
+		return d.movesOnePort(c)
+	}
+	if !c.known || !c.job.Has(host) || d.in.hasOthers(host, c.job) {
 		return false
 	}
 	return d.in.perSecond(d.in.recentOf(c.job).all) >= enoughShare*d.root.carries
+}
+
+// onePort is by how much what a job moves may differ from what a port carries if the port lets no more through.
+const onePort = .1
+
+// movesOnePort reports whether, at an incast at a switch whose port is not known, a job moves less than before the
+// onset, and since then as much as the port to one of its own hosts there carries: all of it is for that host.
+func (d directed) movesOnePort(c *suspect) bool {
+	if !c.known || !d.back.HasSwitch() || !d.back.IsIncast() || d.lostBy(c.job) < smallLoss {
+		return false
+	}
+	now := d.in.history.Clock.Now
+	since := c.job.Traffic.MovedIn(d.in.scratch.since[:0], c.job.lost.baseline.main,
+		max(d.timeline.began()+1, now-lastIntervals+1), now)
+	d.in.scratch.since = since
+	if len(since) == 0 {
+		return false
+	}
+	moves := d.in.perSecond(history.SumOf(since) / float64(len(since)))
+	for _, l := range d.in.graph.LinksAt(d.back.Switch.Device) {
+		_, host := d.in.graph.Ends(l)
+		if c.job.Has(host) && !d.in.hasOthers(host, c.job) && math.Abs(moves/d.in.graph.Capacity(l)-1) <= onePort {
+			return true
+		}
+	}
+	return false
 }
 
 // endsAtNoJob reports whether the root is the full port to a host without a job: what arrives there is file traffic, of
@@ -48,6 +80,12 @@ func (rc *regionCase) endsAtNoJob() bool {
 func (rc *regionCase) endsAtJob() bool {
 	host, known := rc.fullPortTo()
 	return known && len(rc.in.tenants[host]) > 0
+}
+
+// endsAtOthers reports whether the root of directed links is the full port to a host that is no node of a job.
+func (rc *regionCase) endsAtOthers(j *job) bool {
+	host, known := rc.fullPortTo()
+	return known && !rc.in.graph.IsSwitch(host) && !j.Has(host)
 }
 
 // fullPortTo is the device to which the root leads, if that is a full port.

@@ -69,6 +69,47 @@ func TestTrafficEndsAtHosts(t *testing.T) {
 	}
 }
 
+// TestAGatherMovesWhatOnePortCarries: at an incast at a switch, a job whose total fell at the onset to what the port of
+// a host carries sends all to its host there. Other jobs that lost traffic were held up.
+func TestAGatherMovesWhatOnePortCarries(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	port := g.Capacity(roottest.Link(t, g, "leaf0>host0")) * 60
+	leaf0, _ := g.FindDevice("leaf0")
+	for name, c := range map[string]struct {
+		before, since float64 // what it moves, as a share of what a port carries
+		nodes         []string
+		kind          string
+		want          bool
+	}{
+		"a gather":      {2.5, 1.05, []string{"host0", "host3"}, schema.RootIncast, true},
+		"held up":       {2.5, 1.4, []string{"host0", "host3"}, schema.RootIncast, false},
+		"as before":     {1.05, 1.05, []string{"host0", "host3"}, schema.RootIncast, false},
+		"elsewhere":     {2.5, 1.05, []string{"host3", "host4"}, schema.RootIncast, false},
+		"before a link": {2.5, 1.05, []string{"host0", "host3"}, schema.RootLinkCapacity, false},
+	} {
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.history = remembersAt(g, history.Clock{Duration: 60e9, Now: 14})
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: c.nodes}}}
+		j.Place(g)
+		s.settle(j)
+		const onset = 10
+		for slot := range int64(15) {
+			moves := c.before
+			if slot >= onset {
+				moves = c.since
+			}
+			s.history.TrafficOf(j.Job).Set(history.RDMAWrite, slot, moves*port)
+		}
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 15), onset: onset}, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf0, Kind: c.kind, Share: 1}}}
+		if got := rc.rules().receives(&suspect{job: j, known: true}); got != c.want {
+			t.Errorf("%s: one of its hosts receives all: %v", name, got)
+		}
+	}
+}
+
 // TestWhereATrafficDoesNotEnd: a suspect whose traffic does not use the root may still load it with files that were not
 // measured; not if these are known and the root is the port of a host: then nothing of it ends there.
 func TestWhereATrafficDoesNotEnd(t *testing.T) {

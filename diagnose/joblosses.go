@@ -1,7 +1,10 @@
 package diagnose
 
 import (
+	"slices"
+
 	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/schema"
 )
 
 // loss caches a job's loss of traffic since an onset, for the regions of an interval that began together.
@@ -163,4 +166,15 @@ func (rc *regionCase) mostLost(own *job) (most float64) {
 		}
 	}
 	return most
+}
+
+// causesAnother reports whether the verdict on another region of the interval before accuses a job.
+func (rc *regionCase) causesAnother(j *job) bool {
+	for id, h := range rc.in.given.kept {
+		if id != rc.region.ID && h.seen >= rc.in.history.Clock.Now-1 &&
+			slices.ContainsFunc(h.jobs, func(a schema.AccusedJob) bool { return a.JobID == j.ID }) {
+			return true
+		}
+	}
+	return false
 }

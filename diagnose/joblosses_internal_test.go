@@ -7,6 +7,7 @@ import (
 
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/schema"
 )
 
 // A job's loss is the decrease since an onset from its least traffic over as long before, at the onset and still.
@@ -72,9 +73,34 @@ func TestWhoLosesByARegion(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, c := range []*suspect{&beside, &across, &atRoot, &far} {
-			if got := (&regionCase{in: &s.interval}).rules().canHoldUp(c); got != want[i] {
+			if got := (&regionCase{in: &s.interval, region: &schema.Region{}}).rules().canHoldUp(c); got != want[i] {
 				t.Errorf("%s: suspect %d: %v", fabric, i, got)
 			}
+		}
+	}
+}
+
+// What a job lost that another region of the interval before is blamed on is no sign that this region held it up.
+func TestACulpritIsNoVictim(t *testing.T) {
+	for name, c := range map[string]struct {
+		region uint64
+		seen   int64
+		want   float64
+	}{
+		"of another region": {2, 19, 0},
+		"of this region":    {1, 19, .6},
+		"long ago":          {2, 10, .6},
+	} {
+		s, err := New(roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1"), DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.history = remembersAt(s.graph, history.Clock{Duration: 60e9, Now: 20})
+		s.given.kept[c.region] = &kept{seen: c.seen, jobs: []schema.AccusedJob{{JobID: "lost"}}}
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "lost"}, Traffic: &history.Traffic{}}, lost: loss{cached: true, onset: 15, share: .6}}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 21), onset: 15}, suspects: []suspect{{job: j, cross: 1}}}
+		if got := rc.mostLost(&job{Job: &history.Job{}}); got != c.want {
+			t.Errorf("the culprit %s lost %g, want %g", name, got, c.want)
 		}
 	}
 }

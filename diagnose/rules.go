@@ -119,8 +119,11 @@ func (d directed) findEnds() {
 
 func (directed) mayFetch(*suspect) bool { return false }
 
-// canHoldUp: the job's exchange crosses a link of the region or its root.
-func (directed) canHoldUp(c *suspect) bool { return c.cross > 0 || c.atRoot }
+// canHoldUp: the job's exchange crosses a link of the region or its root, and what it loses is not by another region,
+// of which it is accused. On a grid regions overlap, and may differ on the culprit of one congestion.
+func (d directed) canHoldUp(c *suspect) bool {
+	return (c.cross > 0 || c.atRoot) && !d.causesAnother(c.job)
+}
 
 // hasAllUnmeasured: there is no other such job.
 func (d directed) hasAllUnmeasured(*suspect) bool { return d.in.comparable && d.unmeasured() == 1 }

@@ -48,14 +48,19 @@ func (d directed) unlistedPart(accused int) float64 {
 	return min(mostUnlisted, theirs/max(own, d.in.graph.Capacity(d.root.link)/mostUnlisted))
 }
 
-// mayHaveAdded bounds what a suspect added to the region's root since its onset, bytes/s, by the links of its hosts and
-// by its file traffic.
+// mayHaveAdded bounds what a suspect added to the region's root since its onset, bytes/s, by the links of its hosts, and
+// by what was added to its file traffic. If that is measured it may have taken the place of other traffic of its hosts,
+// so these may send no more than before.
 func (d directed) mayHaveAdded(c *suspect) float64 {
-	more := d.mayHaveMore(c.job.Devices, d.root.link, c.file || !c.filesKnown)
 	if !c.file || !c.filesKnown {
-		return more
+		return d.mayHaveMore(c.job.Devices, d.root.link, !c.filesKnown)
 	}
-	return min(more, d.in.perSecond(max(0, d.in.recentOf(c.job).files-d.baselineOf(c.job).files)))
+	files := max(0, d.in.recentOf(c.job).files-d.baselineOf(c.job).files)
+	if d.endsAtNoJob() { // what it reads comes from there
+		files = min(files, d.in.written(c.job))
+	}
+	sent, taken := d.loadsOver(c.job.Devices, d.root.link)
+	return min(max(sent.mostNow(), taken.mostNow()), d.in.perSecond(files))
 }
 
 // unlistedWaits is the time for which hosts of no listed job wait to send into a region, times a weight, relative to

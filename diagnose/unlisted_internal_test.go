@@ -82,6 +82,32 @@ func TestLinksWithoutReadingsBoundNothing(t *testing.T) {
 	}
 }
 
+// TestWritesTakeThePlaceOfAnExchange: a job that writes as much as was added to the port of a host of no job may send no
+// more than before, as it exchanges less. Hosts of no job that answer reads, and so send a little more, are not its
+// better.
+func TestWritesTakeThePlaceOfAnExchange(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	port := roottest.Link(t, g, "leaf1>host4")
+	for name, c := range map[string]struct{ sends, writes, want float64 }{
+		"all of it":             {80, .8, 0},
+		"more than it sends":    {40, .8, .05 / .4},
+		"others may have added": {80, .2, .05 / .2},
+	} {
+		p, _ := readings(t, g, nil, map[string]float64{"host0>leaf0": c.sends, "host1>leaf0": 5, "leaf1>host4": 80})
+		p.Before = func(l schema.LinkID) float64 {
+			if l == roottest.Link(t, g, "host0>leaf0") {
+				return c.sends
+			}
+			return 0
+		}
+		s, j := oneWriter(t, g, p, c.writes*g.Capacity(port))
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, suspects: []suspect{{job: j, known: true, file: true, filesKnown: true}}, root: rootLoad{link: port, added: .8 * g.Capacity(port)}}
+		if got := rc.rules().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
+		}
+	}
+}
+
 // TestWritersWait: where traffic arrives at a host of no job, hosts of no listed job that wait to send are no part of
 // what the accused writes.
 func TestWritersWait(t *testing.T) {

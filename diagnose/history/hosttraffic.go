@@ -31,8 +31,9 @@ func (h *History) deriveTraffic(interval schema.Interval, rateOf func(schema.Lin
 		t.derive(RDMAWrite, h.Clock.Now, SumOf(out))
 		if float64(whole) >= mostHosts*float64(len(j.Devices)) { // of a large job some reading is always missing
 			came, left := crossed(inWhole, outWhole)
-			t.deriveOthers(Read, h.Clock.Now, came, RDMARead)
-			t.deriveOthers(Write, h.Clock.Now, left, RDMAWrite)
+			within := min(inWhole, outWhole)
+			t.deriveOthers(Read, h.Clock.Now, came, within)
+			t.deriveOthers(Write, h.Clock.Now, left, within)
 		}
 		if len(in) > 1 {
 			exchange, sink := cuts(in, out)
@@ -52,15 +53,22 @@ func (t *Traffic) derive(f Feature, slot int64, bytes float64) {
 	}
 }
 
-// alike is the share of what hosts' links show that a table must count as RDMA for the two to be measured alike.
+// alike is the share of what is with others than a job's nodes that a table must count as RDMA, beside what the nodes
+// exchange, for the table to have it.
 const alike = .5
 
-// deriveOthers is derive for what is with others than the job's nodes. The table may count it as RDMA: a file system on
-// the same fabric is read so.
-func (t *Traffic) deriveOthers(f Feature, slot int64, bytes float64, as Feature) {
-	files, counted := t.At(f, slot), t.At(as, slot)
-	countsAlike := !IsMissing(counted) && float64(counted) >= alike*bytes
-	if !t.Listed[f] || !IsMissing(files) && bytes > float64(files) && countsAlike {
+// deriveOthers is derive for what is with others than the job's nodes, beside what these exchange within the job. A
+// table of RDMA may count it as such: a file system on the same fabric is read so. Otherwise it is not the job's:
+// another one is on the same hosts.
+func (t *Traffic) deriveOthers(f Feature, slot int64, bytes, within float64) {
+	files, counted := t.At(f, slot), 0.
+	for _, rdma := range [...]Feature{RDMARead, RDMAWrite} {
+		if t.Listed[rdma] {
+			counted += float64(orZero(t.At(rdma, slot)))
+		}
+	}
+	hasIt := !t.Listed[RDMARead] && !t.Listed[RDMAWrite] || counted >= within+alike*bytes
+	if !t.Listed[f] || !IsMissing(files) && bytes > float64(files) && hasIt {
 		t.Set(f, slot, bytes)
 	}
 }
@@ -82,13 +90,18 @@ func crossed(taken, sent float64) (came, left float64) {
 	return came, left
 }
 
-// hostRates is what a host receives and sends, bytes/s, over the links that were read, and their number.
+// hostRates is what a host receives and sends, bytes/s, over the links that were read, and their number. A link without
+// a reading has that of the interval before, as a snapshot that is filled: otherwise what a lost reading shows would
+// seem to leave or enter the job.
 func (h *History) hostRates(rateOf func(schema.LinkID) float64, d topology.DeviceID) (in, out float64, read int) {
 	if h.graph.IsSwitch(d) {
 		return 0, 0, 0
 	}
 	for _, l := range h.graph.LinksAt(d) {
 		rate := rateOf(l)
+		if rate < 0 {
+			rate = h.rateBefore(l)
+		}
 		if rate < 0 {
 			continue
 		}
@@ -100,6 +113,19 @@ func (h *History) hostRates(rateOf func(schema.LinkID) float64, d topology.Devic
 		}
 	}
 	return in, out, read
+}
+
+// rateBefore is the load of a link in the interval before, bytes/s; -1 if it was not measured.
+func (h *History) rateBefore(l schema.LinkID) float64 {
+	use := h.memory.metrics[schema.BandwidthUsed]
+	if use == nil {
+		return -1
+	}
+	level := use.Row(h.Clock.Now - 1)[l]
+	if level == LevelMissing {
+		return -1
+	}
+	return float64(level) / LevelsPerPercent / 100 * h.graph.Capacity(l)
 }
 
 // cuts estimates an all-to-all exchange and a many-to-one sink from what each node of a job receives and

@@ -100,6 +100,56 @@ func TestTrafficOfAJobWithoutAReading(t *testing.T) {
 	}
 }
 
+// A lost reading of a job's receiver does not make what the others send it leave the job: the receiver takes as much as
+// in the interval before.
+func TestALostReadingLeavesNothing(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=10,spines=1")
+	h := remembers(g)
+	j, uses := schema.Job{ID: "gathers", Start: 1}, map[string]float64{"host0>leaf0": 0, "leaf0>host0": 90}
+	for i := range 10 {
+		host := fmt.Sprintf("host%d", i)
+		j.Nodes = append(j.Nodes, host)
+		if i > 0 {
+			uses[host+">leaf0"], uses["leaf0>"+host] = 10, 0
+		}
+	}
+	snap, _ := roottest.Snapshot(t, g, nil, uses)
+	for minute := range int64(2) {
+		snap.Interval = schema.Interval{StartNanos: minute * 60e9, DurationNanos: 60e9}
+		if minute == 1 {
+			snap.Series[1].Valid.Unset(int(roottest.Link(t, g, "leaf0>host0")))
+		}
+		h.Learn(&schema.IntervalResult{Snapshot: snap, Jobs: []schema.Job{j}}, rates(snap, g))
+		if left := h.jobs.byID["gathers"][0].Traffic.At(Write, minute); left != 0 {
+			t.Errorf("minute %d: %g bytes left the job, want 0", minute, left)
+		}
+	}
+}
+
+// A table that counts as RDMA no more than a job's nodes exchange does not count what its hosts send elsewhere: that is
+// another job's, and the job writes what the table says. A table without RDMA says nothing of it.
+func TestTheTableCountsTheExchangeOnly(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
+	uses := map[string]float64{"host0>leaf0": 50, "host1>leaf0": 50, "leaf0>host0": 25, "leaf0>host1": 25}
+	snap, _ := roottest.Snapshot(t, g, nil, uses)
+	snap.Interval.DurationNanos = 60e9
+	capacity := g.Capacity(0) * 60
+	for _, c := range []struct{ counted, want float64 }{{.5, 0}, {1, .5}, {-1, .5}} { // what the nodes exchange, all that they send, and no RDMA
+		h := remembers(g)
+		h.tick(snap.Interval)
+		h.AddJobs([]schema.Job{{ID: "1", Nodes: []string{"host0", "host1"}, Start: 1}})
+		row := schema.JobTraffic{JobID: "1", Write: new(float64)}
+		if bytes := c.counted * capacity; bytes >= 0 {
+			row.RDMAWrite = &bytes
+		}
+		h.takeTraffic([]schema.JobTraffic{row})
+		h.deriveTraffic(snap.Interval, rates(snap, g))
+		if got := float64(h.jobs.byID["1"][0].Traffic.At(Write, 0)); math.Abs(got-c.want*capacity) > .001*capacity {
+			t.Errorf("the table counts %g of a port: it wrote %g, want %g", c.counted, got/capacity, c.want)
+		}
+	}
+}
+
 // The bisection cuts distinguish an all-to-all exchange from many senders to one.
 func TestCuts(t *testing.T) {
 	const n = 16
