@@ -64,16 +64,20 @@ func (t *timeline) foundStalled(at schema.Instant) bool {
 }
 
 // stalledBefore is by how much a region had risen when something began in its first two intervals, as a share of its
-// rise since: in the intervals before, of which the one before the onset may show the first moments of the rise, or in
-// the same one, in which it stalled at most for all of the time that was left.
+// rise since, both above the most in the intervals before: in the intervals until then, of which the one before the
+// onset may show the first moments of the rise, or in the same one, in which it stalled at most for all of the time that
+// was left.
 func (t *timeline) stalledBefore(at schema.Instant) float64 {
 	now, first := t.indexIn(at), t.onset-1
 	if first < 0 || now <= first || now > t.onset+1 || now >= len(t.stall) {
 		return 0
 	}
-	usual, most := meanOf(t.stall[max(0, first-correlation.Average):first]), 0.
-	for _, v := range t.stall[first:now] {
-		if v > most { // not if it is not measured
+	usual, most := 0., 0.
+	for i, v := range t.stall[:now] {
+		switch {
+		case i >= first-correlation.Average && i < first && v > usual: // not if it is not measured
+			usual = v
+		case i >= first && v > most:
 			most = v
 		}
 	}
