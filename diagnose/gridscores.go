@@ -13,7 +13,7 @@ import (
 // endScore is the evidence by where the region's traffic ends.
 func (g grid) endScore(c *suspect) (score float64) {
 	switch {
-	case g.excludes(c):
+	case g.excludes(c), g.cannotEndAt(c):
 		score = -jobElsewhere
 	case c.job == g.ends.sender && g.ends.drain.Grew && g.ends.drain.IsCertain() && !c.known:
 		score += jobConverges
@@ -47,6 +47,13 @@ func (g grid) excludes(c *suspect) bool {
 		}
 	}
 	return float64(n) < fewSenders*float64(len(d.Senders))
+}
+
+// cannotEndAt reports whether stall has its centre at the nodes of a switch, where no load shows more, and none of a
+// suspect's traffic ends there: it has no file traffic, and no node there or beside.
+func (g grid) cannotEndAt(c *suspect) bool {
+	end := &g.ends.endings.Any
+	return end.Found && g.guessesEnd() && c.filesKnown && !c.file && !g.in.hasBeside(c.job, end.Device)
 }
 
 // endsAtOwn reports whether the load added to a region of a grid is a tree of a job's nodes that ends at one of them.

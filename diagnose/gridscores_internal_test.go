@@ -144,3 +144,31 @@ func TestASenderWithoutTraffic(t *testing.T) {
 		}
 	}
 }
+
+// TestStallEndsWhereAJobHasNoNode: without load readings, a job whose traffic is its exchange is hardly accused of a
+// region that surely ends at the nodes of a switch at which it has none.
+func TestStallEndsWhereAJobHasNoNode(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		node    string
+		change  func(*regionCase, *suspect)
+		exclude bool
+	}{
+		{"elsewhere", "1,1,1", func(*regionCase, *suspect) {}, true},
+		{"there", "0,0,3", func(*regionCase, *suspect) {}, false},
+		{"beside", "0,0,2", func(*regionCase, *suspect) {}, false},
+		{"it has file traffic", "1,1,1", func(_ *regionCase, c *suspect) { c.file = true }, false},
+		{"its files are not measured", "1,1,1", func(_ *regionCase, c *suspect) { c.filesKnown = false }, false},
+		{"it may end at a link", "1,1,1", func(rc *regionCase, _ *suspect) { rc.ends.endings.AtNodes = .7 }, false},
+		{"loads show more", "1,1,1", func(rc *regionCase, _ *suspect) { rc.in.measuresLoad = true }, false},
+	} {
+		u := newTiedUp(t)
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: []topology.DeviceID{u.Device(t, c.node)}}}
+		rc, suspected := &regionCase{in: &u.stage.interval}, &suspect{job: j, known: true, filesKnown: true}
+		rc.ends.endings = root.Endings{Any: root.Ending{Found: true, Device: u.Device(t, "0,0,3"), Link: schema.NoLink}, AtNodes: .95}
+		c.change(rc, suspected)
+		if got := gridOf(rc).endScore(suspected); got < 0 != c.exclude {
+			t.Errorf("%s: score %.1f", c.name, got)
+		}
+	}
+}

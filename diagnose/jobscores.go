@@ -66,13 +66,17 @@ func (rc *regionCase) growthScore(c *suspect) float64 {
 
 // spaceScore is the share of a region's stall, 0 to 1, where a suspect's traffic can be.
 func (rc *regionCase) spaceScore(c *suspect) float64 {
-	way := c.way
+	others := 1. // how surely it has traffic with other nodes
 	switch {
 	case c.file:
 	case c.filesKnown:
-		way *= wayWithoutFiles
+		others = wayWithoutFiles
 	default:
-		way *= wayUnknown
+		others = wayUnknown
+	}
+	way, gate := others*c.way, .9*min(1, c.gate)
+	if !rc.in.graph.Duplex() {
+		gate *= others // on a grid, its exchange also holds up what passes its nodes
 	}
 	if seen, known := rc.seenOnWay(c); known {
 		way = seen
@@ -81,7 +85,7 @@ func (rc *regionCase) spaceScore(c *suspect) float64 {
 	if c.file && c.feature == history.Write {
 		files = rc.rules().writtenPart(c)
 	}
-	space := max(c.cross, .9*min(1, c.gate), min(way, files), c.converges)
+	space := max(c.cross, gate, min(way, files), c.converges)
 	switch {
 	case c.atRoot:
 		space = max(space, .9*files)
@@ -90,6 +94,10 @@ func (rc *regionCase) spaceScore(c *suspect) float64 {
 	}
 	return space
 }
+
+// A job did not cause what stalled before it began. If the region had risen by surelyBefore of its rise by then, the
+// job's traffic agrees with the stall by chance; less than mayPrecede is noise.
+const mayPrecede, surelyBefore = .2, .4
 
 // timeScore is the evidence by time for a suspect, which may succeed a job that started with the region.
 func (c *suspect) timeScore(succeeds bool) float64 {
@@ -106,7 +114,7 @@ func (c *suspect) timeScore(succeeds bool) float64 {
 			time += jobUnmeasured
 		}
 	}
-	return time
+	return time * (1 - c.late)
 }
 
 // Thresholds for a job that surely reads or writes what stalls the region: deviations of its traffic, correlation with

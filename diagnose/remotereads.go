@@ -22,8 +22,8 @@ func (rc *regionCase) hasNegligibleFiles(j *job) bool {
 const fetchCross = .25
 
 // mayFetch reports whether a suspect may fetch.
-func (g grid) mayFetch(c *suspect) bool {
-	return g.timeline.hasOnset() && !c.evidence.started && max(c.cross, c.gate) <= fetchCross && g.doubled(c.job)
+func (rc *regionCase) mayFetch(c *suspect) bool {
+	return rc.timeline.hasOnset() && !c.evidence.started && max(c.cross, c.gate) <= fetchCross && rc.doubled(c.job)
 }
 
 // doubled reports whether a job moves more than twice what it did before the onset of a region.
@@ -35,7 +35,7 @@ func (rc *regionCase) doubled(j *job) bool {
 // table has them not as traffic with files, but they are with others than its nodes.
 func (rc *regionCase) fetches(c *suspect) bool {
 	return c.feature == history.RDMARead && c.evidence.Correlation >= readsCorrelation && c.evidence.P <= readsP &&
-		rc.rules().mayFetch(c)
+		rc.mayFetch(c)
 }
 
 // seenPart is the part of what a job fetches more that is expected on the way from one end: it may have several, and

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"github.com/giverny/giverny/diagnose/correlation"
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
@@ -46,6 +47,37 @@ func TestFetchesAreSeenOnTheirWay(t *testing.T) {
 		j.baseline.slots = rc.timeline.baseline()
 		if seen, known := rc.seenOnWay(&suspect{job: j, known: true, file: true, fetches: true, feature: history.RDMARead}); !known || seen > .5 != c.seen {
 			t.Errorf("%s: %.2f of what the job fetches is seen (known: %v)", c.name, seen, known)
+		}
+	}
+}
+
+// TestReadsCountedAsRDMAReads: on any fabric a job's RDMA reads are file traffic if they follow the stall and doubled
+// with it while its own exchange is elsewhere.
+func TestReadsCountedAsRDMAReads(t *testing.T) {
+	for _, fabric := range []string{"torus:4x4x4", "fattree:leaves=2,hosts=3,spines=1"} {
+		s, err := New(roottest.Graph(t, fabric), DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.history.Clock.Duration = 60e9
+		for name, c := range map[string]struct {
+			before, cross, correlation float64
+			started, want              bool
+		}{
+			"they began with it":      {0, 0, .9, false, true},
+			"it read as much before":  {.7, 0, .9, false, false},
+			"in its own exchange":     {0, .6, .9, false, false},
+			"they do not follow it":   {0, 0, .3, false, false},
+			"the job itself is young": {0, 0, .9, true, false},
+		} {
+			j := &job{Job: &history.Job{Traffic: &history.Traffic{}}}
+			rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, onset: 0, stall: []float64{30}}}
+			j.recent = moves{known: true, volume: volume{all: 1}}
+			j.baseline = moves{known: true, volume: volume{all: c.before}, slots: rc.timeline.baseline()}
+			reads := suspect{job: j, feature: history.RDMARead, cross: c.cross, evidence: evidence{started: c.started, Result: correlation.Result{Correlation: c.correlation, P: .01}}}
+			if got := rc.fetches(&reads); got != c.want {
+				t.Errorf("%s, %s: %v", fabric, name, got)
+			}
 		}
 	}
 }

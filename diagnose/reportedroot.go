@@ -79,7 +79,7 @@ func (rc *regionCase) beginsAtPort() *schema.Root {
 	if kind == "" {
 		return nil
 	}
-	if kind == schema.RootSlowReceiver && rc.back.Root.Use < 0 && rc.verdict.accused > 0 {
+	if kind == schema.RootSlowReceiver && rc.back.Root.Use < 0 && rc.verdict.accused > 0 && rc.pausedShare() == 0 {
 		kind = schema.RootIncast // its load is unknown, but a job is known to load it
 	}
 	if kind == schema.RootIncast && rc.verdict.class == schema.CauseSlowHost {

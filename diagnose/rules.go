@@ -34,8 +34,6 @@ type steps interface {
 type facts interface {
 	// isUnrelated reports whether no stall ends at a failed part, and no load of that moved to the root.
 	isUnrelated(f *nearFailure) bool
-	// mayFetch reports whether a suspect may read by RDMA from elsewhere.
-	mayFetch(c *suspect) bool
 	// receives reports whether the region ends at a suspect's host that takes in enough of the suspect's own traffic.
 	receives(c *suspect) bool
 	// canHoldUp reports whether the region can hold up a job.
@@ -116,8 +114,6 @@ func (directed) cutStall() {}
 func (d directed) findEnds() {
 	d.ends = ends{neck: root.Neck{Link: schema.NoLink}, fullLink: schema.NoLink}
 }
-
-func (directed) mayFetch(*suspect) bool { return false }
 
 // canHoldUp: the job's exchange crosses a link of the region or its root, and what it loses is not by another region,
 // of which it is accused. On a grid regions overlap, and may differ on the culprit of one congestion.

@@ -31,7 +31,17 @@ func (d directed) slowHostScore() float64 {
 	case d.back.Root.Use >= 0:
 		return d.paused()
 	}
-	return slowHostMaybe - d.rose()
+	return slowHostMaybe + (slowHostPaused-slowHostMaybe)*d.pausedShare() - d.rose()
+}
+
+// pausedShare is how surely, 0 to 1, the host to which the reported port leads holds it back if the port's load is not
+// measured: only that host pauses it, and while it does the port sends nothing, so that of an incast the port is never
+// paused. A counter of waits for data may also count the time in which the port sends.
+func (rc *regionCase) pausedShare() float64 {
+	if root := &rc.back.Root; root.Use < 0 && rc.region.Metric != schema.XmitWait {
+		return littleOf(100-root.Stall, root.Stall)
+	}
+	return 0
 }
 
 // waitsForUplink reports whether only hosts wait to send into the switch of the reported port, and a cable that this

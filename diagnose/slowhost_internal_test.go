@@ -96,6 +96,38 @@ func TestHostsWaitForAFailedUplink(t *testing.T) {
 	}
 }
 
+// TestAHostPausesItsPort: without load readings a port that is paused nearly all the time shows a host that takes next to
+// nothing, as only that host pauses it: whatever jobs began, and whoever is accused, it is no incast. A counter of waits
+// may also count the time in which the port sends, and one that is paused for half of the time may carry half.
+func TestAHostPausesItsPort(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=2")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		metric schema.Metric
+		stall  float64
+		score  float64
+		kind   string
+	}{
+		{schema.PFCPauseRx(3), 95, slowHostPaused, schema.RootSlowReceiver},
+		{schema.CreditStall, 95, slowHostPaused, schema.RootSlowReceiver},
+		{schema.PFCPauseRx(3), 80, (slowHostMaybe + slowHostPaused) / 2, schema.RootSlowReceiver},
+		{schema.PFCPauseRx(3), 60, slowHostMaybe, schema.RootIncast},
+		{schema.XmitWait, 95, slowHostMaybe, schema.RootIncast},
+	} {
+		rc := &regionCase{in: &s.interval, region: &schema.Region{Metric: c.metric}, verdict: verdict{accused: 1},
+			back: root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver, Link: roottest.Link(t, g, "leaf0>host0"), Use: -1, Stall: c.stall}}}
+		if got := rc.rules().slowHostScore(); math.Abs(got-c.score) > 1e-9 {
+			t.Errorf("%v of %v: score %.2f, want %.2f", c.stall, c.metric, got, c.score)
+		}
+		if got := rc.beginsAtPort(); got.Kind != c.kind {
+			t.Errorf("%v of %v: %s, want %s", c.stall, c.metric, got.Kind, c.kind)
+		}
+	}
+}
+
 func TestLittleOfAPort(t *testing.T) {
 	for _, c := range []struct{ use, stall, want float64 }{
 		{0, 100, 1},

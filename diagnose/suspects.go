@@ -31,9 +31,10 @@ type suspect struct {
 	value      float64 // maximum of the feature over the window, bytes
 	devs       float64 // of the value above the jobs' median
 	evidence   evidence
-	file       bool // its outlier is file system traffic
-	filesKnown bool // file system traffic was measured
-	fetches    bool // on a torus, that is RDMA reads from others than its nodes, of which the table does not know
+	late       float64 // how surely the region rose before the job began, 0 to 1
+	file       bool    // its outlier is file system traffic
+	filesKnown bool    // file system traffic was measured
+	fetches    bool    // on a torus, that is RDMA reads from others than its nodes, of which the table does not know
 
 	// On a torus, whether its nodes send to one switch (findConverging).
 	converges float64 // how surely the added load is that, 0 to 1

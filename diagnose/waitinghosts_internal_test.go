@@ -131,6 +131,33 @@ func TestAWriterWaits(t *testing.T) {
 	}
 }
 
+// TestWhatPassesTheBorder: on a tree, links at a job's border that its exchange does not use have only what it sends or
+// fetches outside; on a torus its exchange holds up what passes its nodes, too.
+func TestWhatPassesTheBorder(t *testing.T) {
+	tree, torus := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1"), roottest.Graph(t, "torus:4x4")
+	for _, c := range []struct {
+		name    string
+		fabric  *topology.Graph
+		suspect suspect
+		want    float64
+	}{
+		{"no files", tree, suspect{filesKnown: true, gate: .8}, .9 * .8 * wayWithoutFiles},
+		{"files", tree, suspect{filesKnown: true, file: true, gate: .8}, .9 * .8},
+		{"files are not measured", tree, suspect{gate: .8}, .9 * .8 * wayUnknown},
+		{"its exchange uses them", tree, suspect{filesKnown: true, gate: .8, cross: .8}, .8},
+		{"no files, on a torus", torus, suspect{filesKnown: true, gate: .8}, .9 * .8},
+	} {
+		s, err := New(c.fabric, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.suspect.job = &job{Job: &history.Job{}}
+		if got := (&regionCase{in: &s.interval, region: &schema.Region{}}).spaceScore(&c.suspect); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %v of the region, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 // TestWhatArrivesAtAHostOfNoJob: only traffic with files, or of a job that no table lists, fills the port to a host of
 // no job.
 func TestWhatArrivesAtAHostOfNoJob(t *testing.T) {

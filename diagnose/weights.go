@@ -33,8 +33,8 @@ const (
 	// one
 	jobSends = 3.
 
-	// Links between a job and others count less if its file traffic is measured and no outlier, or is not
-	// measured.
+	// Links between a job and others, and on trees those at its border beside its exchange, count less if its file traffic
+	// is measured and no outlier, or is not measured.
 	wayWithoutFiles, wayUnknown = .25, .7
 )
 
