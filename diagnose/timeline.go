@@ -63,11 +63,15 @@ func (t *timeline) foundStalled(at schema.Instant) bool {
 	return meanOf(t.stall[t.onset+1:now]) >= alreadyStalled*meanOf(t.stall[now:])
 }
 
+// startsLate is by how much the scheduler's clock may be ahead of that of the readings, as a share of an interval.
+const startsLate = .2
+
 // stalledBefore is by how much a region had risen when something began in its first two intervals, as a share of its
 // rise since, both above the most in the intervals before: in the intervals until then, of which the one before the
 // onset may show the first moments of the rise, or in the same one, in which it stalled at most for all of the time that
 // was left.
 func (t *timeline) stalledBefore(at schema.Instant) float64 {
+	at -= schema.Instant(startsLate * float64(t.clock.Duration))
 	now, first := t.indexIn(at), t.onset-1
 	if first < 0 || now <= first || now > t.onset+1 || now >= len(t.stall) {
 		return 0
