@@ -1,0 +1,53 @@
+package trees_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/segmenttest"
+)
+
+// Where traffic to a port takes one path from each leaf, a leaf belongs to the tree even if its only uplink there has no value,
+// or reads zero, and other links do, too; not if these lead elsewhere.
+func TestUnreadLinksOfSinglePaths(t *testing.T) {
+	g := stalls.Fabric(t, sixteenLeaves)
+	tree := stalls.ByEnds{{"leaf12", "host96"}: 60}
+	for leaf := range 5 {
+		at, spine := fmt.Sprint("leaf", leaf), fmt.Sprint("spine", leaf)
+		tree[[2]string{spine, "leaf12"}], tree[[2]string{at, spine}] = 50, 30
+		for host := range 7 {
+			tree[[2]string{fmt.Sprint("host", 8*leaf+host), at}] = 12
+		}
+	}
+	elsewhere := stalls.ByEnds{{"leaf9", "host72"}: 60}
+	for spine := 5; spine < 8; spine++ {
+		elsewhere[[2]string{fmt.Sprint("spine", spine), "leaf9"}] = 50
+	}
+	for _, c := range []struct {
+		name    string
+		stalls  stalls.ByEnds
+		reads   float32
+		unread  [][2]string
+		regions int
+	}{
+		{"all read", tree, 30, nil, 1},
+		{"missing", tree, linkset.Missing, [][2]string{{"leaf2", "spine2"}}, 1},
+		{"zero", tree, 0, [][2]string{{"leaf2", "spine2"}}, 1},
+		{"two ways to one root", tree, 0, [][2]string{{"leaf2", "spine2"}, {"leaf2", "spine4"}}, 1},
+		{"switch", tree, linkset.Missing, [][2]string{{"leaf2", "spine2"}, {"spine2", "leaf12"}}, 1},
+		{"ways to two roots", tree.With(elsewhere), 0, [][2]string{{"leaf2", "spine2"}, {"leaf2", "spine6"}}, 3},
+	} {
+		values := c.stalls.On(t, g).Noisy(.4, 1)
+		for l, v := range values { // only the readings in question are zero
+			values[l] = max(v, .1)
+		}
+		for _, ends := range c.unread {
+			values[stalls.LinkNamed(t, g, ends[0], ends[1])] = c.reads
+		}
+		if got := segmenttest.Find(t, g, segmenttest.Overlapping(), values); len(got) != c.regions {
+			t.Errorf("%s: %s, want %d", c.name, segmenttest.Sizes(got), c.regions)
+		}
+	}
+}
