@@ -51,3 +51,25 @@ func TestUnreadLinksOfSinglePaths(t *testing.T) {
 		}
 	}
 }
+
+// A link alone at a core whose way down reads zero belongs to the tree behind that, if others wait for it in a row.
+func TestLinksInARowBeforeAnUnreadOne(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=16")
+	tree := stalls.ByEnds{{"leaf1-0", "host64"}: 60}
+	for i := range 4 {
+		pod := 2 + i
+		leaf, agg, core, down := fmt.Sprintf("leaf%d-0", pod), fmt.Sprintf("agg%d-%d", pod, i), fmt.Sprint("core", 8*i), fmt.Sprint("agg1-", i)
+		tree[[2]string{down, "leaf1-0"}], tree[[2]string{core, down}], tree[[2]string{agg, core}], tree[[2]string{leaf, agg}] = 50, 35, 25, 20
+		for host := range 8 {
+			tree[[2]string{fmt.Sprint("host", 64*pod+host), leaf}] = 15
+		}
+	}
+	values := tree.On(t, g).Noisy(.4, 1)
+	for l, v := range values {
+		values[l] = max(v, .1)
+	}
+	values[stalls.LinkNamed(t, g, "core16", "agg1-2")] = 0
+	if got := segmenttest.Find(t, g, segmenttest.Overlapping(), values); len(got) != 1 {
+		t.Errorf("%s, want one", segmenttest.Sizes(got))
+	}
+}

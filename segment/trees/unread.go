@@ -3,8 +3,7 @@ package trees
 import "github.com/giverny/giverny/segment/linkset"
 
 const (
-	// At least so many links wait at a switch with no stalled link out of it, or for the only one that does: a single one may
-	// be a lone hot link.
+	// At least so many links wait at a switch with no stalled link out of it, or in a row: a single one may be a lone hot link.
 	fewestBefore = 2
 	// Bounds on the stall behind an unread link, as multiples of the median of those that wait for it: stall falls from hop
 	// to hop.
@@ -34,7 +33,7 @@ func (t *waiting) connectBehindUnread() {
 	for _, d := range t.entered {
 		all, middle := noList, -1.
 		for _, i := range t.into.of(d) {
-			if len(t.mayWaitFor(i)) > 0 || t.toHost(i) || t.stalledInto(d) < fewestBefore && t.stalledInto(t.from[i]) < fewestBefore {
+			if len(t.mayWaitFor(i)) > 0 || t.toHost(i) || t.stalledInto(d)+t.stalledInto(t.from[i]) < fewestBefore {
 				continue
 			}
 			waitsForAll := t.waitsForAll(i)
