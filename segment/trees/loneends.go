@@ -47,8 +47,8 @@ func (t *nodes) endsAlone(i nodeID) bool {
 const fewestRaised = 2
 
 // raisesNothing reports whether nothing shows that traffic waits for a link: of those that may wait for it, most lead
-// up, and fewer than fewestRaised of these are clearly above all of their siblings, the links from their switch to
-// others of the same level, which do not lead to this one.
+// up, or all may wait for others that stall clearly more, and fewer than fewestRaised of those that lead up are clearly above
+// all of their siblings, the links from their switch to others of the same level, which do not lead to this one.
 func (t *nodes) raisesNothing(end nodeID) bool {
 	w, d := t.waits, t.from[end]
 	all, up, raised := 0, 0, 0
@@ -67,7 +67,19 @@ func (t *nodes) raisesNothing(end nodeID) bool {
 			}
 		}
 	}
-	return up >= minFeeders && 2*up > all && raised < fewestRaised
+	return raised < fewestRaised && (up >= minFeeders && 2*up > all || t.isOutshone(end))
+}
+
+// isOutshone reports whether all that may wait for a link may also wait for one that stalls clearly more, and does not end
+// alone.
+func (t *nodes) isOutshone(end nodeID) bool {
+	w, d := t.waits, t.from[end]
+	return !slices.ContainsFunc(t.into.of(d), func(i nodeID) bool {
+		isOther := func(j nodeID) bool {
+			return w.mayWait(t.links[i], t.links[j]) && t.isClearlyAbove(t.stall[j], t.stall[end]) && !t.endsAlone(j)
+		}
+		return w.mayWait(t.links[i], t.links[end]) && !slices.ContainsFunc(t.leaving.of(d), isOther)
+	})
 }
 
 // mostBeside is the highest reading of the siblings of a link, or -1 if none was read.
