@@ -10,7 +10,7 @@ const (
 	leastBehind, mostBehind = 1, 3
 	// Share of calm links that read zero, above which a zero says nothing: with noise, few do.
 	mostZeros = .35
-	// Most unread links in a row, where traffic takes single paths: into a switch that reports nothing, and out of it.
+	// Most unread links in a row: into a switch that reports nothing, and out of it.
 	mostUnread = 2
 )
 
@@ -25,8 +25,9 @@ type behindUnread struct {
 // time. If what stalls there leads to several ends, it takes none. It skips links between a dragonfly's switches: any two of a
 // group are adjacent, and any two groups, so what lies behind a quiet cable is near anything that waits.
 //
-// With several paths to a destination, siblings of an unread link would stall, too, and show more. So only with single paths
-// it looks through two links in a row, each hop may be as steep as mostBehind, and the stall behind may be about as much.
+// With several paths to a destination, siblings of an unread link up would stall, too, and show more. So only with single paths
+// it looks through two links in a row of which one leads up, each hop may be as steep as mostBehind, and the stall behind may be
+// about as much.
 func (t *waiting) connectBehindUnread() {
 	t.behind = t.behind[:0]
 	t.isOnePath = t.takesSinglePaths()
@@ -64,20 +65,49 @@ func (t *waiting) connectBehindUnread() {
 }
 
 // appendBehindUnread appends the nodes behind the unread links that link l may wait for, if they stall as is usual behind
-// links that stall by middle; depth is the number of unread links in a row.
+// links that stall by middle; depth is the number of unread links in a row. Where nothing stalls behind a link down, the others
+// down to the same switch show that traffic waits there.
 func (t *waiting) appendBehindUnread(l linkID, middle float64, depth int) {
 	w := t.waits
+	least, most := t.boundsBehind(middle, depth)
 	for _, s := range w.out.of(w.to[l]) {
 		if !t.mayBeUnread(s) || depth > 1 && t.values[s] == 0 || w.toHost(s) || w.isFlat(s) || !w.mayWait(l, s) {
 			continue
 		}
-		begin, least, most := len(t.next.at), float64(leastBehind), float64(mostBehind)
-		if t.isOnePath {
-			least, most = aboutAsMuch, most*float64(depth+1)
+		begin, areOthers := len(t.next.at), t.feeders[w.to[s]] >= minFeeders
+		if depth > 1 && !t.isOnePath && !areOthers {
+			continue
 		}
-		t.appendBehind(s, least*middle, most*middle)
-		if len(t.next.at) == begin && t.isOnePath && depth < mostUnread && t.values[s] == linkset.Missing {
+		t.appendBehind(s, least, most)
+		if t.values[s] != linkset.Missing {
+			continue
+		}
+		if len(t.next.at) == begin && areOthers && w.isDown(s) {
+			t.appendBeside(s, least, most)
+		}
+		if len(t.next.at) == begin && depth < mostUnread && (t.isOnePath || w.isDown(s)) {
 			t.appendBehindUnread(s, middle, depth+1)
+		}
+	}
+}
+
+// boundsBehind are the bounds on the stall behind unread links.
+func (t *waiting) boundsBehind(middle float64, depth int) (least, most float64) {
+	least, most = leastBehind*middle, mostBehind*middle
+	if t.isOnePath {
+		least = aboutAsMuch * middle
+	}
+	if t.isOnePath || depth > 1 {
+		most *= float64(depth + 1)
+	}
+	return least, most
+}
+
+// appendBeside appends the nodes that lead down to the same switch as a link, whose stall is between least and most.
+func (t *waiting) appendBeside(l linkID, least, most float64) {
+	for _, j := range t.into.of(t.waits.to[l]) {
+		if t.waits.isDown(t.links[j]) && least <= t.stall[j] && t.stall[j] <= most {
+			t.next.at = append(t.next.at, j)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkset"
 	"github.com/giverny/giverny/segment/segmenttest"
 )
@@ -71,5 +72,38 @@ func TestLinksInARowBeforeAnUnreadOne(t *testing.T) {
 	values[stalls.LinkNamed(t, g, "core16", "agg1-2")] = 0
 	if got := segmenttest.Find(t, g, segmenttest.Overlapping(), values); len(got) != 1 {
 		t.Errorf("%s, want one", segmenttest.Sizes(got))
+	}
+}
+
+// A plane of a tree over all paths belongs to it even if its switch in the root's pod reports nothing, or if its link down to the
+// root's leaf has no value, nor the root's port.
+func TestUnreadLinksDown(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=16")
+	tree := stalls.ByEnds{{"leaf1-0", "host64"}: 60}
+	for plane := range 8 {
+		agg := fmt.Sprint("agg1-", plane)
+		tree[[2]string{agg, "leaf1-0"}] = 50
+		for k := range 8 {
+			core := fmt.Sprint("core", 8*plane+k)
+			tree[[2]string{core, agg}] = 35
+			for pod := 4; pod < 7; pod++ {
+				tree[[2]string{fmt.Sprintf("agg%d-%d", pod, plane), core}] = 22
+			}
+		}
+	}
+	isOfSwitch := func(from, to string) bool { return from == "agg1-2" || to == "agg1-2" }
+	isLast := func(from, to string) bool {
+		return isOfSwitch(from, to) || from == "agg1-3" && to == "leaf1-0" || to == "host64"
+	}
+	for name, isUnread := range map[string]func(from, to string) bool{"switch": isOfSwitch, "switch, link and port": isLast} {
+		values := tree.On(t, g).Noisy(.4, 1)
+		for l := range schema.LinkID(g.NumLinks()) {
+			if from, to := g.Ends(l); isUnread(g.Device(from).Name, g.Device(to).Name) {
+				values[l] = linkset.Missing
+			}
+		}
+		if got := segmenttest.Find(t, g, segmenttest.Overlapping(), values); len(got) != 1 {
+			t.Errorf("%s: %s, want one", name, segmenttest.Sizes(got))
+		}
 	}
 }
