@@ -11,7 +11,7 @@ import (
 func (t *waiting) findLoneEnds() {
 	t.loneEnd = scratch.Slice(t.loneEnd, len(t.links))
 	for i := range t.links.len() {
-		t.loneEnd[i] = t.endsAlone(i) && t.raisesNothing(i) || t.onlyAggregates(i)
+		t.loneEnd[i] = t.endsAlone(i) && t.raisesNothing(i) || t.onlyAggregates(i) || t.isBesideUplinks(i)
 	}
 }
 
@@ -91,4 +91,24 @@ func (t *nodes) mostBeside(i nodeID) float64 {
 		}
 	}
 	return float64(most)
+}
+
+// isBesideUplinks reports whether a link is the only stalled port of a leaf where nothing waits but hosts, its own among them, and
+// the uplinks explain these: half or more stall, about as much as the port or more, and no host clearly more.
+func (t *nodes) isBesideUplinks(i nodeID) bool {
+	d := t.from[i]
+	if !t.toHost(i) || !t.waits.isLeaf(d) || !t.waitsToSend(t.to[i]) || t.stalledInto(d) > t.stalledHosts(d) {
+		return false
+	}
+	n, sum := 0., 0.
+	for _, j := range t.leaving.of(d) {
+		if t.toHost(j) && j != i {
+			return false
+		}
+		if !t.toHost(j) {
+			n, sum = n+1, sum+t.stall[j]
+		}
+	}
+	isAbove := func(j nodeID) bool { return t.isClearlyAbove(t.stall[j], sum/n) }
+	return n > 1 && 2*n >= float64(t.measuredUp(d)) && sum >= n*aboutAsMuch*t.stall[i] && !slices.ContainsFunc(t.into.of(d), isAbove)
 }

@@ -56,6 +56,27 @@ func TestOutshoneLinksAreNoRoots(t *testing.T) {
 	}
 }
 
+// A port that is hot by chance at a leaf whose hosts wait for its uplinks is no root of some of them, if its own host waits, too.
+func TestPortsBesideUplinksAreNoRoots(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:leaves=32,hosts=16,spines=16")
+	s := stalls.ByEnds{{"leaf5", "host80"}: 66, {"leaf6", "host96"}: 17}
+	for spine := range 16 {
+		over := fmt.Sprint("spine", spine)
+		s[[2]string{over, "leaf5"}] = 64
+		for leaf := 6; leaf < 12; leaf++ {
+			s[[2]string{fmt.Sprint("leaf", leaf), over}] = 41
+		}
+	}
+	for leaf := 6; leaf < 12; leaf++ {
+		for h := range 14 {
+			s[[2]string{fmt.Sprint("host", 16*leaf+h), fmt.Sprint("leaf", leaf)}] = float32(14 + .7*float64(h))
+		}
+	}
+	if got := segmenttest.Find(t, g, segmenttest.Overlapping(), s.On(t, g).Noisy(.4, 1)); len(got) != 1 {
+		t.Errorf("%s, want one", segmenttest.Sizes(got))
+	}
+}
+
 // Behind a spine that reports nothing, traffic waits at the leaf to which the other spines' links stall, not for a
 // hot port of a leaf to which none does.
 func TestUnreadLinksStallLikeTheirSiblings(t *testing.T) {
