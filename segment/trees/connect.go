@@ -8,11 +8,10 @@ import (
 )
 
 // connect lists, for every node, the nodes that it may wait for. If there are none, it looks through unmeasured
-// links (a switch that reports nothing), or else past one link whose reading may have failed.
+// links (a switch that reports nothing), or else past links whose readings may have failed.
 func (t *waiting) connect() {
 	t.list, t.peak = scratch.Slice(t.list, len(t.links)), t.peak[:0]
 	t.next.off, t.next.at = append(t.next.off[:0], 0), t.next.at[:0]
-	t.middleOf = noDevice
 	t.findLoneEnds()
 	for _, d := range t.entered {
 		all, hasGaps := noList, t.hasGaps(d)
@@ -31,6 +30,7 @@ func (t *waiting) connect() {
 			}
 		}
 	}
+	t.connectBehindUnread()
 }
 
 const noList = listID(-1)
@@ -53,9 +53,6 @@ func (t *waiting) appendList(l linkID, hasGaps bool) {
 	t.dropAway(l)
 	if hasGaps && !t.hasNext() {
 		t.lookThrough(l)
-	}
-	if !t.hasNext() {
-		t.connectBehindUnread(l)
 	}
 }
 

@@ -22,7 +22,7 @@
 //	zeros.go             zeros that cannot be right
 //	connect.go           what each node may wait for, also behind links that were not measured
 //	loneends.go          but not lone hot links, which raise nothing that may wait for them
-//	unread.go            and behind one link whose reading may have failed
+//	unread.go            and behind links whose readings may have failed
 //
 //	2. Where does the chain of waiting end? At a sink: a switch with a full port, or a link sink (a port apart from what
 //	   else waits at its switch).

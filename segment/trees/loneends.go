@@ -11,7 +11,7 @@ import (
 func (t *waiting) findLoneEnds() {
 	t.loneEnd = scratch.Slice(t.loneEnd, len(t.links))
 	for i := range t.links.len() {
-		t.loneEnd[i] = t.endsAlone(i) && t.raisesNothing(i) || t.onlyAggregates(i)
+		t.loneEnd[i] = t.endsAlone(i) && t.raisesNothing(i) || t.onlyAggregates(i) || t.isBesideUplinks(i)
 	}
 }
 
@@ -47,8 +47,8 @@ func (t *nodes) endsAlone(i nodeID) bool {
 const fewestRaised = 2
 
 // raisesNothing reports whether nothing shows that traffic waits for a link: of those that may wait for it, most lead
-// up, and fewer than fewestRaised of these are clearly above all of their siblings, the links from their switch to
-// others of the same level, which do not lead to this one.
+// up, or all may wait for others that stall clearly more, and fewer than fewestRaised of those that lead up are clearly above
+// all of their siblings, the links from their switch to others of the same level, which do not lead to this one.
 func (t *nodes) raisesNothing(end nodeID) bool {
 	w, d := t.waits, t.from[end]
 	all, up, raised := 0, 0, 0
@@ -67,7 +67,19 @@ func (t *nodes) raisesNothing(end nodeID) bool {
 			}
 		}
 	}
-	return up >= minFeeders && 2*up > all && raised < fewestRaised
+	return raised < fewestRaised && (up >= minFeeders && 2*up > all || t.isOutshone(end))
+}
+
+// isOutshone reports whether all that may wait for a link may also wait for one that stalls clearly more, and does not end
+// alone.
+func (t *nodes) isOutshone(end nodeID) bool {
+	w, d := t.waits, t.from[end]
+	return !slices.ContainsFunc(t.into.of(d), func(i nodeID) bool {
+		isOther := func(j nodeID) bool {
+			return w.mayWait(t.links[i], t.links[j]) && t.isClearlyAbove(t.stall[j], t.stall[end]) && !t.endsAlone(j)
+		}
+		return w.mayWait(t.links[i], t.links[end]) && !slices.ContainsFunc(t.leaving.of(d), isOther)
+	})
 }
 
 // mostBeside is the highest reading of the siblings of a link, or -1 if none was read.
@@ -79,4 +91,24 @@ func (t *nodes) mostBeside(i nodeID) float64 {
 		}
 	}
 	return float64(most)
+}
+
+// isBesideUplinks reports whether a link is the only stalled port of a leaf where nothing waits but hosts, its own among them, and
+// the uplinks explain these: half or more stall, about as much as the port or more, and no host clearly more.
+func (t *nodes) isBesideUplinks(i nodeID) bool {
+	d := t.from[i]
+	if !t.toHost(i) || !t.waits.isLeaf(d) || !t.waitsToSend(t.to[i]) || t.stalledInto(d) > t.stalledHosts(d) {
+		return false
+	}
+	n, sum := 0., 0.
+	for _, j := range t.leaving.of(d) {
+		if t.toHost(j) && j != i {
+			return false
+		}
+		if !t.toHost(j) {
+			n, sum = n+1, sum+t.stall[j]
+		}
+	}
+	isAbove := func(j nodeID) bool { return t.isClearlyAbove(t.stall[j], sum/n) }
+	return n > 1 && 2*n >= float64(t.measuredUp(d)) && sum >= n*aboutAsMuch*t.stall[i] && !slices.ContainsFunc(t.into.of(d), isAbove)
 }

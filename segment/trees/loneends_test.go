@@ -35,6 +35,48 @@ func TestLinksThatRaiseNothingAreNoRoots(t *testing.T) {
 	}
 }
 
+// A link down that is hot by chance beside one of a tree, and stalls less, is no root: all that may wait for it may wait for
+// the tree.
+func TestOutshoneLinksAreNoRoots(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:k=16")
+	s := stalls.ByEnds{{"leaf1-0", "host64"}: 70, {"agg1-0", "leaf1-3"}: 25}
+	for plane := range 8 {
+		agg := fmt.Sprint("agg1-", plane)
+		s[[2]string{agg, "leaf1-0"}] = 60
+		for k := range 8 {
+			core := fmt.Sprint("core", 8*plane+k)
+			s[[2]string{core, agg}] = float32(20 + 4*((3*k+plane)%8))
+			for pod := 4; pod < 12; pod++ {
+				s[[2]string{fmt.Sprintf("agg%d-%d", pod, plane), core}] = float32(18 + 4*((3*k+plane+pod)%8))
+			}
+		}
+	}
+	if got := segmenttest.Find(t, g, segmenttest.Overlapping(), s.On(t, g).Noisy(.4, 1)); len(got) != 1 {
+		t.Errorf("%s, want one", segmenttest.Sizes(got))
+	}
+}
+
+// A port that is hot by chance at a leaf whose hosts wait for its uplinks is no root of some of them, if its own host waits, too.
+func TestPortsBesideUplinksAreNoRoots(t *testing.T) {
+	g := stalls.Fabric(t, "fattree:leaves=32,hosts=16,spines=16")
+	s := stalls.ByEnds{{"leaf5", "host80"}: 66, {"leaf6", "host96"}: 17}
+	for spine := range 16 {
+		over := fmt.Sprint("spine", spine)
+		s[[2]string{over, "leaf5"}] = 64
+		for leaf := 6; leaf < 12; leaf++ {
+			s[[2]string{fmt.Sprint("leaf", leaf), over}] = 41
+		}
+	}
+	for leaf := 6; leaf < 12; leaf++ {
+		for h := range 14 {
+			s[[2]string{fmt.Sprint("host", 16*leaf+h), fmt.Sprint("leaf", leaf)}] = float32(14 + .7*float64(h))
+		}
+	}
+	if got := segmenttest.Find(t, g, segmenttest.Overlapping(), s.On(t, g).Noisy(.4, 1)); len(got) != 1 {
+		t.Errorf("%s, want one", segmenttest.Sizes(got))
+	}
+}
+
 // Behind a spine that reports nothing, traffic waits at the leaf to which the other spines' links stall, not for a
 // hot port of a leaf to which none does.
 func TestUnreadLinksStallLikeTheirSiblings(t *testing.T) {

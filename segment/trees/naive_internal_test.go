@@ -47,30 +47,43 @@ func (n *naiveTrees) mayGoOn(l, s schema.LinkID) bool {
 	return begin == via && to != from && !isValley && n.g.IsSwitch(via)
 }
 
-// raisesNothing reports whether a link leads down and the wait ends there, and fewer than two of three or more links
-// that might wait for it, most of which lead up, are above the links that leave their switch for another.
+// raisesNothing reports whether a link ends alone, and fewer than two of those that might wait for it are above the links
+// that leave their switch for another: of three or more, most of which lead up, or of any that might wait for a hotter one.
 func (n *naiveTrees) raisesNothing(l schema.LinkID) bool {
+	if !n.endsAlone(l) {
+		return false
+	}
+	all, up, raised, isOutshone := 0, 0, 0, true
+	for s := range schema.LinkID(n.g.NumLinks()) {
+		begin, _ := n.g.Ends(s)
+		if !n.isStalled(s) || !n.mayGoOn(s, l) {
+			continue
+		}
+		all++
+		isOutshone = isOutshone && slices.ContainsFunc(n.after(s), func(o schema.LinkID) bool {
+			return n.isClearlyAbove(o, float64(n.values[l])) && !n.endsAlone(o)
+		})
+		if n.isDown(s) || !n.g.IsSwitch(begin) {
+			continue
+		}
+		up++
+		if n.isClearlyAbove(s, n.mostBeside(s)) {
+			raised++
+		}
+	}
+	return raised < fewestRaised && (up >= minFeeders && 2*up > all || isOutshone)
+}
+
+// endsAlone reports whether a link leads down and the wait ends there, where no other does.
+func (n *naiveTrees) endsAlone(l schema.LinkID) bool {
 	from, to := n.g.Ends(l)
 	if n.hasHosts(from) || !n.isDown(l) || len(n.after(l)) > 0 {
 		return false
 	}
-	all, up, raised := 0, 0, 0
-	for s := range schema.LinkID(n.g.NumLinks()) {
-		begin, end := n.g.Ends(s)
-		switch {
-		case n.isStalled(s) && s != l && end == to && n.g.IsSwitch(to) && n.isDown(s):
-			return false
-		case !n.isStalled(s) || !n.mayGoOn(s, l):
-		case n.isDown(s) || !n.g.IsSwitch(begin):
-			all++
-		default:
-			all, up = all+1, up+1
-			if n.isClearlyAbove(s, n.mostBeside(s)) {
-				raised++
-			}
-		}
-	}
-	return up >= minFeeders && 2*up > all && raised < fewestRaised
+	return !slices.ContainsFunc(stalls.LinkRange(0, n.g.NumLinks()), func(s schema.LinkID) bool {
+		_, end := n.g.Ends(s)
+		return n.isStalled(s) && s != l && end == to && n.g.IsSwitch(to) && n.isDown(s)
+	})
 }
 
 func (n *naiveTrees) isDown(l schema.LinkID) bool {

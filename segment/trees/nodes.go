@@ -31,13 +31,12 @@ type nodes struct {
 // waiting is the nodes, and which others each may wait for.
 type waiting struct {
 	nodes
-	loneEnd by[nodeID, bool]      // see findLoneEnds
-	list    by[nodeID, listID]    // its list in next, which nodes at one leaf may share
-	next    lists[listID, nodeID] // the nodes to wait for
-	peak    by[listID, nodeID]    // its most stalled node, or -1
-	// see middleBehind
-	middleOf deviceID
-	middle   float64
+	loneEnd   by[nodeID, bool]      // see findLoneEnds
+	list      by[nodeID, listID]    // its list in next, which nodes at one leaf may share
+	next      lists[listID, nodeID] // the nodes to wait for
+	peak      by[listID, nodeID]    // its most stalled node, or -1
+	behind    []behindUnread        // see connectBehindUnread
+	isOnePath bool                  // see takesSinglePaths
 }
 
 // trees are the waiting nodes, and where the chains of waiting end.
