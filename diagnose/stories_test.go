@@ -8,7 +8,7 @@ import (
 )
 
 // Load that a job has from the first interval on is its own, not a slow host's: the class and job of most region lines
-// of the stories agree with the truth.
+// of the stories agree with the truth. An exchange ends at links: no switch has nodes that take in more of it than others.
 func TestStoriesOfLoadThatWasAlwaysThere(t *testing.T) {
 	for _, story := range []struct {
 		name, fabric string // fabric: instead of the story's
@@ -23,7 +23,7 @@ func TestStoriesOfLoadThatWasAlwaysThere(t *testing.T) {
 			if story.fabric != "" {
 				script.Fabric.Topology = story.fabric
 			}
-			lines, right := 0, 0
+			lines, right, atNodes := 0, 0, 0
 			playScript(t, script, 7, story.intervals, true, func(r *schema.IntervalResult, truth *scenario.Truth) {
 				for i := range r.Diagnoses {
 					d := &r.Diagnoses[i]
@@ -36,10 +36,16 @@ func TestStoriesOfLoadThatWasAlwaysThere(t *testing.T) {
 					if string(d.Cause.Class) == string(c.Class) && (len(d.Jobs) == 0 || d.Jobs[0].JobID == c.Jobs[0]) {
 						right++
 					}
+					if string(c.Class) == string(schema.CauseIntraApplication) && d.Root != nil && d.Root.Port == "" {
+						atNodes++
+					}
 				}
 			})
 			if lines == 0 || float64(right) < story.floor*float64(lines) {
 				t.Errorf("class and job are right in %d of %d lines, want a share of %.2f", right, lines, story.floor)
+			}
+			if float64(atNodes) > .05*float64(lines) {
+				t.Errorf("%d of %d lines name nodes as the root of an exchange", atNodes, lines)
 			}
 		})
 	}

@@ -52,7 +52,7 @@ type nodeTerms struct {
 	onLine float64 // share of that in the stall of all its links: traffic on the others may go on
 	falls  float64 // by how much the next links upstream on its line stall less than those at it
 	added  float64 // load added on its stalled links since the onset, relative to the switch with most
-	keeps  float64 // the part of load added to its links that does not pass, if the region's grew (keepsAt), the same
+	keeps  float64 // load added that does not pass, if the region's grew (keepsAt), beyond the mean: the same
 	end    float64 // the tree of the region's senders leads to it, or traffic merges there
 
 	// For switches of the line where traffic merges:
@@ -106,10 +106,11 @@ func (e *endings) rateLinks(places []rated, g *GridRegion) []rated {
 func (e *endings) rateNodes(places []rated, d *Drain, g *GridRegion) []rated {
 	end, known := d.End()
 	e.nodes = e.nodes[:0]
-	most, keepsMost := 0., 0. // load added
+	most, keepsMost, keepsMean := 0., 0., 0. // load added
 	for _, at := range g.devices {
 		n := e.around(at, g)
 		most, keepsMost = max(most, n.added), max(keepsMost, n.keeps)
+		keepsMean += n.keeps / float64(len(g.devices))
 		e.nodes = append(e.nodes, n)
 	}
 	w, line := &nodeWeights, g.onTheLine()
@@ -120,7 +121,7 @@ func (e *endings) rateNodes(places []rated, d *Drain, g *GridRegion) []rated {
 			score += w.added * n.added / most
 		}
 		if keepsMost > 0 {
-			score += w.keeps * n.keeps / keepsMost
+			score += w.keeps * (n.keeps - keepsMean) / keepsMost // of an exchange all are alike
 		}
 		if known && n.device == end {
 			score += w.end
