@@ -8,7 +8,7 @@ import (
 )
 
 // Load that a job has from the first interval on is its own, not a slow host's: the class and job of most region lines
-// of the stories agree with the truth. An exchange ends at links: no switch has nodes that take in more of it than others.
+// of the stories agree with the truth. That of blade is an exchange, which ends at links: no nodes take in more than others.
 func TestStoriesOfLoadThatWasAlwaysThere(t *testing.T) {
 	for _, story := range []struct {
 		name, fabric string // fabric: instead of the story's
@@ -44,7 +44,7 @@ func TestStoriesOfLoadThatWasAlwaysThere(t *testing.T) {
 			if lines == 0 || float64(right) < story.floor*float64(lines) {
 				t.Errorf("class and job are right in %d of %d lines, want a share of %.2f", right, lines, story.floor)
 			}
-			if float64(atNodes) > .05*float64(lines) {
+			if story.name == "blade" && float64(atNodes) > .05*float64(lines) {
 				t.Errorf("%d of %d lines name nodes as the root of an exchange", atNodes, lines)
 			}
 		})
