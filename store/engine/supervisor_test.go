@@ -57,7 +57,8 @@ func TestAcknowledgedIsStored(t *testing.T) {
 		killed <- nil
 	}()
 	batches := uint32(0)
-	for killing := true; killing; batches++ {
+	for killing, more := true, true; more; batches++ {
+		more = killing // the batch after the last kill is stored once the engine runs again
 		for attempt := 0; ; attempt++ {
 			err := sendBatch(conn, batches, rowsPerBatch)
 			if err == nil {
