@@ -82,7 +82,7 @@ func TestThePageGoesOnWithoutItsStream(t *testing.T) {
 }
 
 // A server that does not answer, though its connections stay open, and one that is gone leave the state unknown: the page
-// shows neither as live what it was told last. It goes on when there is an answer again.
+// does not show the last answer as live in either case. It goes on when there is an answer again.
 func TestThePageWithoutAnswers(t *testing.T) {
 	h := open(t, torus)
 	g := h.graph(torus)

@@ -97,7 +97,7 @@ func TestHostsWaitForAFailedUplink(t *testing.T) {
 }
 
 // TestAHostPausesItsPort: without load readings a port that is paused nearly all the time shows a host that takes next to
-// nothing, as only that host pauses it: whatever jobs began, and whoever is accused, it is no incast. A counter of waits
+// nothing, as only that host pauses it: whatever jobs began or are accused, it is no incast. A counter of waits
 // may also count the time in which the port sends, and one that is paused for half of the time may carry half.
 func TestAHostPausesItsPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=2")

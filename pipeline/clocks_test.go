@@ -408,7 +408,7 @@ func TestClocksWhenOnlyEmptyBatchesCome(t *testing.T) {
 		t.Error("no fault, though the only clock is off")
 	}
 	if send(10_600); h.err() != nil {
-		t.Errorf("a fault, though nobody sends readings: %v", h.err())
+		t.Errorf("a fault, though no agent sends readings: %v", h.err())
 	}
 }
 

@@ -92,8 +92,8 @@ func (db *DB) migrator() *migrator {
 	return &migrator{db.conn, db.opts, db.cluster, db.cfg.Retention, db.log, 16 << 20}
 }
 
-// ErrNoRoom is returned instead of a change of tables for which a disk has too little free space. ClickHouse writes the
-// definition of a table anew with every change; on a full disk it leaves an empty file, with which it does not start again.
+// ErrNoRoom is returned instead of a change of tables for which a disk has too little free space. ClickHouse rewrites the
+// definition of a table with every change; on a full disk it leaves an empty file, with which it does not start again.
 var ErrNoRoom = errors.New("the disk of the store is full")
 
 // checkRoom returns ErrNoRoom if a disk is full. A user who may not see the disks has no such check.

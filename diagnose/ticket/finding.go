@@ -1,6 +1,6 @@
 // Package ticket puts the diagnosis of a congested region into words for a ticket. In: what was found of the region (a
 // Finding). Out: the reasons, what to do, and the paragraph of both. It decides nothing, and its words are read by
-// nobody but people.
+// people only.
 //
 //	finding.go    what the words depend on
 //	reasons.go    the reasons of a verdict

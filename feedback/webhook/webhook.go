@@ -112,7 +112,7 @@ func (w *Webhook) put(r *schema.IntervalResult) error {
 	if err := w.say(notices); err != nil {
 		return errors.Join(err, t.Load(before)) // the result is then processed again, with the same keys
 	}
-	if w.cfg.DryRun { // else a region that nobody was told of would be changed or ended when notices are sent again
+	if w.cfg.DryRun { // else notices sent later would change or end regions whose opening was never sent
 		return nil
 	}
 	return atomicfile.Write(w.statePath(r.Snapshot.Fabric), after)

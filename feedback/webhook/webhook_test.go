@@ -233,7 +233,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// A dry run sends nothing, not even what an earlier run has queued, and leaves the state as it is: afterwards the receiver is told
+// A dry run sends nothing, not even what an earlier run has queued, and leaves the state as it is: afterwards the receiver learns
 // of what it does not know.
 func TestADryRunSendsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
