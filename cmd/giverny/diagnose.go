@@ -14,12 +14,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/diagnose/listing"
 	"github.com/giverny/giverny/diagnose/offline"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/segment/hotlinks"
 	"github.com/giverny/giverny/store/read"
 )
 
@@ -157,7 +159,7 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 		defer file.Close()
 		*in.into = &offline.File{Name: in.path, Reader: bufio.NewReaderSize(file, 1<<20)}
 	}
-	out := newDiagnosisWriter(cmd.OutOrStdout(), f.json, f.interval)
+	out := f.listing(cmd.OutOrStdout(), f.interval)
 	tell := func(note string) { fmt.Fprintln(cmd.ErrOrStderr(), "giverny diagnose:", note) }
 	if files.Jobs != nil {
 		if files.Jobs, err = jobsFile(files.Jobs, zone, tell); err != nil {
@@ -169,27 +171,27 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 			return err
 		}
 	}
-	intervals, unknown, hot := 0, 0, hotStory{links: map[schema.LinkID]*hotHistory{}}
+	intervals, unknown, hot := 0, 0, hotlinks.NewHistory()
 	err = offline.Run(graph, cfg, files, tell, func(r *schema.IntervalResult) error {
 		intervals++
 		if r.Network.Unknown != nil {
 			unknown++
 		}
 		if !f.json {
-			hot.add(hotOutside(graph, r.Snapshot, r.Regions))
+			hot.Add(hotlinks.Outside(graph, r.Snapshot, r.Regions))
 		}
 		names := map[uint64]string{}
 		for i := range r.Regions {
 			names[r.Regions[i].ID] = r.Regions[i].Name
 		}
-		out.mitigated(r.Events)
-		return out.write(r.Diagnoses, names)
+		out.Mitigated(r.Events)
+		return out.Write(r.Diagnoses, names)
 	})
 	if err != nil { // the table would be incomplete
 		return err
 	}
 	tellUnknown(cmd, unknown, intervals)
-	return out.close(hot.print)
+	return out.Close(hot.Print)
 }
 
 // diagnoseStored prints stored diagnoses.
@@ -208,18 +210,18 @@ func diagnoseStored(cmd *cobra.Command, cfg config.Config, f diagnoseFlags) erro
 		return err
 	}
 	tellUnknown(cmd, stored.Intervals-stored.Known, stored.Intervals)
-	out := newDiagnosisWriter(cmd.OutOrStdout(), f.json, fabric.Interval())
+	out := f.listing(cmd.OutOrStdout(), fabric.Interval())
 	for found := stored.Found; len(found) > 0; {
 		next := slices.IndexFunc(found, func(d schema.Diagnosis) bool { return d.Time != found[0].Time })
 		if next < 0 {
 			next = len(found)
 		}
-		if err := out.write(found[:next], nil); err != nil {
+		if err := out.Write(found[:next], nil); err != nil {
 			return err
 		}
 		found = found[next:]
 	}
-	return out.close(func(w io.Writer) { printStored(w, stored.Hot) })
+	return out.Close(func(w io.Writer) { printStored(w, stored.Hot) })
 }
 
 // tellUnknown says that no region does not mean no congestion where data are missing.
@@ -258,11 +260,27 @@ func (f *diagnoseFlags) span(intervalNanos int64) (span read.Span, region uint64
 	return span, region, nil
 }
 
-// newDiagnosisWriter returns a writer of JSON or text, of intervals of a length.
-func newDiagnosisWriter(w io.Writer, asJSON bool, interval time.Duration) diagnosisWriter {
-	out := bufio.NewWriter(w)
-	if asJSON {
-		return &diagnosisLines{out: out}
+// diagnosisListing prints diagnoses, one interval after another.
+type diagnosisListing interface {
+	Write(found []schema.Diagnosis, names map[uint64]string) error
+	Mitigated(events []schema.Event)
+	Close(calm func(io.Writer)) error // calm prints, for people, what is known if there was no region
+}
+
+// listing returns the listing for programs or for people, of intervals of a length.
+func (f *diagnoseFlags) listing(w io.Writer, interval time.Duration) diagnosisListing {
+	if f.json {
+		return listing.NewLines(w)
 	}
-	return &diagnosisText{out: out, interval: interval, regions: map[regionKey]*regionStory{}}
+	return listing.NewText(w, interval)
+}
+
+// printStored lists the links that stalled most in a span of the store without regions.
+func printStored(w io.Writer, links []app.StoredLink) {
+	for i, l := range links {
+		if i == 0 {
+			fmt.Fprintln(w, "The links that stalled most, in no region:")
+		}
+		fmt.Fprintf(w, "  %s: %s of %.1f%% on average, at most %.1f%%\n", schema.OneLine(l.Name), l.Metric, l.Mean, l.Max)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/segment/hotlinks"
 	"github.com/giverny/giverny/segment/linkscsv"
 	"github.com/giverny/giverny/topology"
 )
@@ -79,7 +80,7 @@ type segmented struct {
 	File    string            `json:"file"`
 	Time    schema.Instant    `json:"time,omitzero"` // start of the interval, if the file has times
 	Regions []segmentedRegion `json:"regions"`
-	Hot     []hotLink         `json:"hot_links,omitempty"` // in no region
+	Hot     []hotlinks.Link   `json:"hot_links,omitempty"` // in no region
 }
 
 type segmentedRegion struct {
@@ -150,7 +151,7 @@ func segmentedOf(path string, g *topology.Graph, snap *schema.Snapshot, regions 
 	for i, r := range regions {
 		j.Regions[i] = segmentedRegion{r.Metric, r.Links, r.Size, r.Mean, r.Max, r.Severity, r.Box, r.Name, r.Root}
 	}
-	hot := hotOutside(g, snap, regions)
-	j.Hot = hot[:min(len(hot), mostHotLinks)]
+	hot := hotlinks.Outside(g, snap, regions)
+	j.Hot = hot[:min(len(hot), hotlinks.Named)]
 	return j
 }

@@ -1,7 +1,6 @@
-package main
+package listing
 
 import (
-	"bufio"
 	"bytes"
 	"io"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
 )
 
 // verdictOf is a diagnosis of region 1 in an interval of one second.
@@ -25,13 +23,13 @@ func withFailure(d schema.Diagnosis, port string) schema.Diagnosis {
 func textOf(t *testing.T, found ...schema.Diagnosis) string {
 	t.Helper()
 	var b bytes.Buffer
-	w := &diagnosisText{out: bufio.NewWriter(&b), regions: map[regionKey]*regionStory{}}
+	w := NewText(&b, 0)
 	for i := range found {
-		if err := w.write(found[i:i+1], nil); err != nil {
+		if err := w.Write(found[i:i+1], nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.close(func(io.Writer) {}); err != nil {
+	if err := w.Close(func(io.Writer) {}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -66,8 +64,8 @@ func TestOneVerdictIsOneParagraph(t *testing.T) {
 		paragraphs int
 	}{{nil, 4}, {map[uint64]string{1: "leaf1", 2: "leaf2", 3: "leaf3", 4: "leaf4"}, 3}} { // a line without a name would have no location
 		var b bytes.Buffer
-		w := &diagnosisText{out: bufio.NewWriter(&b), regions: map[regionKey]*regionStory{}}
-		if err := w.write(found, c.names); err != nil {
+		w := NewText(&b, 0)
+		if err := w.Write(found, c.names); err != nil {
 			t.Fatal(err)
 		}
 		if text = b.String(); strings.Count(text, "\n\n") != c.paragraphs {
@@ -87,8 +85,8 @@ func TestBothEndsOfAPauseAreOneLine(t *testing.T) {
 		d.Jobs, d.Links = []schema.AccusedJob{{JobID: "17"}}, make([]schema.LinkID, 3)
 	}
 	var b bytes.Buffer
-	w := &diagnosisText{out: bufio.NewWriter(&b), regions: map[regionKey]*regionStory{}}
-	if err := w.write([]schema.Diagnosis{sent, received}, map[uint64]string{1: "incast at leaf1", 2: "incast at leaf1"}); err != nil {
+	w := NewText(&b, 0)
+	if err := w.Write([]schema.Diagnosis{sent, received}, map[uint64]string{1: "incast at leaf1", 2: "incast at leaf1"}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "region 1 (incast at leaf1): High, pause_rx of 31.0% over 3 links; by pause_tx region 2\n  cause: load of jobs, confidence 90%"; !strings.Contains(b.String(), want) || strings.Contains(b.String(), "same verdict") {
@@ -124,26 +122,16 @@ func TestTableSaysWhatWasWorst(t *testing.T) {
 func TestNamesDoNotReachTheTerminal(t *testing.T) {
 	const name = "leaf\x1b[31m\u202e"
 	var b bytes.Buffer
-	w := &diagnosisText{out: bufio.NewWriter(&b), regions: map[regionKey]*regionStory{}}
+	w := NewText(&b, 0)
 	d := verdictOf(1, schema.High, 50, schema.CauseSlowHost)
 	d.Root = &schema.Root{Device: name, Port: name, Peer: name, Kind: schema.RootSlowReceiver}
-	if err := w.write([]schema.Diagnosis{d, d}, map[uint64]string{1: name}); err != nil {
+	if err := w.Write([]schema.Diagnosis{d, d}, map[uint64]string{1: name}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.close(func(io.Writer) {}); err != nil {
+	if err := w.Close(func(io.Writer) {}); err != nil {
 		t.Fatal(err)
 	}
-	builder := topology.NewBuilder("f")
-	at, to := builder.Device(topology.Device{Name: name, Kind: topology.Switch}), builder.Device(topology.Device{Name: "host", Kind: topology.Host})
-	builder.Both(topology.Link{From: at, To: to, FromPort: name, ToPort: "1", Class: topology.ClassHost, CapacityBytesPerSecond: 1e9, Dim: -1})
-	graph, err := builder.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := writeLinksText(w.out, graph); err != nil {
-		t.Fatal(err)
-	}
-	if w.out.Flush(); strings.ContainsAny(b.String(), "\x1b\u202e") || !strings.Contains(b.String(), "leaf?[31m?") {
+	if strings.ContainsAny(b.String(), "\x1b\u202e") || !strings.Contains(b.String(), "leaf?[31m?") {
 		t.Errorf("%q", b.String())
 	}
 }
@@ -155,13 +143,13 @@ func TestTheTableHasTheEndOfARegion(t *testing.T) {
 		want        string
 	}{{0, 120, "1970-01-01 00:00:00  00:03:00 "}, {0, 86400 - 120, "1970-01-01 00:00:00  23:59:00 "}, {86400 - 60, 3 * 86400, "1970-01-01 23:59:00  1970-01-04 00:01:00 "}} {
 		var b bytes.Buffer
-		w := newDiagnosisWriter(&b, false, time.Minute)
+		w := NewText(&b, time.Minute)
 		for _, second := range []int64{c.first, c.last} {
-			if err := w.write([]schema.Diagnosis{verdictOf(second, schema.High, 50, schema.CauseUnknown)}, nil); err != nil {
+			if err := w.Write([]schema.Diagnosis{verdictOf(second, schema.High, 50, schema.CauseUnknown)}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := w.close(func(io.Writer) {}); err != nil || !strings.Contains(b.String(), c.want) {
+		if err := w.Close(func(io.Writer) {}); err != nil || !strings.Contains(b.String(), c.want) {
 			t.Errorf("want %q, %v:\n%s", c.want, err, b.String())
 		}
 	}
