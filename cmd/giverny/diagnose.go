@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +15,7 @@ import (
 	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/diagnose/listing"
 	"github.com/giverny/giverny/diagnose/offline"
+	"github.com/giverny/giverny/diagnose/sitefiles"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/plural"
@@ -160,19 +160,19 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 		*in.into = &offline.File{Name: in.path, Reader: bufio.NewReaderSize(file, 1<<20)}
 	}
 	out := f.listing(cmd.OutOrStdout(), f.interval)
-	tell := func(note string) { fmt.Fprintln(cmd.ErrOrStderr(), "giverny diagnose:", note) }
+	report := func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), "giverny diagnose:", line) }
 	if files.Jobs != nil {
-		if files.Jobs, err = jobsFile(files.Jobs, zone, tell); err != nil {
+		if files.Jobs, err = sitefiles.Jobs(files.Jobs, zone, report); err != nil {
 			return err
 		}
 	}
 	if files.Failures != nil {
-		if files.Failures, err = failuresFile(files.Failures, zone, tell); err != nil {
+		if files.Failures, err = sitefiles.Failures(files.Failures, zone, report); err != nil {
 			return err
 		}
 	}
 	intervals, unknown, hot := 0, 0, hotlinks.NewHistory()
-	err = offline.Run(graph, cfg, files, tell, func(r *schema.IntervalResult) error {
+	err = offline.Run(graph, cfg, files, report, func(r *schema.IntervalResult) error {
 		intervals++
 		if r.Network.Unknown != nil {
 			unknown++
@@ -190,7 +190,7 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 	if err != nil { // the table would be incomplete
 		return err
 	}
-	tellUnknown(cmd, unknown, intervals)
+	reportUnknown(cmd, unknown, intervals)
 	return out.Close(hot.Print)
 }
 
@@ -209,7 +209,7 @@ func diagnoseStored(cmd *cobra.Command, cfg config.Config, f diagnoseFlags) erro
 	if err != nil {
 		return err
 	}
-	tellUnknown(cmd, stored.Intervals-stored.Known, stored.Intervals)
+	reportUnknown(cmd, stored.Intervals-stored.Known, stored.Intervals)
 	out := f.listing(cmd.OutOrStdout(), fabric.Interval())
 	for found := stored.Found; len(found) > 0; {
 		next := slices.IndexFunc(found, func(d schema.Diagnosis) bool { return d.Time != found[0].Time })
@@ -224,8 +224,8 @@ func diagnoseStored(cmd *cobra.Command, cfg config.Config, f diagnoseFlags) erro
 	return out.Close(func(w io.Writer) { printStored(w, stored.Hot) })
 }
 
-// tellUnknown says that no region does not mean no congestion where data are missing.
-func tellUnknown(cmd *cobra.Command, unknown, intervals int) {
+// reportUnknown says that no region does not mean no congestion where data are missing.
+func reportUnknown(cmd *cobra.Command, unknown, intervals int) {
 	if unknown > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "giverny diagnose: in %d of %s the state of the network is unknown: data are missing, so regions may have been missed\n",
 			unknown, plural.Count(intervals, "interval", "intervals"))
@@ -235,10 +235,8 @@ func tellUnknown(cmd *cobra.Command, unknown, intervals int) {
 // span returns the requested time span and region, 0 for all.
 func (f *diagnoseFlags) span(intervalNanos int64) (span read.Span, region uint64, err error) {
 	span = read.Span{To: read.Newest}
-	if f.region != "" {
-		if region, err = strconv.ParseUint(f.region, 10, 64); err != nil || region == 0 {
-			return span, 0, fmt.Errorf("--region %q: want the id of a region, a number", f.region)
-		}
+	if region, err = regionOf(f.region); err != nil {
+		return span, 0, err
 	}
 	for _, in := range []struct {
 		flag, text string

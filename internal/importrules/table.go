@@ -99,6 +99,7 @@ var Architecture = []Row{
 	{Package: "linkhealth", May: []string{"internal/codec", "topology"}, Tests: []string{"collectors/collectortest", "collectors/perfquery", "ingest/window"}, Kind: Pure},
 	{Package: "diagnose/offline", May: []string{"analysis", "collectors/jobline", "collectors/nodes", "internal/csvfault", "internal/decompress", "internal/plural", "segment/linkscsv", "topology"}, Kind: Pure},
 	{Package: "diagnose/listing", May: []string{"internal/plural", "topology"}, Kind: Pure},
+	{Package: "diagnose/sitefiles", May: []string{"collectors/failures", "collectors/feeds", "collectors/jobs", "diagnose/offline", "internal/decompress", "internal/plural"}},
 	{Package: "diagnose/bench", May: []string{"ingest/window", "segment", "segment/tracking", "simulate/scenario", "simulate/telemetry", "topology"}, Tests: []string{"diagnose"}, Kind: Pure},
 	{Package: "diagnose/bench/replay", May: []string{"diagnose/bench", "simulate/credits", "simulate/routing", "topology"}, Tests: []string{"diagnose"}, Kind: Pure},
 	{Package: "diagnose/bench/cmd", May: []string{"diagnose", "diagnose/bench", "diagnose/bench/replay", "internal/table"}},

@@ -1,4 +1,4 @@
-package main
+package sitefiles
 
 import (
 	"bufio"
@@ -41,17 +41,17 @@ func isJobLines(head []byte) bool {
 	return !csvHeader.Match(line)
 }
 
-// jobsFile converts a file of jobs to the format of giverny diagnose: a line of JSON per job. The other formats of the jobs
+// Jobs converts a file of jobs to the format of giverny diagnose: a line of JSON per job. The other formats of the jobs
 // feed (output of sacct, squeue, slurmrestd and kubectl, and CSV) are converted; times without a zone are in the given one.
-// Omissions are reported to tell.
-func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*offline.File, error) {
+// Omissions are reported.
+func Jobs(in *offline.File, zone *time.Location, report func(line string)) (*offline.File, error) {
 	buffered, head, err := plainText(in)
 	name := in.Name
 	switch {
 	case err != nil:
 		return nil, err
 	case len(head) == 0:
-		tell(name + ": empty, no jobs")
+		report(name + ": empty, no jobs")
 		return &offline.File{Name: name, Reader: buffered, Plain: true}, nil
 	case squeueTable.Match(head):
 		return nil, fmt.Errorf("%s:1: this is squeue's table, which has no start times: want the output of `squeue --json --states=all`", name)
@@ -65,9 +65,9 @@ func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*o
 		return nil, err
 	}
 	for _, f := range list.Faults {
-		tell(fmt.Sprintf("%s: %s: left out", f.Where, f.Detail))
+		report(fmt.Sprintf("%s: %s: left out", f.Where, f.Detail))
 	}
-	text, n, waiting, err := jobLines(&list, tell)
+	text, n, waiting, err := jobLines(&list, report)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -76,7 +76,7 @@ func jobsFile(in *offline.File, zone *time.Location, tell func(note string)) (*o
 	if len(list.Rows) == 0 && list.Steps > 0 {
 		note += ": the lines of the jobs themselves are missing; run sacct with --allocations"
 	}
-	tell(note)
+	report(note)
 	file := &offline.File{Name: name, Reader: text, Plain: true}
 	if !list.Lines() {
 		file.Unit = "job"
@@ -99,7 +99,7 @@ func plainText(in *offline.File) (text *bufio.Reader, head []byte, err error) {
 
 // jobLines writes a line of JSON for each job that has begun, padded with empty lines to the line number it had in the file, so
 // that errors name the right place.
-func jobLines(list *jobs.List, tell func(note string)) (text io.Reader, n, waiting int, err error) {
+func jobLines(list *jobs.List, report func(line string)) (text io.Reader, n, waiting int, err error) {
 	var lines bytes.Buffer
 	out, at := json.NewEncoder(&lines), 1
 	for _, row := range list.Rows {
@@ -108,7 +108,7 @@ func jobLines(list *jobs.List, tell func(note string)) (text io.Reader, n, waiti
 			waiting++
 			continue
 		case job.End != 0 && job.End < job.Start:
-			tell(fmt.Sprintf("%s: job %q ends at %s, before it starts at %s: left out", list.Where(row.Place), job.ID, job.End, job.Start))
+			report(fmt.Sprintf("%s: job %q ends at %s, before it starts at %s: left out", list.Where(row.Place), job.ID, job.End, job.Start))
 			continue
 		}
 		for ; at < row.Place; at++ {

@@ -1,4 +1,4 @@
-package main
+package sitefiles
 
 import (
 	"bufio"
@@ -25,10 +25,10 @@ func isFailureLines(head []byte) bool {
 	return true
 }
 
-// failuresFile converts a file of failures to the format of giverny diagnose: tab-separated fields on each line. The other
+// Failures converts a file of failures to the format of giverny diagnose: tab-separated fields on each line. The other
 // formats of the failures feed (CSV and logs) are converted line by line, keeping line numbers. Times without a zone are in the
-// given one; those without a year are the latest before the file was written. Omissions are reported to tell.
-func failuresFile(in *offline.File, zone *time.Location, tell func(note string)) (*offline.File, error) {
+// given one; those without a year are the latest before the file was written. Omissions are reported.
+func Failures(in *offline.File, zone *time.Location, report func(line string)) (*offline.File, error) {
 	buffered, head, err := plainText(in)
 	if err != nil {
 		return nil, err
@@ -41,14 +41,14 @@ func failuresFile(in *offline.File, zone *time.Location, tell func(note string))
 	if err != nil {
 		return nil, err
 	}
-	text, n, others, err := failureLines(parser, buffered, name, tell)
+	text, n, others, err := failureLines(parser, buffered, name, report)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", name, err)
 	case n == 0 && others == 0:
 		return nil, fmt.Errorf("%s: no line has a known format: want time, kind, device, port and detail, separated by tabs, commas or semicolons, or a log of opensm, ibdiagnet, netwatch or syslog", name)
 	}
-	tell(fmt.Sprintf("%s: %s, %s", name, plural.Count(n, "failure", "failures"), plural.Count(others, "other line", "other lines")))
+	report(fmt.Sprintf("%s: %s, %s", name, plural.Count(n, "failure", "failures"), plural.Count(others, "other line", "other lines")))
 	return &offline.File{Name: name, Reader: text, Plain: true}, nil
 }
 
@@ -57,7 +57,7 @@ const maxLogLine = 1 << 20
 
 // failureLines writes the fields of each failure of a log on the line number it had, and counts them and the other lines in
 // known formats.
-func failureLines(parser *failures.Parser, log io.Reader, name string, tell func(note string)) (text io.Reader, n, others int, err error) {
+func failureLines(parser *failures.Parser, log io.Reader, name string, report func(line string)) (text io.Reader, n, others int, err error) {
 	var lines bytes.Buffer
 	scan := bufio.NewScanner(log)
 	scan.Buffer(nil, maxLogLine)
@@ -65,7 +65,7 @@ func failureLines(parser *failures.Parser, log io.Reader, name string, tell func
 		var rows feeds.Rows
 		parser.Line(strings.TrimPrefix(scan.Text(), "\ufeff"), &rows)
 		for _, f := range rows.Faults {
-			tell(fmt.Sprintf("%s:%d: %s: left out", name, at, f.Detail))
+			report(fmt.Sprintf("%s:%d: %s: left out", name, at, f.Detail))
 		}
 		for _, f := range rows.Failures {
 			n++
