@@ -50,6 +50,7 @@ var Architecture = []Row{
 	{Package: "ingest/clockcheck", Kind: Pure},
 	{Package: "ingest/window", May: []string{"internal/scratch", "topology"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
 	{Package: "ingest/recorded", May: []string{"internal/dbcsv"}, Kind: Pure},
+	{Package: "ingest/offline", May: []string{"ingest/recorded", "ingest/window", "internal/dbcsv", "internal/decompress", "segment/linkscsv", "topology"}},
 	{Package: "ingest/spool", May: []string{"internal/atomicfile", "internal/dirlock"}},
 	{Package: "ingest/kafka", May: []string{"ingest/envelope", "ingest/spool", "internal/boot", "internal/retry", "internal/secret", "internal/tlsfile"}, Tests: []string{"ingest/kafka/embedded"}},
 	{Package: "ingest/kafka/embedded", May: []string{"ingest/kafka", "internal/dirlock"}, Tests: []string{"internal/secret"}},
