@@ -16,6 +16,7 @@ import (
 	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/simulate/playback"
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
@@ -117,7 +118,7 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 		return fmt.Errorf("--speed %v: want simulated seconds per second, or 0 for as fast as possible", f.speed)
 	}
 	reading := endAtOnce(cmd)
-	script, err := readStory(name)
+	script, err := playback.Read(name)
 	reading()
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/ingest/emitter"
+	"github.com/giverny/giverny/internal/retry"
+	"github.com/giverny/giverny/simulate/playback"
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
@@ -39,7 +41,7 @@ func (p *simulatePlayer) play(ctx context.Context) (err error) {
 				origin = time.Unix(0, first)
 			}
 			passed := time.Duration(float64(step.Interval.EndNanos()-first) / p.speed)
-			if !sleepUntil(ctx, origin.Add(passed)) {
+			if !retry.Sleep(ctx, time.Until(origin.Add(passed))) {
 				break
 			}
 		}
@@ -67,5 +69,5 @@ func (p *simulatePlayer) hand(ctx context.Context, fabric string, step *scenario
 	if p.devices {
 		step.Events, step.Jobs, step.Failures, step.Traffic = nil, nil, nil, nil
 	}
-	return sendStep(ctx, p.sink, fabric, step)
+	return playback.Send(ctx, p.sink, fabric, step)
 }

@@ -127,6 +127,7 @@ var Architecture = []Row{
 	{Package: "simulate/incident", May: []string{"collective", "collective/detect", "simulate/packet", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/pattern", May: []string{"internal/csvfault", "internal/yamldoc", "simulate/packet", "topology"}, Tests: []string{"internal/test/cputime", "simulate/routing"}, Kind: Pure},
 	{Package: "simulate/scenario", May: []string{"internal/yamldoc", "simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
+	{Package: "simulate/playback", May: []string{"ingest/emitter", "simulate/scenario"}},
 
 	// Searches for the workloads that break an RDMA subsystem.
 	{Package: "search", May: []string{"internal/yamldoc"}, Tests: []string{"search/bench", "search/simulated"}, Kind: Pure},
@@ -196,6 +197,7 @@ var Architecture = []Row{
 	{Package: "internal/scratch", Kind: Pure},
 	{Package: "internal/config", May: []string{"analysis", "collective/watch", "collectors", "collectors/registry", "command", "command/safety", "dashboards", "feedback", "hostping/launch", "hostping/local", "hostping/monitor", "hostping/ondemand", "hostping/order", "hostping/utilisation", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/plainfile", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
 	{Package: "internal/coprocess", May: []string{"internal/retry"}},
+	{Package: "internal/demo", May: []string{"ingest/emitter", "internal/retry", "simulate/playback", "simulate/scenario", "topology"}},
 	{Package: "internal/dirlock"},
 	{Package: "internal/fence"},
 	{Package: "internal/hardware"},

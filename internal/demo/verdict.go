@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 // standsAfter is for how many consecutive intervals a verdict must be the same before it is printed (debounce).
 const standsAfter = 4
 
-// demoVerdict is the state of a region's verdict.
-type demoVerdict struct {
+// verdict is the state of a region's verdict.
+type verdict struct {
 	latest string // the verdict of its last interval
 	times  int    // consecutive intervals with that verdict
 	said   string // the verdict printed last
@@ -23,7 +23,7 @@ type demoVerdict struct {
 
 // verdicts prints why the announced regions are congested: a verdict that has been stable for a few intervals,
 // and again only if it changes. Regions with the same verdict share a line.
-func (p *demoPrinter) verdicts(r *schema.IntervalResult) {
+func (p *Printer) verdicts(r *schema.IntervalResult) {
 	for i := range r.Jobs {
 		p.names[r.Jobs[i].ID] = r.Jobs[i].Name
 	}
@@ -46,7 +46,7 @@ func (p *demoPrinter) verdicts(r *schema.IntervalResult) {
 		d := &r.Diagnoses[i]
 		v := p.regions[d.Region]
 		if v == nil {
-			v = new(demoVerdict)
+			v = new(verdict)
 			p.regions[d.Region] = v
 		}
 		because := p.becauseOf(d)
@@ -72,7 +72,7 @@ func (p *demoPrinter) verdicts(r *schema.IntervalResult) {
 }
 
 // becauseOf summarises a diagnosis in half a line, without its numbers and its root; the page has the full text.
-func (p *demoPrinter) becauseOf(d *schema.Diagnosis) string {
+func (p *Printer) becauseOf(d *schema.Diagnosis) string {
 	switch {
 	case d.Cause.Class == schema.CauseFailure && len(d.Failures) > 0:
 		f := &d.Failures[0]
@@ -100,10 +100,10 @@ var trafficNames = map[string]string{
 	"rdma_read_bytes": "RDMA read traffic", "rdma_write_bytes": "RDMA write traffic",
 }
 
-func (p *demoPrinter) jobName(id string) string { return schema.JobTitle(id, p.names[id]) }
+func (p *Printer) jobName(id string) string { return schema.JobTitle(id, p.names[id]) }
 
 // adviceOf is the first clause of a diagnosis's action, with "it" for the job named earlier in the line.
-func (p *demoPrinter) adviceOf(d *schema.Diagnosis) string {
+func (p *Printer) adviceOf(d *schema.Diagnosis) string {
 	action := d.Action
 	if len(d.Jobs) == 1 {
 		job := p.jobName(d.Jobs[0].JobID)

@@ -1,31 +1,12 @@
 package main
 
 import (
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
-
-// A demo needs free disk space; if the amount is unknown, it starts.
-func TestADemonstrationNeedsRoom(t *testing.T) {
-	free := func(bytes uint64, err error) func(string) (uint64, error) {
-		return func(string) (uint64, error) { return bytes, err }
-	}
-	if err := checkRoom("/x", demoBytes, free(demoBytes-1, nil)); err == nil || !strings.HasPrefix(err.Error(), "disk full: /x has 63 MB free and the demo needs 64 MB; ") {
-		t.Errorf("%v", err)
-	}
-	for _, f := range []func(string) (uint64, error){free(demoBytes, nil), free(0, errors.New("odd"))} {
-		if err := checkRoom("/x", demoBytes, f); err != nil {
-			t.Error(err)
-		}
-	}
-	if left, err := freeBytes(t.TempDir()); err != nil || left == 0 {
-		t.Errorf("%d bytes free: %v", left, err)
-	}
-}
 
 // The story may be a file, like that of simulate run. One that is shorter than two intervals is refused before anything starts.
 func TestADemonstrationPlaysAFile(t *testing.T) {

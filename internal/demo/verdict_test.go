@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 // A verdict is printed once it has been stable for a few intervals; short changes and repeats are not.
 func TestDemoVerdictsWaitUntilTheyStand(t *testing.T) {
 	var out bytes.Buffer
-	p := newDemoPrinter(&out, 8)
+	p := NewPrinter(&out, 8)
 	p.begin(time.Unix(0, 0))
 	own := func(confidence float64) schema.Diagnosis {
 		return schema.Diagnosis{Region: 7, Severity: schema.High, Cause: schema.Cause{Class: schema.CauseIntraApplication, Confidence: confidence},
@@ -57,7 +57,7 @@ func TestDemoVerdictsWaitUntilTheyStand(t *testing.T) {
 
 // The job named in a line is "it" in the advice; if there are several, they are named.
 func TestDemoAdvice(t *testing.T) {
-	p := newDemoPrinter(&bytes.Buffer{}, 8)
+	p := NewPrinter(&bytes.Buffer{}, 8)
 	p.names["17"] = "io"
 	for _, c := range []struct {
 		action, want string
