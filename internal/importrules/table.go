@@ -196,6 +196,7 @@ var Architecture = []Row{
 	{Package: "internal/codec", Kind: Pure},
 	{Package: "internal/scratch", Kind: Pure},
 	{Package: "internal/config", May: []string{"analysis", "collective/watch", "collectors", "collectors/registry", "command", "command/safety", "dashboards", "feedback", "hostping/launch", "hostping/local", "hostping/monitor", "hostping/ondemand", "hostping/order", "hostping/utilisation", "ingest/kafka", "ingest/kafka/embedded", "ingest/spool", "internal/logs", "internal/ops", "internal/plainfile", "internal/settings", "search/known", "search/launch", "search/ondemand", "store", "store/engine", "store/engine/readonly", "topology"}},
+	{Package: "internal/collectonce", May: []string{"collectors", "collectors/feeds", "collectors/registry", "ingest/recorded", "internal/config", "internal/plural"}},
 	{Package: "internal/coprocess", May: []string{"internal/retry"}},
 	{Package: "internal/demo", May: []string{"ingest/emitter", "internal/retry", "simulate/playback", "simulate/scenario", "topology"}},
 	{Package: "internal/dirlock"},
