@@ -36,7 +36,7 @@ type agentFlags struct {
 }
 
 func (f *agentFlags) register(cmd *cobra.Command, wait time.Duration) {
-	cmd.Flags().StringVar(&f.fabric, "fabric", "", "the fabric; may be left out if there is only one")
+	fabricFlag(cmd.Flags(), &f.fabric)
 	cmd.Flags().StringSliceVar(&f.target, "target", []string{"*"}, "names of agents, or patterns such as gpu-*")
 	cmd.Flags().DurationVar(&f.wait, "wait", wait, "how long to wait for answers")
 }

@@ -52,7 +52,7 @@ time, such as those of a simulation, need --begin.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.publish(cmd, g, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.fabric, "fabric", "", "name of the fabric (default: the only one)")
+	fabricFlag(flags, &f.fabric)
 	flags.StringVar(&f.job, "job", "", "id of the job in the scheduler")
 	flags.StringVar(&f.format, "format", "", "format of the records: "+records.Names()+"; empty: detected")
 	flags.StringVar(&f.lineRate, "line-rate", "", "nominal rate of a link, such as 25Gbps (default: the most frequent rate at its level of the fabric)")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/giverny/giverny/ingest/offline"
 	"github.com/giverny/giverny/ingest/window"
-	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/plural"
 )
 
@@ -46,9 +44,6 @@ the first interval may be incomplete.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			defer endAtOnce(cmd)()
-			if topology == "" {
-				return errors.New("--topology: empty; give a specification or a topology file")
-			}
 			return convertCounters(cmd, topology, cfg, files)
 		},
 	}
@@ -61,7 +56,7 @@ the first interval may be incomplete.`,
 }
 
 func convertCounters(cmd *cobra.Command, topology string, cfg window.Config, files []string) error {
-	graph, err := config.LoadTopology(config.Fabric{Topology: topology}, newLog(cmd, config.Default().Log))
+	graph, err := givenTopology(cmd, topology)
 	if err != nil {
 		return err
 	}

@@ -100,9 +100,9 @@ func (f *diagnoseFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.skipUnknown, "skip-unknown", false, "ignore nodes, devices and ports that are not in the topology")
 	flags.StringVar(&f.fabric, "fabric", "", "from the store: the fabric; may be left out if there is only one")
 	flags.StringVar(&f.region, "region", "", "from the store: the region with this id")
-	flags.StringVar(&f.at, "at", "", "from the store: the interval that holds this instant, RFC 3339")
-	flags.StringVar(&f.from, "from", "", "from the store: intervals that start at this instant or later, RFC 3339")
-	flags.StringVar(&f.to, "to", "", "from the store: intervals that start before this instant, RFC 3339; default: up to the newest")
+	flags.StringVar(&f.at, "at", "", "from the store: the interval that holds this instant, RFC 3339 or a day")
+	flags.StringVar(&f.from, "from", "", "from the store: intervals that start at this instant or later, RFC 3339 or a day")
+	flags.StringVar(&f.to, "to", "", "from the store: intervals that start before this instant, RFC 3339 or a day; default: up to the newest")
 	flags.BoolVar(&f.json, "json", false, "one JSON object per line for each region of each interval")
 }
 
@@ -112,8 +112,6 @@ func (f *diagnoseFlags) check() error {
 	switch {
 	case f.links != "" && stored:
 		return errors.New("--links reads files; --fabric, --region, --at, --from and --to read the store: use one or the other")
-	case f.links != "" && f.topology == "":
-		return errors.New("no topology: give --topology, a specification such as torus:24x24x24 or a file")
 	case f.links != "":
 		return nil
 	case f.topology != "" || f.jobs != "" || f.traffic != "" || f.failures != "":
@@ -133,8 +131,7 @@ func (f *diagnoseFlags) check() error {
 // diagnoseFiles prints the diagnoses of recorded intervals as they are found.
 func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 	defer endAtOnce(cmd)()
-	log := newLog(cmd, config.Default().Log)
-	graph, err := config.LoadTopology(config.Fabric{Topology: f.topology}, log)
+	graph, err := givenTopology(cmd, f.topology)
 	if err != nil {
 		return err
 	}
@@ -245,8 +242,8 @@ func (f *diagnoseFlags) span(intervalNanos int64) (span read.Span, region uint64
 		if in.text == "" {
 			continue
 		}
-		if err := in.into.UnmarshalText([]byte(in.text)); err != nil {
-			return span, 0, fmt.Errorf("%s: %w", in.flag, err)
+		if *in.into, err = instantOf(in.flag, in.text); err != nil {
+			return span, 0, err
 		}
 	}
 	if f.at != "" {

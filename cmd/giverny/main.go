@@ -210,6 +210,11 @@ func (g *globals) flushAfter(folder *cobra.Command) {
 	}
 }
 
+// fabricFlag adds --fabric for commands that need one of the configured fabrics.
+func fabricFlag(flags *pflag.FlagSet, fabric *string) {
+	flags.StringVar(fabric, "fabric", "", "the fabric; may be left out if there is only one")
+}
+
 // newLog returns a logger for a short-lived command without configuration. It logs to standard error, so
 // that standard output has only results.
 func newLog(cmd *cobra.Command, cfg logs.Config) *slog.Logger {

@@ -49,7 +49,7 @@ func newSearchList(g *globals) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&fabric, "fabric", "", "the fabric; may be left out if there is only one")
+	fabricFlag(cmd.Flags(), &fabric)
 	cmd.Flags().DurationVar(&since, "since", 30*24*time.Hour, "searches requested within this time")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per search, or per finding of one")
 	return cmd

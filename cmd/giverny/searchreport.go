@@ -54,7 +54,7 @@ anomalies and totals, not its measurements.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.out, "out", "report.html", "the file to write; - for standard output")
+	flags.StringVarP(&f.out, "out", "o", "report.html", "the file to write; - for standard output")
 	flags.StringVar(&f.fabric, "fabric", "", "with an ID: the fabric of the search")
 	flags.StringVar(&f.agent, "agent", "", "with an ID: the agent whose findings to use, if several searched")
 	return cmd

@@ -3,12 +3,12 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/segment/hotlinks"
@@ -71,7 +71,6 @@ giverny topology links. The method in use is printed to standard error.`,
 	flags.IntVar(&f.minLinks, "min-links", defaults.MinLinks, "least number of links of a region, smaller groups are not reported; 0: derived from the fabric and its noise")
 	// There is one format so far; the flag lets callers name it, so that others can be added.
 	flags.StringVar(&f.format, "format", "jsonl", "jsonl: one JSON object per file or interval")
-	_ = cmd.MarkFlagRequired("topology")
 	return cmd
 }
 
@@ -100,9 +99,9 @@ func runSegment(cmd *cobra.Command, f segmentFlags) error {
 		return fmt.Errorf("--format %q: want jsonl", f.format)
 	}
 	if len(f.files) == 0 {
-		return fmt.Errorf("no files: give links CSVs with --in")
+		return errors.New("no files: give links CSVs with --in")
 	}
-	graph, err := config.LoadTopology(config.Fabric{Topology: f.topology}, newLog(cmd, config.Default().Log))
+	graph, err := givenTopology(cmd, f.topology)
 	if err != nil {
 		return err
 	}

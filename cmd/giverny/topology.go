@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -121,6 +122,14 @@ func readImport(path string, f importFlags, log *slog.Logger) (*topology.Graph, 
 	return config.ReadTopology(path, f.format, f.fabric, prev, log)
 }
 
+// givenTopology returns the graph of a file or a specification on the command line.
+func givenTopology(cmd *cobra.Command, source string) (*topology.Graph, error) {
+	if source == "" {
+		return nil, errors.New("no topology: give --topology, a specification such as torus:24x24x24 or a file")
+	}
+	return loadTopology(source, "", newLog(cmd, config.Default().Log))
+}
+
 // loadTopology reads a file or builds a specification; fabric, if not empty, overrides
 // the name in the file.
 func loadTopology(source, fabric string, log *slog.Logger) (*topology.Graph, error) {
@@ -164,7 +173,7 @@ fields are described in docs/reference/topology-format.md.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			defer endAtOnce(cmd)()
-			graph, err := loadTopology(args[0], "", newLog(cmd, config.Default().Log))
+			graph, err := givenTopology(cmd, args[0])
 			if err != nil {
 				return err
 			}
@@ -194,7 +203,7 @@ devices by their names; a device with another name and the same GUID was renamed
 			var graphs [2]*topology.Graph
 			for i, source := range args {
 				var err error
-				if graphs[i], err = loadTopology(source, "", newLog(cmd, config.Default().Log)); err != nil {
+				if graphs[i], err = givenTopology(cmd, source); err != nil {
 					return err
 				}
 			}

@@ -2,11 +2,10 @@ package main
 
 import (
 	"bufio"
-	"fmt"
+	"errors"
 
 	"github.com/spf13/cobra"
 
-	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -24,9 +23,9 @@ and in regions.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			defer endAtOnce(cmd)()
 			if asJSON && asCSV {
-				return fmt.Errorf("--json and --csv: choose one")
+				return errors.New("--json and --csv: choose one")
 			}
-			graph, err := loadTopology(args[0], "", newLog(cmd, config.Default().Log))
+			graph, err := givenTopology(cmd, args[0])
 			if err != nil {
 				return err
 			}
