@@ -10,6 +10,7 @@ import (
 
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/search"
+	"github.com/giverny/giverny/search/listing"
 	"github.com/giverny/giverny/search/run"
 )
 
@@ -177,22 +178,22 @@ func runSearch(cmd *cobra.Command, f *searchFlags, o run.Options, check bool) (e
 	if f.name == engineSimulated && o.Search.Budget > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "giverny search: subsystem %s is simulated, no NIC is measured; --engine exec or perftest measures one\n", f.subsystem)
 	}
-	out := newSearchWriter(cmd.OutOrStdout(), f.json)
+	out := listing.New(cmd.OutOrStdout(), f.json)
 	if check {
 		known, err := space.ParseKnown(o.Known)
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.known, err)
 		}
-		if err := out.known(known); err != nil || o.Search.Budget == 0 {
+		if err := out.Known(known); err != nil || o.Search.Budget == 0 {
 			return err
 		}
 	}
-	progress := newProgress(cmd.ErrOrStderr())
-	o.Logger, o.OnFinding, o.OnProgress = log, out.finding, progress.show
+	progress := listing.NewProgress(cmd.ErrOrStderr())
+	o.Logger, o.OnFinding, o.OnProgress = log, out.Finding, progress.Show
 	summary, err := run.Run(ctx, o)
-	progress.end()
+	progress.End()
 	if summary.Type != "" {
-		err = errors.Join(err, out.summary(summary))
+		err = errors.Join(err, out.Summary(summary))
 	}
 	if err == nil && summary.Interrupted {
 		err = &interrupted{summary.Experiments, o.Search.Budget, o.Log}

@@ -146,22 +146,22 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 	if err != nil {
 		return err
 	}
-	player := &simulatePlayer{runner: runner, speed: f.speed, live: f.start == "now", progress: cmd.ErrOrStderr()}
+	player := &playback.Player{Runner: runner, Speed: f.speed, Live: f.start == "now", DevicesOnly: f.devices, Progress: cmd.ErrOrStderr()}
 	if f.out != "" {
-		if player.files, err = newStoryFiles(f.out, f.links, runner); err != nil {
+		if player.Files, err = playback.NewFiles(f.out, f.links, runner); err != nil {
 			return err
 		}
 	}
 	if !f.kafka {
-		err := player.play(cmd.Context())
+		err := player.Play(cmd.Context())
 		if err == nil && f.out != "" && f.links != "" {
-			fmt.Fprintf(player.progress, "simulate: to find the cause, run: %s\n", diagnoseCommand(script, &f))
+			fmt.Fprintf(player.Progress, "simulate: to find the cause, run: %s\n", diagnoseCommand(script, &f))
 		}
 		return err
 	}
 	return app.New(cfg, version, log).Produce(cmd.Context(), func(ctx context.Context, sink *emitter.Emitter) error {
-		player.sink, player.devices = sink, f.devices
-		return player.play(ctx)
+		player.Sink = sink
+		return player.Play(ctx)
 	})
 }
 

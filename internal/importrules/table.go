@@ -127,7 +127,7 @@ var Architecture = []Row{
 	{Package: "simulate/incident", May: []string{"collective", "collective/detect", "simulate/packet", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/pattern", May: []string{"internal/csvfault", "internal/yamldoc", "simulate/packet", "topology"}, Tests: []string{"internal/test/cputime", "simulate/routing"}, Kind: Pure},
 	{Package: "simulate/scenario", May: []string{"internal/yamldoc", "simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
-	{Package: "simulate/playback", May: []string{"ingest/emitter", "simulate/scenario"}},
+	{Package: "simulate/playback", May: []string{"ingest/emitter", "ingest/window", "internal/retry", "segment/linkscsv", "simulate/scenario"}},
 
 	// Searches for the workloads that break an RDMA subsystem.
 	{Package: "search", May: []string{"internal/yamldoc"}, Tests: []string{"search/bench", "search/simulated"}, Kind: Pure},
@@ -136,6 +136,7 @@ var Architecture = []Row{
 	{Package: "search/engine/enginetest", May: []string{"search", "search/simulated"}, Kind: Testing},
 	{Package: "search/run", May: []string{"internal/atomicfile", "search", "search/engine"}, Tests: []string{"collectors/ibsysfs", "search/simulated"}},
 	{Package: "search/report", May: []string{"internal/svg", "search"}, Kind: Pure},
+	{Package: "search/listing", May: []string{"internal/plural", "search", "search/report", "search/run"}},
 	{Package: "search/bench", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},
 	{Package: "search/bench/cmd", May: []string{"search", "search/bench", "search/simulated"}},
 

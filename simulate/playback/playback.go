@@ -1,4 +1,5 @@
-// Package playback reads stories of the simulator by name or from a file, and sends what happens in a step to Kafka.
+// Package playback plays stories of the simulator: it reads one by name or from a file, and passes what happens in each step
+// to Kafka, to the files that a site would keep, or both, at any speed.
 package playback
 
 import (

@@ -1,4 +1,4 @@
-package main
+package playback
 
 import (
 	"compress/gzip"
@@ -17,10 +17,10 @@ import (
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
-// storyFiles writes a story into a directory: the files of scenario.Recorder, and the
+// Files writes a story into a directory: the files of scenario.Recorder, and the
 // links of each interval as seen by the analysis, computed from the devices' readings
 // by the same window.
-type storyFiles struct {
+type Files struct {
 	dir           string
 	recorder      scenario.Recorder
 	intervalNanos int64
@@ -29,20 +29,20 @@ type storyFiles struct {
 	closers       []io.Closer      // in the order in which they were opened
 }
 
-// newStoryFiles creates the files in a directory; links is the name of the links CSV,
+// NewFiles creates the files in a directory; links is the name of the links CSV,
 // which is compressed if it ends in .gz.
-func newStoryFiles(dir, links string, r *scenario.Runner) (*storyFiles, error) {
+func NewFiles(dir, links string, r *scenario.Runner) (*Files, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	f := &storyFiles{dir: dir, intervalNanos: int64(r.Script().Interval)}
+	f := &Files{dir: dir, intervalNanos: int64(r.Script().Interval)}
 	if err := f.open(links, r); err != nil {
 		return nil, errors.Join(err, f.closeAll())
 	}
 	return f, nil
 }
 
-func (f *storyFiles) open(links string, r *scenario.Runner) (err error) {
+func (f *Files) open(links string, r *scenario.Runner) (err error) {
 	w := &f.recorder
 	for name, into := range map[string]*io.Writer{"jobs.jsonl": &w.Jobs, "failures.tsv": &w.Failures, "traffic.csv": &w.Traffic, "truth.jsonl": &w.Truth} {
 		if *into, err = f.create(name); err != nil {
@@ -81,7 +81,7 @@ func (f *storyFiles) open(links string, r *scenario.Runner) (err error) {
 	return nil
 }
 
-func (f *storyFiles) create(name string) (io.Writer, error) {
+func (f *Files) create(name string) (io.Writer, error) {
 	file, err := os.Create(filepath.Join(f.dir, name))
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (f *storyFiles) create(name string) (io.Writer, error) {
 }
 
 // write writes an interval of the story.
-func (f *storyFiles) write(r *scenario.Runner, s *scenario.Step) error {
+func (f *Files) write(r *scenario.Runner, s *scenario.Step) error {
 	if err := f.recorder.Record(r, s); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (f *storyFiles) write(r *scenario.Runner, s *scenario.Step) error {
 
 // writeLinks writes the completed intervals that begin before an end. One that begins at the end of the story has readings of
 // hosts whose clocks are ahead only.
-func (f *storyFiles) writeLinks(end schema.Instant) error {
+func (f *Files) writeLinks(end schema.Instant) error {
 	for s := f.window.Next(); s != nil && s.Interval.StartNanos < int64(end); s = f.window.Next() {
 		if err := f.links.Write(s); err != nil {
 			return err
@@ -120,7 +120,7 @@ func (f *storyFiles) writeLinks(end schema.Instant) error {
 
 // close ends the story at an instant, writes the intervals still open, and closes the
 // files.
-func (f *storyFiles) close(end schema.Instant) error {
+func (f *Files) close(end schema.Instant) error {
 	var err error
 	if f.links != nil {
 		over := int64(end) + 2*f.intervalNanos // after any lateness
@@ -131,7 +131,7 @@ func (f *storyFiles) close(end schema.Instant) error {
 }
 
 // closeAll closes in reverse order of opening: a compressor before its file.
-func (f *storyFiles) closeAll() (err error) {
+func (f *Files) closeAll() (err error) {
 	for i := len(f.closers) - 1; i >= 0; i-- {
 		err = errors.Join(err, f.closers[i].Close())
 	}

@@ -1,17 +1,13 @@
-package main
+// Package listing prints what a search finds while it runs, as JSON lines or as text, and its progress.
+package listing
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/search"
@@ -19,21 +15,22 @@ import (
 	"github.com/giverny/giverny/search/run"
 )
 
-// searchWriter prints a search as JSON or text.
-type searchWriter struct {
+// Listing prints a search as JSON or text.
+type Listing struct {
 	out   io.Writer
 	json  bool
 	found []run.Finding // confirmed findings
 }
 
-func newSearchWriter(out io.Writer, asJSON bool) *searchWriter {
-	return &searchWriter{out: out, json: asJSON}
+// New returns a listing.
+func New(out io.Writer, asJSON bool) *Listing {
+	return &Listing{out: out, json: asJSON}
 }
 
-func (w *searchWriter) line(v any) error { return json.NewEncoder(w.out).Encode(v) }
+func (w *Listing) line(v any) error { return json.NewEncoder(w.out).Encode(v) }
 
-// known prints the known anomalies that overlap a space.
-func (w *searchWriter) known(list []*search.MFS) error {
+// Known prints the known anomalies that overlap a space.
+func (w *Listing) Known(list []*search.MFS) error {
 	for _, mfs := range list {
 		var err error
 		if w.json {
@@ -57,8 +54,8 @@ func (w *searchWriter) known(list []*search.MFS) error {
 	return nil
 }
 
-// finding prints a finding.
-func (w *searchWriter) finding(f run.Finding) error {
+// Finding prints a finding.
+func (w *Listing) Finding(f run.Finding) error {
 	if w.json {
 		return w.line(f)
 	}
@@ -79,12 +76,12 @@ func (w *searchWriter) finding(f run.Finding) error {
 	return err
 }
 
-func (w *searchWriter) sentence(f run.Finding) string {
+func (w *Listing) sentence(f run.Finding) string {
 	return report.Sentence(f.Anomaly.MFS.Conditions(), f.Anomaly.Symptom, f.Shown)
 }
 
-// summary prints the end of the report.
-func (w *searchWriter) summary(s run.Summary) error {
+// Summary prints the end of the report.
+func (w *Listing) Summary(s run.Summary) error {
 	if w.json {
 		return w.line(s)
 	}
@@ -105,8 +102,8 @@ func (w *searchWriter) summary(s run.Summary) error {
 	return err
 }
 
-// matches prints the known anomalies triggered by a workload.
-func (w *searchWriter) matches(list []match, untested []search.Untested, known int) error {
+// Matches prints the known anomalies triggered by a workload.
+func (w *Listing) Matches(list []search.Match, untested []search.Untested, known int) error {
 	if w.json {
 		for _, m := range list {
 			if err := w.line(m); err != nil {
@@ -162,74 +159,4 @@ func meetsText(meets []*search.MFS) string {
 		texts[i] = mfs.String()
 	}
 	return ", and then triggers: " + strings.Join(texts, "; ")
-}
-
-// progress shows the progress of a search on standard error: on a terminal in one line
-// that is overwritten, otherwise occasionally.
-type progress struct {
-	out      io.Writer
-	terminal bool
-	shown    time.Time
-	wrote    bool
-}
-
-// Intervals of showing progress.
-const (
-	progressOnTerminal = 200 * time.Millisecond
-	progressElsewhere  = 30 * time.Second
-)
-
-func newProgress(out io.Writer) *progress {
-	p := &progress{out: out, shown: time.Now()}
-	if file, ok := out.(*os.File); ok {
-		_, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)
-		p.terminal = err == nil
-	}
-	return p
-}
-
-func (p *progress) show(now run.Progress) {
-	every := progressElsewhere
-	if p.terminal {
-		every = progressOnTerminal
-	}
-	last := now.Experiments >= now.Budget
-	if !last && time.Since(p.shown) < every {
-		return
-	}
-	p.shown = time.Now()
-	text := progressText(now)
-	if p.terminal {
-		fmt.Fprintf(p.out, "\r%s\x1b[K", text)
-		p.wrote = true
-		return
-	}
-	fmt.Fprintln(p.out, text)
-}
-
-// rateText formats a rate with three significant digits, or all integer digits, without exponent.
-func rateText(rate float64) string {
-	digits := 2
-	for low := rate; low >= 10 && digits > 0; low /= 10 {
-		digits--
-	}
-	return strconv.FormatFloat(rate, 'f', digits, 64)
-}
-
-func progressText(now run.Progress) string {
-	text := fmt.Sprintf("giverny search: %d of %s, %d failed, %s", now.Experiments, plural.Count(now.Budget, "experiment", "experiments"), now.Failed, plural.Count(now.Anomalies, "anomaly", "anomalies"))
-	if done := now.Experiments - now.Resumed; done > 0 {
-		text += fmt.Sprintf(", %s experiments a minute", rateText(float64(done)/now.Elapsed.Minutes()))
-	}
-	if left := now.Left(); left > 0 {
-		text += fmt.Sprintf(", %s left", left.Round(time.Second))
-	}
-	return text
-}
-
-// end leaves the progress line on a terminal.
-func (p *progress) end() {
-	if p.wrote {
-		fmt.Fprintln(p.out)
-	}
 }

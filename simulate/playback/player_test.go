@@ -1,4 +1,4 @@
-package main
+package playback
 
 import (
 	"io"
@@ -24,8 +24,8 @@ func TestAStoryThatBeginsNowIsNotLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &simulatePlayer{runner: runner, speed: 1, live: true, progress: io.Discard}
-	if err := p.play(t.Context()); err != nil {
+	p := &Player{Runner: runner, Speed: 1, Live: true, Progress: io.Discard}
+	if err := p.Play(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(began); took > 5*time.Second {
