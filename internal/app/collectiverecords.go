@@ -86,21 +86,14 @@ func (r *recordFolders) devices(folder *watch.Folder, own nodes.Map, hosts []str
 	r.mu.Lock()
 	graph := r.graphs[folder.Fabric]
 	r.mu.Unlock()
-	found := make([][]string, len(hosts))
 	if graph == nil {
-		return found
+		return make([][]string, len(hosts))
 	}
 	names := nodes.Map{}
 	for _, m := range []nodes.Map{r.maps[folder.Dir], own} {
 		maps.Copy(names, m)
 	}
-	resolver := nodes.New([]*topology.Graph{graph}, names)
-	for i, host := range hosts {
-		if devices, reason := resolver.Device(host); reason == "" && len(devices) > 0 {
-			found[i] = devices[0]
-		}
-	}
-	return found
+	return devicesOf(graph, names, hosts)
 }
 
 func (r *recordFolders) publish(ctx context.Context, fabric string, made *report.Report) (id string, err error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/giverny/giverny/collectors/nodes"
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -24,7 +25,7 @@ func (p *Process) CollectiveDevices(fabric, nodeMap string, hosts []string) ([][
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := LoadFabrics(p.cfg.Fabrics, p.log)
+	loaded, err := LoadFabrics([]config.Fabric{f}, p.log)
 	if err != nil {
 		return nil, err
 	}
@@ -32,22 +33,12 @@ func (p *Process) CollectiveDevices(fabric, nodeMap string, hosts []string) ([][
 	if err != nil {
 		return nil, fmt.Errorf("--node-map: %w", err)
 	}
-	var graph *topology.Graph
-	for _, l := range loaded {
-		if l.Name == f.Name {
-			graph = l.Graph
-		}
-	}
-	resolver := nodes.New([]*topology.Graph{graph}, names)
-	devices := make([][]string, len(hosts))
+	devices := devicesOf(loaded[0].Graph, names, hosts)
 	var unknown []string
 	for i, host := range hosts {
-		found, reason := resolver.Device(host)
-		if reason != "" || len(found) == 0 || len(found[0]) == 0 {
+		if len(devices[i]) == 0 {
 			unknown = append(unknown, host)
-			continue
 		}
-		devices[i] = found[0]
 	}
 	if len(unknown) > 0 {
 		const shown = 5
@@ -55,6 +46,18 @@ func (p *Process) CollectiveDevices(fabric, nodeMap string, hosts []string) ([][
 			f.Name, plural.Count(len(unknown), "host", "hosts"), strings.Join(unknown[:min(len(unknown), shown)], ", "))
 	}
 	return devices, nil
+}
+
+// devicesOf returns the devices of each host in a fabric, none for a host that is not known.
+func devicesOf(g *topology.Graph, names nodes.Map, hosts []string) [][]string {
+	resolver := nodes.New([]*topology.Graph{g}, names)
+	devices := make([][]string, len(hosts))
+	for i, host := range hosts {
+		if found, reason := resolver.Device(host); reason == "" && len(found) > 0 {
+			devices[i] = found[0]
+		}
+	}
+	return devices
 }
 
 // PublishCollective publishes a report like an agent's result, which the fabric's
