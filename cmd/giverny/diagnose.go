@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -27,11 +25,11 @@ import (
 
 type diagnoseFlags struct {
 	// Offline.
-	topology, method                        string
-	interval                                time.Duration
-	links, jobs, traffic, failures, nodeMap string
-	timeZone                                string
-	skipUnknown                             bool
+	topology, method string
+	interval         time.Duration
+	files            sitefiles.Paths
+	timeZone         string
+	skipUnknown      bool
 	// From the store.
 	fabric, region, at, from, to string
 
@@ -73,7 +71,7 @@ verdict changes, and a table at the end. Warnings go to standard error.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			if f.links == "" {
+			if f.files.Links == "" {
 				cfg, _, err := g.load(cmd)
 				if err != nil {
 					return err
@@ -90,12 +88,12 @@ verdict changes, and a table at the end. Warnings go to standard error.`,
 func (f *diagnoseFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.topology, "topology", "", "specification such as torus:24x24x24, or a topology file")
 	flags.DurationVar(&f.interval, "interval", time.Minute, "length of an interval of the files")
-	flags.StringVar(&f.links, "links", "", "links CSV with a column time, also compressed (gzip, Zstandard)")
-	flags.StringVar(&f.jobs, "jobs", "", "jobs, one JSON object per line, CSV, or what sacct --parsable2, squeue --json or kubectl get pods -A -o json printed")
+	flags.StringVar(&f.files.Links, "links", "", "links CSV with a column time, also compressed (gzip, Zstandard)")
+	flags.StringVar(&f.files.Jobs, "jobs", "", "jobs, one JSON object per line, CSV, or what sacct --parsable2, squeue --json or kubectl get pods -A -o json printed")
 	flags.StringVar(&f.timeZone, "time-zone", "Local", "time zone of times without one in --jobs and --failures (as printed by sacct), such as Europe/Berlin")
-	flags.StringVar(&f.traffic, "traffic", "", "CSV of the traffic of jobs")
-	flags.StringVar(&f.failures, "failures", "", "failures, one per line with fields separated by tabs, commas or semicolons, or a log that reports them")
-	flags.StringVar(&f.nodeMap, "node-map", "", "file of lines \"node<TAB>device\", for node names in jobs and failures that differ from the topology")
+	flags.StringVar(&f.files.Traffic, "traffic", "", "CSV of the traffic of jobs")
+	flags.StringVar(&f.files.Failures, "failures", "", "failures, one per line with fields separated by tabs, commas or semicolons, or a log that reports them")
+	flags.StringVar(&f.files.NodeMap, "node-map", "", "file of lines \"node<TAB>device\", for node names in jobs and failures that differ from the topology")
 	flags.StringVar(&f.method, "method", string(segment.DefaultConfig().Method), "how regions are found: statistical, or paper: Monet's algorithm as published")
 	flags.BoolVar(&f.skipUnknown, "skip-unknown", false, "ignore nodes, devices and ports that are not in the topology")
 	flags.StringVar(&f.fabric, "fabric", "", "from the store: the fabric; may be left out if there is only one")
@@ -110,11 +108,11 @@ func (f *diagnoseFlags) add(flags *pflag.FlagSet) {
 func (f *diagnoseFlags) check() error {
 	stored := f.fabric != "" || f.region != "" || f.at != "" || f.from != "" || f.to != ""
 	switch {
-	case f.links != "" && stored:
+	case f.files.Links != "" && stored:
 		return errors.New("--links reads files; --fabric, --region, --at, --from and --to read the store: use one or the other")
-	case f.links != "":
+	case f.files.Links != "":
 		return nil
-	case f.topology != "" || f.jobs != "" || f.traffic != "" || f.failures != "":
+	case f.topology != "" || f.files.Jobs != "" || f.files.Traffic != "" || f.files.Failures != "":
 		return errors.New("no links: give --links, a links CSV with a column time")
 	case !stored:
 		return errors.New("nothing to diagnose: give --topology and --links to read files, or --config and --region, --at, or --from to read the store")
@@ -141,33 +139,13 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 	}
 	cfg := offline.Config{Interval: f.interval, Analysis: analysis.DefaultConfig(), SkipUnknown: f.skipUnknown, Zone: zone}
 	cfg.Analysis.Segment.Method = segment.Method(f.method)
-	var files offline.Files
-	for _, in := range []struct {
-		path string
-		into **offline.File
-	}{{f.links, &files.Links}, {f.jobs, &files.Jobs}, {f.traffic, &files.Traffic}, {f.failures, &files.Failures}, {f.nodeMap, &files.NodeMap}} {
-		if in.path == "" {
-			continue
-		}
-		file, err := os.Open(in.path)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		*in.into = &offline.File{Name: in.path, Reader: bufio.NewReaderSize(file, 1<<20)}
-	}
-	out := f.listing(cmd.OutOrStdout(), f.interval)
 	report := func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), "giverny diagnose:", line) }
-	if files.Jobs != nil {
-		if files.Jobs, err = sitefiles.Jobs(files.Jobs, zone, report); err != nil {
-			return err
-		}
+	files, opened, err := sitefiles.Open(f.files, zone, report)
+	if err != nil {
+		return err
 	}
-	if files.Failures != nil {
-		if files.Failures, err = sitefiles.Failures(files.Failures, zone, report); err != nil {
-			return err
-		}
-	}
+	defer opened.Close()
+	out := f.listing(cmd.OutOrStdout(), f.interval)
 	intervals, unknown, hot := 0, 0, hotlinks.NewHistory()
 	err = offline.Run(graph, cfg, files, report, func(r *schema.IntervalResult) error {
 		intervals++

@@ -1,4 +1,4 @@
-// Package sitefiles converts files of jobs and failures, in any format of the feeds of an agent, to the formats of
-// diagnose/offline. An open file goes in; a file of the same lines comes out, so that errors name the right place. What it
-// leaves out is reported.
+// Package sitefiles opens the files of a site for diagnose/offline: links, jobs, traffic, failures and a map of nodes. Jobs
+// and failures may have any format of the feeds of an agent; they are converted line by line, so that errors name the right
+// place. What is left out is reported.
 package sitefiles

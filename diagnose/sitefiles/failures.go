@@ -25,10 +25,10 @@ func isFailureLines(head []byte) bool {
 	return true
 }
 
-// Failures converts a file of failures to the format of giverny diagnose: tab-separated fields on each line. The other
+// failuresFile converts a file of failures to the format of giverny diagnose: tab-separated fields on each line. The other
 // formats of the failures feed (CSV and logs) are converted line by line, keeping line numbers. Times without a zone are in the
 // given one; those without a year are the latest before the file was written. Omissions are reported.
-func Failures(in *offline.File, zone *time.Location, report func(line string)) (*offline.File, error) {
+func failuresFile(in *offline.File, zone *time.Location, report func(line string)) (*offline.File, error) {
 	buffered, head, err := plainText(in)
 	if err != nil {
 		return nil, err

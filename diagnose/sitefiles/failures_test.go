@@ -22,7 +22,7 @@ func TestFormsOfFailures(t *testing.T) {
 			"\n2026-01-05T00:30:00Z\tnode_failed\thost59\t\tslurmctld: error: Nodes host59 not responding, setting DOWN\n", "f: 1 failure, 1 other line"},
 	} {
 		var notes []string
-		file, err := Failures(&offline.File{Name: "f", Reader: strings.NewReader(c.text)}, time.FixedZone("CET", 3600), func(note string) { notes = append(notes, note) })
+		file, err := failuresFile(&offline.File{Name: "f", Reader: strings.NewReader(c.text)}, time.FixedZone("CET", 3600), func(note string) { notes = append(notes, note) })
 		if err != nil {
 			t.Errorf("%s: %v", form, err)
 			continue
@@ -38,7 +38,7 @@ func TestFormsOfFailures(t *testing.T) {
 }
 
 func TestAFileThatIsNoneOfFailures(t *testing.T) {
-	_, err := Failures(&offline.File{Name: "f", Reader: strings.NewReader("hello\n")}, time.UTC, func(string) {})
+	_, err := failuresFile(&offline.File{Name: "f", Reader: strings.NewReader("hello\n")}, time.UTC, func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "separated by tabs, commas or semicolons") {
 		t.Error(err)
 	}

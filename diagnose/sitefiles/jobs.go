@@ -41,10 +41,10 @@ func isJobLines(head []byte) bool {
 	return !csvHeader.Match(line)
 }
 
-// Jobs converts a file of jobs to the format of giverny diagnose: a line of JSON per job. The other formats of the jobs
+// jobsFile converts a file of jobs to the format of giverny diagnose: a line of JSON per job. The other formats of the jobs
 // feed (output of sacct, squeue, slurmrestd and kubectl, and CSV) are converted; times without a zone are in the given one.
 // Omissions are reported.
-func Jobs(in *offline.File, zone *time.Location, report func(line string)) (*offline.File, error) {
+func jobsFile(in *offline.File, zone *time.Location, report func(line string)) (*offline.File, error) {
 	buffered, head, err := plainText(in)
 	name := in.Name
 	switch {

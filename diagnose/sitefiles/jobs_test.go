@@ -37,7 +37,7 @@ func TestFormsOfJobs(t *testing.T) {
 			`{"job_id":"ml/p","name":"p","user":"ml","nodes":["n1","n2"],"start":"2026-01-05T00:30:00Z","state":"Running"}` + "\n", "f: pod 4: "},
 	} {
 		var notes []string
-		file, err := Jobs(&offline.File{Name: "f", Reader: strings.NewReader(c.text)}, zone, func(note string) { notes = append(notes, note) })
+		file, err := jobsFile(&offline.File{Name: "f", Reader: strings.NewReader(c.text)}, zone, func(note string) { notes = append(notes, note) })
 		if err != nil {
 			t.Errorf("%s: %v", form, err)
 			continue
@@ -59,7 +59,7 @@ func TestTablesForPeopleAreNamed(t *testing.T) {
 		"NAME      READY   STATUS\n":                       "f:1: this is kubectl's table",
 		`{"apiVersion":"v1","kind":"NodeList","items":[]}`: `f: kind "NodeList", not pods; want the output of`,
 	} {
-		_, err := Jobs(&offline.File{Name: "f", Reader: strings.NewReader(text)}, time.UTC, func(string) {})
+		_, err := jobsFile(&offline.File{Name: "f", Reader: strings.NewReader(text)}, time.UTC, func(string) {})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
 		}
@@ -70,9 +70,9 @@ func TestTablesForPeopleAreNamed(t *testing.T) {
 func TestCompressedFilesCutOff(t *testing.T) {
 	zone, quiet := time.UTC, func(string) {}
 	for text, parse := range map[string]func(*offline.File) (*offline.File, error){
-		`{"job_id":"1","nodes":[],"start":""}`:           func(f *offline.File) (*offline.File, error) { return Jobs(f, zone, quiet) },
-		"job_id,nodes,start\n1,n1,2026-01-05T00:00:00Z":  func(f *offline.File) (*offline.File, error) { return Jobs(f, zone, quiet) },
-		"2026-01-05T00:00:30Z\tlink_failed\tleaf4\t3\tx": func(f *offline.File) (*offline.File, error) { return Failures(f, zone, quiet) },
+		`{"job_id":"1","nodes":[],"start":""}`:           func(f *offline.File) (*offline.File, error) { return jobsFile(f, zone, quiet) },
+		"job_id,nodes,start\n1,n1,2026-01-05T00:00:00Z":  func(f *offline.File) (*offline.File, error) { return jobsFile(f, zone, quiet) },
+		"2026-01-05T00:00:30Z\tlink_failed\tleaf4\t3\tx": func(f *offline.File) (*offline.File, error) { return failuresFile(f, zone, quiet) },
 	} {
 		var zipped bytes.Buffer
 		w := gzip.NewWriter(&zipped)
