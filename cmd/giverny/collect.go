@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/collectors/registry"
+	"github.com/giverny/giverny/internal/agent"
 	"github.com/giverny/giverny/internal/app"
-	"github.com/giverny/giverny/internal/collectonce"
 )
 
 type collectFlags struct {
@@ -49,7 +49,7 @@ nothing is sent.`,
 				}
 			}
 			if f.once {
-				return collectonce.Run(cmd.Context(), &cfg, collectonce.Output{Rows: cmd.OutOrStdout(), Notes: cmd.ErrOrStderr(), JSON: f.json}, log)
+				return agent.Once(cmd.Context(), &cfg, agent.Output{Rows: cmd.OutOrStdout(), Notes: cmd.ErrOrStderr(), JSON: f.json}, log)
 			}
 			return app.New(cfg, version, log).RunRole(cmd.Context(), app.Role{Collect: true}, nil)
 		},

@@ -65,7 +65,7 @@ func auditStages(cfg *config.Config, deps auditDeps) ([]lifecycle.Stage, error) 
 		if owner != nil {
 			stage.Run = func(ctx context.Context) error { return pipeline.WhileOwner(ctx, owner, auditor.Run) }
 		}
-		stages = append(stages, supervised(stage, deps.Log))
+		stages = append(stages, lifecycle.Supervised(stage, deps.Log))
 	}
 	return stages, nil
 }

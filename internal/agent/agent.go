@@ -1,4 +1,4 @@
-package app
+package agent
 
 import (
 	"context"
@@ -19,12 +19,14 @@ import (
 	"github.com/giverny/giverny/ingest/spool"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/internal/ops"
+	"github.com/giverny/giverny/topology"
 )
 
-// agent reads the counters of a host into Kafka, with a poller per enabled source and
+// Agent reads the counters of a host into Kafka, with a poller per enabled source and
 // one spool on disk for all. It accepts commands from the configured principals.
-type agent struct {
-	deps    agentDeps
+type Agent struct {
+	deps    Deps
 	name    string
 	sources []registry.Opened
 	parts   map[string]int // partitions by fabric
@@ -39,17 +41,17 @@ type agent struct {
 	pollers atomic.Pointer[[]*collectors.Poller] // nil until made
 }
 
-// agentDeps are the dependencies of an agent. All are required.
-type agentDeps struct {
+// Deps are the dependencies of an agent. All are required.
+type Deps struct {
 	Client     *kafka.Client
 	Version    string // version of this program
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
-	Fabrics    []Fabric // for mapping nodes of feeds to devices; unused if no feed is enabled
+	Graphs     []*topology.Graph // of the fabrics, for mapping nodes of feeds to devices; unused if no feed is enabled
 }
 
-// newAgent creates the enabled sources. It reads no counters and creates no files.
-func newAgent(cfg *config.Config, deps agentDeps) (*agent, error) {
+// New creates the enabled sources. It reads no counters and creates no files.
+func New(cfg *config.Config, deps Deps) (*Agent, error) {
 	name, err := cfg.Collect.AgentName()
 	if err != nil {
 		return nil, err
@@ -80,7 +82,7 @@ func newAgent(cfg *config.Config, deps agentDeps) (*agent, error) {
 	if _, err := cfg.Search.Offer.Rigs(); err != nil { // fail now, not at the first command
 		return nil, err
 	}
-	signer, err := resultSigner(cfg, name)
+	signer, err := ResultSigner(cfg, name)
 	if err != nil {
 		return nil, err
 	}
@@ -91,12 +93,37 @@ func newAgent(cfg *config.Config, deps agentDeps) (*agent, error) {
 	taken := orders{cfg: cfg.Command, fabric: polling.Fabric, statePath: filepath.Join(cfg.DataDir, "commands.json"),
 		offer: cfg.Search.Offer, searchDir: filepath.Join(cfg.DataDir, "searches"), probed: probed, slurm: cfg.Feedback.Slurm,
 		sources: cfg.Collect.Sources, reads: reads, log: deps.Log, registerer: deps.Registerer}
-	return &agent{deps: deps, name: name, signer: signer, sources: sources, feeds: set, records: records, every: polling.Interval,
+	return &Agent{deps: deps, name: name, signer: signer, sources: sources, feeds: set, records: records, every: polling.Interval,
 		parts: config.PartitionOf(cfg.Fabrics), spool: cfg.AgentSpool(), orders: taken}, nil
 }
 
+// Register adds the agent's checks and states to those of the process.
+func (a *Agent) Register(o *ops.Ops) {
+	o.AddCheck("records", a.accepted)
+	o.AddState("spool", a.spoolState)
+	o.AddState("sources", a.sourcesState)
+	o.AddState("adapters", a.orders.reads.State)
+	for _, r := range a.feeds.runners() {
+		o.AddState("feed "+r.Name(), r.State)
+	}
+	if a.records != nil {
+		o.AddState("collectives", a.records.watcher.State)
+	}
+}
+
+// Uses reports whether feeds or folders of records resolve nodes in a fabric.
+func (a *Agent) Uses(fabric string) bool { return a.feeds.uses(fabric) || a.records.uses(fabric) }
+
+// SetGraph sets a new topology version of a fabric for resolving nodes.
+func (a *Agent) SetGraph(g *topology.Graph) error {
+	if a.records != nil {
+		a.records.setGraph(g)
+	}
+	return a.feeds.setGraph(g)
+}
+
 // spoolState describes the backlog and losses of the spool; empty if there are none.
-func (a *agent) spoolState() string {
+func (a *Agent) spoolState() string {
 	if queue := a.queue.Load(); queue != nil {
 		return queue.State()
 	}
@@ -104,7 +131,7 @@ func (a *agent) spoolState() string {
 }
 
 // accepted returns why Kafka accepts no records of this agent, although it may answer.
-func (a *agent) accepted(ctx context.Context) error {
+func (a *Agent) accepted(ctx context.Context) error {
 	if sink := a.sink.Load(); sink != nil {
 		return sink.Ready(ctx)
 	}
@@ -112,7 +139,7 @@ func (a *agent) accepted(ctx context.Context) error {
 }
 
 // sourcesState names the sources whose last poll found nothing to read; "" if there are none.
-func (a *agent) sourcesState() string {
+func (a *Agent) sourcesState() string {
 	pollers := a.pollers.Load()
 	if pollers == nil {
 		return ""
@@ -126,9 +153,9 @@ func (a *agent) sourcesState() string {
 	return strings.Join(silent, "; ")
 }
 
-// stages opens the spool, and returns the pollers and the stages that send their
+// Stages opens the spool, and returns the pollers and the stages that send their
 // records, in the order of the data.
-func (a *agent) stages() (pollers, sending []lifecycle.Stage, err error) {
+func (a *Agent) Stages() (pollers, sending []lifecycle.Stage, err error) {
 	queue, err := spool.Open(a.spool, a.deps.Registerer, a.deps.Log)
 	if err != nil {
 		return nil, nil, err

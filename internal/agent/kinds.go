@@ -1,4 +1,4 @@
-package app
+package agent
 
 import (
 	"github.com/giverny/giverny/command"

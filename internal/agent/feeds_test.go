@@ -1,4 +1,4 @@
-package app
+package agent
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 	"github.com/giverny/giverny/topology/topologytest"
 )
 
@@ -52,11 +53,11 @@ func feedsOf(t *testing.T, text string) (*feedSet, *records, string) {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	fabrics, err := LoadFabrics(cfg.Fabrics, log)
-	if err != nil {
-		t.Fatal(err)
+	var graphs []*topology.Graph
+	for _, f := range cfg.Fabrics {
+		graphs = append(graphs, topologytest.Parse(t, f.Name, f.Topology))
 	}
-	set, err := newFeedSet(&cfg, "agent", agentDeps{Log: log, Registerer: prometheus.NewRegistry(), Fabrics: fabrics})
+	set, err := newFeedSet(&cfg, "agent", Deps{Log: log, Registerer: prometheus.NewRegistry(), Graphs: graphs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestFeedsTakeGraphs(t *testing.T) {
 	if !set.uses("plane0") || set.uses("plane2") {
 		t.Error("which fabrics feeds use is not known")
 	}
-	if err := set.SetGraph(g); err != nil {
+	if err := set.setGraph(g); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(jobFile, []byte(line+strings.Replace(line, "17", "18", 1)), 0o600); err != nil {

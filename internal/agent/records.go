@@ -1,4 +1,4 @@
-package app
+package agent
 
 import (
 	"context"
@@ -34,14 +34,14 @@ type recordFolders struct {
 
 // newRecordFolders creates the watcher; nil if no folder is watched. It reads only node
 // maps.
-func newRecordFolders(cfg *config.Config, agent string, deps agentDeps) (*recordFolders, error) {
+func newRecordFolders(cfg *config.Config, agent string, deps Deps) (*recordFolders, error) {
 	watched := cfg.Collect.Collectives
 	if !watched.Enabled() {
 		return nil, nil
 	}
 	r := &recordFolders{agent: agent, parts: config.PartitionOf(cfg.Fabrics), maps: map[string]nodes.Map{}, graphs: map[string]*topology.Graph{}}
-	for _, f := range deps.Fabrics {
-		r.graphs[f.Name] = f.Graph
+	for _, g := range deps.Graphs {
+		r.graphs[g.Fabric()] = g
 	}
 	r.folders = append(r.folders, watched.Folders...)
 	for i := range r.folders {
@@ -73,12 +73,11 @@ func (r *recordFolders) uses(fabric string) bool {
 	return false
 }
 
-// SetGraph sets a new topology version of a fabric for resolving hosts.
-func (r *recordFolders) SetGraph(g *topology.Graph) error {
+// setGraph sets a new topology version of a fabric for resolving hosts.
+func (r *recordFolders) setGraph(g *topology.Graph) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.graphs[g.Fabric()] = g
-	return nil
 }
 
 // devices resolves hosts: by the job's own map, then by the folder's, then by name.
@@ -93,14 +92,14 @@ func (r *recordFolders) devices(folder *watch.Folder, own nodes.Map, hosts []str
 	for _, m := range []nodes.Map{r.maps[folder.Dir], own} {
 		maps.Copy(names, m)
 	}
-	return devicesOf(graph, names, hosts)
+	return DevicesOf(graph, names, hosts)
 }
 
 func (r *recordFolders) publish(ctx context.Context, fabric string, made *report.Report) (id string, err error) {
 	if _, err := command.Output(made); err != nil {
 		return "", &watch.FinalError{Err: err}
 	}
-	id, err = publishCollective(ctx, r.out, fabric, r.parts[fabric], r.agent, made, time.Now)
+	id, err = PublishCollective(ctx, r.out, fabric, r.parts[fabric], r.agent, made, time.Now)
 	if final, ok := errors.AsType[*feeds.FinalError](marked(err)); ok {
 		err = &watch.FinalError{Err: final.Err}
 	}

@@ -1,4 +1,4 @@
-package app
+package agent
 
 import (
 	"context"
@@ -36,7 +36,7 @@ type orders struct {
 
 // orderStages handle commands for this host. There are none unless the configuration
 // names principals; then the topic is not even read.
-func (a *agent) orderStages(c *collecting) ([]lifecycle.Stage, error) {
+func (a *Agent) orderStages(c *collecting) ([]lifecycle.Stage, error) {
 	o := a.orders
 	if !o.cfg.Enabled() {
 		return nil, nil
@@ -66,11 +66,11 @@ func (a *agent) orderStages(c *collecting) ([]lifecycle.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []lifecycle.Stage{supervised(lifecycle.Stage{Name: "commands", Run: agent.Run}, a.deps.Log)}, nil
+	return []lifecycle.Stage{lifecycle.Supervised(lifecycle.Stage{Name: "commands", Run: agent.Run}, a.deps.Log)}, nil
 }
 
-// resultSigner returns the signer of an agent's results; nil without a key.
-func resultSigner(cfg *config.Config, agent string) (*command.Signer, error) {
+// ResultSigner returns the signer of an agent's results; nil without a key.
+func ResultSigner(cfg *config.Config, agent string) (*command.Signer, error) {
 	if cfg.Command.Results.KeyFile == "" {
 		return nil, nil
 	}

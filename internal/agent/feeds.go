@@ -1,4 +1,4 @@
-package app
+package agent
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 // feedSet is the feeds of an agent.
 type feedSet struct {
 	feeds  []*feed
-	graphs map[string]*topology.Graph // by fabric; changed only by SetGraph
+	graphs map[string]*topology.Graph // by fabric; changed only by setGraph
 	out    *feedEmitter
 }
 
@@ -33,13 +33,13 @@ type feed struct {
 }
 
 // newFeedSet creates the enabled feeds. It reads only node maps.
-func newFeedSet(cfg *config.Config, host string, deps agentDeps) (*feedSet, error) {
+func newFeedSet(cfg *config.Config, host string, deps Deps) (*feedSet, error) {
 	set := &feedSet{graphs: map[string]*topology.Graph{}, out: &feedEmitter{}}
 	if !cfg.Collect.FeedsEnabled() {
 		return set, nil
 	}
-	for _, f := range deps.Fabrics {
-		set.graphs[f.Name] = f.Graph
+	for _, g := range deps.Graphs {
+		set.graphs[g.Fabric()] = g
 	}
 	metrics, err := feeds.NewMetrics(deps.Registerer)
 	if err != nil {
@@ -108,8 +108,8 @@ func (s *feedSet) uses(fabric string) bool {
 	return slices.ContainsFunc(s.feeds, func(f *feed) bool { return slices.Contains(f.fabrics, fabric) })
 }
 
-// SetGraph sets a new topology version of a fabric for resolving nodes.
-func (s *feedSet) SetGraph(g *topology.Graph) error {
+// setGraph sets a new topology version of a fabric for resolving nodes.
+func (s *feedSet) setGraph(g *topology.Graph) error {
 	s.graphs[g.Fabric()] = g
 	for _, f := range s.feeds {
 		if !slices.Contains(f.fabrics, g.Fabric()) {

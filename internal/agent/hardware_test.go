@@ -1,12 +1,9 @@
-package app
+package agent
 
 import (
-	"errors"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -16,44 +13,17 @@ import (
 
 	"github.com/giverny/giverny/collectors/ibsysfs"
 	"github.com/giverny/giverny/collectors/registry"
+	"github.com/giverny/giverny/internal/test/sysfs"
 )
-
-// adapterFiles writes the files of an adapter.
-func adapterFiles(t *testing.T, root, name string) {
-	t.Helper()
-	for file, text := range map[string]string{"node_desc": "host0 " + name, "hca_type": "MT4129", "ports/1/link_layer": "InfiniBand", "ports/1/counters/port_xmit_data": "25"} {
-		path := filepath.Join(root, name, file)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text+"\n"), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// hang replaces a file by one whose reader blocks, like a register of a hung adapter.
-// release unblocks its readers.
-func hang(t *testing.T, path string) (release func()) {
-	t.Helper()
-	_ = os.Remove(path)
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return func() {
-		w, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.Close()
-	}
-}
 
 // A hung driver delays only the reads of its own adapter, once, and is named.
 func TestHungAdapterDelaysNoOther(t *testing.T) {
 	leak := goleak.IgnoreCurrent()
 	root := t.TempDir()
 	for _, name := range []string{"mlx5_0", "mlx5_1", "mlx5_2"} {
-		adapterFiles(t, root, name)
+		sysfs.Adapter(t, root, name)
 	}
-	release := hang(t, filepath.Join(root, "mlx5_1", "hca_type"))
+	release := sysfs.Hang(t, filepath.Join(root, "mlx5_1", "hca_type"))
 	cfg := ibsysfs.DefaultConfig()
 	cfg.Root = root
 	reads, err := newReads(300*time.Millisecond, prometheus.NewRegistry())

@@ -1,4 +1,4 @@
-package app
+package agent
 
 import (
 	"context"
@@ -49,7 +49,7 @@ func newProbed(cfg *config.Config, log *slog.Logger) (*probed, error) {
 
 // monitorStage probes this host automatically and publishes the reports like command
 // results; no stage if that is off.
-func (a *agent) monitorStage(out command.Publisher) ([]lifecycle.Stage, error) {
+func (a *Agent) monitorStage(out command.Publisher) ([]lifecycle.Stage, error) {
 	p := a.orders.probed
 	if p == nil || !p.cfg.Monitor.Enabled {
 		return nil, nil
@@ -70,5 +70,5 @@ func (a *agent) monitorStage(out command.Publisher) ([]lifecycle.Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []lifecycle.Stage{supervised(lifecycle.Stage{Name: "hostping monitor", Run: m.Run}, a.deps.Log)}, nil
+	return []lifecycle.Stage{lifecycle.Supervised(lifecycle.Stage{Name: "hostping monitor", Run: m.Run}, a.deps.Log)}, nil
 }

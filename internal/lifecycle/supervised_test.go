@@ -1,4 +1,4 @@
-package app
+package lifecycle_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 func TestASupervisedStageIsBegunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runs := 0
-		stage := supervised(lifecycle.Stage{Name: "flaky", Run: func(ctx context.Context) error {
+		stage := lifecycle.Supervised(lifecycle.Stage{Name: "flaky", Run: func(ctx context.Context) error {
 			if runs++; runs < 4 {
 				return errors.New("broken")
 			}
@@ -35,7 +35,7 @@ func TestASupervisedStageStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		err := supervised(lifecycle.Stage{Run: func(context.Context) error { return errors.New("broken") }}, slog.New(slog.DiscardHandler)).Run(ctx)
+		err := lifecycle.Supervised(lifecycle.Stage{Run: func(context.Context) error { return errors.New("broken") }}, slog.New(slog.DiscardHandler)).Run(ctx)
 		if err != nil {
 			t.Error(err)
 		}
@@ -47,7 +47,7 @@ func TestASupervisedStageFailsAfresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var written bytes.Buffer
 		runs := 0
-		stage := supervised(lifecycle.Stage{Name: "flaky", Run: func(ctx context.Context) error {
+		stage := lifecycle.Supervised(lifecycle.Stage{Name: "flaky", Run: func(ctx context.Context) error {
 			if runs++; runs == 9 || runs == 10 { // the first eight are consecutive
 				time.Sleep(time.Hour)
 			}

@@ -1,7 +1,4 @@
-// Package collectonce reads every enabled source and feed of a host once and prints what was read, for whoever sets an agent
-// up. The configuration goes in; rows come out, and notes of the devices that failed and of what feeds dropped. Nothing is
-// sent or stored.
-package collectonce
+package agent
 
 import (
 	"cmp"
@@ -33,8 +30,9 @@ type Output struct {
 	JSON        bool // rows of sources; those of feeds always are
 }
 
-// Run reads the sources, then the feeds.
-func Run(ctx context.Context, cfg *config.Config, out Output, log *slog.Logger) error {
+// Once reads every enabled source and feed once and prints what was read, for whoever sets an agent up. Nothing is sent or
+// stored.
+func Once(ctx context.Context, cfg *config.Config, out Output, log *slog.Logger) error {
 	name, err := cfg.Collect.AgentName()
 	if err != nil {
 		return err
