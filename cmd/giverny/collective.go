@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
@@ -78,8 +77,11 @@ func runCollectiveDiagnose(cmd *cobra.Command, f collectiveFlags, paths []string
 		path string
 		draw func(io.Writer, collective.Run, collective.Diagnosis) error
 	}{{f.svg, draw.SVG}, {f.trace, draw.Trace}} {
-		if err := writePicture(picture.path, run, d, picture.draw); err != nil {
-			return err
+		if picture.path == "" {
+			continue
+		}
+		if err := writeOutput(picture.path, func(w io.Writer) error { return picture.draw(w, run, d) }); err != nil {
+			return fmt.Errorf("write picture: %w", err)
 		}
 	}
 	if f.json {
@@ -150,21 +152,6 @@ func parseLineRate(text string) (int64, error) {
 		return 0, fmt.Errorf("--line-rate %q: want a rate such as 25Gbps", text)
 	}
 	return int64(math.Round(v * factor)), nil
-}
-
-func writePicture(path string, run collective.Run, d collective.Diagnosis, draw func(io.Writer, collective.Run, collective.Diagnosis) error) error {
-	if path == "" {
-		return nil
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write picture: %w", err)
-	}
-	if err := draw(file, run, d); err != nil {
-		file.Close()
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return file.Close()
 }
 
 // printedSegments is the length of the printed start of the critical path.

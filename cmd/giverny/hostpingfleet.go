@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/internal/app"
-	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
@@ -189,11 +188,7 @@ func (f *hostFleetFlags) listBaselines(ctx context.Context, w io.Writer, m *read
 		if len(list) == 0 {
 			return fmt.Errorf("no baseline of model %q is stored; giverny hostping launch --host HOST --baseline takes one", f.model)
 		}
-		text, err := json.MarshalIndent(&list[0].Baseline, "", " ")
-		if err != nil {
-			return err
-		}
-		return atomicfile.WriteOutput(f.out, append(text, '\n'))
+		return writeIndented(f.out, &list[0].Baseline)
 	}
 	if f.json {
 		return printLines(w, list)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/internal/app"
-	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/report"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
@@ -56,11 +54,7 @@ out where the configuration has one.`,
 			if out == "-" {
 				return write(made, cmd.OutOrStdout())
 			}
-			var content bytes.Buffer
-			if err = write(made, &content); err == nil {
-				err = atomicfile.WriteOutput(out, content.Bytes())
-			}
-			if err != nil {
+			if err := writeOutput(out, func(w io.Writer) error { return write(made, w) }); err != nil {
 				return fmt.Errorf("write the report: %w", err)
 			}
 			fmt.Fprintln(cmd.ErrOrStderr(), "giverny report: written to", out)

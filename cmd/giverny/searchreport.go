@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -50,7 +51,7 @@ anomalies and totals, not its measurements.`,
 			if f.out == "-" {
 				return report.Write(cmd.OutOrStdout(), s)
 			}
-			return writeReport(f.out, s)
+			return writeOutput(f.out, func(w io.Writer) error { return report.Write(w, s) })
 		},
 	}
 	flags := cmd.Flags()
@@ -58,15 +59,6 @@ anomalies and totals, not its measurements.`,
 	flags.StringVar(&f.fabric, "fabric", "", "with an ID: the fabric of the search")
 	flags.StringVar(&f.agent, "agent", "", "with an ID: the agent whose findings to use, if several searched")
 	return cmd
-}
-
-func writeReport(path string, s report.Search) (err error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	return report.Write(file, s)
 }
 
 // logged reads a search from its log.

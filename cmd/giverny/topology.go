@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/topology"
 )
@@ -141,12 +139,7 @@ func loadTopology(source, fabric string, log *slog.Logger) (*topology.Graph, err
 
 // writeTopology replaces the file atomically.
 func writeTopology(path string, g *topology.Graph) error {
-	var text bytes.Buffer
-	err := topology.Write(&text, g)
-	if err == nil {
-		err = atomicfile.WriteOutput(path, text.Bytes())
-	}
-	if err != nil {
+	if err := writeOutput(path, func(w io.Writer) error { return topology.Write(w, g) }); err != nil {
 		return fmt.Errorf("write topology to %s: %w", path, err)
 	}
 	return nil
