@@ -1,7 +1,6 @@
 package sitefiles
 
 import (
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +11,7 @@ import (
 // Every supported format of failures is converted to tab-separated fields on the same line number, and omissions are reported.
 func TestFormsOfFailures(t *testing.T) {
 	const table = "2026-01-05T00:30:00Z\tlink_failed\tleaf3\t8\t\n"
-	for form, c := range map[string]struct{ text, want, note string }{
+	checkForms(t, failuresFile, map[string]form{
 		"tabs":                   {"# of the night\n" + table, "# of the night\n" + table, ""},
 		"broken":                 {"# of the night\n2026-01-05T00:30:00Z\tfell\tleaf3\n", "# of the night\n2026-01-05T00:30:00Z\tfell\tleaf3\n", ""},
 		"empty":                  {"", "", ""},
@@ -20,21 +19,7 @@ func TestFormsOfFailures(t *testing.T) {
 		"a row without a device": {"time,kind,device,port\n2026-01-05T00:30:00Z,link_failed,,8\n2026-01-05T00:30:00Z,link_failed,leaf3,8\n", "\n\n" + table, "f:2: unparsable line"},
 		"syslog": {"2026-01-05T01:29:00 leaf3 sshd[7]: Accepted\n2026-01-05T01:30:00 head slurmctld[912]: error: Nodes host59 not responding, setting DOWN\n",
 			"\n2026-01-05T00:30:00Z\tnode_failed\thost59\t\tslurmctld: error: Nodes host59 not responding, setting DOWN\n", "f: 1 failure, 1 other line"},
-	} {
-		var notes []string
-		file, err := failuresFile(&offline.File{Name: "f", Reader: strings.NewReader(c.text)}, time.FixedZone("CET", 3600), func(note string) { notes = append(notes, note) })
-		if err != nil {
-			t.Errorf("%s: %v", form, err)
-			continue
-		}
-		got, err := io.ReadAll(file)
-		if err != nil || string(got) != c.want {
-			t.Errorf("%s: %q, want %q: %v", form, got, c.want, err)
-		}
-		if said := strings.Join(notes, "\n"); !strings.HasPrefix(said, c.note) || (said == "") != (c.note == "") {
-			t.Errorf("%s: noted %q, want %q", form, said, c.note)
-		}
-	}
+	})
 }
 
 func TestAFileThatIsNoneOfFailures(t *testing.T) {

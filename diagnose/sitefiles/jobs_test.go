@@ -12,11 +12,32 @@ import (
 	"github.com/giverny/giverny/diagnose/offline"
 )
 
+// form is a file, what it is converted to, and the beginning of the first note; empty: none.
+type form struct{ text, want, note string }
+
+func checkForms(t *testing.T, convert func(*offline.File, *time.Location, func(string)) (*offline.File, error), forms map[string]form) {
+	t.Helper()
+	for name, c := range forms {
+		var notes []string
+		file, err := convert(&offline.File{Name: "f", Reader: strings.NewReader(c.text)}, time.FixedZone("CET", 3600), func(note string) { notes = append(notes, note) })
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got, err := io.ReadAll(file)
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: %q, want %q: %v", name, got, c.want, err)
+		}
+		if said := strings.Join(notes, "\n"); !strings.HasPrefix(said, c.note) || (said == "") != (c.note == "") {
+			t.Errorf("%s: noted %q, want %q", name, said, c.note)
+		}
+	}
+}
+
 // Every supported format of jobs is converted to a line of JSON per job that has begun, and omissions are reported.
 func TestFormsOfJobs(t *testing.T) {
 	const line = `{"job_id":"17","name":"PSDNS","user":"flow","nodes":["n1","n2"],"start":"2026-01-05T00:30:00Z","end":"2026-01-05T01:10:00Z"`
-	zone := time.FixedZone("CET", 3600)
-	for form, c := range map[string]struct{ text, want, note string }{
+	checkForms(t, jobsFile, map[string]form{
 		"lines":   {line + "}\n", line + "}\n", ""},
 		"broken":  {"{\"job_id\": \n", "{\"job_id\": \n", ""},
 		"unknown": {"hello\n", "hello\n", ""},
@@ -35,21 +56,7 @@ func TestFormsOfJobs(t *testing.T) {
 			{"kind":"Pod","metadata":{"name":"d-1","namespace":"ml","ownerReferences":[{"kind":"DaemonSet","name":"d"}]},"spec":{"nodeName":"n1"},"status":{"phase":"Running","startTime":"2026-01-05T00:30:00Z"}},
 			{"kind":"Pod","metadata":"none"}]}`,
 			`{"job_id":"ml/p","name":"p","user":"ml","nodes":["n1","n2"],"start":"2026-01-05T00:30:00Z","state":"Running"}` + "\n", "f: pod 4: "},
-	} {
-		var notes []string
-		file, err := jobsFile(&offline.File{Name: "f", Reader: strings.NewReader(c.text)}, zone, func(note string) { notes = append(notes, note) })
-		if err != nil {
-			t.Errorf("%s: %v", form, err)
-			continue
-		}
-		got, err := io.ReadAll(file)
-		if err != nil || string(got) != c.want {
-			t.Errorf("%s: %s, want %s: %v", form, got, c.want, err)
-		}
-		if said := strings.Join(notes, "\n"); !strings.HasPrefix(said, c.note) || (said == "") != (c.note == "") {
-			t.Errorf("%s: noted %q, want %q", form, said, c.note)
-		}
-	}
+	})
 }
 
 func TestTablesForPeopleAreNamed(t *testing.T) {
