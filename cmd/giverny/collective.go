@@ -14,6 +14,7 @@ import (
 	"github.com/giverny/giverny/collective"
 	"github.com/giverny/giverny/collective/draw"
 	"github.com/giverny/giverny/collective/records"
+	"github.com/giverny/giverny/internal/atomicfile"
 )
 
 func newCollective(g *globals) *cobra.Command {
@@ -80,8 +81,8 @@ func runCollectiveDiagnose(cmd *cobra.Command, f collectiveFlags, paths []string
 		if picture.path == "" {
 			continue
 		}
-		if err := writeOutput(picture.path, func(w io.Writer) error { return picture.draw(w, run, d) }); err != nil {
-			return fmt.Errorf("write picture: %w", err)
+		if err := atomicfile.WriteOutputBy(picture.path, func(w io.Writer) error { return picture.draw(w, run, d) }); err != nil {
+			return err
 		}
 	}
 	if f.json {

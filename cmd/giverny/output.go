@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 
@@ -19,18 +18,9 @@ func printLines[T any](w io.Writer, list []T) error {
 	return nil
 }
 
-// writeOutput replaces a file that the user named by what write writes, if it writes it all.
-func writeOutput(path string, write func(io.Writer) error) error {
-	var content bytes.Buffer
-	if err := write(&content); err != nil {
-		return err
-	}
-	return atomicfile.WriteOutput(path, content.Bytes())
-}
-
-// writeIndented is writeOutput of a value as indented JSON.
+// writeIndented replaces a file that the user named by a value as indented JSON.
 func writeIndented(path string, value any) error {
-	return writeOutput(path, func(w io.Writer) error {
+	return atomicfile.WriteOutputBy(path, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", " ")
 		return enc.Encode(value)

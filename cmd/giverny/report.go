@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/report"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
@@ -54,7 +55,7 @@ out where the configuration has one.`,
 			if out == "-" {
 				return write(made, cmd.OutOrStdout())
 			}
-			if err := writeOutput(out, func(w io.Writer) error { return write(made, w) }); err != nil {
+			if err := atomicfile.WriteOutputBy(out, func(w io.Writer) error { return write(made, w) }); err != nil {
 				return fmt.Errorf("write the report: %w", err)
 			}
 			fmt.Fprintln(cmd.ErrOrStderr(), "giverny report: written to", out)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/report"
 	"github.com/giverny/giverny/search/run"
@@ -51,7 +52,7 @@ anomalies and totals, not its measurements.`,
 			if f.out == "-" {
 				return report.Write(cmd.OutOrStdout(), s)
 			}
-			return writeOutput(f.out, func(w io.Writer) error { return report.Write(w, s) })
+			return atomicfile.WriteOutputBy(f.out, func(w io.Writer) error { return report.Write(w, s) })
 		},
 	}
 	flags := cmd.Flags()

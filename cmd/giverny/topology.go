@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/topology"
 )
@@ -139,7 +140,7 @@ func loadTopology(source, fabric string, log *slog.Logger) (*topology.Graph, err
 
 // writeTopology replaces the file atomically.
 func writeTopology(path string, g *topology.Graph) error {
-	if err := writeOutput(path, func(w io.Writer) error { return topology.Write(w, g) }); err != nil {
+	if err := atomicfile.WriteOutputBy(path, func(w io.Writer) error { return topology.Write(w, g) }); err != nil {
 		return fmt.Errorf("write topology to %s: %w", path, err)
 	}
 	return nil
