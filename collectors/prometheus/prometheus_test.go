@@ -150,6 +150,14 @@ func TestReadCommand(t *testing.T) {
 	}
 }
 
+func TestReadLineEndsOfWindows(t *testing.T) {
+	address, _ := exporter(t, "# TYPE tx counter\r\ntx{device=\"a\",port=\"1\"} 12\r\n")
+	rows, log := read(t, prometheus.Config{Targets: []prometheus.Target{at(address)}, Counters: []prometheus.Mapping{octets("tx")}})
+	if want := []string{"now a|1 sai.port_stat_if_out_octets=12"}; !slices.Equal(rows, want) {
+		t.Errorf("%q, want %q: %s", rows, want, log)
+	}
+}
+
 func TestReadWithToken(t *testing.T) {
 	t.Setenv("GIVERNY_TEST_TOKEN", "hunter2")
 	address, _ := exporter(t, "tx{device=\"a\",port=\"1\"} 12\n")
