@@ -56,13 +56,16 @@ the first interval may be incomplete.`,
 }
 
 func convertCounters(cmd *cobra.Command, topology string, cfg window.Config, files []string) error {
+	if err := cfg.Validate(); err != nil {
+		return ofFlags(cmd, err)
+	}
 	graph, err := givenTopology(cmd, topology)
 	if err != nil {
 		return err
 	}
 	w, err := window.New(graph, cfg)
 	if err != nil {
-		return fmt.Errorf("--%w", err)
+		return err
 	}
 	sum, err := offline.Convert(offline.Config{Fabric: graph.Fabric(), Interval: cfg.Interval, Window: w}, files, cmd.OutOrStdout())
 	if err != nil {

@@ -99,7 +99,7 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 		out = cmd.ErrOrStderr()
 	}
 	printer := demo.NewPrinter(out, fabrics[0].Graph.NumLinks())
-	listen, err := f.listener(&cfg)
+	listen, err := f.listener(cmd, &cfg)
 	if err != nil {
 		return err
 	}
@@ -143,13 +143,13 @@ func prepareDemo(cfg *config.Config, script *scenario.Script) {
 }
 
 // listener returns how to open the page's socket: on a free port if none is given and the default one is in use.
-func (f *demoFlags) listener(cfg *config.Config) (func(*app.Process) (*app.Listeners, error), error) {
+func (f *demoFlags) listener(cmd *cobra.Command, cfg *config.Config) (func(*app.Process) (*app.Listeners, error), error) {
 	if f.listen == "" {
 		return (*app.Process).ListenAnywhere, nil
 	}
 	cfg.HTTP.Listen = f.listen
 	if err := cfg.HTTP.Validate(); err != nil {
-		return nil, fmt.Errorf("--%w", err) // the error begins with the key, listen
+		return nil, ofFlags(cmd, err)
 	}
 	return (*app.Process).ListenBeside, nil
 }

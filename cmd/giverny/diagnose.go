@@ -138,7 +138,10 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 		return fmt.Errorf("--time-zone %q: want a name of the time zone database such as Europe/Berlin, UTC or Local", f.timeZone)
 	}
 	cfg := offline.Config{Interval: f.interval, Analysis: analysis.DefaultConfig(), SkipUnknown: f.skipUnknown, Zone: zone}
-	cfg.Analysis.Segment.Method = segment.Method(f.method)
+	cfg.Analysis.Segment.Method, cfg.Analysis.Window.Interval = segment.Method(f.method), f.interval
+	if err := cfg.Analysis.Validate(); err != nil {
+		return ofFlags(cmd, err)
+	}
 	report := func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), "giverny diagnose:", line) }
 	files, opened, err := sitefiles.Open(f.files, zone, report)
 	if err != nil {

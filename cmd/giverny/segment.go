@@ -109,7 +109,7 @@ func runSegment(cmd *cobra.Command, f segmentFlags) error {
 	cfg.Method, cfg.Overlap, cfg.MinLinks = segment.Method(f.method), f.overlap, f.minLinks
 	segmenter, err := segment.New(graph, cfg)
 	if err != nil {
-		return err
+		return ofFlags(cmd, err)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "giverny segment: method %s\n", segmenter.Describe())
 	out := bufio.NewWriter(cmd.OutOrStdout())
