@@ -11,6 +11,9 @@ import (
 // Marks calls do with the nodes of all fabrics that schedulers are asked to avoid, according to the audit, and with a
 // function that restores some of them and audits that.
 func (p *Process) Marks(ctx context.Context, do func(ctx context.Context, marks []feedback.Mark, lift Lift) error) error {
+	if len(p.cfg.Fabrics) == 0 {
+		return errNoFabrics
+	}
 	if err := p.useStoreBeside(); err != nil {
 		return err
 	}
