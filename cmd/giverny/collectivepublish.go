@@ -59,11 +59,13 @@ time, such as those of a simulation, need --begin.`,
 	flags.StringVar(&f.begin, "begin", "", "time of the first step, RFC 3339 (default: by the clock of the records)")
 	flags.StringVar(&f.nodeMap, "node-map", "", "file of lines \"host<TAB>device\"")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the message instead of sending it")
-	_ = cmd.MarkFlagRequired("job")
 	return cmd
 }
 
 func (f *collectivePublishFlags) publish(cmd *cobra.Command, g *globals, paths []string) error {
+	if f.job == "" {
+		return errors.New("--job is missing: give the id of the job in the scheduler")
+	}
 	format, err := collectiveFormat(f.format, paths)
 	if err != nil {
 		return err

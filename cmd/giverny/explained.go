@@ -75,7 +75,7 @@ func adviceOn(cmd *cobra.Command, err error, text string) string {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
-	case strings.Contains(text, " arg(s), ") || strings.HasPrefix(text, "required flag(s) "):
+	case strings.Contains(text, " arg(s), "):
 		return fmt.Sprintf("usage: %s; see %s --help", cmd.UseLine(), cmd.CommandPath())
 	case errors.As(err, &path) && path.Path == "-" && errors.Is(err, fs.ErrNotExist):
 		return "give /dev/stdin to read standard input"
