@@ -87,6 +87,11 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	if err := stretch(script, f.duration); err != nil {
 		return err
 	}
+	return f.play(cmd, cfg, script)
+}
+
+// play analyses the story while it is played.
+func (f *demoFlags) play(cmd *cobra.Command, cfg config.Config, script *scenario.Script) error {
 	prepareDemo(&cfg, script)
 	log := logs.New(cfg.Log, cmd.ErrOrStderr())
 	defer logs.Flush(log)
