@@ -148,7 +148,7 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 		return err
 	}
 	defer opened.Close()
-	out := f.listing(cmd.OutOrStdout(), f.interval)
+	out := listing.New(cmd.OutOrStdout(), f.json, f.interval)
 	intervals, unknown, hot := 0, 0, hotlinks.NewHistory()
 	err = offline.Run(graph, cfg, files, report, func(r *schema.IntervalResult) error {
 		intervals++
@@ -188,7 +188,7 @@ func diagnoseStored(cmd *cobra.Command, cfg config.Config, f diagnoseFlags) erro
 		return err
 	}
 	reportUnknown(cmd, stored.Intervals-stored.Known, stored.Intervals)
-	out := f.listing(cmd.OutOrStdout(), fabric.Interval())
+	out := listing.New(cmd.OutOrStdout(), f.json, fabric.Interval())
 	for found := stored.Found; len(found) > 0; {
 		next := slices.IndexFunc(found, func(d schema.Diagnosis) bool { return d.Time != found[0].Time })
 		if next < 0 {
@@ -234,21 +234,6 @@ func (f *diagnoseFlags) span(intervalNanos int64) (span read.Span, region uint64
 		return span, 0, errors.New("--to must be after --from")
 	}
 	return span, region, nil
-}
-
-// diagnosisListing prints diagnoses, one interval after another.
-type diagnosisListing interface {
-	Write(found []schema.Diagnosis, names map[uint64]string) error
-	Mitigated(events []schema.Event)
-	Close(calm func(io.Writer)) error // calm prints, for people, what is known if there was no region
-}
-
-// listing returns the listing for programs or for people, of intervals of a length.
-func (f *diagnoseFlags) listing(w io.Writer, interval time.Duration) diagnosisListing {
-	if f.json {
-		return listing.NewLines(w)
-	}
-	return listing.NewText(w, interval)
 }
 
 // printStored lists the links that stalled most in a span of the store without regions.

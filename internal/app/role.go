@@ -130,12 +130,6 @@ func (parts *Parts) makeAgent() (err error) {
 	return nil
 }
 
-func (parts *Parts) makeAudit() (err error) {
-	p := parts.process
-	parts.audit, err = auditStages(&p.cfg, auditDeps{Client: p.client, Records: busRecords{p.db}, Log: p.log, Registerer: p.registerer, Owner: parts.ownership})
-	return err
-}
-
 // rollUps maintain the roll-ups of the fabrics that this process analyses.
 func (parts *Parts) rollUps() (stages Step) {
 	p := parts.process

@@ -3,6 +3,7 @@ package listing
 import (
 	"bufio"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -13,23 +14,27 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Text prints for people: a paragraph when a region's verdict is new or has changed, shared by the regions of an
-// interval with the same verdict, and at the end a table of the verdict that each region had most often at its worst
-// severity.
-type Text struct {
+// Listing prints diagnoses as JSON lines or, for people, a paragraph when a region's verdict is new or has changed, shared
+// by the regions of an interval with the same verdict, and at the end a table of the verdict that each region had most
+// often at its worst severity.
+type Listing struct {
 	out      *bufio.Writer
+	json     bool
 	interval time.Duration
 	regions  map[regionKey]*regionStory
 	order    []*regionStory
 }
 
-// NewText returns a listing for people, of intervals of a length.
-func NewText(w io.Writer, interval time.Duration) *Text {
-	return &Text{out: bufio.NewWriter(w), interval: interval, regions: map[regionKey]*regionStory{}}
+// New returns a listing of intervals of a length.
+func New(w io.Writer, asJSON bool, interval time.Duration) *Listing {
+	return &Listing{out: bufio.NewWriter(w), json: asJSON, interval: interval, regions: map[regionKey]*regionStory{}}
 }
 
-// Write prints the diagnoses of an interval whose verdicts are new; names are names of regions by ID.
-func (w *Text) Write(found []schema.Diagnosis, names map[uint64]string) error {
+// Write prints the diagnoses of an interval, for people only those whose verdicts are new; names are names of regions by ID.
+func (w *Listing) Write(found []schema.Diagnosis, names map[uint64]string) error {
+	if w.json {
+		return w.lines(found)
+	}
 	var order []string
 	fresh := map[string][]*schema.Diagnosis{} // keyed by the new verdict
 	for i := range found {
@@ -62,17 +67,28 @@ func (w *Text) Write(found []schema.Diagnosis, names map[uint64]string) error {
 	return w.out.Flush()
 }
 
-// Mitigated prints what congestion protection did.
-func (w *Text) Mitigated(events []schema.Event) {
+func (w *Listing) lines(found []schema.Diagnosis) error {
+	enc := json.NewEncoder(w.out)
+	enc.SetEscapeHTML(false)
+	for i := range found {
+		if err := enc.Encode(&found[i]); err != nil {
+			return err
+		}
+	}
+	return w.out.Flush()
+}
+
+// Mitigated prints, for people, what congestion protection did.
+func (w *Listing) Mitigated(events []schema.Event) {
 	for i := range events {
-		if e := &events[i]; e.Kind == schema.MitigationBegan || e.Kind == schema.MitigationEnded {
+		if e := &events[i]; !w.json && (e.Kind == schema.MitigationBegan || e.Kind == schema.MitigationEnded) {
 			fmt.Fprintf(w.out, "%s  %s\n\n", schema.Instant(e.TimeNanos), schema.OneLine(e.Detail))
 		}
 	}
 }
 
 // paragraph prints a verdict for the worst of the regions that share it, and a line for each of the others.
-func (w *Text) paragraph(same []*schema.Diagnosis) {
+func (w *Listing) paragraph(same []*schema.Diagnosis) {
 	slices.SortStableFunc(same, func(a, b *schema.Diagnosis) int {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.Mean*float64(len(b.Links)), a.Mean*float64(len(a.Links))))
 	})
@@ -94,7 +110,7 @@ func (w *Text) paragraph(same []*schema.Diagnosis) {
 
 // byName groups regions with the same name: regions of two metrics at the same place, such as the pauses that one end
 // of links sends and the other receives.
-func (w *Text) byName(same []*schema.Diagnosis) (groups [][]*schema.Diagnosis) {
+func (w *Listing) byName(same []*schema.Diagnosis) (groups [][]*schema.Diagnosis) {
 	at := map[string]int{}
 	for _, d := range same {
 		name := w.regions[regionKey{d.Region, d.Metric}].name
@@ -109,7 +125,7 @@ func (w *Text) byName(same []*schema.Diagnosis) (groups [][]*schema.Diagnosis) {
 }
 
 // headline is the location and severity of regions with one name.
-func (w *Text) headline(of []*schema.Diagnosis) string {
+func (w *Listing) headline(of []*schema.Diagnosis) string {
 	d, where := of[0], ""
 	if name := w.regions[regionKey{d.Region, d.Metric}].name; name != "" {
 		where = " (" + schema.OneLine(name) + ")"
@@ -121,8 +137,11 @@ func (w *Text) headline(of []*schema.Diagnosis) string {
 	return text
 }
 
-// Close prints the table, or if there was no region what calm prints.
-func (w *Text) Close(calm func(io.Writer)) error {
+// Close prints, for people, the table, or if there was no region what calm prints.
+func (w *Listing) Close(calm func(io.Writer)) error {
+	if w.json {
+		return nil
+	}
 	if len(w.order) == 0 {
 		fmt.Fprintln(w.out, "No region at Low or above.")
 		calm(w.out)

@@ -23,7 +23,7 @@ func withFailure(d schema.Diagnosis, port string) schema.Diagnosis {
 func textOf(t *testing.T, found ...schema.Diagnosis) string {
 	t.Helper()
 	var b bytes.Buffer
-	w := NewText(&b, 0)
+	w := New(&b, false, 0)
 	for i := range found {
 		if err := w.Write(found[i:i+1], nil); err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func TestOneVerdictIsOneParagraph(t *testing.T) {
 		paragraphs int
 	}{{nil, 4}, {map[uint64]string{1: "leaf1", 2: "leaf2", 3: "leaf3", 4: "leaf4"}, 3}} { // a line without a name would have no location
 		var b bytes.Buffer
-		w := NewText(&b, 0)
+		w := New(&b, false, 0)
 		if err := w.Write(found, c.names); err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestBothEndsOfAPauseAreOneLine(t *testing.T) {
 		d.Jobs, d.Links = []schema.AccusedJob{{JobID: "17"}}, make([]schema.LinkID, 3)
 	}
 	var b bytes.Buffer
-	w := NewText(&b, 0)
+	w := New(&b, false, 0)
 	if err := w.Write([]schema.Diagnosis{sent, received}, map[uint64]string{1: "incast at leaf1", 2: "incast at leaf1"}); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestTableSaysWhatWasWorst(t *testing.T) {
 func TestNamesDoNotReachTheTerminal(t *testing.T) {
 	const name = "leaf\x1b[31m\u202e"
 	var b bytes.Buffer
-	w := NewText(&b, 0)
+	w := New(&b, false, 0)
 	d := verdictOf(1, schema.High, 50, schema.CauseSlowHost)
 	d.Root = &schema.Root{Device: name, Port: name, Peer: name, Kind: schema.RootSlowReceiver}
 	if err := w.Write([]schema.Diagnosis{d, d}, map[uint64]string{1: name}); err != nil {
@@ -143,7 +143,7 @@ func TestTheTableHasTheEndOfARegion(t *testing.T) {
 		want        string
 	}{{0, 120, "1970-01-01 00:00:00  00:03:00 "}, {0, 86400 - 120, "1970-01-01 00:00:00  23:59:00 "}, {86400 - 60, 3 * 86400, "1970-01-01 23:59:00  1970-01-04 00:01:00 "}} {
 		var b bytes.Buffer
-		w := NewText(&b, time.Minute)
+		w := New(&b, false, time.Minute)
 		for _, second := range []int64{c.first, c.last} {
 			if err := w.Write([]schema.Diagnosis{verdictOf(second, schema.High, 50, schema.CauseUnknown)}, nil); err != nil {
 				t.Fatal(err)
