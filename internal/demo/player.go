@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/giverny/giverny/ingest/emitter"
@@ -44,21 +45,13 @@ func (p *Player) play(ctx context.Context, seed uint64) error {
 		return err
 	}
 	p.Printer.begin(start)
-	for {
-		step, ok := runner.Step()
-		if !ok {
-			retry.Sleep(ctx, settle*interval)
-			return nil
-		}
-		if !retry.Sleep(ctx, time.Until(time.Unix(0, step.Interval.EndNanos()))) {
-			return nil
-		}
+	player := playback.Player{Runner: runner, Speed: 1, Live: true, Sink: p.Sink, Progress: io.Discard, Before: func(step *scenario.Step) error {
 		p.Printer.happened(step.Events)
-		if err := checkRoom(p.Dir, reserveBytes, freeBytes); err != nil {
-			return err
-		}
-		if err := playback.Send(ctx, p.Sink, p.Graph.Fabric(), &step); err != nil {
-			return err
-		}
+		return checkRoom(p.Dir, reserveBytes, freeBytes)
+	}}
+	if err := player.Play(ctx); err != nil {
+		return err
 	}
+	retry.Sleep(ctx, settle*interval)
+	return nil
 }

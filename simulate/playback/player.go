@@ -21,6 +21,7 @@ type Player struct {
 	Sink        *emitter.Emitter // may be nil
 	DevicesOnly bool             // send only what devices report to the sink
 	Progress    io.Writer
+	Before      func(*scenario.Step) error // is called when a step is due; may be nil
 }
 
 // Play plays the story to its end, or until ctx is cancelled.
@@ -58,6 +59,11 @@ func (p *Player) Play(ctx context.Context) (err error) {
 }
 
 func (p *Player) hand(ctx context.Context, fabric string, step *scenario.Step) error {
+	if p.Before != nil {
+		if err := p.Before(step); err != nil {
+			return err
+		}
+	}
 	if p.Files != nil {
 		if err := p.Files.write(p.Runner, step); err != nil {
 			return err
