@@ -21,7 +21,7 @@ func TestHungAdapterDelaysNoOther(t *testing.T) {
 	leak := goleak.IgnoreCurrent()
 	root := t.TempDir()
 	for _, name := range []string{"mlx5_0", "mlx5_1", "mlx5_2"} {
-		sysfs.Adapter(t, root, name)
+		sysfs.Adapter(t, root, "host0", name)
 	}
 	release := sysfs.Hang(t, filepath.Join(root, "mlx5_1", "hca_type"))
 	cfg := ibsysfs.DefaultConfig()

@@ -9,10 +9,11 @@ import (
 	"testing"
 )
 
-// Adapter writes the files of an adapter.
-func Adapter(t *testing.T, root, name string) {
+// Adapter writes the files of an InfiniBand adapter of a host, which has sent 100 bytes.
+func Adapter(t *testing.T, root, host, name string) {
 	t.Helper()
-	for file, text := range map[string]string{"node_desc": "host0 " + name, "hca_type": "MT4129", "ports/1/link_layer": "InfiniBand", "ports/1/counters/port_xmit_data": "25"} {
+	for file, text := range map[string]string{"node_desc": host + " " + name, "node_guid": "0011:2233:4455:6677", "hca_type": "MT4129", "fw_ver": "28.39.1002",
+		"ports/1/link_layer": "InfiniBand", "ports/1/state": "4: ACTIVE", "ports/1/counters/port_xmit_data": "25", "ports/1/counters/port_rcv_data": "0"} {
 		path := filepath.Join(root, name, file)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text+"\n"), 0o644)); err != nil {
 			t.Fatal(err)
