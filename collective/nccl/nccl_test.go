@@ -68,7 +68,7 @@ func TestRanksThatStoppedOrAreMissing(t *testing.T) {
 		}
 		return 50
 	}))
-	if !slices.Equal(d.StoppedRanks, []int{3}) || !slices.Equal(d.MissingRanks, []int{4}) || len(d.LateRanks) > 0 {
+	if !slices.Equal(d.StoppedRanks, []int{3}) || !slices.Equal(d.MissingRanks, []int{4}) || len(d.LateRanks) > 0 || !strings.HasSuffix(d.Text, "; no records of rank 4") {
 		t.Errorf("%+v, want rank 3 stopped and 4 missing", d)
 	}
 }
@@ -234,6 +234,31 @@ func TestHowFarBehindIsStopped(t *testing.T) {
 		if slices.Equal(d.StoppedRanks, []int{1}) != stopped || len(d.Culprits) != len(d.StoppedRanks) {
 			t.Errorf("%d behind: %+v, want stopped %t", behind, d, stopped)
 		}
+	}
+}
+
+// How far a rank with a truncated file got is unknown: it has not stopped for that.
+func TestATruncatedFileIsNoHang(t *testing.T) {
+	of := func(rank int) string {
+		return lines(4, 10, func(r, s int) int { return map[bool]int{true: 50}[r == rank] })
+	}
+	var calls []Call
+	for rank := range 4 {
+		text := of(rank)
+		if rank == 2 {
+			text = text[:len(text)/2+20]
+		}
+		var err error
+		if calls, err = Read("a.log", []byte(text), calls); err != nil && rank != 2 {
+			t.Fatal(err)
+		}
+	}
+	if d, err := Diagnose(calls); err != nil || len(d.StoppedRanks) > 0 || len(d.Culprits) > 0 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	calls, err := Read("b.log", []byte(`{"header":{"id":"0x1","rank":3,"n_ranks":4}} {"header"`), calls[:4])
+	if err == nil || slices.ContainsFunc(calls, func(c Call) bool { return c.Cut }) {
+		t.Errorf("a file without collectives: %v, marks another's: %+v", err, calls)
 	}
 }
 
