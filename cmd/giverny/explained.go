@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -37,8 +36,10 @@ func explained(cmd *cobra.Command, err error) error {
 // uniqueLines removes repeated lines.
 func uniqueLines(text string) string {
 	var lines []string
+	seen := map[string]bool{}
 	for line := range strings.SplitSeq(text, "\n") {
-		if !slices.Contains(lines, line) {
+		if !seen[line] {
+			seen[line] = true
 			lines = append(lines, line)
 		}
 	}

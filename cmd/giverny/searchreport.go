@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/report"
 	"github.com/giverny/giverny/search/run"
@@ -50,7 +52,7 @@ anomalies and totals, not its measurements.`,
 			if f.out == "-" {
 				return report.Write(cmd.OutOrStdout(), s)
 			}
-			return writeReport(f.out, s)
+			return atomicfile.WriteOutputBy(f.out, func(w io.Writer) error { return report.Write(w, s) })
 		},
 	}
 	flags := cmd.Flags()
@@ -58,15 +60,6 @@ anomalies and totals, not its measurements.`,
 	flags.StringVar(&f.fabric, "fabric", "", "with an ID: the fabric of the search")
 	flags.StringVar(&f.agent, "agent", "", "with an ID: the agent whose findings to use, if several searched")
 	return cmd
-}
-
-func writeReport(path string, s report.Search) (err error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	return report.Write(file, s)
 }
 
 // logged reads a search from its log.

@@ -140,7 +140,7 @@ var Architecture = []Row{
 	{Package: "collective/bench/cmd", May: []string{"collective", "collective/bench", "collective/detect", "simulate/incident"}},
 	{Package: "collective/detect", Kind: Pure},
 	{Package: "collective/flightrecorder", May: []string{"collective"}, Kind: Pure},
-	{Package: "collective/nccl", May: []string{"collective"}, Kind: Pure},
+	{Package: "collective/nccl", May: []string{"collective", "internal/plural"}, Kind: Pure},
 	{Package: "collective/simulated", May: []string{"collective"}, Kind: Pure},
 	{Package: "collective/draw", May: []string{"collective", "internal/svg"}, Kind: Pure},
 	{Package: "collective/vedrfolnir", May: []string{"collective"}},
