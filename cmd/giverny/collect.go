@@ -105,6 +105,7 @@ func collectOnce(ctx context.Context, cmd *cobra.Command, cfg config.Config, log
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, source := range sources {
 		poller, err := collectors.New(source.Config, source.Collector, agent)
 		if err != nil {
@@ -115,13 +116,12 @@ func collectOnce(ctx context.Context, cmd *cobra.Command, cfg config.Config, log
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: device %q not read: %s\n", source.Collector.Name(), device, health.Failing[device])
 		}
 		if health.Err != nil {
-			return fmt.Errorf("%s: %w", source.Collector.Name(), health.Err)
-		}
-		if health.Rows == 0 {
+			errs = append(errs, fmt.Errorf("%s: %w", source.Collector.Name(), health.Err))
+		} else if health.Rows == 0 {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s, no counters\n", source.Collector.Name(), plural.Count(health.Devices, "device", "devices"))
 		}
 	}
-	return feedsOnce(ctx, cmd, &cfg, name, log)
+	return errors.Join(append(errs, feedsOnce(ctx, cmd, &cfg, name, log))...)
 }
 
 // onlyFabric is the name of the configured fabric, if there is one.
@@ -145,13 +145,16 @@ func feedsOnce(ctx context.Context, cmd *cobra.Command, cfg *config.Config, host
 	var errs []error
 	for _, group := range cfg.Collect.FeedGroups() {
 		for _, name := range group.Feeds.Enabled() {
-			feed := group.Name + "." + name
-			source, err := group.Feeds.Open(name, feeds.Env{Host: host, Interval: time.Minute, Store: feeds.NewStore(dir, feed), Log: log, ClockTolerance: group.Feeds.Sections[name].Running.ClockTolerance})
+			feed, running := group.Name+"."+name, group.Feeds.Sections[name].Running
+			source, err := group.Feeds.Open(name, feeds.Env{Host: host, Interval: time.Minute, Store: feeds.NewStore(dir, feed), Log: log, ClockTolerance: running.ClockTolerance})
 			if err != nil {
-				return fmt.Errorf("collect.%s.%w", group.Name, err)
+				errs = append(errs, fmt.Errorf("collect.%s.%w", group.Name, err))
+				continue
 			}
 			for more := true; more && ctx.Err() == nil; {
-				rows, err := source.Read(ctx, time.Now())
+				reading, cancel := context.WithTimeout(ctx, running.Timeout)
+				rows, err := source.Read(reading, time.Now())
+				cancel()
 				errs = append(errs, printRows(enc, &rows))
 				printDropped(cmd.ErrOrStderr(), feed, &rows)
 				if err != nil {

@@ -190,6 +190,11 @@ const batchRows = 10000
 
 func (c *converter) add(r recorded.Row) error {
 	c.last = max(c.last, r.Time.UnixNano())
+	if !c.batch.Fits(r) {
+		if err := c.flush(); err != nil {
+			return err
+		}
+	}
 	if c.batch.Add(r) < batchRows {
 		return nil
 	}
