@@ -105,15 +105,7 @@ The exit status is 0 when the budget is spent, whatever was found, 1 for bad inp
   giverny search run --engine exec --command './rig.py --nic mlx5_0' --log nic.log --json
   giverny search run --engine perftest --rig rig.yaml --pairs 2 --restrict app.yaml --log nic.log`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			reading := endAtOnce(cmd)
-			o, err := f.options()
-			reading()
-			if err != nil {
-				return err
-			}
-			return runSearch(cmd, &f, o, false)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSearch(cmd, &f, false) },
 	}
 	f.add(cmd)
 	return cmd
@@ -145,13 +137,7 @@ giverny search run.`,
 			if f.restrict == "" {
 				return errors.New("--restrict is missing: name a YAML file with what the application uses")
 			}
-			reading := endAtOnce(cmd)
-			o, err := f.options()
-			reading()
-			if err != nil {
-				return err
-			}
-			return runSearch(cmd, &f, o, true)
+			return runSearch(cmd, &f, true)
 		},
 	}
 	f.add(cmd)
@@ -160,8 +146,14 @@ giverny search run.`,
 
 // runSearch searches and prints the findings. With check it first prints what is
 // already known about the space.
-func runSearch(cmd *cobra.Command, f *searchFlags, o run.Options, check bool) (err error) {
+func runSearch(cmd *cobra.Command, f *searchFlags, check bool) (err error) {
 	ctx := cmd.Context()
+	reading := endAtOnce(cmd)
+	o, err := f.options()
+	reading()
+	if err != nil {
+		return err
+	}
 	log := newLog(cmd, config.Default().Log)
 	if o.Engines, err = f.open(log); err != nil {
 		return err
