@@ -25,13 +25,13 @@ func (y *layers) dropSums() {
 	}
 }
 
-// dropRaised drops layers whose leaves receive as those of another one do, which stalls uniformly, but send more: its leaves
-// send elsewhere, too, which does not change what waits to enter them. They become members of the other.
+// dropRaised drops layers whose leaves receive as those of another one do, but send more: they send elsewhere, too, which does
+// not change what waits to enter them. They become members of the other.
 func (y *layers) dropRaised() {
 	for c := range y.all.len() {
 		x := &y.all[c]
 		isBase := func(z layer) bool {
-			return z.leaves > 0 && !z.isUneven() && x.isUneven() && x.sent > z.sent && math.Abs(x.comes-z.comes) <= comesShare*z.comes+lowPoints
+			return z.leaves > 0 && x.sent > (1+sameLevel)*z.sent && math.Abs(x.comes-z.comes) <= comesShare*z.comes+lowPoints
 		}
 		if x.leaves > 0 && slices.ContainsFunc(y.all, isBase) {
 			y.drop(c)
