@@ -26,7 +26,8 @@ const (
 	clearlyMore = 2
 )
 
-// listEnds lists the ends of each region, and of the regions of each node: where its root is, and those without a root to which it has half of the links down.
+// listEnds lists the ends of each region, and of the regions of each node. A region ends where its root is, and at ends without a
+// root to which it has half of the links down.
 func (v *division) listEnds(m *Method, f *spines, out *linkset.Groups) {
 	v.ends, v.had = scratch.Zeroed(v.ends, out.Len()), scratch.Zeroed(v.had, len(m.links))
 	clear(f.isRoot)
