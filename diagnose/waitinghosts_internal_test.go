@@ -101,6 +101,38 @@ func TestWhoWaitsToSend(t *testing.T) {
 	}
 }
 
+// TestWhereAnIncastStarts: if no host waits, traffic comes from the switches whose links up wait first. What a job reads
+// may come from one with a host of no job.
+func TestWhereAnIncastStarts(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=3,spines=1")
+	own, half := map[string]float64{"leaf0>spine0": 60, "spine0>leaf3": 80}, map[string]float64{"leaf0>spine0": 40, "leaf2>spine0": 40, "spine0>leaf3": 80}
+	others, hardly := map[string]float64{"leaf2>spine0": 80, "spine0>leaf3": 80}, map[string]float64{"leaf2>spine0": 10, "spine0>leaf3": 80}
+	for name, c := range map[string]struct {
+		stalls  map[string]float64
+		suspect suspect
+		kind    string
+		want    float64
+	}{
+		"at its own":          {own, suspect{known: true}, schema.RootIncast, 0},
+		"half at its own":     {half, suspect{known: true}, schema.RootIncast, jobStarts * math.Log(.5/startPart)},
+		"at others":           {others, suspect{known: true}, schema.RootIncast, -jobTooLittle},
+		"it writes":           {others, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, -jobTooLittle},
+		"it reads":            {others, suspect{known: true, file: true, feature: history.Read}, schema.RootIncast, 0},
+		"it may read":         {others, suspect{}, schema.RootIncast, 0},
+		"hardly anything is":  {hardly, suspect{known: true}, schema.RootIncast, 0},
+		"a link is too full":  {others, suspect{known: true}, schema.RootLinkCapacity, 0},
+		"its hosts are there": {map[string]float64{"leaf1>spine0": 60}, suspect{known: true}, schema.RootIncast, 0},
+	} {
+		rc, mine := regionOfTwo(t, g, c.stalls)
+		c.suspect.job = mine
+		rc.suspects, rc.back.Root.Kind = []suspect{c.suspect}, c.kind
+		rc.rules().findWaits()
+		if got := rc.sendScore(&rc.suspects[0]); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 // TestAWriterWaits: what a job writes is in a region as far as its hosts wait to send into it, also if a port to a
 // storage node is full; what it reads waits elsewhere.
 func TestAWriterWaits(t *testing.T) {

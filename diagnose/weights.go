@@ -31,7 +31,8 @@ const (
 	jobEmpty     = 15. // per share of the region on switches without a listed job, beyond the usual
 	// without load readings: per factor of e between its part of the time for which hosts wait to send and the usual
 	// one
-	jobSends = 3.
+	jobSends  = 3.
+	jobStarts = 5. // the same of the switches where an incast comes from
 
 	// Links between a job and others, and on trees those at its border beside its exchange, count less if its file traffic
 	// is measured and no outlier, or is not measured.
