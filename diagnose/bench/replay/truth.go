@@ -23,6 +23,8 @@ const (
 	someFault    = .3  // a fault that takes away as much is one of the right answers
 	hurts        = .2  // by so much more another job moves without the culprit: it hurts others
 	hurtsNoOther = .08 // less is noise of the replay; between both, either answer is right
+	fewHurt      = .1  // share of the traffic on the waiting links; if those that it hurts have less, either is right
+	mostlyOwn    = .65 // the same; if a culprit that hurts no other has less, either is right
 	alikeRoot    = .5  // share of the leading root's waits from which on another root is right too
 	leadRoots    = .4  // share of the region's waits that the right roots must have together to be scored
 )
@@ -33,8 +35,9 @@ const (
 //     it, because without the traffic nothing waits at a fault either. If most waits begin at a fault, it is one of the right
 //     answers in any case: jobs that are rid of it may move so much more that they wait as long.
 //   - A job is system if others with traffic on the region's waiting links move more without it, or if its traffic there is
-//     mostly file traffic; otherwise it is intra_application. If it hurts no other with traffic that mostly leads to hosts of
-//     others, either is right.
+//     mostly file traffic; otherwise it is intra_application. Either is right if it hurts no other with traffic that mostly
+//     leads to hosts of others, or beside others that have much of the traffic there and wait with it, and if those that it
+//     hurts have little: nearly all that waits there is its own.
 //   - A culprit that is missing from the job table makes the class unknown, and no job may be accused for it.
 //   - Roots are the ports or hosts where the waits of the region's links begin.
 func (s *scene) truthOf(region *schema.Region, in *minute) (bench.Truth, error) {
@@ -256,16 +259,22 @@ func (s *scene) answerJob(t *bench.Truth, j int, links []schema.LinkID, in *minu
 	if s.load(j, in, outside, anyFile) >= mainEffect*all { // the host at the other end is not the application's own
 		t.Also(schema.CauseSystem)
 	}
-	most := 0.
+	most, hurt, together := 0., 0., all
 	for v := range s.jobs {
-		if v != j && s.load(v, in, over, anyFile) > 0 {
-			most = max(most, s.gain(v, j, in))
+		load := s.load(v, in, over, anyFile)
+		if v == j || load == 0 {
+			continue
+		}
+		together += load
+		gains := s.gain(v, j, in)
+		if most = max(most, gains); gains >= hurts {
+			hurt += load
 		}
 	}
-	if most >= hurtsNoOther {
+	if most >= hurtsNoOther || all < mostlyOwn*together {
 		t.Also(schema.CauseSystem)
 	}
-	if most < hurts {
+	if hurt < fewHurt*together {
 		t.Also(schema.CauseIntraApplication)
 	}
 }

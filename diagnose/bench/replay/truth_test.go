@@ -67,6 +67,8 @@ func TestTruth(t *testing.T) {
 	unlisted := incast
 	unlisted.unlisted = true
 	victim := running("victim", opposite([]int{0, 1, 2, 9, 10, 11}), .4)
+	small := running("small", [][2]int{{0, 9}, {9, 0}}, .15)
+	beside := job{id: "beside", end: 20, traffic: []traffic{{pairs: opposite(hostsFrom(0, 16)), cells: 1, rate: .25, to: 20}}}
 	elsewhere := running("elsewhere", [][2]int{{14, 15}, {15, 14}}, .9)
 	writer := job{id: "writer", end: 20, traffic: []traffic{{pairs: toOne(hostsFrom(0, 7), 8), cells: 3, rate: .4, file: writes, to: 20}}}
 	service := job{id: "service", end: 20, traffic: []traffic{{pairs: allToAll(hostsFrom(0, 16)), cells: 4, rate: .025, to: 20}}}
@@ -82,6 +84,8 @@ func TestTruth(t *testing.T) {
 		{"an incast that hurts no other job", []job{incast, elsewhere}, nil, []schema.CauseClass{schema.CauseIntraApplication}, []string{"incast"}, bench.Place{Device: "leaf1", Port: "1"}},
 		{"an incast at a host of others", []job{outward, elsewhere}, nil, []schema.CauseClass{schema.CauseSystem, schema.CauseIntraApplication}, []string{"incast"}, bench.Place{Device: "leaf1", Port: "1"}},
 		{"an incast on the way of others", []job{elsewhere, incast, victim}, nil, []schema.CauseClass{schema.CauseSystem}, []string{"incast"}, bench.Place{Device: "leaf1", Port: "1"}},
+		{"an incast that hurts only a job with little traffic there", []job{incast, small}, nil, []schema.CauseClass{schema.CauseSystem, schema.CauseIntraApplication}, []string{"incast"}, bench.Place{Device: "leaf1", Port: "1"}},
+		{"an incast beside others that wait, but lose little", []job{incast, beside}, nil, []schema.CauseClass{schema.CauseSystem, schema.CauseIntraApplication}, []string{"incast"}, bench.Place{Device: "leaf1", Port: "1"}},
 		{"an incast of a job that is not listed", []job{unlisted, victim}, nil, []schema.CauseClass{schema.CauseUnknown}, nil, bench.Place{Device: "leaf1", Port: "1"}},
 		{"file traffic", []job{writer, elsewhere}, nil, []schema.CauseClass{schema.CauseSystem}, []string{"writer"}, bench.Place{Device: "leaf1", Port: "1"}},
 		{"a slow host", []job{service}, []fault{slow}, []schema.CauseClass{schema.CauseSlowHost}, nil, bench.Place{Device: "host5"}},
