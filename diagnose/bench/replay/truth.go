@@ -32,8 +32,9 @@ const (
 // truthOf derives the truth of a region in a minute, from replays of its two halves:
 //
 //   - What takes away most of the region's stall when left out is its cause. A fault comes before the jobs whose traffic meets
-//     it, because without the traffic nothing waits at a fault either. If most waits begin at a fault, it is one of the right
-//     answers in any case: jobs that are rid of it may move so much more that they wait as long.
+//     it, because without the traffic nothing waits at a fault either; but not before one whose traffic rose after the part
+//     failed: then both are right. If most waits begin at a fault, it is one of the right answers in any case: jobs that are
+//     rid of it may move so much more that they wait as long.
 //   - A job is system if others with traffic on the region's waiting links move more without it, or if its traffic there is
 //     mostly file traffic; otherwise it is intra_application. Either is right if it hurts no other with traffic that mostly
 //     leads to hosts of others, or beside others that have much of the traffic there and wait with it, and if those that it
@@ -73,6 +74,7 @@ func (s *scene) truthOf(region *schema.Region, in *minute) (bench.Truth, error) 
 
 // minute is a minute being scored.
 type minute struct {
+	half     int // its first
 	channels *routing.Channels
 	states   [halves]*state
 	stall    []float64 // by link: percent, true
@@ -171,10 +173,12 @@ func (s *scene) answer(t *bench.Truth, effects map[int]float64, links []schema.L
 	}
 	if bestFault != noCause && effects[bestFault] >= someFault {
 		s.answerFault(t, bestFault, effects[bestFault])
-		if effects[bestFault] >= faultEffect {
+		switch {
+		case effects[bestFault] < faultEffect:
+			defer t.Also(schema.CauseUnknown)
+		case bestJob == noCause || effects[bestJob] < faultEffect || s.jobs[bestJob].roseAt(in.half) <= s.failedAt(bestFault, in.half)+oneEvent:
 			return
 		}
-		defer t.Also(schema.CauseUnknown)
 	}
 	if bestJob == noCause || effects[bestJob] <= 0 {
 		t.Also(schema.CauseUnknown)
@@ -196,6 +200,34 @@ func (s *scene) answer(t *bench.Truth, effects map[int]float64, links []schema.L
 	if effects[bestJob] < mainEffect {
 		t.Also(schema.CauseUnknown)
 	}
+}
+
+// oneEvent is up to how many halves later what happens is of the same event.
+const oneEvent = 2 * halves
+
+// roseAt is the last half up to a minute in which the load of a job rose.
+func (j *job) roseAt(half int) int {
+	last := j.start
+	for i := range j.traffic {
+		for at := half + halves - 1; at > last; at-- {
+			if j.traffic[i].level(at) > j.traffic[i].level(at-1) {
+				last = at
+			}
+		}
+	}
+	return last
+}
+
+// failedAt is the last half up to a minute in which a part of a group of faults failed.
+func (s *scene) failedAt(cause, half int) (last int) {
+	for i := range s.faults {
+		for at := half + halves - 1; at > last && len(s.jobs)+s.faults[i].group == cause; at-- {
+			if s.faults[i].active(at) && !s.faults[i].active(at-1) {
+				last = at
+			}
+		}
+	}
+	return last
 }
 
 func (s *scene) answerFault(t *bench.Truth, cause int, effect float64) {

@@ -30,7 +30,7 @@ func running(id string, pairs [][2]int, duty float64) job {
 func truthAt(t *testing.T, s *scene, minute int) bench.Truth {
 	t.Helper()
 	p := &play{in: &Incident{scene: *s}}
-	p.minute.channels = routing.NewChannels(s.graph)
+	p.minute.half, p.minute.channels = halves*minute, routing.NewChannels(s.graph)
 	for h := range halves {
 		p.minute.states[h] = s.at(halves*minute + h)
 	}
@@ -129,6 +129,13 @@ func TestTruthOfAFailure(t *testing.T) {
 	}
 	if truth := truthAt(t, s, 0); truth.Scored {
 		t.Errorf("before the failure: %+v", truth)
+	}
+	s.jobs[0].hosts, s.jobs[0].traffic[0].from = hostsFrom(0, 16), 10
+	for i := range s.faults {
+		s.faults[i].from = 2
+	}
+	if truth, want := truthAt(t, s, 6), []schema.CauseClass{schema.CauseFailure, schema.CauseIntraApplication}; !slices.Equal(truth.Classes, want) || len(truth.Jobs) == 0 {
+		t.Errorf("of a job that began long after the failure: %+v; want %v", truth, want)
 	}
 }
 
