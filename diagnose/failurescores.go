@@ -60,9 +60,9 @@ func (rc *regionCase) endsAtFailed(f *history.PlacedFailure) bool {
 		rc.ends.drain.Fit > 0 && rc.in.anyBeside(f.Devices, rc.ends.drain.Device)
 }
 
-// rateSlowLink rates the cause that a link without a logged failure carries less than before. If a cable died at the
-// same time, other links lose what it fed them; that a link cannot carry more is measured, unless what waits leads to
-// the dead cable.
+// rateSlowLink rates the cause that a link without a logged failure carries less than before, or without load readings
+// that stall shows a cable that lost rate. If a cable died at the same time, other links lose what it fed them; that a
+// link cannot carry more is measured, unless what waits leads to the dead cable.
 func (rc *regionCase) rateSlowLink() float64 {
 	switch {
 	case len(rc.failures) > 0 && rc.failures[0].fell() && rc.failures[0].score > 0 &&
@@ -71,6 +71,8 @@ func (rc *regionCase) rateSlowLink() float64 {
 		return slowLinkMeasured
 	case rc.back.Root.Kind == schema.RootLinkCapacity && rc.back.Root.Slower && rc.timeline.hasOnset():
 		return slowLinkFell
+	case rc.back.SlowCable() != schema.NoLink:
+		return slowLinkAlone
 	case rc.ends.neck.Slower && rc.ends.neck.Cannot && rc.ends.neck.Before(&rc.ends.drain):
 		return slowLinkMeasured - rc.rose() - endsElsewhere(1-rc.ends.nodesProbability())
 	case rc.ends.neck.Slower && rc.ends.neck.Before(&rc.ends.drain):

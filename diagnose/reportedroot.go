@@ -64,11 +64,15 @@ func (rc *regionCase) leadingPort() *schema.Root {
 	return rc.portOf(rc.back.Leading.Link, "", rc.back.Leading.Kind)
 }
 
-// beginsAtSwitch is the switch where back pressure begins, if it is not known at which of its ports.
+// beginsAtSwitch is the switch where back pressure begins, if it is not known at which of its ports; of a cable that
+// lost rate the port.
 func (rc *regionCase) beginsAtSwitch() *schema.Root {
 	at := &rc.back.Switch
-	if at.Kind == "" {
+	switch {
+	case at.Kind == "":
 		return nil
+	case rc.verdict.class == schema.CauseFailure && rc.slowLink() != schema.NoLink:
+		return rc.portOf(rc.slowLink(), "", at.Kind)
 	}
 	return &schema.Root{Device: rc.in.graph.Device(at.Device).Name, Kind: at.Kind, Link: schema.NoLink}
 }

@@ -69,6 +69,28 @@ func TestALinkThatLostRate(t *testing.T) {
 	}
 }
 
+// TestACableThatLostRateWithoutLoads: stall alone shows it, and a failure that nothing waits for is not blamed instead.
+func TestACableThatLostRateWithoutLoads(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, links := readings(t, g, map[string]float64{"leaf0>spine0": 50, "leaf1>spine0": 60, "host12>leaf3": 40}, nil)
+	p.Use, p.Rate = nil, nil
+	s := &Stage{interval: interval{graph: g, history: remembersAt(g, history.Clock{Duration: 60e9})}}
+	region := &schema.Region{Metric: schema.CreditStall, Links: links[:2]}
+	rc := &regionCase{in: &s.interval, region: region, p: p, root: rootLoad{link: schema.NoLink}, back: root.NewFinder(g, nil).Follow(p, region, []float64{50, 60})}
+	if got := rc.rateSlowLink(); got != slowLinkAlone {
+		t.Errorf("score %g, want %g", got, slowLinkAlone)
+	}
+	rc.verdict.class = schema.CauseFailure
+	want := schema.Root{Device: "spine0", Port: "4", Peer: "leaf3", Kind: schema.RootLinkCapacity, Link: roottest.Link(t, g, "spine0>leaf3")}
+	if root := rc.rootPort(); root == nil || *root != want {
+		t.Errorf("root %+v, want %+v", root, want)
+	}
+	rc.failures = []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed}, Links: []schema.LinkID{roottest.Link(t, g, "leaf2>spine1")}}}}
+	if !rc.passesBy() {
+		t.Error("a cable elsewhere holds it up")
+	}
+}
+
 // TestScoreOfASlowPort: a port that cannot carry more is stronger evidence of a slow host than one that carries less,
 // and a failure near it weakens either.
 func TestScoreOfASlowPort(t *testing.T) {

@@ -54,6 +54,7 @@ const (
 	slowLinkFell     = 2.  // a link that carries less than before while others wait for it
 	slowLinkLost     = 4.  // per share lost beyond that
 	slowLinkMeasured = 12. // others wait for it and it sends less than it could: no job explains that
+	slowLinkAlone    = 3.  // without load readings, it alone holds back what waits at both of its ends
 
 	// If more arrives for a host than its port can deliver, load is the cause.
 	incastLoad = 4.
