@@ -27,6 +27,7 @@ const (
 	mostlyOwn    = .65 // the same; if a culprit that hurts no other has less, either is right
 	alikeRoot    = .5  // share of the leading root's waits from which on another root is right too
 	leadRoots    = .4  // share of the region's waits that the right roots must have together to be scored
+	leadRoot     = .2  // the same, of the leading one: below, none stands out
 )
 
 // truthOf derives the truth of a region in a minute, from replays of its two halves:
@@ -355,7 +356,7 @@ func (s *scene) findRoots(t *bench.Truth, links []schema.LinkID, in *minute) {
 		together += times[root]
 		t.Roots = append(t.Roots, bench.PlacesOf(s.graph, root)...)
 	}
-	if together < leadRoots*total {
+	if together < leadRoots*total || len(order) > 0 && times[order[0]] < leadRoot*total {
 		t.Roots = nil
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/giverny/giverny/diagnose/bench"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/simulate/credits"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
 )
@@ -136,6 +137,25 @@ func TestTruthOfAFailure(t *testing.T) {
 	}
 	if truth, want := truthAt(t, s, 6), []schema.CauseClass{schema.CauseFailure, schema.CauseIntraApplication}; !slices.Equal(truth.Classes, want) || len(truth.Jobs) == 0 {
 		t.Errorf("of a job that began long after the failure: %+v; want %v", truth, want)
+	}
+}
+
+// Of ports at which the waits begin alike, each of four is a root, none of eight.
+func TestRootsStandOut(t *testing.T) {
+	s := sceneOf(t, nil)
+	for ports, want := range map[int]bool{4: true, 8: false} {
+		in := minute{channels: routing.NewChannels(s.graph)}
+		o := &outcome{}
+		for ch := range routing.Channel(ports) {
+			o.waits = append(o.waits, credits.Wait{Channel: 20, At: ch, Times: 10})
+		}
+		for h := range in.states {
+			in.states[h] = &state{all: o}
+		}
+		var truth bench.Truth
+		if s.findRoots(&truth, []schema.LinkID{in.channels.Link(20)}, &in); (len(truth.Roots) > 0) != want {
+			t.Errorf("of %d ports: %v", ports, truth.Roots)
+		}
 	}
 }
 
