@@ -105,7 +105,7 @@ func TestWhatLeavesAJobGoesToOthersHosts(t *testing.T) {
 			}
 		}
 		port := roottest.Link(t, g, c.root)
-		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 15), onset: onset},
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 15), onset: onset},
 			root: rootLoad{link: port, carries: added / 100 * g.Capacity(port), added: added / 100 * g.Capacity(port)}, back: root.BackPressure{Root: root.Port{Link: port, Kind: c.kind}}}
 		rc.rules().findSink()
 		suspect := suspect{job: j, known: true, filesKnown: true, leaves: rc.rules().leaving(j)}
@@ -117,6 +117,10 @@ func TestWhatLeavesAJobGoesToOthersHosts(t *testing.T) {
 		}
 		if rc.suspects = append(rc.suspects, suspect); c.want == 1 && rc.rules().unlistedPart(1) > 1e-6 {
 			t.Errorf("%s: others, which send elsewhere, have %v times its blame", name, rc.rules().unlistedPart(1))
+		}
+		s.comparable = true
+		if absent := rc.rules().misfitPenalty(&suspect) - rc.tooLittlePenalty(&suspect); math.Abs(absent-jobAbsent*(1-c.want)) > 1e-6 {
+			t.Errorf("%s: %v against its part in the region", name, absent)
 		}
 		if score, want := rc.rules().endScore(&suspect), jobReceives*c.want-jobTooLittle*(1-c.want); rc.endsAtNoJob() && math.Abs(score-want) > 1e-6 {
 			t.Errorf("%s: the score is %v, want %v", name, score, want)

@@ -143,7 +143,7 @@ func (d directed) showsGrowth(*suspect) bool { return d.in.measuresLoad }
 func (directed) unseenPenalty(*suspect, float64) float64 { return 0 }
 
 func (d directed) misfitPenalty(c *suspect) float64 {
-	return d.tooLittlePenalty(c) + d.noPartPenalty(c)
+	return d.tooLittlePenalty(c) + d.noPartPenalty(c)*(1-c.leaves)
 }
 
 func (directed) tooLittleAtEnd(*suspect, float64, float64) (penalty float64, known bool) {
