@@ -30,7 +30,7 @@ func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
 // accused are. In the middle either class is right, so the two probabilities may sum to more than 1.
 func (rc *regionCase) classOf(accused int) (class schema.CauseClass, right float64) {
 	c := &rc.suspects[0]
-	if accused > 1 || c.file || rc.endsAtNoJob() || c.away {
+	if accused > 1 || c.file || rc.endsAtNoJob() || c.away || rc.mostlyFiles(c) {
 		return schema.CauseSystem, 1
 	}
 	shape := rc.othersModel(c)
@@ -41,6 +41,13 @@ func (rc *regionCase) classOf(accused int) (class schema.CauseClass, right float
 		return schema.CauseIntraApplication, logistic(shape.either - odds)
 	}
 	return schema.CauseSystem, logistic(shape.either + odds)
+}
+
+// mostlyFiles reports whether most of what a suspect moves is file traffic, of which nothing shows when it began to
+// stall a region without an onset.
+func (rc *regionCase) mostlyFiles(c *suspect) bool {
+	recent := rc.in.recentOf(c.job)
+	return c.known && c.filesKnown && !rc.timeline.hasOnset() && recent.files >= recent.all/2
 }
 
 // othersModel is the model for a region of which a suspect is accused.

@@ -183,3 +183,28 @@ func TestOthersLoad(t *testing.T) {
 		})
 	}
 }
+
+// TestAStandingRegionOfFiles: a job that moves mostly files is in the way of others, even if nothing shows when it began
+// to; with an onset, evidence by time shows whether the files stall the region.
+func TestAStandingRegionOfFiles(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	for name, c := range map[string]struct {
+		files float64
+		known bool
+		onset int
+		want  bool
+	}{
+		"mostly files":       {.6, true, noOnset, true},
+		"few files":          {.4, true, noOnset, false},
+		"with an onset":      {.6, true, 4, false},
+		"its traffic unread": {0, false, noOnset, false},
+	} {
+		p, _ := readings(t, g, nil, nil)
+		s, j := oneWriter(t, g, p, 0)
+		j.recent.volume = volume{all: 1, files: c.files}
+		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 6), onset: c.onset}}
+		if got := rc.mostlyFiles(&suspect{job: j, known: c.known, filesKnown: true}); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
