@@ -23,7 +23,7 @@ const (
 	someFault    = .3  // a fault that takes away as much is one of the right answers
 	hurts        = .2  // by so much more another job moves without the culprit: it hurts others
 	hurtsNoOther = .08 // less is noise of the replay; between both, either answer is right
-	fewHurt      = .1  // share of the traffic on the waiting links; if those that it hurts have less, either is right
+	fewHurt      = .15 // share of the traffic on the waiting links; if those that it hurts have less, either is right
 	mostlyOwn    = .65 // the same; if a culprit that hurts no other has less, either is right
 	alikeRoot    = .5  // share of the leading root's waits from which on another root is right too
 	leadRoots    = .4  // share of the region's waits that the right roots must have together to be scored
