@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -43,11 +44,15 @@ func (rc *regionCase) classOf(accused int) (class schema.CauseClass, right float
 	return schema.CauseSystem, logistic(shape.either + odds)
 }
 
-// mostlyFiles reports whether most of what a suspect moves is file traffic, of which nothing shows when it began to
-// stall a region without an onset.
+// mostlyFiles reports whether most of what a suspect moves is file traffic by the traffic table, of which nothing shows
+// when it began to stall a region without an onset. What links alone show may be for a node of the job, if those of the
+// senders show nothing.
 func (rc *regionCase) mostlyFiles(c *suspect) bool {
+	if !c.known || !c.filesKnown || rc.timeline.hasOnset() || c.job.Traffic.Listed[history.RDMARead] {
+		return false
+	}
 	recent := rc.in.recentOf(c.job)
-	return c.known && c.filesKnown && !rc.timeline.hasOnset() && recent.files >= recent.all/2
+	return recent.files >= recent.all/2
 }
 
 // othersModel is the model for a region of which a suspect is accused.

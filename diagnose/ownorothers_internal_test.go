@@ -192,16 +192,18 @@ func TestAStandingRegionOfFiles(t *testing.T) {
 		files float64
 		known bool
 		onset int
+		rdma  bool // the table has its RDMA traffic, so that files may be from links
 		want  bool
 	}{
-		"mostly files":       {.6, true, noOnset, true},
-		"few files":          {.4, true, noOnset, false},
-		"with an onset":      {.6, true, 4, false},
-		"its traffic unread": {0, false, noOnset, false},
+		"mostly files":       {.6, true, noOnset, false, true},
+		"few files":          {.4, true, noOnset, false, false},
+		"with an onset":      {.6, true, 4, false, false},
+		"its traffic unread": {0, false, noOnset, false, false},
+		"by links":           {.6, true, noOnset, true, false},
 	} {
 		p, _ := readings(t, g, nil, nil)
 		s, j := oneWriter(t, g, p, 0)
-		j.recent.volume = volume{all: 1, files: c.files}
+		j.recent.volume, j.Traffic.Listed[history.RDMARead] = volume{all: 1, files: c.files}, c.rdma
 		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 6), onset: c.onset}}
 		if got := rc.mostlyFiles(&suspect{job: j, known: c.known, filesKnown: true}); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
