@@ -175,9 +175,10 @@ func (rc *regionCase) startScore(c *suspect) float64 {
 	return max(-jobTooLittle, min(0, jobStarts*math.Log(own/all/startPart)))
 }
 
-// onlySends reports whether all that a suspect can add to a region leaves its own hosts.
+// onlySends reports whether all that a suspect can add to a region leaves its own hosts: what it reads by RDMA may come
+// from elsewhere.
 func (c *suspect) onlySends() bool {
-	return c.known && !c.fetches && (!c.file || c.feature == history.Write || c.feature == history.RDMAWrite)
+	return c.known && (c.feature == history.Write || c.feature == history.RDMAWrite)
 }
 
 // hasFree reports whether hosts of no listed job are at a switch, or may be below it.

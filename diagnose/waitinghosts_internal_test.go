@@ -113,15 +113,16 @@ func TestWhereAnIncastStarts(t *testing.T) {
 		kind    string
 		want    float64
 	}{
-		"at its own":          {own, suspect{known: true}, schema.RootIncast, 0},
-		"half at its own":     {half, suspect{known: true}, schema.RootIncast, jobStarts * math.Log(.5/startPart)},
-		"at others":           {others, suspect{known: true}, schema.RootIncast, -jobTooLittle},
+		"at its own":          {own, suspect{known: true, feature: history.RDMAWrite}, schema.RootIncast, 0},
+		"half at its own":     {half, suspect{known: true, feature: history.RDMAWrite}, schema.RootIncast, jobStarts * math.Log(.5/startPart)},
+		"at others":           {others, suspect{known: true, feature: history.RDMAWrite}, schema.RootIncast, -jobTooLittle},
 		"it writes":           {others, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, -jobTooLittle},
 		"it reads":            {others, suspect{known: true, file: true, feature: history.Read}, schema.RootIncast, 0},
+		"it reads by RDMA":    {others, suspect{known: true, feature: history.RDMARead}, schema.RootIncast, 0},
 		"it may read":         {others, suspect{}, schema.RootIncast, 0},
-		"hardly anything is":  {hardly, suspect{known: true}, schema.RootIncast, 0},
-		"a link is too full":  {others, suspect{known: true}, schema.RootLinkCapacity, 0},
-		"its hosts are there": {map[string]float64{"leaf1>spine0": 60}, suspect{known: true}, schema.RootIncast, 0},
+		"hardly anything is":  {hardly, suspect{known: true, feature: history.RDMAWrite}, schema.RootIncast, 0},
+		"a link is too full":  {others, suspect{known: true, feature: history.RDMAWrite}, schema.RootLinkCapacity, 0},
+		"its hosts are there": {map[string]float64{"leaf1>spine0": 60}, suspect{known: true, feature: history.RDMAWrite}, schema.RootIncast, 0},
 	} {
 		rc, mine := regionOfTwo(t, g, c.stalls)
 		c.suspect.job = mine
