@@ -70,7 +70,7 @@ func (rc *regionCase) rateSlowLink() float64 {
 	case rc.back.Root.Kind == schema.RootLinkCapacity && rc.back.Root.Cannot:
 		return slowLinkMeasured
 	case rc.back.Root.Kind == schema.RootLinkCapacity && rc.back.Root.Slower && rc.timeline.hasOnset():
-		return slowLinkFell
+		return slowLinkFell - rc.rose()
 	case rc.back.SlowCable() != schema.NoLink:
 		return slowLinkAlone
 	case rc.ends.neck.Slower && rc.ends.neck.Cannot && rc.ends.neck.Before(&rc.ends.drain):

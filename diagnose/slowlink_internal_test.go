@@ -128,3 +128,16 @@ func TestLessThanBeforeIsSinceAnOnset(t *testing.T) {
 		}
 	}
 }
+
+// TestALinkThatCarriesLessUnderMoreLoad: if a region carries clearly more than before, a port that carries less than
+// before is less likely what it waits for: a link that lost rate does not add load.
+func TestALinkThatCarriesLessUnderMoreLoad(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
+	s := &Stage{interval: interval{graph: g, history: remembersAt(g, history.Clock{})}}
+	rc := &regionCase{in: &s.interval, region: &schema.Region{}, back: root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Slower: true}}}
+	for load, want := range map[float64]float64{0: slowLinkFell, .8: slowLinkFell, 4 * risen: slowLinkFell - 2*loadRose} {
+		if rc.load = times(load); math.Abs(rc.rateSlowLink()-want) > 1e-9 {
+			t.Errorf("of a region that carries %g times what it did: score %v, want %v", load, rc.rateSlowLink(), want)
+		}
+	}
+}

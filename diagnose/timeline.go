@@ -191,7 +191,11 @@ func (rc *regionCase) isFlat(l schema.LinkID) bool {
 	if use == nil || rc.timeline.burst == noOnset {
 		return false
 	}
-	now, since := rc.in.history.Clock.Now, min(endIntervals, len(rc.timeline.stall)-rc.timeline.burst-1)
+	from := rc.timeline.burst
+	if len(rc.timeline.stall)-from <= flatIntervals && rc.timeline.hasOnset() {
+		from = rc.timeline.onset // a link that lost rate also carries that between bursts
+	}
+	now, since := rc.in.history.Clock.Now, min(endIntervals, len(rc.timeline.stall)-from-1)
 	n, mean, deviation := use.Moments(now-int64(since)+1, now, l)
 	return n >= flatIntervals && deviation <= max(flatShare*mean, flatSteps)
 }

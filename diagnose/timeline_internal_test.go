@@ -127,3 +127,28 @@ func TestALostLoadAtTheOnset(t *testing.T) {
 		}
 	}
 }
+
+// TestAConstantLoadSinceTheOnset: a link that lost rate carries the same since, also between the bursts of its region, so
+// that the last burst need not be long ago.
+func TestAConstantLoadSinceTheOnset(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.history.Clock = history.Clock{Duration: 60e9, Now: 19}
+	use := s.history.Track(schema.BandwidthUsed)
+	for slot := range int64(20) {
+		row := use.Row(slot)
+		clear(row)
+		if row[0], row[1] = 100, uint8(60+slot%3*30); slot >= 10 {
+			row[0] = 60
+		}
+	}
+	for _, burst := range []int{10, 18} {
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 20), onset: 10, burst: burst}}
+		if !rc.isFlat(0) || rc.isFlat(1) {
+			t.Errorf("last burst at %d: constant %v, and of another link %v", burst, rc.isFlat(0), rc.isFlat(1))
+		}
+	}
+}
