@@ -31,7 +31,8 @@ func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
 // accused are. In the middle either class is right, so the two probabilities may sum to more than 1.
 func (rc *regionCase) classOf(accused int) (class schema.CauseClass, right float64) {
 	c := &rc.suspects[0]
-	if accused > 1 || c.file || rc.endsAtNoJob() || c.away || rc.mostlyFiles(c) {
+	if accused > 1 || c.file || rc.endsAtNoJob() || c.away || rc.endsOutside(c.job) ||
+		rc.mostlyFiles(c) {
 		return schema.CauseSystem, 1
 	}
 	shape := rc.othersModel(c)
@@ -53,6 +54,14 @@ func (rc *regionCase) mostlyFiles(c *suspect) bool {
 	}
 	recent := rc.in.recentOf(c.job)
 	return recent.files >= recent.all/2
+}
+
+// endsOutside reports whether the back pressure of a region of a grid surely ends at the nodes of a switch, and a job has
+// none there or beside it on the line: what its nodes send each other ends at one of them.
+func (rc *regionCase) endsOutside(j *job) bool {
+	end := &rc.ends.endings.Any
+	return end.Found && end.Link == schema.NoLink && rc.ends.endings.AtNodes >= surelyEnds &&
+		!rc.in.hasBeside(j, end.Device)
 }
 
 // othersModel is the model for a region of which a suspect is accused.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -207,6 +208,35 @@ func TestAStandingRegionOfFiles(t *testing.T) {
 		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 6), onset: c.onset}}
 		if got := rc.mostlyFiles(&suspect{job: j, known: c.known, filesKnown: true}); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestAnExchangeEndsAtItsOwn: back pressure that surely ends at nodes away from a job's is not of its exchange.
+func TestAnExchangeEndsAtItsOwn(t *testing.T) {
+	g := roottest.Graph(t, "torus:6x6x6")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := hostsOf(t, g, "2,2,2")[0]
+	for _, c := range []struct {
+		name    string
+		node    string
+		link    schema.LinkID
+		atNodes float64
+		want    bool
+	}{
+		{"at others'", "2,3,4", schema.NoLink, .95, true},
+		{"at its own", "2,2,2", schema.NoLink, .95, false},
+		{"beside it on the line", "2,2,3", schema.NoLink, .95, false},
+		{"perhaps at a link", "2,3,4", schema.NoLink, .8, false},
+		{"at a link", "2,3,4", 7, .95, false},
+	} {
+		rc := &regionCase{in: &s.interval}
+		rc.ends.endings.Any, rc.ends.endings.AtNodes = root.Ending{Found: true, Device: at, Link: c.link}, c.atNodes
+		if got := rc.endsOutside(&job{Job: &history.Job{Devices: hostsOf(t, g, c.node)}}); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 }

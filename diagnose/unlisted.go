@@ -18,7 +18,8 @@ func (d directed) unlistedPart(accused int) float64 {
 		return 0
 	case d.waiting && d.suspects[0].writes() && d.mostlyWrites(&d.suspects[0]):
 		return d.unlistedWaits(accused, 1)
-	case d.waiting && !d.suspects[0].file: // of a reader, these may be storage nodes
+	case d.waiting && !d.suspects[0].file && !d.readsAtLineRate(&d.suspects[0]):
+		// of a reader, these may be storage nodes
 		return d.unlistedWaits(accused, unlistedWeight)
 	case !d.in.measuresLoad:
 		return 0
@@ -47,6 +48,24 @@ func (d directed) unlistedPart(accused int) float64 {
 		theirs *= unlistedWeight
 	}
 	return min(mostUnlisted, theirs/max(own, d.in.graph.Capacity(d.root.link)/mostUnlisted))
+}
+
+// readsAtLineRate reports whether a suspect reads by RDMA as much as the ports to all of its hosts carry, one of which is
+// at the switch where stall ends: a receiver at its line rate is what a sender waits for, also if that is in no job, as
+// a storage node is.
+func (d directed) readsAtLineRate(c *suspect) bool {
+	if !c.known || c.feature != history.RDMARead || !d.back.IsIncast() || d.cannotEndAt(c) {
+		return false
+	}
+	carry := 0.
+	for _, host := range c.job.Devices {
+		for _, l := range d.in.graph.LinksAt(host) {
+			if _, to := d.in.graph.Ends(l); to == host {
+				carry += d.in.graph.Capacity(l)
+			}
+		}
+	}
+	return carry > 0 && d.in.perSecond(d.in.recentOf(c.job).all) >= (1-onePort)*carry
 }
 
 // mayHaveAdded bounds what a suspect added to the region's root since its onset, bytes/s, by the links of its hosts, and
