@@ -17,9 +17,6 @@ const (
 	mayConverge, surelyConverges = .7, .9
 	timelyMay, timelySurely      = .4, .6
 	timelyRise, convergesAlone   = .5, .05
-	// untimelyMay and untimelySurely are the same for a job that ran before, and whose traffic is unknown: an unlisted
-	// job on some of its nodes, or on others as well, has another tree.
-	untimelyMay, untimelySurely = .85, .95
 	// alikeFit is the largest difference between the fits of a tree to two neighbours that may be noise.
 	alikeFit = .03
 	// worseEnd is by how much a tree fits worse to a switch at which it surely does not end.
@@ -93,7 +90,8 @@ func (c *suspect) reaches() float64 { return max(c.cross, c.gate, c.way) }
 // ramp is 0 up to a value and 1 from another on.
 func ramp(v, from, to float64) float64 { return max(0, min(1, (v-from)/(to-from))) }
 
-// sendsBy is how surely a suspect sends what was added, 0 to 1, by the fit of its tree.
+// sendsBy is how surely a suspect sends what was added, 0 to 1, by the fit of its tree. Of a job that neither began
+// with the region nor has a traffic table, an unlisted one on the same nodes cannot be distinguished.
 func (c *suspect) sendsBy(fit float64) float64 {
 	switch {
 	case c.evidence.started || c.evidence.rise >= timelyRise:
@@ -101,7 +99,7 @@ func (c *suspect) sendsBy(fit float64) float64 {
 	case c.known:
 		return ramp(fit, mayConverge, surelyConverges)
 	}
-	return ramp(fit, untimelyMay, untimelySurely)
+	return 0
 }
 
 // endFit is how well the added load fits what a suspect that converges sends to a switch, relative to the best one,
