@@ -12,12 +12,17 @@ import (
 
 // A suspect has a part in a region of directed links if it moves partShare of the region's traffic, or its hosts wait
 // for that share of the time for which hosts wait to send into it. With no more than noPart the penalty is full.
-const partShare, noPart = .05, .02
+// Of file traffic that may only pass, they are filesShare and fewFiles: it has paths nearly everywhere.
+const partShare, noPart, filesShare, fewFiles = .05, .02, .2, .1
 
 // noPartPenalty is the penalty of a suspect that has next to no part in a region of directed links: whatever its
 // traffic did in time, others' traffic waits there. Of a job without traffic data only who waits shows that.
 func (d directed) noPartPenalty(c *suspect) float64 {
-	if !d.in.comparable || c.share >= partShare || d.waiting {
+	share, none := partShare, noPart
+	if c.file && !c.atRoot {
+		share, none = filesShare, fewFiles
+	}
+	if !d.in.comparable || c.share >= share || d.waiting {
 		return 0
 	}
 	part := c.share
@@ -28,7 +33,7 @@ func (d directed) noPartPenalty(c *suspect) float64 {
 	if !c.known && all == 0 {
 		return 0
 	}
-	return jobAbsent * max(0, min(1, (partShare-part)/(partShare-noPart)))
+	return jobAbsent * max(0, min(1, (share-part)/(share-none)))
 }
 
 // waitingHosts yields the hosts that wait to send into a region of directed links, with the share of the time.

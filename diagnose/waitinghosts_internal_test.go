@@ -24,6 +24,8 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 		"it moves much":          {others, suspect{known: true, share: .3}, true, 0},
 		"it moves little":        {others, suspect{known: true, share: .035}, true, jobAbsent / 2},
 		"next to nothing":        {others, suspect{known: true, share: .01}, true, jobAbsent},
+		"files that may pass":    {others, suspect{known: true, file: true, share: .15}, true, jobAbsent / 2},
+		"files at the root":      {others, suspect{known: true, file: true, atRoot: true, share: .15}, true, 0},
 		"its hosts wait":         {own, suspect{known: true, share: .01}, true, 0},
 		"not measured":           {others, suspect{}, true, jobAbsent},
 		"not measured, no hosts": {map[string]float64{"leaf0>spine0": 50}, suspect{}, true, 0},
