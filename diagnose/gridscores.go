@@ -13,7 +13,9 @@ import (
 // endScore is the evidence by where the region's traffic ends.
 func (g grid) endScore(c *suspect) (score float64) {
 	switch {
-	case g.excludes(c), g.cannotEndAt(c):
+	case g.cannotEndAt(c):
+		score = -jobTooLittle
+	case g.excludes(c):
 		score = -jobElsewhere
 	case c.job == g.ends.sender && g.ends.drain.Grew && g.ends.drain.IsCertain() && !c.known:
 		score += jobConverges
