@@ -10,14 +10,6 @@ const (
 	// the traffic that waits on them, each relative to the link with most: what joins the line on the way to its end
 	// stays on it.
 	climbs = -2.
-	// besideEnd weighs the mean stall of the switch's other links: at the end they share what it takes as equals of the
-	// line's.
-	besideEnd = -4.
-	// sending weighs how much the line's links at the switch stall and yet send, relative to the switch with most: what
-	// waits moves fastest there, and without load readings nothing else shows it.
-	sending = 1.5
-	// staying weighs the load added to all its links that goes no further (staysAt), relative to the switch with most.
-	staying = .75
 	// receiving is the weight of a switch with nodes to which the traffic to blame goes.
 	receiving = 4.
 )
@@ -38,47 +30,14 @@ func (e *endings) rateLine(on topology.DeviceID, places []rated, g *GridRegion) 
 	for i := range line {
 		added, waits = max(added, line[i].added), max(waits, line[i].waits)
 	}
-	sends, stays := leastShown, 1.
-	for i := range places {
-		if d := places[i].from; whole.Has(d) {
-			sends, stays = max(sends, g.sendsAt(d)), max(stays, g.staysAt(d))
-		}
-	}
 	for i := range places {
 		if d := places[i].from; whole.Has(d) {
 			from := g.lineFrom(d)
 			climb := climbOn(from, func(s *stop) float64 { return s.added / added }) +
 				climbOn(from, func(s *stop) float64 { return s.waits / waits })
-			e.line = append(e.line, linePlace{d, places[i].score + climbs*climb + besideEnd*g.sides(d)/100 +
-				sending*g.sendsAt(d)/sends + staying*g.staysAt(d)/stays})
+			e.line = append(e.line, linePlace{d, places[i].score + climbs*climb})
 		}
 	}
-}
-
-// sendsAt is how much of the time the line's links at a switch send, times the share of it in which they stall: what
-// waits on them moves no faster. Links that never stall do not count, nor those that always do.
-func (g *regionReadings) sendsAt(at topology.DeviceID) (sum float64) {
-	line := g.lineFrom(at)
-	for _, step := range [2]int{1, -1} {
-		if stall := g.p.inOneWay(max(0, linkOn(line, 0, step).stall) / 100); stall < 1 {
-			sum += stall * (1 - stall)
-		}
-	}
-	return sum
-}
-
-// staysAt is by how much what the links of a switch carry has grown, bytes/s, beyond twice the growth of the one that
-// grew most: what only passes is on two of them, in and out.
-func (g *regionReadings) staysAt(at topology.DeviceID) float64 {
-	sum, most := 0., 0.
-	for _, l := range g.p.graph.LinksAt(at) {
-		if g.grid.Dim(l) < 0 {
-			continue
-		}
-		grew := (max(0, g.p.UseOf(l)) - max(0, g.p.Before(l))) / 100 * g.p.graph.Capacity(l)
-		sum, most = sum+grew, max(most, grew)
-	}
-	return max(0, sum-2*most)
 }
 
 // climbOn is by how much a value of the links of a line rises away from its first switch, both ways and as far as

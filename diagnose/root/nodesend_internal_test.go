@@ -53,36 +53,3 @@ func TestWhichNodesOfALine(t *testing.T) {
 		}
 	}
 }
-
-// TestTheEndOfALineSends: of two neighbours on a line, the end is the one whose other links stall less, whose links on
-// the line stall and yet send, and at which more arrives than goes on, each for itself.
-func TestTheEndOfALineSends(t *testing.T) {
-	for name, set := range map[string]func(u *tiedUp, link func(string) schema.LinkID){
-		"the neighbour's other links stall": func(u *tiedUp, link func(string) schema.LinkID) {
-			u.p.Stall.Values[link("1,7,4>2,7,4")], u.p.Stall.Values[link("2,7,4>3,7,4")] = 60, 60
-		},
-		"without load readings the neighbour's hardly send": func(u *tiedUp, link func(string) schema.LinkID) {
-			u.p.Use = nil
-			u.p.Stall.Values[link("2,7,2>2,7,3")], u.p.Stall.Values[link("2,7,4>2,7,5")] = 60, 95
-		},
-		"what passes the neighbour goes on": func(u *tiedUp, link func(string) schema.LinkID) {
-			u.p.Use.Values[link("2,6,3>2,7,3")] = 30
-		},
-	} {
-		u := newTiedUp(t)
-		link := func(name string) schema.LinkID { return roottest.Link(t, u.Graph, name) }
-		var region []schema.LinkID
-		for _, name := range []string{"2,7,2>2,7,3", "2,7,3>2,7,4", "2,7,4>2,7,5"} {
-			l := link(name)
-			u.p.Stall.Values[l], u.p.Use.Values[l] = 60, 20
-			region = append(region, l)
-		}
-		set(u, link)
-		slices.Sort(region)
-		r := u.f.Region(u.p, region)
-		u.f.endings.rateLine(u.Device(t, "2,7,4"), []rated{{from: u.Device(t, "2,7,4")}, {from: u.Device(t, "2,7,3")}}, r)
-		if got := r.NodesEnd(func(topology.DeviceID) float64 { return 0 }); got != u.Device(t, "2,7,3") {
-			t.Errorf("%s: at %s", name, u.Graph.Device(got).Name)
-		}
-	}
-}
