@@ -85,7 +85,7 @@ func (z *Analyser) piece(given Run, p *piece) {
 	d.FirstNanos = t.first
 	d.Culprits, d.ExpectedNanos, d.Losses = a.culprits(path)
 	if d.Culprits == nil {
-		d.Culprits = []Culprit{}
+		d.Culprits, d.unexplained = []Culprit{}, a.unexplained()
 	}
 	e.withoutFabric(d.Culprits)
 	p.idle = a.idleNanos()

@@ -23,6 +23,8 @@ type Diagnosis struct {
 
 	FirstNanos int64  `json:"-"` // the run's first begin, by the records' own clock
 	Losses     []Loss `json:"-"` // where and when the culprits' costs arose
+
+	unexplained int64 // without culprits: the makespan less the expected one, by the steps
 }
 
 // Offsets returns the offsets of the ranks' clocks, in nanoseconds, by rank.

@@ -199,6 +199,7 @@ func joinPieces(pieces []*piece, run *Run) Diagnosis {
 	for _, p := range pieces {
 		last = max(last, p.last)
 		saved += p.d.MakespanNanos - p.d.ExpectedNanos
+		out.unexplained += p.d.unexplained
 		left.add(p.left)
 		out.Steps, out.Iterations = max(out.Steps, p.d.Steps), max(out.Iterations, p.d.Iterations)
 		out.StoppedRanks = append(out.StoppedRanks, p.d.StoppedRanks...)

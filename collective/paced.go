@@ -1,19 +1,23 @@
 package collective
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+)
 
 // A host sends slowly if even its fastest steps take pacedLeast times as long as
-// healthy ones, and at least half of its steps are about as fast as these.
+// healthy ones, and at least half of its undisturbed steps are about as fast as these.
 const (
 	pacedLeast  = 1.25 // of a healthy step
-	pacedAlike  = 1.05 // of its fastest step
+	pacedAlike  = 1.15 // of its fastest step
 	pacedSteps  = 4    // fewest steps needed
 	pacedPauses = 0.05 // share of a step for which its NIC may be paused
 )
 
 // findPaced finds the hosts that always send too slowly, and by what factor: their
-// steps to several receivers, over paths that share only the NIC, all run at one rate
-// below the nominal, although nothing else leaves by the NIC and nothing pauses it.
+// steps all run at one rate below the nominal or more slowly, also those during which
+// nothing else leaves by the NIC and nothing pauses it, and no other port that these
+// have in common was never full.
 func (a *analysis) findPaced() {
 	a.paced = map[int]float64{}
 	if len(a.tr.own) == 0 || len(a.tr.own) == len(a.t.run.Ranks) {
@@ -49,21 +53,24 @@ func (a *analysis) pace(steps []int32) {
 		return
 	}
 	host := a.stream(int(steps[0])).source
-	var common map[port]bool // of the paths
-	alike, receivers := 0, map[int]bool{}
+	var common map[port]bool // of the undisturbed steps' paths
+	alike, free := 0, 0
 	for _, i := range steps {
-		if a.ratio(i) > pacedAlike*least {
-			continue
-		}
 		s := a.stream(int(i))
-		if s.source != host || a.stops(s, i) {
+		if s.source != host {
 			return
 		}
-		alike++
-		receivers[s.destination] = true
-		common = shared(common, a.tr.route(s))
+		if a.stops(s, i) {
+			continue
+		}
+		free++
+		if a.ratio(i) <= pacedAlike*least {
+			alike++
+			common = shared(common, a.tr.route(s))
+		}
 	}
-	if 2*alike >= len(steps) && len(receivers) > 1 && len(common) <= 1 {
+	maps.DeleteFunc(common, func(p port, _ bool) bool { return p.node != host && !a.neverFull(p) })
+	if alike > 0 && 2*alike >= free && len(common) <= 1 {
 		a.paced[host] = least
 	}
 }

@@ -45,3 +45,22 @@ func TestPacedHost(t *testing.T) {
 		}
 	}
 }
+
+// A host at half rate is a culprit of its own beside the collisions of the collective's
+// flows, and costs what the collective is faster without it.
+func TestPacedHostBesideCollisions(t *testing.T) {
+	for _, share := range []float64{0.3, 0.5} {
+		m := newModel()
+		m.program, m.steps = halvingDoubling, 6
+		healthy := collective.Diagnose(m.run(), collective.Options{})
+		m.degraded[hopPort{12, 1}] = share
+		d := collective.Diagnose(m.run(), collective.Options{})
+		if len(d.Culprits) == 0 || d.Culprits[0].Class != collective.SlowHost || d.Culprits[0].Object != "host 12" {
+			t.Errorf("a share of %v is left: want slow_host at host 12:\n%s", share, d.Text)
+			continue
+		}
+		if cost, lost := float64(d.Culprits[0].CostNanos), float64(d.MakespanNanos-healthy.MakespanNanos); cost < 0.8*lost || cost > 1.2*lost {
+			t.Errorf("a share of %v is left: host 12 costs %.0f ns, the model lost %.0f:\n%s", share, cost, lost, d.Text)
+		}
+	}
+}

@@ -85,16 +85,26 @@ func (e *evidence) slowPort(p port, from, to int64) bool {
 		float64(e.pauses.time(p, from, to)) > pausedShare*float64(to-from) {
 		return false
 	}
+	return e.underused(p, h, from, to) && e.nominalNanos(packets*e.tr.packetBytes, h) < busyShare*float64(reported) && e.staysSlow(p, from)
+}
+
+// underused reports whether a port carried less than it should while a flow that goes
+// through it was under way.
+func (e *evidence) underused(p port, h hop, from, to int64) bool {
 	var bytes int64
-	var spells []interval // in which a flow that goes through the port was under way
+	var spells []interval
 	for _, s := range e.tr.sending(from, to) {
 		if e.tr.passes(s.stream, p) {
 			bytes += s.bytes
 			spells = e.tr.spells(spells, s.stream, from, to)
 		}
 	}
-	nanosPerByte := 8 * wireFactor / float64(e.tr.net.nominal[h.link]) * 1e9
-	return float64(bytes)*nanosPerByte < busyShare*float64(covered(spells)) && float64(packets*e.tr.packetBytes)*nanosPerByte < busyShare*float64(reported) && e.staysSlow(p, from)
+	return e.nominalNanos(bytes, h) < busyShare*float64(covered(spells))
+}
+
+// nominalNanos is how long a link takes for a payload at its nominal rate.
+func (e *evidence) nominalNanos(bytes int64, h hop) float64 {
+	return float64(bytes) * 8 * wireFactor / float64(e.tr.net.nominal[h.link]) * 1e9
 }
 
 // packetSize is the payload of the packets that switches count: the median over flows
@@ -217,15 +227,32 @@ func (e *evidence) commonLinkOf(s *stream) (best port, ok bool) {
 		if !e.tr.route(s).certain(p) || !e.tr.net.Nodes[p.node].Switch {
 			continue
 		}
-		if _, host := e.tr.net.toHost(p); host {
+		if _, host := e.tr.net.toHost(p); host && !e.flowsFree(p, e.t.first, e.t.last) {
 			continue // the host itself may be slow
 		}
 		c := e.stepsThrough(p, e.t.first)
-		if c.slow == c.all && c.well == 0 && c.slow > most && e.healthyBeside(s.source, p) {
+		if c.slow == c.all && c.well == 0 && c.slow > most && e.healthyBeside(s.source, p) && e.neverFull(p) {
 			best, most, ok = p, c.slow, true
 		}
 	}
 	return best, ok
+}
+
+// neverFull reports whether a port was underused in all of the collective's steps that
+// leave by it.
+func (e *evidence) neverFull(p port) bool {
+	h, _ := e.tr.net.next(p) // a port of a path has a link
+	for _, s := range e.tr.list[:len(e.tr.own)] {
+		if !e.tr.passes(s, p) {
+			continue
+		}
+		for _, i := range s.steps {
+			if !e.underused(p, h, e.t.begin[i], e.t.end[i]) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 type hostBeside struct {

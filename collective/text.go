@@ -46,7 +46,11 @@ func (d *Diagnosis) describe(run *Run) string {
 		}
 		b.WriteString(".\n")
 	}
-	if len(d.Culprits) == 0 && d.MakespanNanos > 0 {
+	switch {
+	case len(d.Culprits) > 0 || d.MakespanNanos <= 0:
+	case float64(d.unexplained) >= leastUnexplained*float64(d.MakespanNanos):
+		fmt.Fprintf(&b, "No culprit found: steps are slow, which costs %s, and the records do not show why.\n", milliseconds(d.unexplained))
+	default:
 		b.WriteString("No culprit: the steps take as long as expected.\n")
 	}
 	for _, list := range []struct {

@@ -127,12 +127,28 @@ func (a *analysis) atSources() {
 		}
 		node := "host " + a.t.run.Ranks[rank].Node
 		c := cause{who: "nic " + node, class: HostNICContention, object: node, confidence: 0.5, evidence: "the host's steps are slow for a while, and no switch saw a reason"}
-		if always(rank) {
+		switch {
+		case len(a.shares[node]) > 0: // it pauses the network: a NIC that receives slowly sends slowly
+			c.who, c.class, c.evidence = node, SlowHost, "the host's own steps are slow too, and no switch saw a reason"
+		case always(rank):
 			c.who, c.class, c.evidence = node, SlowHost, "the host's steps are slow all the time, and no switch saw a reason"
 		}
 		a.give(c, o.step, o.nanos, false)
 	}
 	a.open = nil
+}
+
+// unexplained is the time that the run would save if every step took as long as expected,
+// where some did not and nothing is blamed for it.
+func (a *analysis) unexplained() int64 {
+	if len(a.noise) == 0 {
+		return 0
+	}
+	last := a.t.first
+	for _, s := range a.healthy() {
+		last = max(last, s.to)
+	}
+	return a.t.last - last
 }
 
 // stragglers blames ranks that had all inputs and began a step late, beyond what is

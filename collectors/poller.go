@@ -126,7 +126,7 @@ func (p *Poller) drain() {
 	}
 }
 
-// poll reads all devices and emits their rows.
+// poll reads all devices and emits their rows, in two turns.
 func (p *Poller) poll(ctx context.Context) {
 	p.metrics.polls.Inc()
 	pollCtx, cancel := context.WithTimeout(ctx, p.cfg.PollTimeout)
@@ -137,15 +137,19 @@ func (p *Poller) poll(ctx context.Context) {
 		devices = inventory.devices
 		p.readers.release(listed.reading)
 	}
-	results := p.readers.read(pollCtx, devices)
-	cancel()
-
-	p.batcher.reset()
 	p.unread.begin()
 	rows := 0
-	for i := range results {
-		rows += p.keep(&results[i])
+	var results []result
+	var lost []error
+	for _, some := range p.turns(devices) {
+		read := p.readers.read(pollCtx, some)
+		p.batcher.reset()
+		for i := range read {
+			rows += p.keep(&read[i])
+		}
+		results, lost = append(results, read...), append(lost, p.emit(ctx))
 	}
+	cancel()
 	p.metrics.rows.Add(float64(rows))
 	if ctx.Err() == nil { // otherwise the failures were caused by the stop
 		p.recordFailures(append(results, listed))
@@ -155,10 +159,27 @@ func (p *Poller) poll(ctx context.Context) {
 		}
 		p.metrics.devices.Set(float64(len(devices)))
 	}
-	err := errors.Join(listed.err, p.emit(ctx))
+	err := errors.Join(append(lost, listed.err)...)
 	p.setHealth(func(h *Health) {
 		h.LastPoll, h.Devices, h.Rows, h.Failing, h.Err = time.Now(), len(devices), rows, p.failing, err
 	})
+}
+
+// turns splits the devices into those that answered in the last poll, and those that did not in time. These are read once the
+// rows of the others are emitted, and first those for which no time was left, so that dead devices delay no others.
+func (p *Poller) turns(devices []Device) [2][]Device {
+	var prompt, unread, late []Device
+	for _, d := range devices {
+		switch reason, failed := p.failing[d.Name()]; {
+		case failed && reason == Timeout:
+			late = append(late, d)
+		case failed && reason == Unread:
+			unread = append(unread, d)
+		default:
+			prompt = append(prompt, d)
+		}
+	}
+	return [...][]Device{prompt, append(unread, late...)}
 }
 
 // keep adds the rows of a device to the batches.

@@ -56,10 +56,19 @@ func (r *readers) read(ctx context.Context, devices []Device) []result {
 	return results
 }
 
-var (
-	errTimeout  = errors.New("timed out; see collect.device_timeout")
-	errTooStuck = errors.New("too many devices are blocked in a read; see collect.max_stuck")
-)
+var errTooStuck = errors.New("too many devices are blocked in a read; see collect.max_stuck")
+
+// errTimeout is the error of a read that exceeded its limit. ended is what it returned, or nil.
+func (r *readers) errTimeout(limit time.Duration, ended error) error {
+	key := "device_timeout"
+	if limit == r.cfg.PollTimeout {
+		key = "poll_timeout"
+	}
+	if ended == nil {
+		return fmt.Errorf("timed out after %v; see collect.%s", limit, key)
+	}
+	return fmt.Errorf("timed out after %v; see collect.%s: %w", limit, key, ended)
+}
 
 func (r *readers) errUnread() error {
 	return fmt.Errorf("the poll timed out before this device was read; raise collect.poll_timeout or collect.%s.workers", r.collector)
@@ -90,10 +99,13 @@ func (r *readers) readOne(ctx context.Context, d Device, limit time.Duration) re
 	if !returned {
 		r.leave(d.Name())
 		close(leftBehind)
-		return r.failed(d, Timeout, errTimeout)
+		return r.failed(d, Timeout, r.errTimeout(limit, nil))
 	}
 	res := result{device: d, reading: reading, returned: true}
 	if err != nil {
+		if ReasonOf(err) == Timeout && deviceCtx.Err() != nil {
+			err = r.errTimeout(limit, err)
+		}
 		res.reason = ReasonOf(err)
 		res.err = &DeviceError{r.collector, d.Name(), err}
 	}

@@ -1,6 +1,7 @@
 package collectors_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/collectors"
 	"github.com/giverny/giverny/schema"
@@ -121,6 +124,58 @@ func TestListingThatFailsOrHangs(t *testing.T) {
 		}
 		if n := r.metric(t, "inventory_errors_total", "timeout"); n != 1 {
 			t.Errorf("%v timeouts counted, want 1", n)
+		}
+	})
+}
+
+// stamper is an emitter that records how long after the boundary the rows of a device arrive.
+type stamper map[string][]time.Duration
+
+func (s stamper) Emit(_ context.Context, b *schema.CounterBatch) error {
+	for _, p := range b.PortIndex {
+		name := b.Ports[p].Device
+		s[name] = append(s[name], time.Duration(time.Now().UnixNano()%int64(time.Second)))
+	}
+	return nil
+}
+
+// A rack without power: its exporters do not answer, and there are more than a poll has time for.
+func TestDeadDevicesDelayNoOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dead := true
+		devices := make([]collectors.Device, 0, 61)
+		for i := range 60 {
+			devices = append(devices, device{fmt.Sprintf("dead%02d", i), func(ctx context.Context, r *collectors.Reading) error {
+				if dead {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				return steady(fmt.Sprintf("dead%02d", i)).Read(ctx, r)
+			}})
+		}
+		arrived := stamper{}
+		r := &rig{reg: prometheus.NewRegistry(), log: &bytes.Buffer{}}
+		p := r.with(t, &fake{devices: append(devices, steady("alive"))}, arrived, func(cfg *collectors.Config) {
+			cfg.DeviceTimeout, cfg.Workers = 200*time.Millisecond, 8
+		})
+		run := func(d time.Duration) {
+			ctx, cancel := context.WithTimeout(t.Context(), d)
+			defer cancel()
+			if err := p.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		run(5500 * time.Millisecond)
+		if at := arrived["alive"]; len(at) < 4 || at[len(at)-1] > 10*time.Millisecond {
+			t.Errorf("rows of the healthy device %v after the boundaries of 5 polls", at)
+		}
+		if got := r.log.String(); !strings.Contains(got, "timed out after 200ms; see collect.device_timeout: context deadline exceeded") {
+			t.Errorf("log:\n%s", got)
+		}
+		dead = false
+		run(3 * time.Second)
+		if n := len(arrived); n != 61 {
+			t.Errorf("rows of %d of 61 devices after all came back", n)
 		}
 	})
 }

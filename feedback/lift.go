@@ -23,10 +23,26 @@ const (
 	sinkNodes = "kubernetes-nodes"
 )
 
-// HeldHere lists the nodes a sink has marked according to a journal on this host. The process that owns the journal
-// restores them itself, at its next start at the latest.
-func (c *Config) HeldHere(sink string) ([]string, error) {
-	return reconcile.LeftBehind(filepath.Join(c.Dir, sink))
+// Mark is a node that a scheduler is asked to avoid.
+type Mark struct {
+	schema.FeedbackAction // that marked it
+	// HeldHere: it is in a journal of this host. The process that owns the journal restores it, at its next start at the latest.
+	HeldHere bool `json:"held_here"`
+}
+
+// Marks adds to actions of the audit whether this host holds them.
+func (c *Config) Marks(audited []schema.FeedbackAction) (marks []Mark, err error) {
+	held := map[string][]string{}
+	for i := range audited {
+		a := &audited[i]
+		if _, known := held[a.Sink]; !known {
+			if held[a.Sink], err = reconcile.LeftBehind(filepath.Join(c.Dir, a.Sink)); err != nil {
+				return nil, err
+			}
+		}
+		marks = append(marks, Mark{*a, slices.Contains(held[a.Sink], a.Target)})
+	}
+	return marks, nil
 }
 
 // Lift restores nodes that were marked by a process that no longer exists, and audits the outcome for each. marks are the

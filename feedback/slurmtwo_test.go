@@ -3,10 +3,12 @@
 package feedback_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/giverny/giverny/feedback/reconcile"
 	"github.com/giverny/giverny/internal/test/slurm"
 	"github.com/giverny/giverny/schema"
 )
@@ -69,7 +71,7 @@ func TestSlurmRestartsDuringARelief(t *testing.T) {
 	if left := c.Output("sinfo", "--noheader", "--format=%f%b"); strings.Contains(left, "congested") {
 		t.Errorf("features left behind: %s", left)
 	}
-	if left, err := cfg.HeldHere("slurm"); err != nil || len(left) > 0 {
+	if left, err := reconcile.LeftBehind(filepath.Join(cfg.Dir, "slurm")); err != nil || len(left) > 0 {
 		t.Errorf("the journal still has %v, %v", left, err)
 	}
 	h.wantAudit(t, "relieve host0 done", "relieve host1 done")

@@ -41,7 +41,8 @@ func counterOf(name string) int {
 // tally is one counter of one port.
 type tally struct {
 	last   uint64
-	nanos  int64 // when last was read
+	before uint64 // last before it fell to what it is now; 0 if it has not
+	nanos  int64  // when last was read
 	read   bool
 	risen  float64 // increase in this interval
 	hourly float64 // an exponentially weighted sum over the last hour
@@ -66,29 +67,44 @@ func (m *Monitor) fade(elapsedNanos int64) {
 	}
 }
 
-// count processes a reading of an instant. A counter that decreased was cleared; a reading that is no newer than the last
-// is another agent's, or came late, and tells nothing new.
+// count processes a reading of an instant. A reading that is no newer than the last is another agent's, or came late, and
+// tells nothing new.
 func (m *Monitor) count(end int32, counter int, value uint64, nanos int64) {
 	e := &m.ends[end]
 	if e.tallies == nil {
 		e.tallies = new([numCounters]tally)
 	}
 	t := &e.tallies[counter]
-	switch {
-	case !t.read:
-	case nanos <= t.nanos:
+	if t.read && nanos <= t.nanos {
 		return
-	default:
-		risen := value
-		if value >= t.last {
-			risen = value - t.last
-		}
+	}
+	if risen := t.rise(value); t.read && risen > 0 {
 		t.risen += float64(risen)
-		if risen > 0 && counters[counter].flaps {
+		if counters[counter].flaps {
 			e.retrains, m.ends[far(end)].retrains = true, true
 		}
 	}
 	t.last, t.nanos, t.read = value, nanos, true
+}
+
+// rise is by how much the counter has risen to a value. One that decreased was cleared, and has risen from zero. But one that
+// kept more than half is another agent's older reading, whose clock is ahead; and one that recovers was not cleared: some
+// devices occasionally report zero.
+func (t *tally) rise(value uint64) uint64 {
+	before := t.before
+	if value != t.last {
+		t.before = 0
+	}
+	switch {
+	case value < t.last && value > t.last/2:
+		return 0
+	case value < t.last:
+		t.before = t.last
+		return value
+	case before > 0 && value >= before:
+		return value - before
+	}
+	return value - t.last
 }
 
 // judgeErrors looks for ports with errors and links that flap. Errors of a link that is

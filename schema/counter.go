@@ -78,6 +78,26 @@ func LookupCounter(name string) (CounterInfo, bool) {
 	return counterTable[i], true
 }
 
+// KeyCounter returns the counter of a port's row that becomes a metric and is first in the table; one that the source derived only if
+// there is no other; "" if there is none. Rows of a batch have it in common, and it is the batch's first column: by it a window tells
+// that a port has reported, so if a port's counters come in several rows, each kind needs batches of its own.
+func KeyCounter(row map[string]uint64) (key string) {
+	best := 2 * len(counterTable)
+	for name := range row {
+		i, known := counterIndex[name]
+		if !known || counterTable[i].Metric == NoMetric {
+			continue
+		}
+		if counterTable[i].Kind == DerivedPercent {
+			i += len(counterTable)
+		}
+		if i < best {
+			key, best = name, i
+		}
+	}
+	return key
+}
+
 // Counters returns the table, in the order of its documentation.
 func Counters() []CounterInfo { return append([]CounterInfo(nil), counterTable...) }
 

@@ -207,3 +207,38 @@ func TestUnexplainedIsTakenApart(t *testing.T) {
 		t.Errorf("%d anomalies, want the second too", len(s.anomalies))
 	}
 }
+
+// Anomalies that differ in one value of an unordered dimension are one, if their pauses
+// are alike, within a factor of three; with all its values, the dimension does not matter.
+func TestAnomaliesOfSeveralValuesAreJoined(t *testing.T) {
+	for _, c := range []struct {
+		pauses []float64 // by the value of kind0
+		want   [][]int   // values of the anomalies that stand; nil: any
+	}{
+		{[]float64{10, 10}, [][]int{{0, 1}}},
+		{[]float64{10, 29}, [][]int{{0, 1}}},
+		{[]float64{10, 31}, [][]int{{0}, {1}}},
+		{[]float64{10, 10, 10}, [][]int{nil}},
+	} {
+		s, w, _ := played(t, func(p point) float64 { return c.pauses[p[kind0][0]] })
+		for value := range c.pauses {
+			e := shows(t, w, point{{value}, {0}, {3}, {3}, {3}})
+			f := pointMFS(s.space, e.point)
+			for d := range f.conds {
+				f.conds[d].free = d != kind0 && d != size0
+			}
+			s.literalReport(e, f)
+		}
+		var got [][]int
+		for _, a := range s.Anomalies() {
+			if a.MFS.conds[kind0].free {
+				got = append(got, nil)
+			} else {
+				got = append(got, a.MFS.conds[kind0].in)
+			}
+		}
+		if !slices.EqualFunc(got, c.want, slices.Equal) {
+			t.Errorf("pauses %v: anomalies of the values %v, want %v", c.pauses, got, c.want)
+		}
+	}
+}

@@ -283,6 +283,12 @@ func TestFailedRollUpsAreCounted(t *testing.T) {
 func TestAStoreThatIsNotMigratedIsNotReady(t *testing.T) {
 	e := enginetest.Start(t)
 	db := openDB(t, e.Options(""), DefaultConfig())
+	if err := enginetest.Connect(t, e, "default").Exec(t.Context(), "CREATE DATABASE "+DefaultDatabase+" ENGINE = Atomic"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Ping(t.Context()); err != nil || db.CheckReady(t.Context()) == nil {
+		t.Errorf("it answers (%v) and has no tables, but is ready", err)
+	}
 	if err := db.Migrate(t.Context()); err != nil || db.Ready() != nil {
 		t.Fatal(err, db.Ready())
 	}

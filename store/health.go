@@ -12,22 +12,26 @@ import (
 // health is whether the last statement and the last write succeeded: a server that answers but accepts no rows is not ready.
 type health struct {
 	ready prometheus.Gauge
-	// Errors of the last statement and of the last write; nil until one is tried, and then a pointer to nil if it succeeded.
+	// Errors of the last statement and of the last write; pointers to nil if they succeeded.
 	statement, write atomic.Pointer[error]
 }
 
-var errNotTried = errors.New("no statement has been tried yet")
+var (
+	errNotTried    = errors.New("no statement has been tried yet")
+	errNotMigrated = errors.New("its tables are not created or brought up to date yet")
+)
 
 func newHealth(ready prometheus.Gauge) *health {
 	h := &health{ready: ready}
 	h.statement.Store(&errNotTried)
+	h.write.Store(&errNotMigrated) // Migrate is the first write
 	return h
 }
 
 // err is the error of the last write or, if that succeeded, of the last statement.
 func (h *health) err() error {
-	if err := h.write.Load(); err != nil && *err != nil {
-		return *err
+	if err := *h.write.Load(); err != nil {
+		return err
 	}
 	return *h.statement.Load()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 )
@@ -29,9 +30,9 @@ func (db *DB) Select(ctx context.Context, q Question, dest any) error {
 	for name, value := range q.Parameters {
 		named = append(named, clickhouse.Named(name, value))
 	}
-	if len(q.Settings) > 0 {
-		ctx = clickhouse.Context(ctx, clickhouse.WithSettings(q.Settings))
-	}
+	settings := clickhouse.Settings{"readonly": 2} // the embedded engine keeps slots for statements without
+	maps.Copy(settings, q.Settings)
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(settings))
 	if q.Exact {
 		ctx = db.cluster.exact(ctx)
 	}

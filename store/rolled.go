@@ -34,7 +34,8 @@ type hourState struct {
 	Hour    int64  `ch:"hour"` // seconds since 1970
 	MadeOf  uint64 `ch:"made_of"`
 	Made    bool   `ch:"made"`
-	Short   bool   `ch:"short"` // its intervals are short enough to roll up
+	Short   bool   `ch:"short"`   // its intervals are short enough to roll up
+	Expired bool   `ch:"expired"` // its rows may be deleted
 	Samples bool   `ch:"with_samples"`
 	Day     bool   `ch:"day"` // a roll-up of links by day; Hour is the day's first
 }
@@ -48,12 +49,8 @@ func (db *DB) Rolled(ctx context.Context, fabric string, from, to int64, samples
 
 func (db *DB) rolled(ctx context.Context, fabric string, from, to int64, samples, exact bool) (*Rolled, error) {
 	var states []hourState
-	upTo := to
-	if samples { // what is rolled up of links does not look ahead, so the last hour of the span may be read from it too
-		upTo += hourMillis
-	}
 	q := Question{Name: "rolled", Exact: exact, SQL: strings.Replace(rollupText("hours"), "{{hashes}}", rollupText("hashes"), 1),
-		Parameters: map[string]any{"fabric": fabric, "from": from, "to": upTo, "days": samples, "kinds": len(countKinds)}}
+		Parameters: map[string]any{"fabric": fabric, "from": from, "to": to + hourMillis, "days": samples, "kinds": len(countKinds), "kept": db.rowsKeptSince()}}
 	if err := db.Select(ctx, q, &states); err != nil {
 		return nil, fmt.Errorf("fabric %s: %w", fabric, err)
 	}
@@ -77,13 +74,16 @@ func rolledOf(from, to int64, states []hourState, samples bool) *Rolled {
 	open := false                // hours without intervals do not split a stretch
 	madeOf := map[int64]uint64{} // by day
 	for _, s := range stored {
+		// What is rolled up of links does not look ahead. Other counts of the last hour of the span would look beyond it: its
+		// rows are counted instead while there are any.
+		within := samples || s.Expired || s.Hour*1000+2*hourMillis <= to
 		holds := false
 		var outdated []hourState
 		for _, m := range made[s.Hour] {
 			if m.MadeOf != s.MadeOf {
 				outdated = append(outdated, m)
 			} else if m.Samples || !samples {
-				holds = s.Short
+				holds = s.Short && within
 			}
 		}
 		if !holds {

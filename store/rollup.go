@@ -56,7 +56,7 @@ type rollUp struct {
 // RollUp makes a fabric's missing and outdated roll-ups for the hours within last of the
 // newest interval's event time, the newest first; last 0: for all hours. It returns how many
 // hours it has rolled up. An hour is rolled up once an interval that starts two or more
-// hours after its start is stored. RollUp may be interrupted at any point and repeated; two
+// hours after its start is stored, or if none is stored any more. RollUp may be interrupted at any point and repeated; two
 // may not run concurrently for one fabric.
 func (db *DB) RollUp(ctx context.Context, fabric string, last time.Duration) (made int, err error) {
 	u := &rollUp{db, fabric}
@@ -91,6 +91,7 @@ func (db *DB) RollUp(ctx context.Context, fabric string, last time.Duration) (ma
 const (
 	rollUpReach = 48 * time.Hour // of event time, which contains most intervals that are stored again
 	rollUpAll   = time.Hour      // between two full scans
+	rollUpEnd   = 3 * time.Hour  // without a stored interval, after which the last hours are rolled up too
 )
 
 // KeepRolledUp rolls up a fabric's hours periodically, until ctx ends.
@@ -122,11 +123,12 @@ func dayOf(hour int64) int64 { return hour / 86400 }
 // interval, going back by last; 0: all.
 func (u *rollUp) reach(ctx context.Context, last time.Duration) (from, to int64, err error) {
 	var stored []struct {
-		Oldest int64 `ch:"oldest"`
-		Newest int64 `ch:"newest"`
+		Oldest int64     `ch:"oldest"`
+		Newest int64     `ch:"newest"`
+		Stored time.Time `ch:"stored"`
 	}
 	err = u.db.conn.Select(u.db.cluster.exact(ctx), &stored,
-		"SELECT toUnixTimestamp64Milli(min(time)) AS oldest, toUnixTimestamp64Milli(max(time)) AS newest FROM intervals WHERE fabric = {fabric:String} HAVING count() > 0",
+		"SELECT toUnixTimestamp64Milli(min(time)) AS oldest, toUnixTimestamp64Milli(max(time)) AS newest, max(stored_at) AS stored FROM intervals WHERE fabric = {fabric:String} HAVING count() > 0",
 		clickhouse.Named("fabric", u.fabric))
 	if err != nil {
 		return 0, 0, fmt.Errorf("roll up fabric %q: %w", u.fabric, err)
@@ -135,6 +137,9 @@ func (u *rollUp) reach(ctx context.Context, last time.Duration) (from, to int64,
 		return 0, 0, nil
 	}
 	from, to = stored[0].Oldest/hourMillis*hourMillis, stored[0].Newest/hourMillis*hourMillis
+	if u.db.now().Sub(stored[0].Stored) > rollUpEnd {
+		to += 2 * hourMillis
+	}
 	if last > 0 {
 		from = max(from, to-last.Milliseconds()/hourMillis*hourMillis)
 	}
@@ -144,17 +149,22 @@ func (u *rollUp) reach(ctx context.Context, last time.Duration) (from, to int64,
 // staleHours are the hours to roll up, the newest first, without those whose regions
 // may have expired.
 func (u *rollUp) staleHours(ctx context.Context, from, to int64) ([]staleHour, error) {
-	kept := int64(0)
-	if keep := u.db.cfg.Retention.Regions; keep > 0 {
-		kept = u.db.now().Add(-keep).Unix() + 3600
-	}
 	var hours []staleHour
 	err := u.db.conn.Select(u.db.cluster.exact(ctx), &hours,
 		"SELECT hour, made_of FROM (\n"+rollupText("hashes")+"\n) WHERE short AND oldest >= toDateTime64({kept:Int64}, 6, 'UTC') AND (hour, made_of) NOT IN"+
 			" (SELECT toInt64(toUnixTimestamp(time)), made_of FROM rollups WHERE fabric = {fabric:String} AND kinds >= {kinds:UInt8}) ORDER BY hour DESC",
 		clickhouse.Named("kinds", len(countKinds)),
-		clickhouse.Named("fabric", u.fabric), clickhouse.Named("from", from), clickhouse.Named("to", to), clickhouse.Named("kept", kept))
+		clickhouse.Named("fabric", u.fabric), clickhouse.Named("from", from), clickhouse.Named("to", to), clickhouse.Named("kept", u.db.rowsKeptSince()))
 	return hours, err
+}
+
+// rowsKeptSince is since when rows must be stored, in seconds since 1970, for those of an hour not to have expired, nor to do so within an hour.
+func (db *DB) rowsKeptSince() int64 {
+	keep := db.cfg.Retention.Regions
+	if keep == 0 {
+		return 0
+	}
+	return db.now().Add(-keep).Unix() + 3600
 }
 
 // makeDay rolls up some hours of one day, table by table and the markers last. Each

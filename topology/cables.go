@@ -112,18 +112,30 @@ func (c *cableList) complete() error {
 // checkListed rejects a discovery in which most devices only occur as peers, without
 // their own record: the file was truncated.
 func (c *cableList) checkListed() error {
-	missing, first := 0, ""
-	for _, n := range c.nodes {
-		if !n.listed {
-			if missing++; missing == 1 {
-				first = n.name()
-			}
-		}
-	}
+	missing, first := c.unlisted()
 	if len(c.nodes) < fewNodes || missing <= len(c.nodes)/2 {
 		return nil
 	}
 	return fmt.Errorf("%d of %d devices are named as peers and have no record of their own, the first: %q; the file is truncated: run the discovery again", missing, len(c.nodes), first)
+}
+
+// warnUnlisted warns if a part of an input may be missing.
+func (c *cableList) warnUnlisted() {
+	if missing, first := c.unlisted(); missing > 0 {
+		c.warnings = append(c.warnings, fmt.Sprintf("%d of %d devices are named as peers and have no record of their own, the first: %q; if the file is truncated, other devices are missing too", missing, len(c.nodes), first))
+	}
+}
+
+// unlisted counts the devices that only occur as peers, and names the first.
+func (c *cableList) unlisted() (n int, first string) {
+	for _, node := range c.nodes {
+		if !node.listed {
+			if n++; n == 1 {
+				first = node.name()
+			}
+		}
+	}
+	return n, first
 }
 
 // fewNodes is up to how many nodes an input may be a manual extract.

@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strconv"
@@ -18,16 +17,12 @@ import (
 // prev, every known device (by GUID) and link keeps its number; prev may be nil.
 func ReadIBNetDiscover(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, error) {
 	p := ibParser{cables: newCableList(fabric, prev)}
-	scan := bufio.NewScanner(r)
-	scan.Buffer(make([]byte, 0, 64<<10), 1<<20)
-	for scan.Scan() {
-		p.line++
-		if err := p.parse(strings.TrimRight(scan.Text(), " \t\r")); err != nil {
-			return nil, nil, fmt.Errorf("%s:%d: %w", name, p.line, err)
-		}
-	}
-	if err := scan.Err(); err != nil {
-		return nil, nil, fmt.Errorf("%s:%d: %w", name, p.line+1, err)
+	err := eachLine(r, name, func(number int, line string) error {
+		p.line = number
+		return p.parse(strings.TrimRight(line, " \t\r"))
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	if err := p.cables.checkListed(); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
@@ -36,6 +31,7 @@ func ReadIBNetDiscover(r io.Reader, name, fabric string, prev *Graph) (*Graph, [
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
+	p.cables.warnUnlisted()
 	return g, p.cables.warnings, nil
 }
 
@@ -92,12 +88,13 @@ func (p *ibParser) nodeLine(line string) error {
 		kind, rest, _ = strings.Cut(line, " ")
 	}
 	ports, rest, _ := strings.Cut(strings.TrimLeft(rest, " \t"), " ")
-	id, rest, ok := quoted(rest)
-	if _, err := strconv.Atoi(strings.TrimSpace(ports)); err != nil || !ok || len(id) < 3 || id[1] != '-' {
+	id, rest, quotes := quoted(rest)
+	guid, _, ok := guidIn(id)
+	if _, err := strconv.Atoi(strings.TrimSpace(ports)); err != nil || !quotes || !ok {
 		return fmt.Errorf(`node %q: want KIND PORTS "S-GUID" # "DESCRIPTION"`, clip(line))
 	}
 	label, _, _ := quoted(rest)
-	p.node = p.cables.node(id[2:], kind == "Switch")
+	p.node = p.cables.node(guid, kind == "Switch")
 	p.node.label, p.node.listed = label, true
 	return nil
 }
@@ -114,15 +111,16 @@ func (p *ibParser) portLine(line string) error {
 	if !ok {
 		return fmt.Errorf("port line %q: want [PORT]", clip(line))
 	}
-	id, rest, ok := quoted(rest)
-	if !ok || len(id) < 3 || id[1] != '-' {
+	id, rest, quotes := quoted(rest)
+	guid, isSwitch, ok := guidIn(id)
+	if !quotes || !ok {
 		return fmt.Errorf(`port line %q: want the peer as "S-GUID" or "H-GUID"`, clip(line))
 	}
 	peerPort, rest, ok := bracketed(rest)
 	if !ok {
 		return fmt.Errorf("port line %q: want the peer's [PORT]", clip(line))
 	}
-	peer := p.cables.node(id[2:], id[0] == 'S')
+	peer := p.cables.node(guid, isSwitch)
 	var capacity float64
 	if i := strings.LastIndexByte(rest, ' '); i >= 0 {
 		if width, speed, ok := strings.Cut(rest[i+1:], "x"); ok {
@@ -148,6 +146,7 @@ func (p *ibParser) pairLine(line string) error {
 	}
 	if !joined || !strings.Contains(far, "0x") { // a port that is down
 		n := p.cables.node(guidOf(a[3]), a[0] == "SW")
+		n.listed = true
 		if n.label == "" {
 			n.label = strings.Trim(strings.Join(a[6:], " "), "' ")
 		}
@@ -168,6 +167,13 @@ func (p *ibParser) pairLine(line string) error {
 }
 
 func guidOf(s string) string { return strings.TrimPrefix(s, "0x") }
+
+// guidIn is the GUID of a node's ID such as S-1c34da0300728866, and whether it is a switch's.
+func guidIn(id string) (guid string, isSwitch, ok bool) {
+	kind, guid, _ := strings.Cut(id, "-")
+	_, err := strconv.ParseUint(guid, 16, 64)
+	return guid, kind == "S", err == nil
+}
 
 // quoted cuts the first "text" out of s.
 func quoted(s string) (text, rest string, ok bool) {

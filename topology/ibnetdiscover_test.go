@@ -275,6 +275,9 @@ func TestIBNetDiscoverRefuses(t *testing.T) {
 		{head + "[1] nothing\n", "in.txt:3"},
 		{head + "[] \"S-0000000000000002\"[1]\n", "in.txt:3"},
 		{"hello\n", `unexpected "hello"`},
+		{head + "[1] \"S-00000000\xff0000002\"[1] # \"s\" lid 2 4xHDR\n", "in.txt:3: port line"},
+		{strings.Replace(head, "S-0", "S-\x00", 1) + cable(1, 2, 1), "in.txt:2: node"},
+		{head + strings.Repeat("x", 1<<20) + "\n", "in.txt:3: the line is longer than 1048576 bytes; the file is damaged"},
 		{head + cable(1, 2, 1) + cable(2, 3, 1) + cable(1, 4, 2) + cable(2, 4, 3), "disagree"},
 		{"", "no links"},
 	} {
@@ -309,8 +312,8 @@ func BenchmarkReadIBNetDiscover(b *testing.B) {
 	})
 }
 
-// A truncated listing names devices that it does not describe.
-func TestAListingCutShortIsRefused(t *testing.T) {
+// A truncated listing names devices that it does not describe. With few of them it is taken, with a warning.
+func TestAListingCutShort(t *testing.T) {
 	var whole strings.Builder
 	fmt.Fprint(&whole, "switchguid=0x1(1)\nSwitch\t36 \"S-0000000000000001\"\t\t# \"leaf\" base port 0 lid 1 lmc 0\n")
 	for n := range 12 {
@@ -322,6 +325,10 @@ func TestAListingCutShortIsRefused(t *testing.T) {
 	}
 	if g, _, err := topology.ReadIBNetDiscover(strings.NewReader(whole.String()), "in.txt", "ib0", nil); err != nil || g.NumDevices() != 13 {
 		t.Errorf("the whole: %v", err)
+	}
+	most := whole.String()[:strings.LastIndex(whole.String(), "\ncaguid")]
+	if _, warnings, err := topology.ReadIBNetDiscover(strings.NewReader(most), "in.txt", "ib0", nil); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "1 of 13 devices") {
+		t.Errorf("most: %v, warnings %q", err, warnings)
 	}
 	if _, _, err := topology.ReadIBNetDiscover(strings.NewReader(cut), "in.txt", "ib0", nil); err == nil || !strings.Contains(err.Error(), "in.txt: 12 of 13 devices") || !strings.Contains(err.Error(), "truncated") {
 		t.Errorf("cut: %v", err)

@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"slices"
@@ -11,8 +10,9 @@ import (
 
 // ReadSlurm reads a topology.conf of Slurm's tree plugin. It names switches and nodes
 // but no rates (LinkSpeed has no unit according to its manual) and no ports: each
-// switch's ports are numbered in the order in which its neighbours first appear. Switches= may list peers as well as children, and cycles are allowed,
-// since files made from InfiniBand maps contain them.
+// switch's ports are numbered in the order in which its neighbours first appear.
+// Switches= may list peers as well as children, and cycles are allowed, since files made
+// from InfiniBand maps contain them.
 func ReadSlurm(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string, error) {
 	c := newCableList(fabric, prev)
 	joined := map[[2]*cableNode]bool{}
@@ -21,28 +21,28 @@ func ReadSlurm(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string,
 		ports[n]++
 		return cableEnd{n, strconv.Itoa(ports[n])}
 	}
-	scan := bufio.NewScanner(r)
-	scan.Buffer(make([]byte, 0, 64<<10), 1<<20)
-	number, pending := 0, ""
-	for scan.Scan() {
-		number++
-		line, _, _ := strings.Cut(pending+scan.Text(), "#")
+	pending := ""
+	err := eachLine(r, name, func(number int, line string) error {
+		line, _, _ = strings.Cut(pending+line, "#")
 		line = strings.TrimSpace(line)
-		if strings.HasSuffix(line, `\`) {
-			pending = strings.TrimSuffix(line, `\`) + " "
-			continue
+		if start, goesOn := strings.CutSuffix(line, `\`); goesOn {
+			pending = start + " "
+			return nil
 		}
 		pending = ""
 		if line == "" {
-			continue
+			return nil
 		}
 		s, err := parseSlurmLine(line)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s:%d: %w", name, number, err)
+			return err
 		}
 		sw := c.slurmNode(s.name, true)
+		sw.listed = true
 		for i, peerName := range slices.Concat(s.switches, s.nodes) {
-			peer := c.slurmNode(peerName, i < len(s.switches))
+			isSwitch := i < len(s.switches)
+			peer := c.slurmNode(peerName, isSwitch)
+			peer.listed = peer.listed || !isSwitch // hosts have no lines of their own
 			if joined[[2]*cableNode{sw, peer}] || sw == peer {
 				continue
 			}
@@ -51,14 +51,16 @@ func ReadSlurm(r io.Reader, name, fabric string, prev *Graph) (*Graph, []string,
 			c.end(a, z, 0, number)
 			c.end(z, a, 0, number)
 		}
-	}
-	if err := scan.Err(); err != nil {
-		return nil, nil, fmt.Errorf("%s:%d: %w", name, number+1, err)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	g, err := c.build()
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
+	c.warnUnlisted()
 	return g, c.warnings, nil
 }
 

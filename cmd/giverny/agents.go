@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,7 +35,7 @@ type agentFlags struct {
 }
 
 func (f *agentFlags) register(cmd *cobra.Command, wait time.Duration) {
-	cmd.Flags().StringVar(&f.fabric, "fabric", "", "the fabric; may be left out if there is only one")
+	fabricFlag(cmd.Flags(), &f.fabric)
 	cmd.Flags().StringSliceVar(&f.target, "target", []string{"*"}, "names of agents, or patterns such as gpu-*")
 	cmd.Flags().DurationVar(&f.wait, "wait", wait, "how long to wait for answers")
 }
@@ -145,39 +144,14 @@ is not secret.`,
 	}
 }
 
-// askAgents sends a command and collects the answers, until enough, if not nil, returns true. No answer is an error.
+// askAgents sends a command and collects the answers, until enough, if not nil, returns true.
 func (g *globals) askAgents(cmd *cobra.Command, f *agentFlags, kind string, enough func(*schema.CommandResult) bool) ([]command.Answer, error) {
 	cfg, log, err := g.load(cmd)
 	if err != nil {
 		return nil, err
 	}
-	p := app.New(cfg, version, log)
-	client, err := p.CommandClient(f.fabric)
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
-	order, err := client.New(command.Order{Kind: kind, Targets: f.target, Arguments: f.arguments, ValidFor: f.wait})
-	if err != nil {
-		return nil, err
-	}
-	const reach = 30 * time.Second // for a connection to Kafka
-	ctx, cancel := context.WithTimeout(cmd.Context(), f.wait+reach)
-	defer cancel()
-	var answers []command.Answer
-	if enough != nil {
-		answers, err = client.AskUntil(ctx, &order, f.wait, enough)
-	} else {
-		answers, err = client.Ask(ctx, &order, f.wait, f.expect)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if len(answers) == 0 {
-		return nil, fmt.Errorf("no agent answered within %v: either none is running, or none accepts commands of principal %q; add it with its key to command.principals of the agents",
-			f.wait, cfg.Command.Sign.Principal)
-	}
-	return answers, nil
+	order := command.Order{Kind: kind, Targets: f.target, Arguments: f.arguments, ValidFor: f.wait}
+	return app.New(cfg, version, log).AskAgents(cmd.Context(), f.fabric, order, f.expect, enough)
 }
 
 // tooFew returns an error if fewer agents answered than expected.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/test/apachekafka"
+	"github.com/giverny/giverny/internal/test/sysfs"
 )
 
 // giverny runs the command line in this process.
@@ -29,21 +30,6 @@ func giverny(ctx context.Context, args ...string) (stdout, stderr string, err er
 	root.SetErr(&errs)
 	err = root.ExecuteContext(ctx)
 	return out.String(), errs.String(), err
-}
-
-// adapter creates the sysfs folder of an InfiniBand device.
-func adapter(t *testing.T, root, name string) {
-	t.Helper()
-	for path, text := range map[string]string{"node_desc": "node1 " + name, "node_guid": "0011:2233:4455:6677",
-		"ports/1/counters/port_xmit_data": "12345", "ports/1/link_layer": "InfiniBand", "ports/1/state": "4: ACTIVE"} {
-		file := filepath.Join(root, name, path)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // Three agents collect into a real Kafka; the third has no command section. The other
@@ -72,7 +58,7 @@ func TestAgentsOverApacheKafka(t *testing.T) {
 	}
 	key, public := newKey("operator")
 	sys := filepath.Join(dir, "sys")
-	adapter(t, sys, "mlx5_0")
+	sysfs.Adapter(t, sys, "node1", "mlx5_0")
 	common := fmt.Sprintf("http: {listen: 127.0.0.1:0}\nlog: {level: warn}\nfabrics: [{name: ib0, topology: 'torus:2x2', interval: 1s}]\nkafka: {embedded: false, brokers: ['%s']}\n", broker.Addr())
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 3)
@@ -126,7 +112,7 @@ func TestAgentsOverApacheKafka(t *testing.T) {
 	if there, said, err := giverny(ctx, "agents", "list", "-c", client, "--expect", "3", "--wait", "2s"); err == nil || err.Error() != "2 agents answered within 2s, --expect is 3" || !strings.Contains(there, "\nn2 ") {
 		t.Errorf("one too few: %v\n%s%s", err, there, said)
 	}
-	adapter(t, sys, "mlx5_1")
+	sysfs.Adapter(t, sys, "node1", "mlx5_1")
 	want(`^n1  ibsysfs ok, 2 devices\nn2  ibsysfs ok, 2 devices\n$`, "refresh")
 	want(`"agent":"n2","fabric":"ib0","status":"done","clock_offset_ms":-?[0-9.]+,.*"output":{"version":"dev",.*"source":"ibsysfs","state":"ok"`, "list", "--json")
 	if _, err := os.Stat(filepath.Join(dir, "mute", "commands.json")); !os.IsNotExist(err) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/giverny/giverny/collective"
 	"github.com/giverny/giverny/collective/draw"
 	"github.com/giverny/giverny/collective/records"
+	"github.com/giverny/giverny/internal/atomicfile"
 )
 
 func newCollective(g *globals) *cobra.Command {
@@ -78,7 +78,10 @@ func runCollectiveDiagnose(cmd *cobra.Command, f collectiveFlags, paths []string
 		path string
 		draw func(io.Writer, collective.Run, collective.Diagnosis) error
 	}{{f.svg, draw.SVG}, {f.trace, draw.Trace}} {
-		if err := writePicture(picture.path, run, d, picture.draw); err != nil {
+		if picture.path == "" {
+			continue
+		}
+		if err := atomicfile.WriteOutputBy(picture.path, func(w io.Writer) error { return picture.draw(w, run, d) }); err != nil {
 			return err
 		}
 	}
@@ -150,21 +153,6 @@ func parseLineRate(text string) (int64, error) {
 		return 0, fmt.Errorf("--line-rate %q: want a rate such as 25Gbps", text)
 	}
 	return int64(math.Round(v * factor)), nil
-}
-
-func writePicture(path string, run collective.Run, d collective.Diagnosis, draw func(io.Writer, collective.Run, collective.Diagnosis) error) error {
-	if path == "" {
-		return nil
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("write picture: %w", err)
-	}
-	if err := draw(file, run, d); err != nil {
-		file.Close()
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return file.Close()
 }
 
 // printedSegments is the length of the printed start of the critical path.

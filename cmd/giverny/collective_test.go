@@ -160,6 +160,10 @@ func TestCollectivePublish(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &r); err != nil || r.Job != "17" || r.Format != "vedrfolnir" || len(r.Devices) != 2 || r.Devices[1][0] != "host3" || len(r.Ways) != 2 || r.Diagnosis.MakespanNanos != 1100 || r.ID() != "collective.17.20261122T100000.000" {
 		t.Errorf("%v: %s", err, text)
 	}
+	two := write("two.yaml", "data_dir: "+folder+"\nfabrics: [{name: ib0, topology: 'fattree:k=4'}, {name: ib1, topology: gone.yaml}]\n")
+	if _, err := publish("-c", two, "--fabric", "ib0", "--begin", "2026-11-22T10:00:00Z", "--node-map", names); err != nil {
+		t.Errorf("with another fabric that cannot be read: %v", err)
+	}
 	for want, args := range map[string][]string{
 		"no device of fabric ib0 for 2 hosts of the collective (2, 3): give --node-map": {"--begin", "2026-11-22T10:00:00Z"},
 		"have no UTC start time": {"--node-map", names},

@@ -52,18 +52,20 @@ time, such as those of a simulation, need --begin.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.publish(cmd, g, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.fabric, "fabric", "", "name of the fabric (default: the only one)")
+	fabricFlag(flags, &f.fabric)
 	flags.StringVar(&f.job, "job", "", "id of the job in the scheduler")
 	flags.StringVar(&f.format, "format", "", "format of the records: "+records.Names()+"; empty: detected")
 	flags.StringVar(&f.lineRate, "line-rate", "", "nominal rate of a link, such as 25Gbps (default: the most frequent rate at its level of the fabric)")
 	flags.StringVar(&f.begin, "begin", "", "time of the first step, RFC 3339 (default: by the clock of the records)")
 	flags.StringVar(&f.nodeMap, "node-map", "", "file of lines \"host<TAB>device\"")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the message instead of sending it")
-	_ = cmd.MarkFlagRequired("job")
 	return cmd
 }
 
 func (f *collectivePublishFlags) publish(cmd *cobra.Command, g *globals, paths []string) error {
+	if f.job == "" {
+		return errors.New("--job is missing: give the id of the job in the scheduler")
+	}
 	format, err := collectiveFormat(f.format, paths)
 	if err != nil {
 		return err

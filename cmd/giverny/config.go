@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,37 +36,14 @@ and no file is created.`,
 					return err
 				}
 			}
-			err = app.New(cfg, version, log).Check(fabrics)
-			missing, doubts := cfg.Needs()
-			if doubts = cfg.Located(doubts, os.Environ()); doubts != nil {
-				for _, doubt := range strings.Split(doubts.Error(), "\n") {
-					log.Warn("config: not there yet", "what", doubt)
-				}
-			}
-			if err = errors.Join(err, notIn(err, missing)); err != nil {
-				return cfg.Located(err, os.Environ())
+			if err := app.New(cfg, version, log).Check(fabrics); err != nil {
+				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "configuration ok: %s, %s\n", g.configFile, plural.Count(len(cfg.Fabrics), "fabric", "fabrics"))
 			return nil
 		},
 	})
 	return cmd
-}
-
-// notIn returns the errors about keys of which err has none: parts that read a file when they are built report it too.
-func notIn(err, more error) error {
-	joined, ok := more.(interface{ Unwrap() []error })
-	if err == nil || !ok {
-		return more
-	}
-	var fresh []error
-	for _, e := range joined.Unwrap() {
-		key, _, _ := strings.Cut(e.Error(), ": ")
-		if !strings.Contains("\n"+err.Error(), "\n"+key+": ") {
-			fresh = append(fresh, e)
-		}
-	}
-	return errors.Join(fresh...)
 }
 
 // quiet returns a logger that drops records below warn.

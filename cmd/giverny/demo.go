@@ -12,8 +12,10 @@ import (
 
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/demo"
 	"github.com/giverny/giverny/internal/logs"
 	"github.com/giverny/giverny/pipeline"
+	"github.com/giverny/giverny/simulate/playback"
 	"github.com/giverny/giverny/simulate/scenario"
 	"github.com/giverny/giverny/store"
 )
@@ -27,9 +29,6 @@ type demoFlags struct {
 	seed     uint64
 	stay     bool
 }
-
-// demoSigns explains the mark at the start of each line.
-const demoSigns = "~ story   + new region   > severity changed   - region ended   ! network state   ? cause and action"
 
 func newDemo(g *globals) *cobra.Command {
 	var f demoFlags
@@ -76,11 +75,11 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 		}
 		defer os.RemoveAll(cfg.DataDir)
 	}
-	if err := checkRoom(cfg.DataDir, demoBytes, freeBytes); err != nil {
+	if err := demo.CheckRoom(cfg.DataDir); err != nil {
 		return err
 	}
 	reading := endAtOnce(cmd)
-	script, err := readStory(f.story)
+	script, err := playback.Read(f.story)
 	reading()
 	if err != nil {
 		return err
@@ -88,6 +87,11 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	if err := stretch(script, f.duration); err != nil {
 		return err
 	}
+	return f.play(cmd, cfg, script)
+}
+
+// play analyses the story while it is played.
+func (f *demoFlags) play(cmd *cobra.Command, cfg config.Config, script *scenario.Script) error {
 	prepareDemo(&cfg, script)
 	log := logs.New(cfg.Log, cmd.ErrOrStderr())
 	defer logs.Flush(log)
@@ -99,8 +103,8 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	if f.json {
 		out = cmd.ErrOrStderr()
 	}
-	printer := newDemoPrinter(out, fabrics[0].Graph.NumLinks())
-	listen, err := f.listener(&cfg)
+	printer := demo.NewPrinter(out, fabrics[0].Graph.NumLinks())
+	listen, err := f.listener(cmd, &cfg)
 	if err != nil {
 		return err
 	}
@@ -113,24 +117,23 @@ func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	fmt.Fprintf(out, "%s\nThe page: %s\n\n%s\n\n", script.About, l.URL(cfg.HTTP.TLS.Enabled()), demoSigns)
-	player := demoPlayer{fabric: fabrics[0], script: script, printer: printer, seed: f.seed, again: f.stay,
-		room: func() error { return checkRoom(cfg.DataDir, demoReserve, freeBytes) }}
+	fmt.Fprintf(out, "%s\nThe page: %s\n\n%s\n\n", script.About, l.URL(cfg.HTTP.TLS.Enabled()), demo.Signs)
+	player := demo.Player{Graph: fabrics[0].Graph, Script: script, Printer: printer, Dir: cfg.DataDir, Seed: f.seed, Repeat: f.stay}
 	story := func(ctx context.Context) error {
 		if err := p.EnsureTopics(ctx); err != nil {
 			return err
 		}
-		return player.run(ctx)
+		return player.Run(ctx)
 	}
 	err = p.Run(cmd.Context(), l, func(ctx context.Context) ([]app.Step, error) {
 		steps, err := parts.Steps(ctx)
-		player.sink = p.Emitter()
+		player.Sink = p.Emitter()
 		return append([]app.Step{{{Name: "story", Run: story}}}, steps...), err
 	})
 	if err != nil && cmd.Context().Err() == nil {
 		return err
 	}
-	return printer.end(cmd.OutOrStdout(), f.json)
+	return printer.End(cmd.OutOrStdout(), f.json)
 }
 
 // prepareDemo sets what a story needs: its fabric, and an embedded Kafka and ClickHouse.
@@ -145,13 +148,13 @@ func prepareDemo(cfg *config.Config, script *scenario.Script) {
 }
 
 // listener returns how to open the page's socket: on a free port if none is given and the default one is in use.
-func (f *demoFlags) listener(cfg *config.Config) (func(*app.Process) (*app.Listeners, error), error) {
+func (f *demoFlags) listener(cmd *cobra.Command, cfg *config.Config) (func(*app.Process) (*app.Listeners, error), error) {
 	if f.listen == "" {
 		return (*app.Process).ListenAnywhere, nil
 	}
 	cfg.HTTP.Listen = f.listen
 	if err := cfg.HTTP.Validate(); err != nil {
-		return nil, fmt.Errorf("--%w", err) // the error begins with the key, listen
+		return nil, ofFlags(cmd, err)
 	}
 	return (*app.Process).ListenBeside, nil
 }

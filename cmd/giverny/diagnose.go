@@ -1,35 +1,35 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/diagnose/listing"
 	"github.com/giverny/giverny/diagnose/offline"
+	"github.com/giverny/giverny/diagnose/sitefiles"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/segment/hotlinks"
 	"github.com/giverny/giverny/store/read"
 )
 
 type diagnoseFlags struct {
 	// Offline.
-	topology, method                        string
-	interval                                time.Duration
-	links, jobs, traffic, failures, nodeMap string
-	timeZone                                string
-	skipUnknown                             bool
+	topology, method string
+	interval         time.Duration
+	files            sitefiles.Paths
+	timeZone         string
+	skipUnknown      bool
 	// From the store.
 	fabric, region, at, from, to string
 
@@ -71,7 +71,7 @@ verdict changes, and a table at the end. Warnings go to standard error.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			if f.links == "" {
+			if f.files.Links == "" {
 				cfg, _, err := g.load(cmd)
 				if err != nil {
 					return err
@@ -88,19 +88,19 @@ verdict changes, and a table at the end. Warnings go to standard error.`,
 func (f *diagnoseFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.topology, "topology", "", "specification such as torus:24x24x24, or a topology file")
 	flags.DurationVar(&f.interval, "interval", time.Minute, "length of an interval of the files")
-	flags.StringVar(&f.links, "links", "", "links CSV with a column time, also compressed (gzip, Zstandard)")
-	flags.StringVar(&f.jobs, "jobs", "", "jobs, one JSON object per line, CSV, or what sacct --parsable2, squeue --json or kubectl get pods -A -o json printed")
+	flags.StringVar(&f.files.Links, "links", "", "links CSV with a column time, also compressed (gzip, Zstandard)")
+	flags.StringVar(&f.files.Jobs, "jobs", "", "jobs, one JSON object per line, CSV, or what sacct --parsable2, squeue --json or kubectl get pods -A -o json printed")
 	flags.StringVar(&f.timeZone, "time-zone", "Local", "time zone of times without one in --jobs and --failures (as printed by sacct), such as Europe/Berlin")
-	flags.StringVar(&f.traffic, "traffic", "", "CSV of the traffic of jobs")
-	flags.StringVar(&f.failures, "failures", "", "failures, one per line with fields separated by tabs, commas or semicolons, or a log that reports them")
-	flags.StringVar(&f.nodeMap, "node-map", "", "file of lines \"node<TAB>device\", for node names in jobs and failures that differ from the topology")
+	flags.StringVar(&f.files.Traffic, "traffic", "", "CSV of the traffic of jobs")
+	flags.StringVar(&f.files.Failures, "failures", "", "failures, one per line with fields separated by tabs, commas or semicolons, or a log that reports them")
+	flags.StringVar(&f.files.NodeMap, "node-map", "", "file of lines \"node<TAB>device\", for node names in jobs and failures that differ from the topology")
 	flags.StringVar(&f.method, "method", string(segment.DefaultConfig().Method), "how regions are found: statistical, or paper: Monet's algorithm as published")
 	flags.BoolVar(&f.skipUnknown, "skip-unknown", false, "ignore nodes, devices and ports that are not in the topology")
 	flags.StringVar(&f.fabric, "fabric", "", "from the store: the fabric; may be left out if there is only one")
 	flags.StringVar(&f.region, "region", "", "from the store: the region with this id")
-	flags.StringVar(&f.at, "at", "", "from the store: the interval that holds this instant, RFC 3339")
-	flags.StringVar(&f.from, "from", "", "from the store: intervals that start at this instant or later, RFC 3339")
-	flags.StringVar(&f.to, "to", "", "from the store: intervals that start before this instant, RFC 3339; default: up to the newest")
+	flags.StringVar(&f.at, "at", "", "from the store: the interval that holds this instant, RFC 3339 or a day")
+	flags.StringVar(&f.from, "from", "", "from the store: intervals that start at this instant or later, RFC 3339 or a day")
+	flags.StringVar(&f.to, "to", "", "from the store: intervals that start before this instant, RFC 3339 or a day; default: up to the newest")
 	flags.BoolVar(&f.json, "json", false, "one JSON object per line for each region of each interval")
 }
 
@@ -108,13 +108,11 @@ func (f *diagnoseFlags) add(flags *pflag.FlagSet) {
 func (f *diagnoseFlags) check() error {
 	stored := f.fabric != "" || f.region != "" || f.at != "" || f.from != "" || f.to != ""
 	switch {
-	case f.links != "" && stored:
+	case f.files.Links != "" && stored:
 		return errors.New("--links reads files; --fabric, --region, --at, --from and --to read the store: use one or the other")
-	case f.links != "" && f.topology == "":
-		return errors.New("no topology: give --topology, a specification such as torus:24x24x24 or a file")
-	case f.links != "":
+	case f.files.Links != "":
 		return nil
-	case f.topology != "" || f.jobs != "" || f.traffic != "" || f.failures != "":
+	case f.topology != "" || f.files.Jobs != "" || f.files.Traffic != "" || f.files.Failures != "":
 		return errors.New("no links: give --links, a links CSV with a column time")
 	case !stored:
 		return errors.New("nothing to diagnose: give --topology and --links to read files, or --config and --region, --at, or --from to read the store")
@@ -131,8 +129,7 @@ func (f *diagnoseFlags) check() error {
 // diagnoseFiles prints the diagnoses of recorded intervals as they are found.
 func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 	defer endAtOnce(cmd)()
-	log := newLog(cmd, config.Default().Log)
-	graph, err := config.LoadTopology(config.Fabric{Topology: f.topology}, log)
+	graph, err := givenTopology(cmd, f.topology)
 	if err != nil {
 		return err
 	}
@@ -141,55 +138,38 @@ func diagnoseFiles(cmd *cobra.Command, f diagnoseFlags) error {
 		return fmt.Errorf("--time-zone %q: want a name of the time zone database such as Europe/Berlin, UTC or Local", f.timeZone)
 	}
 	cfg := offline.Config{Interval: f.interval, Analysis: analysis.DefaultConfig(), SkipUnknown: f.skipUnknown, Zone: zone}
-	cfg.Analysis.Segment.Method = segment.Method(f.method)
-	var files offline.Files
-	for _, in := range []struct {
-		path string
-		into **offline.File
-	}{{f.links, &files.Links}, {f.jobs, &files.Jobs}, {f.traffic, &files.Traffic}, {f.failures, &files.Failures}, {f.nodeMap, &files.NodeMap}} {
-		if in.path == "" {
-			continue
-		}
-		file, err := os.Open(in.path)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		*in.into = &offline.File{Name: in.path, Reader: bufio.NewReaderSize(file, 1<<20)}
+	cfg.Analysis.Segment.Method, cfg.Analysis.Window.Interval = segment.Method(f.method), f.interval
+	if err := cfg.Analysis.Validate(); err != nil {
+		return ofFlags(cmd, err)
 	}
-	out := newDiagnosisWriter(cmd.OutOrStdout(), f.json, f.interval)
-	tell := func(note string) { fmt.Fprintln(cmd.ErrOrStderr(), "giverny diagnose:", note) }
-	if files.Jobs != nil {
-		if files.Jobs, err = jobsFile(files.Jobs, zone, tell); err != nil {
-			return err
-		}
+	report := func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), "giverny diagnose:", line) }
+	files, opened, err := sitefiles.Open(f.files, zone, report)
+	if err != nil {
+		return err
 	}
-	if files.Failures != nil {
-		if files.Failures, err = failuresFile(files.Failures, zone, tell); err != nil {
-			return err
-		}
-	}
-	intervals, unknown, hot := 0, 0, hotStory{links: map[schema.LinkID]*hotHistory{}}
-	err = offline.Run(graph, cfg, files, tell, func(r *schema.IntervalResult) error {
+	defer opened.Close()
+	out := listing.New(cmd.OutOrStdout(), f.json, f.interval)
+	intervals, unknown, hot := 0, 0, hotlinks.NewHistory()
+	err = offline.Run(graph, cfg, files, report, func(r *schema.IntervalResult) error {
 		intervals++
 		if r.Network.Unknown != nil {
 			unknown++
 		}
 		if !f.json {
-			hot.add(hotOutside(graph, r.Snapshot, r.Regions))
+			hot.Add(hotlinks.Outside(graph, r.Snapshot, r.Regions))
 		}
 		names := map[uint64]string{}
 		for i := range r.Regions {
 			names[r.Regions[i].ID] = r.Regions[i].Name
 		}
-		out.mitigated(r.Events)
-		return out.write(r.Diagnoses, names)
+		out.Mitigated(r.Events)
+		return out.Write(r.Diagnoses, names)
 	})
 	if err != nil { // the table would be incomplete
 		return err
 	}
-	tellUnknown(cmd, unknown, intervals)
-	return out.close(hot.print)
+	reportUnknown(cmd, unknown, intervals)
+	return out.Close(hot.Print)
 }
 
 // diagnoseStored prints stored diagnoses.
@@ -207,23 +187,23 @@ func diagnoseStored(cmd *cobra.Command, cfg config.Config, f diagnoseFlags) erro
 	if err != nil {
 		return err
 	}
-	tellUnknown(cmd, stored.Intervals-stored.Known, stored.Intervals)
-	out := newDiagnosisWriter(cmd.OutOrStdout(), f.json, fabric.Interval())
+	reportUnknown(cmd, stored.Intervals-stored.Known, stored.Intervals)
+	out := listing.New(cmd.OutOrStdout(), f.json, fabric.Interval())
 	for found := stored.Found; len(found) > 0; {
 		next := slices.IndexFunc(found, func(d schema.Diagnosis) bool { return d.Time != found[0].Time })
 		if next < 0 {
 			next = len(found)
 		}
-		if err := out.write(found[:next], nil); err != nil {
+		if err := out.Write(found[:next], nil); err != nil {
 			return err
 		}
 		found = found[next:]
 	}
-	return out.close(func(w io.Writer) { printStored(w, stored.Hot) })
+	return out.Close(func(w io.Writer) { printStored(w, stored.Hot) })
 }
 
-// tellUnknown says that no region does not mean no congestion where data are missing.
-func tellUnknown(cmd *cobra.Command, unknown, intervals int) {
+// reportUnknown says that no region does not mean no congestion where data are missing.
+func reportUnknown(cmd *cobra.Command, unknown, intervals int) {
 	if unknown > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "giverny diagnose: in %d of %s the state of the network is unknown: data are missing, so regions may have been missed\n",
 			unknown, plural.Count(intervals, "interval", "intervals"))
@@ -233,10 +213,8 @@ func tellUnknown(cmd *cobra.Command, unknown, intervals int) {
 // span returns the requested time span and region, 0 for all.
 func (f *diagnoseFlags) span(intervalNanos int64) (span read.Span, region uint64, err error) {
 	span = read.Span{To: read.Newest}
-	if f.region != "" {
-		if region, err = strconv.ParseUint(f.region, 10, 64); err != nil || region == 0 {
-			return span, 0, fmt.Errorf("--region %q: want the id of a region, a number", f.region)
-		}
+	if region, err = regionOf(f.region); err != nil {
+		return span, 0, err
 	}
 	for _, in := range []struct {
 		flag, text string
@@ -245,8 +223,8 @@ func (f *diagnoseFlags) span(intervalNanos int64) (span read.Span, region uint64
 		if in.text == "" {
 			continue
 		}
-		if err := in.into.UnmarshalText([]byte(in.text)); err != nil {
-			return span, 0, fmt.Errorf("%s: %w", in.flag, err)
+		if *in.into, err = instantOf(in.flag, in.text); err != nil {
+			return span, 0, err
 		}
 	}
 	if f.at != "" {
@@ -258,11 +236,12 @@ func (f *diagnoseFlags) span(intervalNanos int64) (span read.Span, region uint64
 	return span, region, nil
 }
 
-// newDiagnosisWriter returns a writer of JSON or text, of intervals of a length.
-func newDiagnosisWriter(w io.Writer, asJSON bool, interval time.Duration) diagnosisWriter {
-	out := bufio.NewWriter(w)
-	if asJSON {
-		return &diagnosisLines{out: out}
+// printStored lists the links that stalled most in a span of the store without regions.
+func printStored(w io.Writer, links []app.StoredLink) {
+	for i, l := range links {
+		if i == 0 {
+			fmt.Fprintln(w, "The links that stalled most, in no region:")
+		}
+		fmt.Fprintf(w, "  %s: %s of %.1f%% on average, at most %.1f%%\n", schema.OneLine(l.Name), l.Metric, l.Mean, l.Max)
 	}
-	return &diagnosisText{out: out, interval: interval, regions: map[regionKey]*regionStory{}}
 }

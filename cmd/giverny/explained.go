@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -37,15 +36,17 @@ func explained(cmd *cobra.Command, err error) error {
 // uniqueLines removes repeated lines.
 func uniqueLines(text string) string {
 	var lines []string
+	seen := map[string]bool{}
 	for line := range strings.SplitSeq(text, "\n") {
-		if !slices.Contains(lines, line) {
+		if !seen[line] {
+			seen[line] = true
 			lines = append(lines, line)
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// advised is an error with advice.
+// advised is an error with another text, such as advice.
 type advised struct {
 	text string
 	err  error
@@ -54,12 +55,28 @@ type advised struct {
 func (a *advised) Error() string { return a.text }
 func (a *advised) Unwrap() error { return a.err }
 
+// ofFlags says of faults in keys of a configuration which flags they are in: segment.min_links is --min-links.
+func ofFlags(cmd *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		key, fault, _ := strings.Cut(line, ": ")
+		name := strings.ReplaceAll(key[strings.LastIndexByte(key, '.')+1:], "_", "-")
+		if cmd.Flags().Lookup(name) != nil {
+			lines[i] = "--" + name + " " + fault
+		}
+	}
+	return &advised{strings.Join(lines, "\n"), err}
+}
+
 func adviceOn(cmd *cobra.Command, err error, text string) string {
 	var path *fs.PathError
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
-	case strings.Contains(text, " arg(s), ") || strings.HasPrefix(text, "required flag(s) "):
+	case strings.Contains(text, " arg(s), "):
 		return fmt.Sprintf("usage: %s; see %s --help", cmd.UseLine(), cmd.CommandPath())
 	case errors.As(err, &path) && path.Path == "-" && errors.Is(err, fs.ErrNotExist):
 		return "give /dev/stdin to read standard input"

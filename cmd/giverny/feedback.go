@@ -40,12 +40,7 @@ nodes stay marked; giverny feedback lift restores them from another host.`,
 			if err != nil {
 				return err
 			}
-			acting := cfg.Acting()
-			return app.New(cfg, version, log).Marks(cmd.Context(), func(_ context.Context, found []schema.FeedbackAction, _ app.Lift) error {
-				marks, err := heldMarks(&acting, found)
-				if err != nil {
-					return err
-				}
+			return app.New(cfg, version, log).Marks(cmd.Context(), func(_ context.Context, marks []feedback.Mark, _ app.Lift) error {
 				if asJSON {
 					return printLines(cmd.OutOrStdout(), marks)
 				}
@@ -57,27 +52,7 @@ nodes stay marked; giverny feedback lift restores them from another host.`,
 	return cmd
 }
 
-// mark is a marked node.
-type mark struct {
-	schema.FeedbackAction
-	HeldHere bool `json:"held_here"` // in the journal of this host's analyser
-}
-
-func heldMarks(cfg *feedback.Config, found []schema.FeedbackAction) (marks []mark, err error) {
-	held := map[string][]string{}
-	for i := range found {
-		a := &found[i]
-		if _, known := held[a.Sink]; !known {
-			if held[a.Sink], err = cfg.HeldHere(a.Sink); err != nil {
-				return nil, err
-			}
-		}
-		marks = append(marks, mark{*a, slices.Contains(held[a.Sink], a.Target)})
-	}
-	return marks, nil
-}
-
-func printMarks(w io.Writer, marks []mark, now time.Time) error {
+func printMarks(w io.Writer, marks []feedback.Mark, now time.Time) error {
 	if len(marks) == 0 {
 		_, err := fmt.Fprintln(w, "no node is marked")
 		return err
@@ -129,12 +104,7 @@ marks lists the marked nodes.`,
 				return err
 			}
 			f.nodes = args
-			acting := cfg.Acting()
-			return app.New(cfg, version, log).Marks(cmd.Context(), func(ctx context.Context, found []schema.FeedbackAction, lift app.Lift) error {
-				marks, err := heldMarks(&acting, found)
-				if err != nil {
-					return err
-				}
+			return app.New(cfg, version, log).Marks(cmd.Context(), func(ctx context.Context, marks []feedback.Mark, lift app.Lift) error {
 				return f.lift(ctx, cmd.OutOrStdout(), marks, lift)
 			})
 		},
@@ -145,7 +115,7 @@ marks lists the marked nodes.`,
 }
 
 // lift restores the chosen nodes and prints the outcome for each.
-func (f *liftFlags) lift(ctx context.Context, w io.Writer, marks []mark, lift app.Lift) error {
+func (f *liftFlags) lift(ctx context.Context, w io.Writer, marks []feedback.Mark, lift app.Lift) error {
 	var chosen []schema.FeedbackAction
 	left, now := 0, time.Now()
 	for i := range marks {
@@ -165,7 +135,7 @@ func (f *liftFlags) lift(ctx context.Context, w io.Writer, marks []mark, lift ap
 		}
 	}
 	for _, node := range f.nodes {
-		if !slices.ContainsFunc(marks, func(m mark) bool { return m.Target == node }) {
+		if !slices.ContainsFunc(marks, func(m feedback.Mark) bool { return m.Target == node }) {
 			fmt.Fprintf(w, "%s: not marked\n", node)
 		}
 	}

@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/giverny/giverny/feedback"
 	"github.com/giverny/giverny/feedback/reconcile"
 	"github.com/giverny/giverny/schema"
 )
 
 // A node that nothing needs to be done for is skipped, and no failure.
 func TestLiftReportsWhatIsSkipped(t *testing.T) {
-	marks := []mark{{FeedbackAction: schema.FeedbackAction{Sink: "slurm", Target: "host1"}}, {FeedbackAction: schema.FeedbackAction{Sink: "slurm", Target: "host2"}}}
+	marks := []feedback.Mark{{FeedbackAction: schema.FeedbackAction{Sink: "slurm", Target: "host1"}}, {FeedbackAction: schema.FeedbackAction{Sink: "slurm", Target: "host2"}}}
 	lift := func(_ context.Context, chosen []schema.FeedbackAction, _ string) ([]schema.FeedbackAction, error) {
 		chosen[0].Action, chosen[0].Outcome = reconcile.ActionRelieve, schema.FeedbackDone
 		chosen[1].Action, chosen[1].Outcome, chosen[1].Reason = reconcile.ActionRelease, schema.FeedbackRefused, "raised"

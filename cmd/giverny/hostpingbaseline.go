@@ -10,7 +10,6 @@ import (
 
 	"github.com/giverny/giverny/hostping"
 	"github.com/giverny/giverny/hostping/run"
-	"github.com/giverny/giverny/internal/atomicfile"
 )
 
 type hostBaselineFlags struct {
@@ -83,11 +82,7 @@ func takeBaseline(cmd *cobra.Command, f *hostBaselineFlags) error {
 
 // writeBaseline writes the file and prints its contents.
 func writeBaseline(cmd *cobra.Command, f *hostBaselineFlags, b *hostping.Baseline, missing []hostping.Unmeasured) error {
-	text, err := json.MarshalIndent(b, "", " ")
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.WriteOutput(f.out, append(text, '\n')); err != nil {
+	if err := writeIndented(f.out, b); err != nil {
 		return err
 	}
 	for _, m := range missing {
@@ -101,7 +96,7 @@ func writeBaseline(cmd *cobra.Command, f *hostBaselineFlags, b *hostping.Baselin
 			Unmeasured int    `json:"unmeasured"`
 		}{b.Model, b.Runs, len(b.Pairs), len(missing)})
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d pairs of %s, runs: %d\n", f.out, len(b.Pairs), b.Model, b.Runs)
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %d pairs of %s, runs: %d\n", f.out, len(b.Pairs), b.Model, b.Runs)
 	return err
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/internal/app"
-	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/internal/plural"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
@@ -57,14 +56,14 @@ than three hosts are left out.
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.fabric, "fabric", "", "the fabric; may be left out if there is only one")
+	fabricFlag(flags, &f.fabric)
 	flags.StringVar(&f.model, "model", "", "only hosts of this model")
 	flags.StringVar(&f.host, "host", "", "the runs of this host")
 	flags.DurationVar(&f.since, "since", 7*24*time.Hour, "runs within this time")
 	flags.Float64Var(&f.percent, "percent", 20, "minimum difference of a pair from the median of its model")
 	flags.BoolVar(&f.all, "all", false, "also list hosts without a verdict")
 	flags.BoolVar(&f.baselines, "baselines", false, "the models that have a baseline")
-	flags.StringVar(&f.out, "out", "", "with --baselines and --model: write the baseline to this file")
+	flags.StringVarP(&f.out, "out", "o", "", "with --baselines and --model: write the baseline to this file")
 	flags.BoolVar(&f.json, "json", false, "one JSON object per line")
 	return cmd
 }
@@ -189,11 +188,7 @@ func (f *hostFleetFlags) listBaselines(ctx context.Context, w io.Writer, m *read
 		if len(list) == 0 {
 			return fmt.Errorf("no baseline of model %q is stored; giverny hostping launch --host HOST --baseline takes one", f.model)
 		}
-		text, err := json.MarshalIndent(&list[0].Baseline, "", " ")
-		if err != nil {
-			return err
-		}
-		return atomicfile.WriteOutput(f.out, append(text, '\n'))
+		return writeIndented(f.out, &list[0].Baseline)
 	}
 	if f.json {
 		return printLines(w, list)

@@ -4,8 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io"
 	"slices"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/giverny/giverny/hostping"
 	"github.com/giverny/giverny/hostping/draw"
+	"github.com/giverny/giverny/hostping/local"
 	"github.com/giverny/giverny/hostping/run"
 	"github.com/giverny/giverny/internal/atomicfile"
 )
@@ -55,9 +55,6 @@ The exit status is 2 if the prober could not measure any pair.`,
 	return cmd
 }
 
-// historyFile is the file name in the folder of --history.
-const historyFile = "history.json"
-
 func runHostping(cmd *cobra.Command, f *hostRunFlags) error {
 	if f.baseline == "" {
 		return errors.New("--baseline is missing: name a file written by giverny hostping baseline")
@@ -76,9 +73,13 @@ func runHostping(cmd *cobra.Command, f *hostRunFlags) error {
 	if f.trigger != "" && !slices.ContainsFunc(g.RNICs, func(r hostping.RNIC) bool { return r.ID == f.trigger }) {
 		return fmt.Errorf("--trigger %q: %s has no such RNIC", f.trigger, f.host)
 	}
-	history, err := readHistory(f.history)
-	if err != nil {
-		return err
+	var history *hostping.History
+	if f.history != "" {
+		known, err := local.ReadHistory(f.history)
+		if err != nil {
+			return err
+		}
+		history = &known
 	}
 	prober, err := f.open(&g, cmd)
 	if err != nil {
@@ -89,8 +90,10 @@ func runHostping(cmd *cobra.Command, f *hostRunFlags) error {
 	if err != nil {
 		return probing(err)
 	}
-	if err := writeHistory(f.history, history); err != nil {
-		return err
+	if history != nil {
+		if err := local.WriteHistory(f.history, history); err != nil {
+			return err
+		}
 	}
 	if f.out != "" {
 		if err := atomicfile.WriteOutput(f.out, []byte(draw.SVG(&g, accused(&report)))); err != nil {
@@ -100,7 +103,8 @@ func runHostping(cmd *cobra.Command, f *hostRunFlags) error {
 	if f.json {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(report)
 	}
-	return printReport(cmd.OutOrStdout(), &g, &report)
+	_, err = io.WriteString(cmd.OutOrStdout(), draw.Report(&g, &report))
+	return err
 }
 
 func accused(r *hostping.Report) (links []string) {
@@ -108,38 +112,4 @@ func accused(r *hostping.Report) (links []string) {
 		links = append(links, r.Verdicts[i].Link)
 	}
 	return links
-}
-
-// readHistory returns nil without a folder, and an empty history if there is no file yet.
-func readHistory(folder string) (*hostping.History, error) {
-	if folder == "" {
-		return nil, nil
-	}
-	path := filepath.Join(folder, historyFile)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return &hostping.History{Version: hostping.HistoryVersion}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	h, err := hostping.ParseHistory(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return &h, nil
-}
-
-func writeHistory(folder string, h *hostping.History) error {
-	if folder == "" {
-		return nil
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	text, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(filepath.Join(folder, historyFile), append(text, '\n'))
 }

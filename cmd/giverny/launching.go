@@ -27,7 +27,7 @@ type launchOptions struct {
 // register adds the flags. done is what happens to a root, section the configuration key of the
 // defaults, running what --again ignores.
 func (o *launchOptions) register(flags *pflag.FlagSet, done, section, running string) {
-	flags.StringVar(&o.fabric, "fabric", "", "the fabric; may be left out if there is only one")
+	fabricFlag(flags, &o.fabric)
 	flags.StringVar(&o.region, "region", "", "the region whose root is "+done)
 	flags.StringVar(&o.host, "host", "", "an agent or a device instead of a region's root")
 	flags.DurationVar(&o.duration, "duration", 0, "longest time ("+section+".duration)")

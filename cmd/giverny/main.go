@@ -100,7 +100,7 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "giverny",
 		Short:         "See, explain and act on congestion in RDMA and HPC fabrics",
-		Long:          "See, explain and act on congestion in RDMA and HPC fabrics. Begin with giverny demo,\nwhich needs no configuration and no servers.",
+		Long:          "See, explain and act on congestion in RDMA and HPC fabrics. Begin with giverny demo,\nwhich needs no configuration and no servers.\n\nThe exit status is 1 after an error, 2 if an engine or a prober has failed, and 130 if\na signal ended a command before it had a result.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version,
@@ -117,6 +117,7 @@ func newRoot() *cobra.Command {
 		return err
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetVersionTemplate("giverny {{.Version}}\n") // as the subcommand
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 			if want := flagForms[invalid.GetFlag().Value.Type()]; want != "" {
@@ -208,6 +209,11 @@ func (g *globals) flushAfter(folder *cobra.Command) {
 			}
 		}
 	}
+}
+
+// fabricFlag adds --fabric for commands that need one of the configured fabrics.
+func fabricFlag(flags *pflag.FlagSet, fabric *string) {
+	flags.StringVar(fabric, "fabric", "", "the fabric; may be left out if there is only one")
 }
 
 // newLog returns a logger for a short-lived command without configuration. It logs to standard error, so

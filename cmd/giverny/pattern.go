@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/simulate/packet"
 	"github.com/giverny/giverny/simulate/pattern"
 )
@@ -149,7 +148,7 @@ func (f *patternFlags) load(cmd *cobra.Command) (x pattern.Experiment, err error
 	if err := x.Model.Validate(); err != nil {
 		return x, fmt.Errorf("--param: %w", err)
 	}
-	if x.Graph, err = config.LoadTopology(config.Fabric{Topology: f.topology}, newLog(cmd, config.Default().Log)); err != nil {
+	if x.Graph, err = givenTopology(cmd, f.topology); err != nil {
 		return x, err
 	}
 	for _, text := range f.faults {

@@ -60,6 +60,12 @@ configuration the torus of Blue Waters.`,
 }
 
 func replay(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f replayFlags, files []string) error {
+	switch {
+	case f.kafka && f.replace:
+		return errors.New("--replace has no effect with --kafka: the running analysers decide what is stored; use only one of the two")
+	case !(f.speed >= 0):
+		return fmt.Errorf("--speed %v: want recorded seconds per second, or 0 for as fast as possible", f.speed)
+	}
 	entry := config.DefaultFabric()
 	entry.Name, entry.Topology, entry.Partition = f.fabric, "torus:24x24x24", 0
 	for _, known := range cfg.Fabrics {
@@ -75,9 +81,6 @@ func replay(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f replayFla
 	began := time.Now()
 	r := app.Replay{Fabric: fabrics[0], Files: files, Speed: f.speed, Serve: f.serve, Replace: f.replace, Sink: &replayProgress{out: cmd.ErrOrStderr()},
 		Done: func(s bluewaters.Summary) { printReplaySummary(cmd.OutOrStdout(), s, time.Since(began)) }}
-	if f.kafka && f.replace {
-		return errors.New("--replace has no effect with --kafka: the running analysers decide what is stored; use only one of the two")
-	}
 	p := app.New(cfg, version, log)
 	if f.kafka {
 		return p.ReplayIntoKafka(cmd.Context(), r)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -56,11 +55,7 @@ out where the configuration has one.`,
 			if out == "-" {
 				return write(made, cmd.OutOrStdout())
 			}
-			var content bytes.Buffer
-			if err = write(made, &content); err == nil {
-				err = atomicfile.WriteOutput(out, content.Bytes())
-			}
-			if err != nil {
+			if err := atomicfile.WriteOutputBy(out, func(w io.Writer) error { return write(made, w) }); err != nil {
 				return fmt.Errorf("write the report: %w", err)
 			}
 			fmt.Fprintln(cmd.ErrOrStderr(), "giverny report: written to", out)
@@ -70,32 +65,34 @@ out where the configuration has one.`,
 	flags := cmd.Flags()
 	flags.StringVar(&from, "from", "", "intervals that start at this instant or later")
 	flags.StringVar(&to, "to", "", "intervals that start before this instant")
-	flags.StringVar(&fabric, "fabric", "", "the fabric")
-	flags.StringVar(&out, "out", "", "file to write, .html or .json; - for JSON on standard output")
+	fabricFlag(flags, &fabric)
+	flags.StringVarP(&out, "out", "o", "", "file to write, .html or .json; - for JSON on standard output")
 	return cmd
 }
 
-// parseSpan parses instants or days.
+// parseSpan parses the flags --from and --to.
 func parseSpan(from, to string) (span read.Span, err error) {
-	for _, in := range []struct {
-		flag, text string
-		into       *schema.Instant
-	}{{"--from", from, &span.From}, {"--to", to, &span.To}} {
-		if in.text == "" {
-			return span, fmt.Errorf("%s is missing: give an instant (RFC 3339) or a day (2026-01-31)", in.flag)
-		}
-		instant := in.text
-		if _, err := time.Parse(time.DateOnly, in.text); err == nil {
-			instant += "T00:00:00Z"
-		}
-		if err := in.into.UnmarshalText([]byte(instant)); err != nil {
-			return span, fmt.Errorf("%s (an instant, or a day such as 2026-01-31): %w", in.flag, err)
-		}
+	if span.From, err = instantOf("--from", from); err == nil {
+		span.To, err = instantOf("--to", to)
 	}
-	if span.To <= span.From {
-		return span, errors.New("--to must be after --from")
+	if err == nil && span.To <= span.From {
+		err = errors.New("--to must be after --from")
 	}
-	return span, nil
+	return span, err
+}
+
+// instantOf parses the value of a flag: an instant, or a day, which means its midnight in UTC.
+func instantOf(flag, text string) (at schema.Instant, err error) {
+	if text == "" {
+		return 0, fmt.Errorf("%s is missing: give an instant (RFC 3339) or a day (2026-01-31)", flag)
+	}
+	if _, err := time.Parse(time.DateOnly, text); err == nil {
+		text += "T00:00:00Z"
+	}
+	if err := at.UnmarshalText([]byte(text)); err != nil {
+		return 0, fmt.Errorf("%s (an instant, or a day such as 2026-01-31): %w", flag, err)
+	}
+	return at, nil
 }
 
 // reportForm returns the writer for a file name.

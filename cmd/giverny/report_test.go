@@ -6,6 +6,15 @@ import (
 	"time"
 )
 
+// A day is accepted wherever an instant is.
+func TestDiagnosesOfADay(t *testing.T) {
+	f := diagnoseFlags{from: "2026-03-29", to: "2026-03-30T02:00:00+02:00"}
+	span, _, err := f.span(int64(time.Minute))
+	if want, _ := parseSpan(f.from, f.to); err != nil || span != want {
+		t.Errorf("%v, %v, want %v", span, err, want)
+	}
+}
+
 func TestSpansOfReports(t *testing.T) {
 	span, err := parseSpan("2026-03-29", "2026-03-30T02:00:00+02:00")
 	if err != nil || time.Duration(span.To-span.From) != 24*time.Hour {

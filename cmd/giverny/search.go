@@ -10,6 +10,7 @@ import (
 
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/search"
+	"github.com/giverny/giverny/search/listing"
 	"github.com/giverny/giverny/search/run"
 )
 
@@ -104,15 +105,7 @@ The exit status is 0 when the budget is spent, whatever was found, 1 for bad inp
   giverny search run --engine exec --command './rig.py --nic mlx5_0' --log nic.log --json
   giverny search run --engine perftest --rig rig.yaml --pairs 2 --restrict app.yaml --log nic.log`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			reading := endAtOnce(cmd)
-			o, err := f.options()
-			reading()
-			if err != nil {
-				return err
-			}
-			return runSearch(cmd, &f, o, false)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSearch(cmd, &f, false) },
 	}
 	f.add(cmd)
 	return cmd
@@ -144,13 +137,7 @@ giverny search run.`,
 			if f.restrict == "" {
 				return errors.New("--restrict is missing: name a YAML file with what the application uses")
 			}
-			reading := endAtOnce(cmd)
-			o, err := f.options()
-			reading()
-			if err != nil {
-				return err
-			}
-			return runSearch(cmd, &f, o, true)
+			return runSearch(cmd, &f, true)
 		},
 	}
 	f.add(cmd)
@@ -159,8 +146,14 @@ giverny search run.`,
 
 // runSearch searches and prints the findings. With check it first prints what is
 // already known about the space.
-func runSearch(cmd *cobra.Command, f *searchFlags, o run.Options, check bool) (err error) {
+func runSearch(cmd *cobra.Command, f *searchFlags, check bool) (err error) {
 	ctx := cmd.Context()
+	reading := endAtOnce(cmd)
+	o, err := f.options()
+	reading()
+	if err != nil {
+		return err
+	}
 	log := newLog(cmd, config.Default().Log)
 	if o.Engines, err = f.open(log); err != nil {
 		return err
@@ -177,22 +170,22 @@ func runSearch(cmd *cobra.Command, f *searchFlags, o run.Options, check bool) (e
 	if f.name == engineSimulated && o.Search.Budget > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "giverny search: subsystem %s is simulated, no NIC is measured; --engine exec or perftest measures one\n", f.subsystem)
 	}
-	out := newSearchWriter(cmd.OutOrStdout(), f.json)
+	out := listing.New(cmd.OutOrStdout(), f.json)
 	if check {
 		known, err := space.ParseKnown(o.Known)
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.known, err)
 		}
-		if err := out.known(known); err != nil || o.Search.Budget == 0 {
+		if err := out.Known(known); err != nil || o.Search.Budget == 0 {
 			return err
 		}
 	}
-	progress := newProgress(cmd.ErrOrStderr())
-	o.Logger, o.OnFinding, o.OnProgress = log, out.finding, progress.show
+	progress := listing.NewProgress(cmd.ErrOrStderr())
+	o.Logger, o.OnFinding, o.OnProgress = log, out.Finding, progress.Show
 	summary, err := run.Run(ctx, o)
-	progress.end()
+	progress.End()
 	if summary.Type != "" {
-		err = errors.Join(err, out.summary(summary))
+		err = errors.Join(err, out.Summary(summary))
 	}
 	if err == nil && summary.Interrupted {
 		err = &interrupted{summary.Experiments, o.Search.Budget, o.Log}

@@ -23,6 +23,7 @@ import (
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/test/apachekafka"
 	"github.com/giverny/giverny/internal/test/freeport"
+	"github.com/giverny/giverny/internal/test/sysfs"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine"
@@ -151,12 +152,7 @@ func (s *site) start(name, rules, offers string) (kill func()) {
 		}
 	}
 	root := filepath.Join(s.dir, "sys-"+name)
-	adapter(s.t, root, "mlx5_0")
-	for file, text := range map[string]string{"hca_type": "MT4129", "fw_ver": "28.39.1002", "node_desc": name + " mlx5_0", "ports/1/counters/port_rcv_data": "7"} {
-		if err := os.WriteFile(filepath.Join(root, "mlx5_0", file), []byte(text+"\n"), 0o644); err != nil {
-			s.t.Fatal(err)
-		}
-	}
+	sysfs.Adapter(s.t, root, name, "mlx5_0")
 	path := s.config(name, fmt.Sprintf("collect: {agent: %s, ibsysfs: {enabled: true, root: %s}}\ncommand:\n  clock_tolerance: 5s\n  principals: [{name: operator, keys: [%s]}]\n  allow: %s\n",
 		name, root, s.public, rules)+offers)
 	cmd := exec.Command(filepath.Join(s.dir, "giverny"), "collect", "-c", path)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/search"
+	"github.com/giverny/giverny/search/listing"
 	"github.com/giverny/giverny/search/run"
 )
 
@@ -56,42 +56,39 @@ func explain(cmd *cobra.Command, f *explainFlags) (err error) {
 	if f.workload == "" || f.known == "" && f.logged == "" {
 		return errors.New("nothing to explain: give --workload, and --known or --log")
 	}
-	space, w, untested, known, err := f.load(cmd)
+	w, untested, known, err := f.load(cmd)
 	if err != nil {
 		return err
 	}
-	matches, err := matchesOf(space, w, known)
-	if err != nil {
-		return err
-	}
-	return newSearchWriter(cmd.OutOrStdout(), f.json).matches(matches, untested, len(known))
+	return listing.New(cmd.OutOrStdout(), f.json).Matches(w.Matches(known), untested, len(known))
 }
 
-// load returns the space extended by the values of the workload, the workload, its
-// values that the engine does not list, and the known MFS.
-func (f *explainFlags) load(cmd *cobra.Command) (space *search.Space, w search.Workload, untested []search.Untested, known []*search.MFS, err error) {
+// load returns the workload, its values that the engine does not list, and the known MFS, in the space extended by
+// these values.
+func (f *explainFlags) load(cmd *cobra.Command) (w search.Workload, untested []search.Untested, known []*search.MFS, err error) {
 	var d search.Description
 	var logged run.Log
 	if f.logged != "" {
 		if logged, err = run.ReadLog(f.logged); err != nil {
-			return nil, w, nil, nil, err
+			return w, nil, nil, err
 		}
 		d = logged.Header.Settings.Description
 	} else if d, err = f.describe(cmd); err != nil {
-		return nil, w, nil, nil, err
+		return w, nil, nil, err
 	}
-	if space, err = search.NewSpace(d.Dimensions); err != nil {
-		return nil, w, nil, nil, err
+	space, err := search.NewSpace(d.Dimensions)
+	if err != nil {
+		return w, nil, nil, err
 	}
 	text, err := os.ReadFile(f.workload)
 	if err != nil {
-		return nil, w, nil, nil, err
+		return w, nil, nil, err
 	}
 	if space, w, untested, err = space.ParseApplication(text); err != nil {
-		return nil, w, nil, nil, fmt.Errorf("%s: %w", f.workload, err)
+		return w, nil, nil, fmt.Errorf("%s: %w", f.workload, err)
 	}
 	known, err = f.knownIn(space, &logged)
-	return space, w, untested, known, err
+	return w, untested, known, err
 }
 
 // knownIn returns the MFS in the log and the file, within a space.
@@ -127,70 +124,4 @@ func (f *explainFlags) describe(cmd *cobra.Command) (_ search.Description, err e
 	}
 	defer func() { err = errors.Join(err, engines[0].Close()) }()
 	return run.Describe(cmd.Context(), engines)
-}
-
-// match is a known anomaly triggered by a workload.
-type match struct {
-	Type    string        `json:"type"` // "match"
-	MFS     *search.MFS   `json:"mfs"`
-	Changes []matchChange `json:"changes"`
-}
-
-// matchChange is a single change with which the workload leaves the MFS.
-type matchChange struct {
-	search.Change
-	Meets []*search.MFS `json:"meets"` // other known MFS that the changed workload meets
-}
-
-func matchesOf(space *search.Space, w search.Workload, known []*search.MFS) ([]match, error) {
-	list := []match{}
-	for _, mfs := range known {
-		if !mfs.Covers(w) {
-			continue
-		}
-		m := match{Type: "match", MFS: mfs, Changes: []matchChange{}}
-		for _, c := range mfs.Changes(w) {
-			changed, err := changedWorkload(space, w, c)
-			if err != nil {
-				return nil, err
-			}
-			change := matchChange{Change: c, Meets: []*search.MFS{}}
-			for _, other := range known {
-				if other.Covers(changed) {
-					change.Meets = append(change.Meets, other)
-				}
-			}
-			m.Changes = append(m.Changes, change)
-		}
-		list = append(list, m)
-	}
-	return list, nil
-}
-
-// changedWorkload returns the workload after a change.
-func changedWorkload(space *search.Space, w search.Workload, c search.Change) (search.Workload, error) {
-	text, err := json.Marshal(w)
-	if err != nil {
-		return w, err
-	}
-	var named map[string]any
-	if err := json.Unmarshal(text, &named); err != nil {
-		return w, err
-	}
-	if named[c.Dimension] = c.To; !isPattern(space, c.Dimension) {
-		named[c.Dimension] = c.To[0]
-	}
-	if text, err = json.Marshal(named); err != nil {
-		return w, err
-	}
-	return space.ParseWorkload(text)
-}
-
-func isPattern(space *search.Space, name string) bool {
-	for _, d := range space.Dimensions() {
-		if d.Name == name {
-			return d.Pattern
-		}
-	}
-	return false
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -49,7 +48,7 @@ func newSearchList(g *globals) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&fabric, "fabric", "", "the fabric; may be left out if there is only one")
+	fabricFlag(cmd.Flags(), &fabric)
 	cmd.Flags().DurationVar(&since, "since", 30*24*time.Hour, "searches requested within this time")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object per search, or per finding of one")
 	return cmd
@@ -83,7 +82,7 @@ func printSearches(w io.Writer, list []read.Search, asJSON bool) error {
 }
 
 func listOne(ctx context.Context, w io.Writer, m *read.Model, fabric, id string, asJSON bool) error {
-	s, findings, err := searchWithFindings(ctx, m, fabric, id)
+	s, findings, err := app.StoredSearch(ctx, m, fabric, id)
 	if err != nil {
 		return err
 	}
@@ -101,19 +100,6 @@ func listOne(ctx context.Context, w io.Writer, m *read.Model, fabric, id string,
 		fmt.Fprintf(w, "experiment %d: %s\n", f.Experiment, schema.OneLine(report.SentenceOf(f.MFS, f.Symptom)))
 	}
 	return nil
-}
-
-// searchWithFindings reads a search and its findings.
-func searchWithFindings(ctx context.Context, m *read.Model, fabric, id string) (s read.Search, findings []read.Finding, err error) {
-	s, err = m.Search(ctx, fabric, id)
-	if errors.Is(err, read.ErrNotFound) {
-		return s, nil, fmt.Errorf("no search %s of fabric %s is stored; giverny search list shows the stored ones", id, fabric)
-	}
-	if err != nil {
-		return s, nil, err
-	}
-	findings, err = m.SearchFindings(ctx, fabric, id)
-	return s, findings, err
 }
 
 func newSearchCancel(g *globals) *cobra.Command {

@@ -1,21 +1,17 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/internal/app"
-	"github.com/giverny/giverny/search"
+	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/search/report"
 	"github.com/giverny/giverny/search/run"
-	"github.com/giverny/giverny/store/read"
 )
 
 type reportFlags struct {
@@ -50,23 +46,14 @@ anomalies and totals, not its measurements.`,
 			if f.out == "-" {
 				return report.Write(cmd.OutOrStdout(), s)
 			}
-			return writeReport(f.out, s)
+			return atomicfile.WriteOutputBy(f.out, func(w io.Writer) error { return report.Write(w, s) })
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.out, "out", "report.html", "the file to write; - for standard output")
+	flags.StringVarP(&f.out, "out", "o", "report.html", "the file to write; - for standard output")
 	flags.StringVar(&f.fabric, "fabric", "", "with an ID: the fabric of the search")
 	flags.StringVar(&f.agent, "agent", "", "with an ID: the agent whose findings to use, if several searched")
 	return cmd
-}
-
-func writeReport(path string, s report.Search) (err error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	return report.Write(file, s)
 }
 
 // logged reads a search from its log.
@@ -87,56 +74,10 @@ func logged(path string) (s report.Search, err error) {
 }
 
 // stored reads a search from the store.
-func (f *reportFlags) stored(cmd *cobra.Command, g *globals, id string) (s report.Search, err error) {
+func (f *reportFlags) stored(cmd *cobra.Command, g *globals, id string) (report.Search, error) {
 	cfg, log, err := g.load(cmd)
 	if err != nil {
-		return s, err
+		return report.Search{}, err
 	}
-	var found read.Search
-	var anomalies []read.Finding
-	err = app.New(cfg, version, log).Reading(cmd.Context(), f.fabric, func(ctx context.Context, m *read.Model, fabric string) (err error) {
-		found, anomalies, err = searchWithFindings(ctx, m, fabric, id)
-		return err
-	})
-	if err != nil {
-		return s, err
-	}
-	agent, err := f.agentOf(&found)
-	if err != nil {
-		return s, err
-	}
-	s = report.Search{Title: agent.Subsystem.String() + " on " + agent.Agent, Algorithm: search.Algorithm(found.Algorithm), Seed: found.Seed,
-		Began: time.Unix(0, int64(found.Requested)), Sums: report.Sums{Experiments: agent.Experiments, Failed: agent.Failed, Hours: agent.Seconds / 3600}}
-	for _, a := range anomalies {
-		if a.Agent != agent.Agent {
-			continue
-		}
-		line, err := json.Marshal(struct {
-			Type       string          `json:"type"`
-			Experiment int             `json:"experiment"`
-			Symptom    string          `json:"symptom"`
-			Workload   json.RawMessage `json:"workload"`
-			MFS        json.RawMessage `json:"mfs"`
-		}{"anomaly", a.Experiment, a.Symptom, a.Workload, a.MFS})
-		if err != nil {
-			return s, err
-		}
-		s.Findings = append(s.Findings, line)
-	}
-	return s, nil
-}
-
-// agentOf returns the agent named by the flag, or the only one.
-func (f *reportFlags) agentOf(s *read.Search) (read.SearchAgent, error) {
-	var names []string
-	for _, a := range s.Agents {
-		if a.Agent == f.agent || f.agent == "" && len(s.Agents) == 1 {
-			return a, nil
-		}
-		names = append(names, a.Agent)
-	}
-	if len(names) == 0 {
-		return read.SearchAgent{}, fmt.Errorf("search %s: no agent has answered yet", s.ID)
-	}
-	return read.SearchAgent{}, fmt.Errorf("search %s: give --agent, one of %s", s.ID, strings.Join(names, ", "))
+	return app.New(cfg, version, log).SearchReport(cmd.Context(), f.fabric, id, f.agent)
 }

@@ -3,14 +3,15 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
+	"github.com/giverny/giverny/segment/hotlinks"
 	"github.com/giverny/giverny/segment/linkscsv"
 	"github.com/giverny/giverny/topology"
 )
@@ -70,7 +71,6 @@ giverny topology links. The method in use is printed to standard error.`,
 	flags.IntVar(&f.minLinks, "min-links", defaults.MinLinks, "least number of links of a region, smaller groups are not reported; 0: derived from the fabric and its noise")
 	// There is one format so far; the flag lets callers name it, so that others can be added.
 	flags.StringVar(&f.format, "format", "jsonl", "jsonl: one JSON object per file or interval")
-	_ = cmd.MarkFlagRequired("topology")
 	return cmd
 }
 
@@ -79,7 +79,7 @@ type segmented struct {
 	File    string            `json:"file"`
 	Time    schema.Instant    `json:"time,omitzero"` // start of the interval, if the file has times
 	Regions []segmentedRegion `json:"regions"`
-	Hot     []hotLink         `json:"hot_links,omitempty"` // in no region
+	Hot     []hotlinks.Link   `json:"hot_links,omitempty"` // in no region
 }
 
 type segmentedRegion struct {
@@ -99,9 +99,9 @@ func runSegment(cmd *cobra.Command, f segmentFlags) error {
 		return fmt.Errorf("--format %q: want jsonl", f.format)
 	}
 	if len(f.files) == 0 {
-		return fmt.Errorf("no files: give links CSVs with --in")
+		return errors.New("no files: give links CSVs with --in")
 	}
-	graph, err := config.LoadTopology(config.Fabric{Topology: f.topology}, newLog(cmd, config.Default().Log))
+	graph, err := givenTopology(cmd, f.topology)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func runSegment(cmd *cobra.Command, f segmentFlags) error {
 	cfg.Method, cfg.Overlap, cfg.MinLinks = segment.Method(f.method), f.overlap, f.minLinks
 	segmenter, err := segment.New(graph, cfg)
 	if err != nil {
-		return err
+		return ofFlags(cmd, err)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "giverny segment: method %s\n", segmenter.Describe())
 	out := bufio.NewWriter(cmd.OutOrStdout())
@@ -150,7 +150,7 @@ func segmentedOf(path string, g *topology.Graph, snap *schema.Snapshot, regions 
 	for i, r := range regions {
 		j.Regions[i] = segmentedRegion{r.Metric, r.Links, r.Size, r.Mean, r.Max, r.Severity, r.Box, r.Name, r.Root}
 	}
-	hot := hotOutside(g, snap, regions)
-	j.Hot = hot[:min(len(hot), mostHotLinks)]
+	hot := hotlinks.Outside(g, snap, regions)
+	j.Hot = hot[:min(len(hot), hotlinks.Named)]
 	return j
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/giverny/giverny/ingest/emitter"
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/simulate/playback"
 	"github.com/giverny/giverny/simulate/scenario"
 )
 
@@ -117,7 +118,7 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 		return fmt.Errorf("--speed %v: want simulated seconds per second, or 0 for as fast as possible", f.speed)
 	}
 	reading := endAtOnce(cmd)
-	script, err := readStory(name)
+	script, err := playback.Read(name)
 	reading()
 	if err != nil {
 		return err
@@ -145,22 +146,22 @@ func simulateRun(cmd *cobra.Command, cfg config.Config, log *slog.Logger, f simu
 	if err != nil {
 		return err
 	}
-	player := &simulatePlayer{runner: runner, speed: f.speed, live: f.start == "now", progress: cmd.ErrOrStderr()}
+	player := &playback.Player{Runner: runner, Speed: f.speed, Live: f.start == "now", DevicesOnly: f.devices, Progress: cmd.ErrOrStderr()}
 	if f.out != "" {
-		if player.files, err = newStoryFiles(f.out, f.links, runner); err != nil {
+		if player.Files, err = playback.NewFiles(f.out, f.links, runner); err != nil {
 			return err
 		}
 	}
 	if !f.kafka {
-		err := player.play(cmd.Context())
+		err := player.Play(cmd.Context())
 		if err == nil && f.out != "" && f.links != "" {
-			fmt.Fprintf(player.progress, "simulate: to find the cause, run: %s\n", diagnoseCommand(script, &f))
+			fmt.Fprintf(player.Progress, "simulate: to find the cause, run: %s\n", diagnoseCommand(script, &f))
 		}
 		return err
 	}
 	return app.New(cfg, version, log).Produce(cmd.Context(), func(ctx context.Context, sink *emitter.Emitter) error {
-		player.sink, player.devices = sink, f.devices
-		return player.play(ctx)
+		player.Sink = sink
+		return player.Play(ctx)
 	})
 }
 

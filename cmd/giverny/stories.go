@@ -2,37 +2,14 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/giverny/giverny/ingest/emitter"
-	"github.com/giverny/giverny/internal/retry"
-	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/scenario"
 	"github.com/giverny/giverny/topology"
 )
-
-// readStory reads a story from a file, or returns the built-in one with that name.
-func readStory(name string) (*scenario.Script, error) {
-	if !strings.ContainsAny(name, "./\\") {
-		script, err := scenario.Builtin(name)
-		if _, absent := os.Stat(name); err == nil || absent != nil {
-			return script, err
-		}
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return scenario.Read(file, name)
-}
 
 // storyGraph returns the fabric of a story, or its replacement.
 func storyGraph(script *scenario.Script, instead string, log *slog.Logger) (*topology.Graph, error) {
@@ -84,27 +61,4 @@ func stretch(script *scenario.Script, duration time.Duration) error {
 	}
 	script.Stretch(duration)
 	return nil
-}
-
-// sendStep sends the events of a step and the devices' readings.
-func sendStep(ctx context.Context, sink *emitter.Emitter, fabric string, step *scenario.Step) error {
-	// Events of jobs and failures have their own topics.
-	events := slices.DeleteFunc(slices.Clone(step.Events), func(e schema.Event) bool {
-		return e.Kind.IsFailure() || e.Kind == schema.JobStarted || e.Kind == schema.JobEnded
-	})
-	if err := errors.Join(sink.EmitEvents(ctx, fabric, events), sink.EmitJobs(ctx, fabric, step.Jobs),
-		sink.EmitFailures(ctx, fabric, step.Failures), sink.EmitTraffic(ctx, fabric, step.JobTraffic(fabric))); err != nil {
-		return err
-	}
-	for _, b := range step.Batches {
-		if err := sink.Emit(ctx, b); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sleepUntil returns false if ctx ends first.
-func sleepUntil(ctx context.Context, t time.Time) bool {
-	return retry.Sleep(ctx, time.Until(t))
 }

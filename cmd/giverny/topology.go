@@ -2,9 +2,9 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,7 +15,6 @@ import (
 
 	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/internal/config"
-	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -122,6 +121,14 @@ func readImport(path string, f importFlags, log *slog.Logger) (*topology.Graph, 
 	return config.ReadTopology(path, f.format, f.fabric, prev, log)
 }
 
+// givenTopology returns the graph of a file or a specification on the command line.
+func givenTopology(cmd *cobra.Command, source string) (*topology.Graph, error) {
+	if source == "" {
+		return nil, errors.New("no topology: give --topology, a specification such as torus:24x24x24 or a file")
+	}
+	return loadTopology(source, "", newLog(cmd, config.Default().Log))
+}
+
 // loadTopology reads a file or builds a specification; fabric, if not empty, overrides
 // the name in the file.
 func loadTopology(source, fabric string, log *slog.Logger) (*topology.Graph, error) {
@@ -133,12 +140,7 @@ func loadTopology(source, fabric string, log *slog.Logger) (*topology.Graph, err
 
 // writeTopology replaces the file atomically.
 func writeTopology(path string, g *topology.Graph) error {
-	var text bytes.Buffer
-	err := topology.Write(&text, g)
-	if err == nil {
-		err = atomicfile.WriteOutput(path, text.Bytes())
-	}
-	if err != nil {
+	if err := atomicfile.WriteOutputBy(path, func(w io.Writer) error { return topology.Write(w, g) }); err != nil {
 		return fmt.Errorf("write topology to %s: %w", path, err)
 	}
 	return nil
@@ -165,7 +167,7 @@ fields are described in docs/reference/topology-format.md.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			defer endAtOnce(cmd)()
-			graph, err := loadTopology(args[0], "", newLog(cmd, config.Default().Log))
+			graph, err := givenTopology(cmd, args[0])
 			if err != nil {
 				return err
 			}
@@ -195,7 +197,7 @@ devices by their names; a device with another name and the same GUID was renamed
 			var graphs [2]*topology.Graph
 			for i, source := range args {
 				var err error
-				if graphs[i], err = loadTopology(source, "", newLog(cmd, config.Default().Log)); err != nil {
+				if graphs[i], err = givenTopology(cmd, source); err != nil {
 					return err
 				}
 			}
@@ -206,33 +208,10 @@ devices by their names; a device with another name and the same GUID was renamed
 	return cmd
 }
 
-// diffJSON is the output of `topology diff --json`.
-type diffJSON struct {
-	Was            string             `json:"was_version"`
-	Now            string             `json:"now_version"`
-	DevicesAdded   []string           `json:"devices_added"`
-	DevicesRemoved []string           `json:"devices_removed"`
-	DevicesChanged []string           `json:"devices_changed"`
-	LinksAdded     []schema.LinkID    `json:"links_added"`   // link IDs of the new version
-	LinksRemoved   []schema.LinkID    `json:"links_removed"` // link IDs of the old version
-	WentDown       []schema.LinkID    `json:"links_went_down"`
-	CameUp         []schema.LinkID    `json:"links_came_up"`
-	Rerated        []schema.LinkID    `json:"links_rerated"`
-	Recabled       [][2]schema.LinkID `json:"links_recabled"` // ID of the old link, ID of the new one
-	Renumbered     int                `json:"links_renumbered"`
-	Changes        []string           `json:"changes"` // in words
-}
-
 func printDiff(w io.Writer, was, now *topology.Graph, asJSON bool) error {
 	d := topology.Diff(was, now)
 	if asJSON {
-		recabled := make([][2]schema.LinkID, len(d.Recabled))
-		for i, r := range d.Recabled {
-			recabled[i] = [2]schema.LinkID{r.Was, r.Now}
-		}
-		return json.NewEncoder(w).Encode(diffJSON{fmt.Sprintf("%016x", d.Was), fmt.Sprintf("%016x", d.Now),
-			listed(d.DevicesAdded), listed(d.DevicesRemoved), listed(d.DevicesChanged), listed(d.LinksAdded), listed(d.LinksRemoved),
-			listed(d.WentDown), listed(d.CameUp), listed(d.Rerated), recabled, d.Renumbered, listed(d.Lines(was, now))})
+		return d.WriteJSON(w, was, now)
 	}
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, &d)
@@ -240,12 +219,4 @@ func printDiff(w io.Writer, was, now *topology.Graph, asJSON bool) error {
 		fmt.Fprintln(out, line)
 	}
 	return out.Flush()
-}
-
-// listed returns the list, or an empty one for nil, so that JSON shows [].
-func listed[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }

@@ -2,16 +2,10 @@ package main
 
 import (
 	"bufio"
-	"encoding/csv"
-	"encoding/json"
-	"fmt"
-	"io"
-	"strconv"
+	"errors"
 
 	"github.com/spf13/cobra"
 
-	"github.com/giverny/giverny/internal/config"
-	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -29,19 +23,19 @@ and in regions.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			defer endAtOnce(cmd)()
 			if asJSON && asCSV {
-				return fmt.Errorf("--json and --csv: choose one")
+				return errors.New("--json and --csv: choose one")
 			}
-			graph, err := loadTopology(args[0], "", newLog(cmd, config.Default().Log))
+			graph, err := givenTopology(cmd, args[0])
 			if err != nil {
 				return err
 			}
 			out := bufio.NewWriter(cmd.OutOrStdout())
-			write := writeLinksText
+			write := topology.WriteLinks
 			switch {
 			case asJSON:
-				write = writeLinksJSON
+				write = topology.WriteLinksJSON
 			case asCSV:
-				write = writeLinksCSV
+				write = topology.WriteLinksCSV
 			}
 			if err := write(out, graph); err != nil {
 				return err
@@ -52,65 +46,4 @@ and in regions.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "a JSON object per line")
 	cmd.Flags().BoolVar(&asCSV, "csv", false, "comma-separated values with a header")
 	return cmd
-}
-
-// listedLink is a link in the output of `topology links`.
-type listedLink struct {
-	ID       schema.LinkID `json:"link"`
-	From     listedPort    `json:"from"`
-	To       listedPort    `json:"to"`
-	Class    string        `json:"class"`
-	Capacity float64       `json:"capacity_bytes_per_second"`
-	Up       bool          `json:"up"`
-}
-
-type listedPort struct {
-	Device string `json:"device"`
-	Port   string `json:"port"`
-	Level  int8   `json:"level"`
-}
-
-func eachLink(g *topology.Graph, yield func(listedLink) error) error {
-	for id := range schema.LinkID(g.NumLinks()) {
-		l := g.Link(id)
-		from, to := g.Device(l.From), g.Device(l.To)
-		if err := yield(listedLink{id, listedPort{from.Name, l.FromPort, from.Level}, listedPort{to.Name, l.ToPort, to.Level},
-			l.Class.String(), l.CapacityBytesPerSecond, l.Up}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func writeLinksJSON(w io.Writer, g *topology.Graph) error {
-	lines := json.NewEncoder(w)
-	return eachLink(g, func(l listedLink) error { return lines.Encode(l) })
-}
-
-func writeLinksCSV(w io.Writer, g *topology.Graph) error {
-	table := csv.NewWriter(w)
-	if err := table.Write([]string{"link", "from_device", "from_port", "from_level", "to_device", "to_port", "to_level", "class", "capacity_bytes_per_second", "up"}); err != nil {
-		return err
-	}
-	err := eachLink(g, func(l listedLink) error {
-		return table.Write([]string{strconv.Itoa(int(l.ID)), l.From.Device, l.From.Port, strconv.Itoa(int(l.From.Level)),
-			l.To.Device, l.To.Port, strconv.Itoa(int(l.To.Level)), l.Class, strconv.FormatFloat(l.Capacity, 'f', -1, 64), strconv.FormatBool(l.Up)})
-	})
-	if err != nil {
-		return err
-	}
-	table.Flush()
-	return table.Error()
-}
-
-func writeLinksText(w io.Writer, g *topology.Graph) error {
-	return eachLink(g, func(l listedLink) error {
-		down := ""
-		if !l.Up {
-			down = " down"
-		}
-		_, err := fmt.Fprintf(w, "%d %s:%s (level %d) -> %s:%s (level %d) %s%s\n", l.ID, schema.OneLine(l.From.Device),
-			schema.OneLine(l.From.Port), l.From.Level, schema.OneLine(l.To.Device), schema.OneLine(l.To.Port), l.To.Level, l.Class, down)
-		return err
-	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/internal/plural"
 )
 
 // A rank is late if it arrives later than the median of the ranks by both this share of
@@ -146,11 +147,14 @@ func (j *job) late(d *collective.Diagnosis) {
 }
 
 // stopped finds the ranks whose last collective is behind their communicator's by at
-// least two: one may have been running when the records were written.
+// least two: one may have been running when the records were written. Whether a rank
+// with a truncated file went on is unknown.
 func (j *job) stopped(d *collective.Diagnosis) {
 	last := map[string]map[int]int64{} // by communicator and rank of the job
+	cut := map[int]bool{}
 	for _, k := range j.keys {
 		for _, c := range j.collectives[k] {
+			cut[j.ranks[c.Process]] = cut[j.ranks[c.Process]] || c.Cut
 			if last[k.communicator] == nil {
 				last[k.communicator] = map[int]int64{}
 			}
@@ -163,7 +167,7 @@ func (j *job) stopped(d *collective.Diagnosis) {
 			most = max(most, sequence)
 		}
 		for rank, sequence := range ranks {
-			if most-sequence >= 2 {
+			if most-sequence >= 2 && !cut[rank] {
 				d.StoppedRanks = append(d.StoppedRanks, rank)
 			}
 		}
@@ -201,7 +205,11 @@ func describe(d *collective.Diagnosis) string {
 		said = append(said, text)
 	}
 	if len(d.MissingRanks) > 0 {
-		said = append(said, fmt.Sprintf("%d ranks left no records", len(d.MissingRanks)))
+		names := make([]string, len(d.MissingRanks))
+		for i, rank := range d.MissingRanks {
+			names[i] = fmt.Sprintf("rank %d", rank)
+		}
+		said = append(said, "no records of "+plural.First(names, 16, ", "))
 	}
 	if len(said) == 0 {
 		return "no rank is late, and none stopped"

@@ -38,6 +38,7 @@ type Call struct {
 	ExecNanos    int64 // from the first kernel's begin to the last one's end
 	BeginNanos   int64 // by the host's clock; 0 without verbose output
 	EndNanos     int64
+	Cut          bool // its file ends in the middle of the next record
 }
 
 // record is the part of the Inspector's JSON that is used.
@@ -80,6 +81,7 @@ func (e *CutError) Error() string {
 // (point-to-point, statistics) are skipped. The error is a *CutError if only the last
 // record could not be read.
 func Read(name string, data []byte, calls []Call) ([]Call, error) {
+	had := len(calls)
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	for whole := 0; ; whole++ {
 		at := decoder.InputOffset()
@@ -101,6 +103,9 @@ func Read(name string, data []byte, calls []Call) ([]Call, error) {
 			begin := len(data) - len(bytes.TrimLeft(data[min(at, int64(len(data))):], " \t\r\n"))
 			line := 1 + bytes.Count(data[:begin], []byte("\n"))
 			if whole > 0 && errors.Is(err, io.ErrUnexpectedEOF) {
+				if len(calls) > had {
+					calls[len(calls)-1].Cut = true
+				}
 				return calls, &CutError{name, line}
 			}
 			return calls, fmt.Errorf("%s:%d: %w; remove the broken record, or remove the file to diagnose without its rank", name, line, err)

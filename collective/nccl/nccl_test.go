@@ -68,7 +68,7 @@ func TestRanksThatStoppedOrAreMissing(t *testing.T) {
 		}
 		return 50
 	}))
-	if !slices.Equal(d.StoppedRanks, []int{3}) || !slices.Equal(d.MissingRanks, []int{4}) || len(d.LateRanks) > 0 {
+	if !slices.Equal(d.StoppedRanks, []int{3}) || !slices.Equal(d.MissingRanks, []int{4}) || len(d.LateRanks) > 0 || !strings.HasSuffix(d.Text, "; no records of rank 4") {
 		t.Errorf("%+v, want rank 3 stopped and 4 missing", d)
 	}
 }
@@ -129,6 +129,146 @@ func TestCutFile(t *testing.T) {
 	var cut *CutError
 	if !errors.As(err, &cut) || cut.Line != 3 || len(calls) != 2 {
 		t.Errorf("%d calls, error %v", len(calls), err)
+	}
+}
+
+// The network steps of a ring are its chunk steps in order, loop by loop: 2(n-1) for an
+// all-reduce, n-1 for an all-gather or reduce-scatter, of two slices each where NCCL's
+// step numbers advance by two. Each chunk step awaits the one before it from the ring's
+// predecessor, in the same slice.
+func TestStepsOfARing(t *testing.T) {
+	const ranks = 4
+	numbered := func(n, by int) (list []TracedStep) {
+		for i := range n {
+			list = append(list, TracedStep{Step: i * by, BeginNanos: int64(100 * (i + 1)), EndNanos: int64(100*(i+1) + 50)})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name, operation, algorithm string
+		steps                      []TracedStep
+		want                       string // step/chunk<awaited step of each network step
+	}{
+		{"all-reduce, two loops", "AllReduce", "RING", numbered(12, 1), "1/0<- 2/0<1 3/0<2 4/0<3 5/0<4 6/0<5 1/1<- 2/1<1 3/1<2 4/1<3 5/1<4 6/1<5"},
+		{"all-gather", "AllGather", "RING", numbered(3, 1), "1/0<- 2/0<1 3/0<2"},
+		{"reduce-scatter in slices, two loops", "ReduceScatter", "RING", numbered(12, 2), "1/0<- 1/1<- 2/0<1 2/1<1 3/0<2 3/1<2 1/2<- 1/3<- 2/2<1 2/3<1 3/2<2 3/3<2"},
+		{"not a whole number of sliced chunks", "AllGather", "RING", numbered(3, 2), "1/0<- 2/0<1 3/0<2"},
+		{"broadcast", "Broadcast", "RING", numbered(3, 2), "1/0<- 2/0<- 3/0<-"},
+		{"a tree", "AllReduce", "TREE", numbered(3, 1), "1/0<- 2/0<- 3/0<-"},
+		{"network steps not profiled", "AllGather", "RING", nil, "1/0<-"},
+		{"the last never sent", "AllGather", "RING", append(numbered(2, 1), TracedStep{Step: 2}), "1/0<- 2/0<1"},
+	} {
+		var traces []*Trace
+		for rank := range ranks {
+			send := TracedSend{Channel: 1, Peer: (rank + 1) % ranks, Bytes: 1200, BeginNanos: 100, EndNanos: 200, Steps: slices.Clone(c.steps)}
+			slices.Reverse(send.Steps) // the order of the file does not matter
+			traces = append(traces, &Trace{PID: int64(rank), Collectives: []TracedCollective{{Communicator: "w", Rank: rank, Operation: c.operation, Algorithm: c.algorithm, Sends: []TracedSend{send}}}})
+		}
+		run, err := Run(traces)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]string, ranks)
+		for _, s := range run.Steps {
+			awaits := "-"
+			if s.AwaitsStep != collective.None {
+				awaits = fmt.Sprint(s.AwaitsStep)
+				if s.AwaitsRank != (s.Rank+ranks-1)%ranks {
+					t.Errorf("%s: rank %d awaits rank %d, want its predecessor", c.name, s.Rank, s.AwaitsRank)
+				}
+			}
+			if s.Peer != (s.Rank+1)%ranks || s.Channel != 1 || s.Bytes != 1200/int64(max(len(c.steps), 1)) {
+				t.Errorf("%s: %+v", c.name, s)
+			}
+			got[s.Rank] += fmt.Sprintf(" %d/%d<%s", s.Step, s.Chunk, awaits)
+		}
+		for rank := range got {
+			if got[rank] != " "+c.want {
+				t.Errorf("%s: rank %d:%s, want %s", c.name, rank, got[rank], c.want)
+			}
+		}
+		if noted := strings.Contains(strings.Join(run.Notes, "\n"), "it is not known what its sends wait for"); noted != (c.operation == "Broadcast" || c.algorithm == "TREE") {
+			t.Errorf("%s: notes %q", c.name, run.Notes)
+		}
+	}
+}
+
+// A rank is late if the others waited for it by more than 1 ms and a tenth of the
+// collective's time, in half of the collectives or more.
+func TestHowLateIsLate(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		usual  int // ms of the others
+		last   int // ms of the rank that comes last
+		late   int // in how many collectives
+		of     int
+		want   bool
+		nanos  int64
+		reason string
+	}{
+		{"by 11%", 100, 89, 4, 4, true, 4 * 11e6, "in 4 of 4 collectives the others waited for it"},
+		{"by 9%", 100, 91, 4, 4, false, 0, ""},
+		{"by 2 of 8 ms", 8, 6, 4, 4, true, 4 * 2e6, "in 4 of 4"},
+		{"by 1 of 4 ms", 4, 3, 4, 4, false, 0, ""},
+		{"in half", 100, 50, 2, 4, true, 2 * 50e6, "in 2 of 4"},
+		{"in less than half", 100, 50, 2, 5, false, 0, ""},
+	} {
+		d := diagnose(t, lines(4, c.of, func(r, s int) int {
+			if r == 2 && s < c.late {
+				return c.last
+			}
+			return c.usual
+		}))
+		if got := slices.Equal(d.LateRanks, []int{2}); got != c.want || len(d.LateRanks) > 1 || len(d.Culprits) != len(d.LateRanks) {
+			t.Errorf("%s: %+v, want late %t", c.name, d, c.want)
+		} else if got && (d.Culprits[0].CostNanos != c.nanos || d.Culprits[0].Object != "rank 2" || !strings.Contains(d.Text, c.reason)) {
+			t.Errorf("%s: %+v, want %d ns, %s", c.name, d.Culprits[0], c.nanos, c.reason)
+		}
+	}
+}
+
+// A rank has stopped if it is behind by two collectives or more: the last may be running.
+func TestHowFarBehindIsStopped(t *testing.T) {
+	for behind, stopped := range []bool{false, false, true, true} {
+		d := diagnose(t, lines(4, 10, func(r, s int) int { return map[bool]int{false: 50}[r == 1 && s >= 10-behind] }))
+		if slices.Equal(d.StoppedRanks, []int{1}) != stopped || len(d.Culprits) != len(d.StoppedRanks) {
+			t.Errorf("%d behind: %+v, want stopped %t", behind, d, stopped)
+		}
+	}
+}
+
+// How far a rank with a truncated file got is unknown: it has not stopped for that.
+func TestATruncatedFileIsNoHang(t *testing.T) {
+	of := func(rank int) string {
+		return lines(4, 10, func(r, s int) int { return map[bool]int{true: 50}[r == rank] })
+	}
+	var calls []Call
+	for rank := range 4 {
+		text := of(rank)
+		if rank == 2 {
+			text = text[:len(text)/2+20]
+		}
+		var err error
+		if calls, err = Read("a.log", []byte(text), calls); err != nil && rank != 2 {
+			t.Fatal(err)
+		}
+	}
+	if d, err := Diagnose(calls); err != nil || len(d.StoppedRanks) > 0 || len(d.Culprits) > 0 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	calls, err := Read("b.log", []byte(`{"header":{"id":"0x1","rank":3,"n_ranks":4}} {"header"`), calls[:4])
+	if err == nil || slices.ContainsFunc(calls, func(c Call) bool { return c.Cut }) {
+		t.Errorf("a file without collectives: %v, marks another's: %+v", err, calls)
+	}
+}
+
+// A collective begins with its first kernel and ends with its last.
+func TestKernelsInAnyOrder(t *testing.T) {
+	text := strings.Replace(verbose, `{"channel_id": 0, "kernel_start_ts": 1752867229235181, "kernel_stop_ts": 1752867229275811`,
+		`{"channel_id": 1, "kernel_start_ts": 1752867229235182, "kernel_stop_ts": 1752867229275812}, {"channel_id": 0, "kernel_start_ts": 1752867229235181, "kernel_stop_ts": 1752867229275811`, 1)
+	calls, err := Read("a.log", []byte(text), nil)
+	if err != nil || len(calls) != 1 || calls[0].BeginNanos != 1752867229235181000 || calls[0].EndNanos != 1752867229275812000 {
+		t.Errorf("%+v, %v", calls, err)
 	}
 }
 

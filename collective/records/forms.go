@@ -83,7 +83,7 @@ func diagnoseInspector(files Files) (collective.Diagnosis, error) {
 	for _, name := range files.Names {
 		calls, err = readCalls(name, files.Open, calls)
 		if cut := (*nccl.CutError)(nil); errors.As(err, &cut) {
-			notes = append(notes, err.Error()+": later records of its rank are missing")
+			notes = append(notes, err.Error()+": its rank was killed, or later records of it are missing")
 		} else if err != nil {
 			return collective.Diagnosis{}, err
 		}

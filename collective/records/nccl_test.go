@@ -60,7 +60,7 @@ func traced(rank int) string {
 func ncclFiles() *memory {
 	whole := inspected(1)
 	return &memory{texts: map[string]string{
-		"rank0.log": inspected(0), "rank1.log": whole, "cut.log": whole[:len(whole)-40], "broken.log": whole + "x\n" + whole, "idle.txt": `{"header":{"rank":0,"n_ranks":2}}`,
+		"rank0.log": inspected(0), "rank1.log": whole, "cut.log": whole[:len(whole)-40], "marked.log": "\ufeff" + whole, "broken.log": whole + "x\n" + whole, "idle.txt": `{"header":{"rank":0,"n_ranks":2}}`,
 		"trace0.json": traced(0), "trace1.json": traced(1), "bad.json": `[{"ph":"b","cat":"COLL","ts":-5}]`, "empty.json": "",
 	}}
 }
@@ -77,7 +77,8 @@ func TestNCCL(t *testing.T) {
 		fails  bool
 	}{
 		{"nccl-inspector", []string{"rank0.log", "rank1.log"}, 0, "rank 1", false},
-		{"nccl-inspector", []string{"rank0.log", "cut.log"}, 0, "cut.log:3: the file ends in the middle of a record: later records of its rank are missing", false},
+		{"nccl-inspector", []string{"rank0.log", "marked.log"}, 0, "rank 1", false},
+		{"nccl-inspector", []string{"rank0.log", "cut.log"}, 0, "cut.log:3: the file ends in the middle of a record: its rank was killed, or later records of it are missing", false},
 		{"nccl-inspector", []string{"rank0.log", "broken.log"}, 0, "broken.log:4: ", true},
 		{"nccl-inspector", []string{"rank0.log", "absent.log"}, 0, "open absent.log: ", true},
 		{"nccl-inspector", []string{"idle.txt"}, 0, "idle.txt: ", true},

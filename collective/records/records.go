@@ -5,6 +5,7 @@
 package records
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -172,7 +173,7 @@ func (f *Format) Expand(paths []string) (Files, error) {
 	return out, nil
 }
 
-// readAtMost reads a file of at most limit bytes.
+// readAtMost reads a file of at most limit bytes, without a byte order mark.
 func readAtMost(name string, open Open, limit int64) ([]byte, error) {
 	file, err := open(name)
 	if err != nil {
@@ -183,5 +184,5 @@ func readAtMost(name string, open Open, limit int64) ([]byte, error) {
 	if large, is := errors.AsType[*bounded.TooLargeError](err); is {
 		err = fmt.Errorf("%s: %w: give a file of one job alone", name, large)
 	}
-	return data, err
+	return bytes.TrimPrefix(data, []byte("\ufeff")), err
 }

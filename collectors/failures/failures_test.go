@@ -280,6 +280,40 @@ func TestLogSource(t *testing.T) {
 	read(open(), true)
 }
 
+// A log in which failures do not end keeps no other from being read.
+func TestLogsTakeTurns(t *testing.T) {
+	dir := t.TempDir()
+	flood, quiet := filepath.Join(dir, "flood"), filepath.Join(dir, "quiet")
+	add := func(path, device string, lines int) {
+		out, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		fmt.Fprint(out, strings.Repeat("2026-01-05T00:30:00Z\tlink_failed\t"+device+"\t2\t\n", lines))
+	}
+	cfg := &failures.LogConfig{Paths: []string{flood, quiet}, FromStart: true, TimeZone: "UTC"}
+	s, err := cfg.Open(feeds.Env{Host: "agent", Store: feeds.NewStore(dir, "feed"), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(quiet, "quiet", 1)
+	found := map[string]int{}
+	for range 3 {
+		add(flood, "flood", feeds.MaxRows)
+		rows, err := s.Read(t.Context(), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range rows.Failures {
+			found[f.Device]++
+		}
+	}
+	if found["quiet"] != 1 || found["flood"] < feeds.MaxRows {
+		t.Errorf("failures %v of 3 reads", found)
+	}
+}
+
 // parse parses the lines of a log.
 func parse(text string, opt failures.Options) (feeds.Rows, error) {
 	var rows feeds.Rows

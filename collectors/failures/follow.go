@@ -166,12 +166,39 @@ func (f *follower) checkHead() error {
 	if err != nil {
 		return err
 	}
-	if info.Size() < f.at.Offset || n < f.at.HeadBytes || hash != f.at.Head {
-		f.at.Offset, f.part, f.skipping = 0, nil, false
-	} else if n == headBytes {
+	switch {
+	case info.Size() >= f.at.Offset && n == f.at.HeadBytes && hash == f.at.Head:
+		if n == headBytes {
+			return nil
+		}
+	case f.takeCopy():
 		return nil
+	default:
+		f.at.Offset, f.part, f.skipping = 0, nil, false
 	}
 	return f.identify()
+}
+
+// takeCopy continues in the copy that was made before the file was truncated, if it goes on after the position. It is left like
+// a file that was renamed.
+func (f *follower) takeCopy() bool {
+	if f.at.HeadBytes < headBytes {
+		return false // too little to tell files apart
+	}
+	candidates, _ := filepath.Glob(escaped(f.path) + "*")
+	for _, path := range candidates {
+		info, err := os.Stat(path)
+		if err != nil || info.Size() <= f.at.Offset+int64(len(f.part)) {
+			continue
+		}
+		if file := f.withHead(path, info); file != nil {
+			f.file.Close()
+			f.file = file
+			f.at.Device, f.at.Inode = identity(info)
+			return true
+		}
+	}
+	return false
 }
 
 // rotated reports whether the name refers to another file now.
@@ -237,10 +264,18 @@ func escaped(name string) string {
 // fits opens a file if it is the one of the saved position.
 func (f *follower) fits(path string) *os.File {
 	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil {
 		return nil
 	}
 	if device, inode := identity(info); device != f.at.Device || inode != f.at.Inode || info.Size() < f.at.Offset {
+		return nil
+	}
+	return f.withHead(path, info)
+}
+
+// withHead opens a regular file if it begins like that of the position.
+func (f *follower) withHead(path string, info fs.FileInfo) *os.File {
+	if !info.Mode().IsRegular() {
 		return nil
 	}
 	file, err := os.Open(path)

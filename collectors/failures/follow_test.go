@@ -97,6 +97,31 @@ func TestFollowRotation(t *testing.T) {
 	wantLines(t, tailing(t, f), "new 1", "new 2")
 }
 
+// What was written since the last read is in the copy that copytruncate leaves.
+func TestFollowACopyOfATruncatedLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	long := strings.Repeat("x", 300)
+	write(t, path, long+"\na\n")
+	f := &follower{path: path, fromStart: true}
+	wantLines(t, tailing(t, f), long, "a")
+	write(t, path, "b\n")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path+".1", string(text))
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, "c\n")
+	wantLines(t, append(tailing(t, f), tailing(t, f)...), "b", "c")
+	write(t, path, "d\n")
+	wantLines(t, tailing(t, f), "d")
+	if f.lost != 0 {
+		t.Errorf("%d logs lost", f.lost)
+	}
+}
+
 // With two rotations between two reads, the file in the middle is lost and counted.
 func TestFollowTwoRotations(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")

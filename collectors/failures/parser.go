@@ -152,31 +152,13 @@ const justWritten = 5 * time.Minute
 // unzoned disambiguates a time without a zone in the hour that is repeated when daylight saving time ends: it is the
 // later instant if the line was just written then, or if the previous line is later than the earlier instant.
 func (p *Parser) unzoned(t time.Time) time.Time {
-	first, second := readings(t)
+	first, second := schema.LocalMeanings(t)
 	t = first
 	if p.opt.Reference.Sub(second).Abs() <= justWritten || p.before.Sub(first) > justWritten && p.before.Before(second.Add(justWritten)) {
 		t = second
 	}
 	p.before = t
 	return t
-}
-
-// readings returns the earlier and the later instant with the same local time in t's zone. They differ only in a
-// repeated hour.
-func readings(t time.Time) (first, second time.Time) {
-	const day = 24 * time.Hour
-	_, before := t.Add(-day).Zone()
-	_, after := t.Add(day).Zone()
-	_, here := t.Zone()
-	wall := t.Add(time.Duration(here) * time.Second)
-	first, second = wall.Add(-time.Duration(before)*time.Second), wall.Add(-time.Duration(after)*time.Second)
-	if _, offset := first.Zone(); offset != before {
-		first = t
-	}
-	if _, offset := second.Zone(); offset != after {
-		second = t
-	}
-	return first, second
 }
 
 func instant(t time.Time) schema.Instant { return schema.Instant(t.UnixNano()) }

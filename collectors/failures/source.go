@@ -84,6 +84,7 @@ func (c *LogConfig) Open(env feeds.Env) (feeds.Source, error) {
 // logs is a feed of several followed logs.
 type logs struct {
 	logs  []*followed
+	first int // the log to read first, after those that filled the last read
 	store *feeds.Store
 	log   *slog.Logger
 	saved map[string]position
@@ -99,8 +100,11 @@ type followed struct {
 func (s *logs) Read(ctx context.Context, now time.Time) (rows feeds.Rows, err error) {
 	var errs []error
 	full := func() bool { return rows.Len() >= feeds.MaxRows || ctx.Err() != nil }
-	for _, l := range s.logs {
-		if full() {
+	first := s.first
+	for i := range s.logs {
+		at := (first + i) % len(s.logs)
+		l := s.logs[at]
+		if s.first = at; full() {
 			rows.More = true
 			break
 		}

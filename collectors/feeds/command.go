@@ -31,7 +31,11 @@ func Run(ctx context.Context, argv, environ []string, read func(io.Reader) error
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("run %s: %w", argv[0], err)
 	}
-	readErr := read(bounded.Reader(out, MaxOutput))
+	output := bounded.Reader(out, MaxOutput)
+	readErr := read(output)
+	if readErr == nil { // a program blocks while it has output that nobody reads
+		_, readErr = io.Copy(io.Discard, output)
+	}
 	killed := readErr != nil && ctx.Err() == nil && !errors.Is(readErr, io.EOF) && !errors.Is(readErr, io.ErrUnexpectedEOF)
 	if killed {
 		_ = procgroup.Kill(cmd) // its remaining output is not read

@@ -71,3 +71,16 @@ func TestErrorsOfCommandsAreBounded(t *testing.T) {
 		t.Errorf("%.100v", err)
 	}
 }
+
+// A command ends even if nobody needs the rest of its output.
+func TestCommandThatPrintsMoreThanIsRead(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	err := feeds.Run(ctx, []string{"sh", "-c", "echo '{}'; head -c 3000000 /dev/zero"}, nil, func(out io.Reader) error {
+		_, err := io.ReadFull(out, make([]byte, 2))
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -91,11 +91,7 @@ func Parse(text []byte, zone *time.Location) (schema.Job, error) {
 	if err := json.Unmarshal(text, &in); err != nil {
 		return schema.Job{}, worded(err, text)
 	}
-	start, err := schema.ParseInstant(string(in.Start), zone)
-	if err != nil {
-		return schema.Job{}, err
-	}
-	end, err := schema.ParseInstant(string(in.End), zone)
+	start, end, err := schema.ParseSpan(string(in.Start), string(in.End), zone, schema.ParseInstant)
 	if err != nil {
 		return schema.Job{}, err
 	}

@@ -260,6 +260,7 @@ func TestTimesInTheHourThatClocksRepeat(t *testing.T) {
 		for format, text := range map[string]string{
 			"sacct": "JobID|State|Start|End|NodeList\n1|COMPLETED|" + c.start + "|" + c.end + "|n1\n",
 			"csv":   "job_id,nodes,start,end\n1,n1," + c.start + "," + c.end + "\n",
+			"jsonl": `{"job_id":"1","nodes":["n1"],"start":"` + c.start + `","end":"` + c.end + `"}`,
 		} {
 			list, err := jobs.Read(strings.NewReader(text), "file", jobs.Options{Format: format, Zone: zone})
 			if err != nil || len(list.Rows) != 1 {

@@ -86,7 +86,7 @@ func readLine(in *bufio.Reader, list *List) (string, error) {
 }
 
 type sacctParser struct {
-	clock     clock
+	zone      *time.Location
 	zoned     bool // times without a zone are an error
 	delimiter string
 	fields    int
@@ -106,7 +106,7 @@ func newSacctParser(head string, opt SacctOptions) (*sacctParser, error) {
 	if m == nil {
 		return nil, fmt.Errorf("%.60q is not a header line of sacct: run it with --parsable2 and without --noheader", head)
 	}
-	p := &sacctParser{clock: clock{cmp.Or(opt.Zone, time.UTC)}, zoned: opt.Zone == nil, delimiter: m[2], at: map[string]int{}, nameAt: -1, resized: map[string]schema.Instant{}}
+	p := &sacctParser{zone: cmp.Or(opt.Zone, time.UTC), zoned: opt.Zone == nil, delimiter: m[2], at: map[string]int{}, nameAt: -1, resized: map[string]schema.Instant{}}
 	names := strings.Split(strings.TrimSuffix(head, p.delimiter), p.delimiter) // --parsable adds one at the end
 	p.fields = len(names)
 	for i, name := range names {
@@ -205,8 +205,8 @@ var jobID = regexp.MustCompile(`^[0-9]+(_([0-9]+|\[[^\]]*\]?))?(\+[0-9]+)?(\..+)
 
 // plausible reports whether fields are a record.
 func (p *sacctParser) plausible(f []string) bool {
-	_, _, ok := p.clock.span(f[p.at["Start"]], f[p.at["End"]])
-	return ok && jobID.MatchString(f[p.at["id"]])
+	_, _, err := schema.ParseSpan(f[p.at["Start"]], f[p.at["End"]], p.zone, parseTime)
+	return err == nil && jobID.MatchString(f[p.at["id"]])
 }
 
 func (p *sacctParser) record(f []string) {
@@ -215,9 +215,9 @@ func (p *sacctParser) record(f []string) {
 		p.zoneless = text
 		return
 	}
-	start, end, ok := p.clock.span(f[p.at["Start"]], f[p.at["End"]])
+	start, end, err := schema.ParseSpan(f[p.at["Start"]], f[p.at["End"]], p.zone, parseTime)
 	switch {
-	case m == nil || !ok:
+	case m == nil || err != nil:
 		p.list.drop(feeds.Malformed, fmt.Sprintf("id %q, start %q, end %q: one of them cannot be parsed", f[p.at["id"]], f[p.at["Start"]], f[p.at["End"]]))
 		return
 	case m[4] != "":

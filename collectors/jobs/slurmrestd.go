@@ -74,14 +74,25 @@ type slurmrestd struct {
 	version string // the last one that was accepted
 }
 
-// slurmVersions are tried in this order if none is configured.
-var slurmVersions = [...]string{"v0.0.43", "v0.0.42", "v0.0.41", "v0.0.40", "v0.0.39", "v0.0.38", "v0.0.37", "v0.0.36"}
+// The versions that are tried if none is configured: from the newest that is known to the oldest, then later ones, for a server
+// that no longer has the others. Slurm has added one per release.
+const oldestVersion, newestVersion, lastVersion = 36, 43, 60
+
+func slurmVersions() (names []string) {
+	for n := newestVersion; n >= oldestVersion; n-- {
+		names = append(names, fmt.Sprintf("v0.0.%d", n))
+	}
+	for n := newestVersion + 1; n <= lastVersion; n++ {
+		names = append(names, fmt.Sprintf("v0.0.%d", n))
+	}
+	return names
+}
 
 // errNoVersion means that slurmrestd does not know the version.
 var errNoVersion = errors.New("no such version of the API")
 
 func (s *slurmrestd) list(ctx context.Context, _, _ time.Time) (List, error) {
-	versions := slurmVersions[:]
+	versions := slurmVersions()
 	if fixed := s.cfg.Version; fixed != "" {
 		versions = []string{fixed}
 	} else if s.version != "" {

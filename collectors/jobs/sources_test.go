@@ -254,6 +254,20 @@ func TestSlurmrestdSource(t *testing.T) {
 	}
 }
 
+// A later Slurm has none of the versions that are known.
+func TestSlurmrestdOfALaterSlurm(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/slurm/v0.0.46/jobs" {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprintf(w, queue, queued(1))
+	}))
+	defer server.Close()
+	s := open(t, &jobs.SlurmrestdConfig{URL: secret.NewURL(server.URL), Limits: jobs.Limits{MaxJobs: 10}}, t.TempDir())
+	want(t, "jobs", read(t, s, "01:00"), "1 runs")
+}
+
 func TestFileSource(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "jobs.jsonl")

@@ -80,7 +80,6 @@ func readCSV(r *bufio.Reader, name string, zone *time.Location) (List, error) {
 			return list, fmt.Errorf("%s:1: no column %s; want job_id,name,user,nodes,start,end,state", name, field)
 		}
 	}
-	clock := clock{zone}
 	for {
 		f, err := in.Read()
 		if err == io.EOF {
@@ -99,7 +98,7 @@ func readCSV(r *bufio.Reader, name string, zone *time.Location) (List, error) {
 			list.drop(feeds.Malformed, "a quoted field spans several lines: close its quotation mark")
 			continue
 		}
-		list.addFields(f, at, clock)
+		list.addFields(f, at, zone)
 	}
 }
 
@@ -123,15 +122,15 @@ func unclosed(f []string, nodes, columns int, comma rune) bool {
 	return false
 }
 
-func (l *List) addFields(f []string, at map[string]int, clock clock) {
+func (l *List) addFields(f []string, at map[string]int, zone *time.Location) {
 	field := func(name string) string {
 		if i, ok := at[name]; ok && i < len(f) {
 			return strings.TrimSpace(f[i])
 		}
 		return ""
 	}
-	start, end, ok := clock.span(field("start"), field("end"))
-	if !ok {
+	start, end, err := schema.ParseSpan(field("start"), field("end"), zone, parseTime)
+	if err != nil {
 		l.drop(feeds.NoTime, fmt.Sprintf("start %q, end %q: want times such as 2026-01-05T00:30:00Z", field("start"), field("end")))
 		return
 	}

@@ -16,7 +16,7 @@ import (
 // maxBroken is how many lines of a target may be broken; a text with more is something else.
 const maxBroken = 10_000
 
-// parseLines reads metrics in the text format. A line that is none costs its own sample only: the parser ends at the first,
+// parseLines reads metrics in the text format, also with line ends of Windows. A line that is none costs its own sample only: the parser ends at the first,
 // so what precedes it is parsed once more, and then what follows it, of which samples may lose their type. broken has an
 // error for each such line, also for a last one that was truncated: its number may lack digits. If no line is a metric,
 // that is an error of the whole.
@@ -25,6 +25,7 @@ func parseLines(text io.Reader) (families map[string]*client.MetricFamily, broke
 	if err != nil {
 		return nil, nil, err
 	}
+	rest = bytes.ReplaceAll(rest, []byte("\r\n"), []byte("\n"))
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, passed := map[string]*client.MetricFamily{}, 0
 	for {

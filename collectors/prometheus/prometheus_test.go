@@ -86,13 +86,23 @@ func (l *lines) Emit(_ context.Context, b *schema.CounterBatch) error {
 // read polls once and returns the counters, and the log.
 func read(t *testing.T, cfg prometheus.Config) (rows []string, log string) {
 	t.Helper()
+	var out strings.Builder
+	l := &lines{}
+	health := poll(t, cfg, l, &out)
+	for _, name := range slices.Sorted(maps.Keys(health.Failing)) {
+		fmt.Fprintf(&out, "failing %s: %v\n", name, health.Failing[name])
+	}
+	return l.list, out.String()
+}
+
+// poll polls once.
+func poll(t *testing.T, cfg prometheus.Config, to collectors.Emitter, log io.Writer) collectors.Health {
+	t.Helper()
 	c, err := cfg.Open("host")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out strings.Builder
-	l := &lines{}
-	agent, err := collectors.NewAgent("host", l, slog.New(slog.NewTextHandler(&out, nil)), registry.NewRegistry())
+	agent, err := collectors.NewAgent("host", to, slog.New(slog.NewTextHandler(log, nil)), registry.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,11 +112,7 @@ func read(t *testing.T, cfg prometheus.Config) (rows []string, log string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	health := poller.Once(t.Context())
-	for _, name := range slices.Sorted(maps.Keys(health.Failing)) {
-		fmt.Fprintf(&out, "failing %s: %v\n", name, health.Failing[name])
-	}
-	return l.list, out.String()
+	return poller.Once(t.Context())
 }
 
 const gnmi = `# HELP interfaces_out_octets from gNMI
@@ -141,6 +147,14 @@ func TestReadCommand(t *testing.T) {
 	rows, _ := read(t, prometheus.Config{Targets: []prometheus.Target{target}, Counters: []prometheus.Mapping{octets("tx")}})
 	if want := []string{"now nfs 01|eth0 sai.port_stat_if_out_octets=12"}; !slices.Equal(rows, want) {
 		t.Errorf("%q, want %q", rows, want)
+	}
+}
+
+func TestReadLineEndsOfWindows(t *testing.T) {
+	address, _ := exporter(t, "# TYPE tx counter\r\ntx{device=\"a\",port=\"1\"} 12\r\n")
+	rows, log := read(t, prometheus.Config{Targets: []prometheus.Target{at(address)}, Counters: []prometheus.Mapping{octets("tx")}})
+	if want := []string{"now a|1 sai.port_stat_if_out_octets=12"}; !slices.Equal(rows, want) {
+		t.Errorf("%q, want %q: %s", rows, want, log)
 	}
 }
 
@@ -195,6 +209,32 @@ func TestALineThatIsBroken(t *testing.T) {
 		if !strings.Contains(log, want) {
 			t.Errorf("log %s, want %s", log, want)
 		}
+	}
+}
+
+// columns is an emitter that keeps the counters of each batch.
+type columns struct{ list []string }
+
+func (c *columns) Emit(_ context.Context, b *schema.CounterBatch) error {
+	var names []string
+	for _, column := range b.Columns {
+		names = append(names, column.Name)
+	}
+	c.list = append(c.list, fmt.Sprintf("%d rows of %s", b.Rows(), strings.Join(names, " ")))
+	return nil
+}
+
+// Rows of one port with other counters are in other batches: with the first row of a batch its port counts as complete.
+func TestAPortOfTwoTargets(t *testing.T) {
+	one, _ := exporter(t, "tx{device=\"a\",port=\"1\"} 1\ntx{device=\"a\",port=\"2\"} 2\ndiscards{device=\"a\",port=\"2\"} 3\n")
+	two, _ := exporter(t, "pause{device=\"a\",port=\"1\"} 1\n")
+	cfg := prometheus.Config{Targets: []prometheus.Target{at(one), at(two)}, Counters: []prometheus.Mapping{octets("tx"),
+		{Metric: "discards", Counter: "sai.port_stat_if_in_discards", Scale: 1}, {Metric: "pause", Counter: "sai.port_stat_pfc_3_rx_pause_duration_us", Scale: 1}}}
+	got := &columns{}
+	poll(t, cfg, got, io.Discard)
+	want := []string{"2 rows of sai.port_stat_if_out_octets sai.port_stat_if_in_discards", "1 rows of sai.port_stat_pfc_3_rx_pause_duration_us"}
+	if slices.Sort(got.list); !slices.Equal(got.list, slices.Sorted(slices.Values(want))) {
+		t.Errorf("batches %q, want %q", got.list, want)
 	}
 }
 

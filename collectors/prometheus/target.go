@@ -54,9 +54,15 @@ func (t *target) Read(ctx context.Context, r *collectors.Reading) error {
 	}
 	rows := t.rows(families, now, r)
 	for _, at := range slices.SortedFunc(maps.Keys(rows), compare) {
-		r.RowAt("prometheus", at.port, at.nanos)
-		for _, counter := range slices.Sorted(maps.Keys(rows[at])) {
-			r.Put(counter, rows[at][counter])
+		counters := rows[at]
+		key := schema.KeyCounter(counters) // a port may have rows of several targets and times
+		r.RowAt("prometheus "+key, at.port, at.nanos)
+		if key != "" {
+			r.Put(key, counters[key])
+			delete(counters, key)
+		}
+		for _, counter := range slices.Sorted(maps.Keys(counters)) {
+			r.Put(counter, counters[counter])
 		}
 	}
 	return nil

@@ -127,6 +127,7 @@ type file struct {
 	store   *feeds.Store
 	size    int64
 	changed time.Time
+	rows    int  // of the last load: what follows them is new, also if it is of earlier times
 	partial bool // its last row was skipped because it has no line end yet
 	pending []schema.JobTraffic
 	done    progress // emitted
@@ -194,8 +195,13 @@ func (f *file) load() (rows feeds.Rows, err error) {
 			return rows, err
 		}
 	}
-	f.size, f.changed, f.partial = info.Size(), info.ModTime(), end < info.Size()
-	rows.Traffic = slices.DeleteFunc(rows.Traffic, func(t schema.JobTraffic) bool { return f.done.has(&t) })
+	appended := rows.Traffic[len(rows.Traffic):]
+	if f.size > 0 && info.Size() >= f.size {
+		appended = rows.Traffic[min(f.rows, len(rows.Traffic)):]
+	}
+	before := rows.Traffic[:len(rows.Traffic)-len(appended)]
+	f.size, f.changed, f.partial, f.rows = info.Size(), info.ModTime(), end < info.Size(), len(rows.Traffic)
+	rows.Traffic = slices.Concat(slices.DeleteFunc(before, func(t schema.JobTraffic) bool { return f.done.has(&t) }), appended)
 	slices.SortStableFunc(rows.Traffic, func(a, b schema.JobTraffic) int { return cmp.Compare(a.Time, b.Time) })
 	f.next = progress{f.done.Time, map[string]bool{}}
 	for job := range f.done.Jobs {

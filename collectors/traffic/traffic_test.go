@@ -55,7 +55,7 @@ soon,17,1,1,1,1
 	}
 }
 
-// Appended rows are read once, also across a restart, including late rows for the last time.
+// Appended rows are read once, also across a restart, including late rows, after a restart those for the last time.
 func TestFileSource(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "t.csv")
@@ -100,7 +100,12 @@ func TestFileSource(t *testing.T) {
 	put(1, "c")
 	put(2, "d")
 	read(s, false, "c", "d")
-	read(open(), true, "c", "d")
+	s = open()
+	read(s, true, "c", "d")
+	put(0, "e") // one program appends all times of a job, then all of the next
+	put(2, "e")
+	read(s, true, "e", "e")
+	read(s, true)
 	read(open(), true)
 }
 

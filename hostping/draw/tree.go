@@ -1,5 +1,5 @@
-// Package draw draws a host's graph as text and as SVG, with the links of verdicts marked. The input is a graph and
-// the marked links, the output is text.
+// Package draw draws a host's graph as text and as SVG, with the links of verdicts marked, and writes reports as text. The
+// input is a graph with marked links or a report, the output is text.
 package draw
 
 import (

@@ -6,13 +6,9 @@ package local
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -21,7 +17,6 @@ import (
 	"github.com/giverny/giverny/hostping/order"
 	"github.com/giverny/giverny/hostping/prober"
 	"github.com/giverny/giverny/hostping/run"
-	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/internal/plainfile"
 )
 
@@ -150,7 +145,7 @@ func (h *Host) Run(ctx context.Context, o *Order) (out order.Outcome, err error)
 	if o.Mode == order.Affinitive {
 		options.Trigger = o.RNIC
 	}
-	history, err := h.history()
+	history, err := ReadHistory(h.deps.Dir)
 	if err != nil {
 		h.deps.Log.Warn("hostping: history not readable, starting over", "error", err)
 	}
@@ -160,7 +155,7 @@ func (h *Host) Run(ctx context.Context, o *Order) (out order.Outcome, err error)
 		return out, err
 	}
 	out.Report, out.Graph, out.Probes, out.Seconds = &report, &h.graph, report.Probes, h.deps.Now().Sub(began).Seconds()
-	return out, h.keep(&history)
+	return out, WriteHistory(h.deps.Dir, &history)
 }
 
 // timeout is the shorter of the order's and this host's.
@@ -176,36 +171,4 @@ func (h *Host) open() (run.Prober, error) {
 		return prober.NewExec(prober.DefaultExecConfig(h.cfg.Command), h.deps.Log)
 	}
 	return prober.NewPerftest(h.cfg.Perftest, h.source, h.deps.Log)
-}
-
-func (h *Host) historyFile() string { return filepath.Join(h.deps.Dir, "history.json") }
-
-func (h *Host) history() (hostping.History, error) {
-	fresh := hostping.History{Version: hostping.HistoryVersion}
-	text, err := os.ReadFile(h.historyFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		return fresh, nil
-	}
-	if err != nil {
-		return fresh, err
-	}
-	known, err := hostping.ParseHistory(text)
-	if err != nil {
-		return fresh, fmt.Errorf("%s: %w", h.historyFile(), err)
-	}
-	return known, nil
-}
-
-func (h *Host) keep(history *hostping.History) error {
-	text, err := json.Marshal(history)
-	if err != nil {
-		return fmt.Errorf("history of runs: %w", err)
-	}
-	if err := os.MkdirAll(h.deps.Dir, 0o750); err != nil {
-		return fmt.Errorf("history of runs: %w", err)
-	}
-	if err := atomicfile.Write(h.historyFile(), text); err != nil {
-		return fmt.Errorf("history of runs: %w", err)
-	}
-	return nil
 }

@@ -6,9 +6,10 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Batch collects rows, which may have different counters, into a batch of the schema.
+// Batch collects rows into a batch of the schema. They may have different counters, but the same schema.KeyCounter.
 type Batch struct {
 	batch   schema.CounterBatch
+	key     string
 	ports   map[schema.PortName]uint32
 	columns map[string]int
 	present [][]int // by column: rows that have it
@@ -22,8 +23,16 @@ func NewBatch(fabric string, sequence uint64, interval time.Duration) *Batch {
 	}
 }
 
+// Fits reports whether a row belongs into the batch.
+func (b *Batch) Fits(r Row) bool {
+	return b.batch.Rows() == 0 || schema.KeyCounter(r.Counters) == b.key
+}
+
 // Add adds a row and returns the number of rows.
 func (b *Batch) Add(r Row) int {
+	if b.batch.Rows() == 0 {
+		b.key = schema.KeyCounter(r.Counters)
+	}
 	port := schema.PortName{Device: r.Device, Port: r.Port}
 	index, known := b.ports[port]
 	if !known {
@@ -56,6 +65,10 @@ func (b *Batch) Finish() *schema.CounterBatch {
 		for _, row := range b.present[k] {
 			column.Valid.Set(row)
 		}
+	}
+	if k, has := b.columns[b.key]; has {
+		columns := b.batch.Columns
+		columns[0], columns[k] = columns[k], columns[0]
 	}
 	return &b.batch
 }

@@ -96,6 +96,32 @@ func TestBatchOfRowsWithDifferentCounters(t *testing.T) {
 	}
 }
 
+func TestRowsOfABatchHaveTheKeyCounterInCommon(t *testing.T) {
+	row := func(names ...string) (r recorded.Row) {
+		r.Counters = map[string]uint64{}
+		for _, name := range names {
+			r.Counters[name] = 1
+		}
+		return r
+	}
+	b := recorded.NewBatch("f", 1, time.Minute)
+	b.Add(row("ib.port_xmit_data", "ib.port_xmit_wait", "ib.port_state"))
+	for _, c := range []struct {
+		row  recorded.Row
+		fits bool
+	}{
+		{row("ib.port_xmit_data", "ib.symbol_error"), true},
+		{row("ib.port_xmit_wait"), false},
+		{row("ib.port_rcv_data", "ib.port_xmit_data"), true},
+		{row("ib.symbol_error"), false},
+		{row("gemini.credit_stall", "ib.port_xmit_data"), true},
+	} {
+		if b.Fits(c.row) != c.fits {
+			t.Errorf("%v fits: %v, want %v", c.row.Counters, !c.fits, c.fits)
+		}
+	}
+}
+
 const (
 	tableHead = "START_PM_INFO\nNodeGUID,PortGUID,PortNumber,PortXmitWait,PortXmitWaitExt,PortXmitData,PortXmitDataExtended,PortXmitDiscards\n"
 	wideRow   = "0x00000000000000a1,0xa2,3,4294967295,0x0000000000001000,5,6,7\n"

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/test/sysfs"
 )
 
 // Collection that starts while Kafka or the store is unavailable uses its spool: in an agent, and in a single process.
@@ -24,9 +25,9 @@ func TestCollectingStartsWithoutKafka(t *testing.T) {
 func TestStopsWhileAnAdapterHangs(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"mlx5_0", "mlx5_1"} {
-		adapterFiles(t, filepath.Join(dir, "sys"), name)
+		sysfs.Adapter(t, filepath.Join(dir, "sys"), "host0", name)
 	}
-	defer hang(t, filepath.Join(dir, "sys/mlx5_1/ports/1/counters/port_xmit_data"))()
+	defer sysfs.Hang(t, filepath.Join(dir, "sys/mlx5_1/ports/1/counters/port_xmit_data"))()
 	stop := runWithoutKafka(t, dir, Role{Collect: true, Analyse: true, Serve: true}, `"sources":"ibsysfs: blocked in a read: mlx5_1 since`, `"spool":"records waiting: 3`)
 	if took := stop(); took > 2*time.Second {
 		t.Errorf("stopped after %v", took)
@@ -35,7 +36,7 @@ func TestStopsWhileAnAdapterHangs(t *testing.T) {
 
 func startsWithoutKafka(t *testing.T, role Role) {
 	dir := t.TempDir()
-	adapterFiles(t, filepath.Join(dir, "sys"), "mlx5_0")
+	sysfs.Adapter(t, filepath.Join(dir, "sys"), "host0", "mlx5_0")
 	runWithoutKafka(t, dir, role, `"spool":"records waiting: 1`)()
 }
 

@@ -3,16 +3,12 @@ package app
 import (
 	"context"
 	"fmt"
-	"log/slog"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/collective/report"
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/hostping/order"
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
-	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
 	"github.com/giverny/giverny/pipeline"
 	"github.com/giverny/giverny/schema"
@@ -20,54 +16,44 @@ import (
 	"github.com/giverny/giverny/store"
 )
 
-// auditDeps are the dependencies of the audit.
-type auditDeps struct {
-	Client     *kafka.Client
-	Records    command.Records
-	Log        *slog.Logger
-	Registerer prometheus.Registerer
-	// Owner returns the ownership of a fabric by its partition, and the fence for its
-	// offsets; nil if no other process audits it.
-	Owner func(partition int) (pipeline.Owner, kafka.Fence)
-}
-
-// auditStages write the commands and results of all fabrics to the store.
-func auditStages(cfg *config.Config, deps auditDeps) ([]lifecycle.Stage, error) {
-	keys, err := command.NewKeyring(cfg.Command.Principals)
+// makeAudit makes the stages that write the commands and results of all fabrics to the store.
+func (parts *Parts) makeAudit() error {
+	p := parts.process
+	cfg := &p.cfg.Command
+	keys, err := command.NewKeyring(cfg.Principals)
 	if err != nil {
-		return nil, fmt.Errorf("command.principals: %w", err)
+		return fmt.Errorf("command.principals: %w", err)
 	}
-	verifier, err := command.NewVerifier(cfg.Command.Results)
+	verifier, err := command.NewVerifier(cfg.Results)
 	if err != nil {
-		return nil, fmt.Errorf("command.results.agents: %w", err)
+		return fmt.Errorf("command.results.agents: %w", err)
 	}
-	if cfg.Command.Enabled() && !verifier.Knows() {
-		deps.Log.Warn("command: results of agents are accepted without verifying their signatures, because command.results.agents is empty")
+	if cfg.Enabled() && !verifier.Knows() {
+		p.log.Warn("command: results of agents are accepted without verifying their signatures, because command.results.agents is empty")
 	}
-	metrics, err := command.NewAuditMetrics(deps.Registerer)
+	metrics, err := command.NewAuditMetrics(p.registerer)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var stages []lifecycle.Stage
-	letters := kafka.NewProducer(deps.Client)
-	for _, f := range cfg.Fabrics {
-		owner, fence := deps.Owner(f.Partition)
+	letters := kafka.NewProducer(p.client)
+	for _, f := range p.cfg.Fabrics {
+		owner, fence := parts.ownership(f.Partition)
 		consumer := func(kind envelope.Kind) *kafka.Consumer {
-			return kafka.NewConsumer(deps.Client, letters, kafka.Assignment{Kind: kind, Fabric: f.Name, Partition: f.Partition, Fence: fence})
+			return kafka.NewConsumer(p.client, letters, kafka.Assignment{Kind: kind, Fabric: f.Name, Partition: f.Partition, Fence: fence})
 		}
-		records := deps.Records
+		var records command.Records = busRecords{p.db}
 		if owner != nil {
 			records = &guardedRecords{records, owner}
 		}
 		auditor := command.NewAuditor(f.Name, command.AuditDeps{Commands: consumer(envelope.Commands), Results: consumer(envelope.Results), Records: records,
-			Keys: keys, Verifier: verifier, Log: deps.Log, Metrics: metrics})
+			Keys: keys, Verifier: verifier, Log: p.log, Metrics: metrics})
 		stage := lifecycle.Stage{Name: "audit of " + f.Name, Run: auditor.Run}
 		if owner != nil {
 			stage.Run = func(ctx context.Context) error { return pipeline.WhileOwner(ctx, owner, auditor.Run) }
 		}
-		stages = append(stages, supervised(stage, deps.Log))
+		parts.audit = append(parts.audit, lifecycle.Supervised(stage, p.log))
 	}
-	return stages, nil
+	return nil
 }
 
 // guardedRecords are written only by the fabric's owner: the store's deduplication

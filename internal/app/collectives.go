@@ -11,9 +11,9 @@ import (
 	"github.com/giverny/giverny/collectors/nodes"
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/agent"
+	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/plural"
-	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
 )
 
 // CollectiveDevices returns the devices of each host in a fabric, or in the only one;
@@ -24,7 +24,7 @@ func (p *Process) CollectiveDevices(fabric, nodeMap string, hosts []string) ([][
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := LoadFabrics(p.cfg.Fabrics, p.log)
+	loaded, err := LoadFabrics([]config.Fabric{f}, p.log)
 	if err != nil {
 		return nil, err
 	}
@@ -32,22 +32,12 @@ func (p *Process) CollectiveDevices(fabric, nodeMap string, hosts []string) ([][
 	if err != nil {
 		return nil, fmt.Errorf("--node-map: %w", err)
 	}
-	var graph *topology.Graph
-	for _, l := range loaded {
-		if l.Name == f.Name {
-			graph = l.Graph
-		}
-	}
-	resolver := nodes.New([]*topology.Graph{graph}, names)
-	devices := make([][]string, len(hosts))
+	devices := agent.DevicesOf(loaded[0].Graph, names, hosts)
 	var unknown []string
 	for i, host := range hosts {
-		found, reason := resolver.Device(host)
-		if reason != "" || len(found) == 0 || len(found[0]) == 0 {
+		if len(devices[i]) == 0 {
 			unknown = append(unknown, host)
-			continue
 		}
-		devices[i] = found[0]
 	}
 	if len(unknown) > 0 {
 		const shown = 5
@@ -64,7 +54,7 @@ func (p *Process) PublishCollective(ctx context.Context, fabric string, r *repor
 	if err != nil {
 		return "", err
 	}
-	agent, err := p.cfg.Collect.AgentName() // results are signed and verified under this name
+	name, err := p.cfg.Collect.AgentName() // results are signed and verified under this name
 	if err != nil {
 		return "", err
 	}
@@ -72,21 +62,9 @@ func (p *Process) PublishCollective(ctx context.Context, fabric string, r *repor
 		return "", err
 	}
 	defer p.Close()
-	signer, err := resultSigner(&p.cfg, agent)
+	signer, err := agent.ResultSigner(&p.cfg, name)
 	if err != nil {
 		return "", err
 	}
-	return publishCollective(ctx, command.Publisher{Sink: kafka.NewProducer(p.client), Signer: signer}, f.Name, f.Partition, agent, r, time.Now)
-}
-
-func publishCollective(ctx context.Context, out command.Publisher, fabric string, partition int, agent string, r *report.Report, now func() time.Time) (id string, err error) {
-	output, err := command.Output(r)
-	if err != nil {
-		return "", err
-	}
-	result := schema.CommandResult{CommandID: r.ID(), Fabric: fabric, Agent: agent, Time: schema.Instant(now().UnixNano()), Status: schema.CommandDone, Kind: report.Kind, Output: output}
-	if err := out.Publish(ctx, partition, &result); err != nil {
-		return "", fmt.Errorf("publish collective %s: %w", result.CommandID, err)
-	}
-	return result.CommandID, nil
+	return agent.PublishCollective(ctx, command.Publisher{Sink: kafka.NewProducer(p.client), Signer: signer}, f.Name, f.Partition, name, r, time.Now)
 }

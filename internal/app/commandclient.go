@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -9,15 +10,40 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/schema"
 )
 
-// CommandClient returns a client for sending commands to the agents of a fabric.
-func (p *Process) CommandClient(name string) (*command.Client, error) {
-	client, _, err := p.commandClient(name)
-	return client, err
+// reach is how long a command waits for a connection to Kafka, in addition to the wait for answers.
+const reach = 30 * time.Second
+
+// AskAgents sends a command to the agents of a fabric, or of the only one, and collects their answers while it is valid, or
+// until expect agents have answered or, if it is not nil, enough returns true. No answer is an error.
+func (p *Process) AskAgents(ctx context.Context, fabric string, o command.Order, expect int, enough func(*schema.CommandResult) bool) ([]command.Answer, error) {
+	client, _, err := p.commandClient(fabric)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	order, err := client.New(o)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.ValidFor+reach)
+	defer cancel()
+	var answers []command.Answer
+	if enough != nil {
+		answers, err = client.AskUntil(ctx, &order, o.ValidFor, enough)
+	} else {
+		answers, err = client.Ask(ctx, &order, o.ValidFor, expect)
+	}
+	if err == nil && len(answers) == 0 {
+		err = fmt.Errorf("no agent answered within %v: either none is running, or none accepts commands of principal %q; add it with its key to command.principals of the agents",
+			o.ValidFor, p.cfg.Command.Sign.Principal)
+	}
+	return answers, err
 }
 
-// commandClient is CommandClient, and also returns the fabric.
+// commandClient returns a client for the agents of a fabric, or of the only one, and that fabric.
 func (p *Process) commandClient(name string) (*command.Client, config.Fabric, error) {
 	f, err := FabricNamed(p.cfg.Fabrics, name)
 	if err != nil {

@@ -58,7 +58,7 @@ func DeclareMetrics(reg prometheus.Registerer, dir string) error {
 	if err != nil {
 		return err
 	}
-	_, _, agentErr := parts.agent.stages()
+	_, _, agentErr := parts.agent.Stages()
 	reader, err := bluewaters.NewReader(bluewaters.DefaultConfig("f"), bluewaters.File("none"))
 	if err != nil {
 		return err

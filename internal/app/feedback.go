@@ -45,7 +45,7 @@ func actWithin(cfg *analysis.Config) time.Duration {
 func (parts *Parts) feedbackSteps() []Step {
 	var acting Step
 	for _, part := range parts.feedback.Parts() {
-		acting = append(acting, supervised(lifecycle.Stage{Name: part.Name, Run: part.Run}, parts.process.log))
+		acting = append(acting, lifecycle.Supervised(lifecycle.Stage{Name: part.Name, Run: part.Run}, parts.process.log))
 	}
 	acting = append(acting, parts.policyStages()...)
 	if len(acting) == 0 {

@@ -10,21 +10,28 @@ import (
 
 // Marks calls do with the nodes of all fabrics that schedulers are asked to avoid, according to the audit, and with a
 // function that restores some of them and audits that.
-func (p *Process) Marks(ctx context.Context, do func(ctx context.Context, marks []schema.FeedbackAction, lift Lift) error) error {
+func (p *Process) Marks(ctx context.Context, do func(ctx context.Context, marks []feedback.Mark, lift Lift) error) error {
+	if len(p.cfg.Fabrics) == 0 {
+		return errNoFabrics
+	}
 	if err := p.useStoreBeside(); err != nil {
 		return err
 	}
 	return p.withStore(ctx, func(ctx context.Context) error {
-		var marks []schema.FeedbackAction
+		cfg := p.cfg.Acting()
+		var audited []schema.FeedbackAction
 		for _, f := range p.cfg.Fabrics {
 			found, err := read.New(p.db).FeedbackMarks(ctx, f.Name)
 			if err != nil {
 				return err
 			}
-			marks = append(marks, found...)
+			audited = append(audited, found...)
+		}
+		marks, err := cfg.Marks(audited)
+		if err != nil {
+			return err
 		}
 		return do(ctx, marks, func(ctx context.Context, marks []schema.FeedbackAction, reason string) ([]schema.FeedbackAction, error) {
-			cfg := p.cfg.Acting()
 			return feedback.Lift(ctx, &cfg, marks, reason, p.db, p.log)
 		})
 	})

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/giverny/giverny/feedback"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/test/slurm"
 	"github.com/giverny/giverny/schema"
@@ -70,11 +71,13 @@ func TestMarksOfALostHostAreLifted(t *testing.T) {
 func liftAll(t *testing.T, cfg config.Config) string {
 	t.Helper()
 	var marked, lifted []string
-	err := New(cfg, "test", slog.New(slog.DiscardHandler)).Marks(t.Context(), func(ctx context.Context, marks []schema.FeedbackAction, lift Lift) error {
+	err := New(cfg, "test", slog.New(slog.DiscardHandler)).Marks(t.Context(), func(ctx context.Context, marks []feedback.Mark, lift Lift) error {
+		var actions []schema.FeedbackAction
 		for _, m := range marks {
+			actions = append(actions, m.FeedbackAction)
 			marked = append(marked, fmt.Sprint(m.Fabric, " ", m.Action, " ", m.Target))
 		}
-		acts, err := lift(ctx, marks, "by hand")
+		acts, err := lift(ctx, actions, "by hand")
 		for _, a := range acts {
 			lifted = append(lifted, fmt.Sprint(a.Action, " ", a.Target, " ", a.Outcome))
 		}

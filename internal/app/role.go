@@ -9,6 +9,7 @@ import (
 	"github.com/giverny/giverny/feedback"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/lease"
+	"github.com/giverny/giverny/internal/agent"
 	"github.com/giverny/giverny/internal/boot"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
@@ -36,7 +37,7 @@ func (r Role) name() string {
 type Parts struct {
 	process   *Process
 	fabrics   []Fabric
-	agent     *agent
+	agent     *agent.Agent
 	pages     *dashboards.Dashboards
 	pipelines []*pipeline.Fabric
 	replay    *lifecycle.Stage // of day files; nil: none
@@ -118,27 +119,15 @@ func (parts *Parts) makeAgent() (err error) {
 			return err
 		}
 	}
-	parts.agent, err = newAgent(&p.cfg, agentDeps{Client: p.client, Version: p.version, Log: p.log, Registerer: p.registerer, Fabrics: parts.fabrics})
-	if err != nil {
+	deps := agent.Deps{Client: p.client, Version: p.version, Log: p.log, Registerer: p.registerer}
+	for _, f := range parts.fabrics {
+		deps.Graphs = append(deps.Graphs, f.Graph)
+	}
+	if parts.agent, err = agent.New(&p.cfg, deps); err != nil {
 		return err
 	}
-	p.ops.AddCheck("records", parts.agent.accepted)
-	p.ops.AddState("spool", parts.agent.spoolState)
-	p.ops.AddState("sources", parts.agent.sourcesState)
-	p.ops.AddState("adapters", parts.agent.orders.reads.State)
-	for _, r := range parts.agent.feeds.runners() {
-		p.ops.AddState("feed "+r.Name(), r.State)
-	}
-	if w := parts.agent.records; w != nil {
-		p.ops.AddState("collectives", w.watcher.State)
-	}
+	parts.agent.Register(p.ops)
 	return nil
-}
-
-func (parts *Parts) makeAudit() (err error) {
-	p := parts.process
-	parts.audit, err = auditStages(&p.cfg, auditDeps{Client: p.client, Records: busRecords{p.db}, Log: p.log, Registerer: p.registerer, Owner: parts.ownership})
-	return err
 }
 
 // rollUps maintain the roll-ups of the fabrics that this process analyses.
@@ -153,7 +142,7 @@ func (parts *Parts) rollUps() (stages Step) {
 		if owner, _ := parts.ownership(f.Partition); owner != nil { // two writers would count twice
 			stage.Run = func(ctx context.Context) error { return pipeline.WhileOwner(ctx, owner, keep) }
 		}
-		stages = append(stages, supervised(stage, p.log))
+		stages = append(stages, lifecycle.Supervised(stage, p.log))
 	}
 	return stages
 }
@@ -261,11 +250,8 @@ func (parts *Parts) makeWatcher() (err error) {
 				file.take = append(file.take, line.SetGraph)
 			}
 		}
-		if parts.agent != nil && parts.agent.feeds.uses(f.Name) {
-			file.take = append(file.take, parts.agent.feeds.SetGraph)
-		}
-		if parts.agent != nil && parts.agent.records.uses(f.Name) {
-			file.take = append(file.take, parts.agent.records.SetGraph)
+		if parts.agent != nil && parts.agent.Uses(f.Name) {
+			file.take = append(file.take, parts.agent.SetGraph)
 		}
 		if parts.pages != nil {
 			file.take = append(file.take, func(g *topology.Graph) error { parts.pages.SetGraph(g); return nil })

@@ -20,7 +20,7 @@ func (parts *Parts) Steps(context.Context) (steps []Step, err error) {
 		return nil
 	}}
 	if parts.agent != nil {
-		pollers, sending, err := parts.agent.stages()
+		pollers, sending, err := parts.agent.Stages()
 		if err != nil {
 			return nil, err
 		}

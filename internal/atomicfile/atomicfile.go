@@ -3,7 +3,10 @@
 package atomicfile
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -34,6 +37,15 @@ func WriteOutput(path string, content []byte) error {
 		return replace(path, content, old.Mode().Perm(), false)
 	}
 	return replace(path, content, output, true)
+}
+
+// WriteOutputBy is WriteOutput of what a function writes, if it does not fail.
+func WriteOutputBy(path string, write func(io.Writer) error) error {
+	var content bytes.Buffer
+	if err := write(&content); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return WriteOutput(path, content.Bytes())
 }
 
 // replace writes a temporary file next to the old one, with permissions, subject to the

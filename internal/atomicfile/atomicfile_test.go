@@ -1,6 +1,8 @@
 package atomicfile_test
 
 import (
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -38,6 +40,25 @@ func TestPermissions(t *testing.T) {
 		}
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 3 {
+		t.Errorf("left in the folder: %v, %v", left, err)
+	}
+}
+
+// A file stays as it was if what was to replace it cannot be written in full.
+func TestAFailedOutputLeavesTheFile(t *testing.T) {
+	dir := t.TempDir()
+	path, failed := filepath.Join(dir, "report"), errors.New("failed")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := atomicfile.WriteOutputBy(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, "half of")
+		return errors.Join(err, failed)
+	})
+	if text, readErr := os.ReadFile(path); !errors.Is(err, failed) || readErr != nil || string(text) != "old" {
+		t.Errorf("%q, %v, %v", text, readErr, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("left in the folder: %v, %v", left, err)
 	}
 }

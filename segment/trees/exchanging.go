@@ -101,7 +101,7 @@ func (p *patches) nearest(k int) (best *exchanging) {
 func (p *patches) exchangingAt(m *Method, k patchID) (exchanging, bool) {
 	x := &p.all[k]
 	out := exchanging{patch: k, below: math.MaxInt32}
-	if x.beside != noRegion || m.isReceiver(x.root) {
+	if nodes := p.left[x.begin:x.end]; x.beside != noRegion || m.isReceiver(x.root) || m.alsoSends(nodes, x.root) {
 		return out, false
 	}
 	n, sum, squares, sending := 0., 0., 0., 0.
@@ -139,6 +139,20 @@ func (t *nodes) isReceiver(r root) bool {
 		return r.link != schema.NoLink
 	}
 	return !t.waitsToSend(t.waits.to[linkID(r.link)])
+}
+
+// alsoSends reports whether a region has a receiver that also sends: its root is the only port to a host of its leaf that stalls,
+// clearly more than the host waits to send, and hosts of other leaves wait for it, over several links into its leaf.
+func (t *nodes) alsoSends(nodes []nodeID, r root) bool {
+	if r.link == schema.NoLink || t.node[linkID(r.link)] < 0 || t.feeders[r.device] < minFeeders {
+		return false
+	}
+	port := t.node[linkID(r.link)]
+	isOther := func(i nodeID) bool { return i != port && t.toHost(i) }
+	waitsAsMuch := func(i nodeID) bool { return !t.isClearlyAbove(t.stall[port], t.stall[i]) }
+	comes := func(i nodeID) bool { return t.fromHost(i) && t.to[i] != r.device }
+	return !slices.ContainsFunc(t.leaving.of(r.device), isOther) && !slices.ContainsFunc(t.leaving.of(t.to[port]), waitsAsMuch) &&
+		slices.ContainsFunc(nodes, comes)
 }
 
 // allSend reports whether nearly all hosts of a leaf wait, even if some too little to count, or nearly all its uplinks.

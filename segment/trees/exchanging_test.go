@@ -94,3 +94,11 @@ func TestLeafOfWhichAllHostsWaitIsPartOfAnExchange(t *testing.T) {
 		}
 	}
 }
+
+// Leaves with a root of a tree that also send into another tree are no exchange: a port that stalls alone at its leaf, and more
+// than its host waits to send, is a receiver.
+func TestReceiversThatAlsoSendAreNoExchange(t *testing.T) {
+	g := stalls.Fabric(t, sixteenLeaves)
+	one, other := treeOverAll(0, 3, 8, 60, 1, 2, 4), treeOverAll(1, 12, 8, 60, 0, 3, 5)
+	wantRegions(t, "two trees", g, segmenttest.Find(t, g, segmenttest.Overlapping(), one.Plus(other).On(t, g).Noisy(.4, 1)), one, other)
+}

@@ -7,6 +7,7 @@ import (
 
 const (
 	memberWidth = 1.5 // tolerances within which a leaf takes part
+	comesShare  = .05 // relative error of the level at which leaves of one exchange receive
 	addsUpShare = .08 // relative error of a layer's level as the sum of two others
 	hostsShare  = .2  // relative tolerance where only some links, or one direction, show the level
 	mostRough   = .12 // relative spread of links above which levels may differ from leaf to leaf
@@ -21,6 +22,20 @@ func (y *layers) dropSums() {
 			continue
 		}
 		y.drop(c)
+	}
+}
+
+// dropRaised drops layers whose leaves receive as those of another one do, but send more: they send elsewhere, too, which does
+// not change what waits to enter them. They become members of the other.
+func (y *layers) dropRaised() {
+	for c := range y.all.len() {
+		x := &y.all[c]
+		isBase := func(z layer) bool {
+			return z.leaves > 0 && x.sent > (1+sameLevel)*z.sent && math.Abs(x.comes-z.comes) <= comesShare*z.comes+lowPoints
+		}
+		if x.leaves > 0 && slices.ContainsFunc(y.all, isBase) {
+			y.drop(c)
+		}
 	}
 }
 

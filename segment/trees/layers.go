@@ -112,6 +112,7 @@ func (y *layers) separate(w *waits, values readings, hot, idle float64) []float3
 		return values
 	}
 	y.measureRest(w, values, hot)
+	y.dropRaised()
 	y.dropSums()
 	y.findMembers()
 	y.dropPairs()

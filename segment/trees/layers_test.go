@@ -115,6 +115,13 @@ func TestTreeBesideExchangeOverTheSameSpines(t *testing.T) {
 	wantRegions(t, "alone", g, segmenttest.Find(t, g, segmenttest.Overlapping(), tree.On(t, g).Noisy(.4, 1)), tree)
 }
 
+// Leaves of an exchange that also send into a tree send more than the others, but receive as these do.
+func TestLeavesOfAnExchangeAlsoSendIntoATree(t *testing.T) {
+	g := stalls.Fabric(t, sixteenLeaves)
+	exchange, tree := allWaysUp(16, 16, 2, 3, 4, 5), treeOverAll(0, 3, 8, 70, 4, 5)
+	wantRegions(t, "two of four", g, segmenttest.Find(t, g, segmenttest.Overlapping(), exchange.Plus(tree).On(t, g).Noisy(.4, 1)), exchange, tree)
+}
+
 func TestLayersDoNotAllocate(t *testing.T) {
 	set := bench.Storm(sixteenLeaves, 6)
 	g := stalls.Fabric(t, sixteenLeaves)

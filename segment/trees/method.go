@@ -16,6 +16,7 @@ type Method struct {
 	layers    layers
 	roots     []root // by group of the last step
 	exchanges hostExchanges
+	spines    spines
 
 	minMean  float64
 	minLinks int // 0: as many as chance does not make
@@ -48,6 +49,9 @@ func New(g *topology.Graph, cfg Config) *Method {
 	}
 	m.usual = map[groupID]float64{}
 	m.sinks = newSinks(len(w.level), len(w.from))
+	if m.layered {
+		m.spines = newSpines(w)
+	}
 	return m
 }
 
@@ -68,6 +72,9 @@ func (m *Method) Segment(values []float32, out *linkset.Groups) {
 		m.roots = m.roots[:0]
 		m.findTrees(m.exchanges.rest, out)
 		m.exchanges.emit(m, out)
+	}
+	if m.layered {
+		m.spines.divide(m, out)
 	}
 	m.layers.emit(m, values, max(m.minLinks, FewestLinks), out)
 }

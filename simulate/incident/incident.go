@@ -28,8 +28,9 @@ type Spec struct {
 	Algorithm  collective.Algorithm
 	ChunkBytes int64 // of a step of a ring or all-to-all; an eighth of the data for the others
 	Seed       uint64
-	Ranks      int // 4 to 256, two on each leaf; 0: 8
-	Spines     int // 4 to 16; 0: 4
+	Ranks      int  // 4 to 256, two on each leaf; 0: 8
+	Spines     int  // 4 to 16; 0: 4
+	HostLink   bool // a slow link is that of a host, in one direction, not one between switches
 }
 
 // Bounds of a Spec. With fewer ranks no two flows leave the same leaf in the same step.

@@ -259,13 +259,21 @@ func (in *Incident) pfcRoot(random *rand.Rand) {
 	in.place(in.fabric.leafNode(leaf), leafDownPort(2))
 }
 
-// slowLink slows a link between switches that the victim crosses.
+// slowLink slows a link that the victim crosses: one between switches, or one of a host.
+// A host whose link sends slowly looks like a slow host.
 func (in *Incident) slowLink(random *rand.Rand) {
 	v := in.pick(random, crossesLeaves)
 	path := in.pathOf(v.pair)
-	ch := path[1+random.IntN(2)]
-	in.slow = &slowing{channel: ch, host: -1, share: 0.25 + 0.3*random.Float64()}
-	in.place(in.fabric.port(ch))
+	at := 1 + random.IntN(2)
+	if in.Spec.HostLink {
+		at = (at - 1) * (len(path) - 1)
+	}
+	in.slow = &slowing{channel: path[at], host: -1, share: 0.25 + 0.3*random.Float64()}
+	if at == 0 {
+		in.truth.Also, in.truth.Objects = collective.SlowHost, []string{"host " + nodeName(v.from)}
+		return
+	}
+	in.place(in.fabric.port(path[at]))
 }
 
 // deadlock closes a cycle of pauses over two leaves and two spines: flows that go down

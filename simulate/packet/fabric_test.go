@@ -382,3 +382,16 @@ func valueOf(p *Parameter, c *Config) string {
 	}
 	return *p.text(c)
 }
+
+// A request is checked in constant time, however many devices the fabric has.
+func TestCheckAllocatesNothing(t *testing.T) {
+	s := newSim(t, "fattree:leaves=4,hosts=4,spines=4", DefaultConfig())
+	hosts := s.paths.graph.Hosts()
+	if n := testing.AllocsPerRun(20, func() {
+		if err := s.check(Request{From: hosts[0], To: hosts[1]}); err != nil {
+			t.Error(err)
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

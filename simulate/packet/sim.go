@@ -42,6 +42,7 @@ type Sim struct {
 	receivers *receivers // NICs' receiving sides
 	faults    []Fault
 	events    uint64
+	switches  bool // nodes are switches with NICs, as in a torus without hosts
 }
 
 // New returns a simulation of a fabric at time 0.
@@ -56,6 +57,7 @@ func New(g *topology.Graph, cfg Config) (*Sim, error) {
 	if s.paths, err = newPaths(g, cfg, random); err != nil {
 		return nil, err
 	}
+	s.switches = g.IsSwitch(g.Hosts()[0])
 	if s.fabric, err = newFabric(cfg, s.clock, s.observers, s.transfers, s.paths, random); err != nil {
 		return nil, err
 	}

@@ -186,7 +186,7 @@ func (s *Sim) check(r Request) error {
 	switch {
 	case r.From >= n || r.To >= n:
 		return fmt.Errorf("transfer from device %d to %d: the fabric has %d devices", r.From, r.To, n)
-	case g.IsSwitch(r.From) != g.IsSwitch(g.Hosts()[0]) || g.IsSwitch(r.To) != g.IsSwitch(r.From):
+	case g.IsSwitch(r.From) != s.switches || g.IsSwitch(r.To) != s.switches:
 		return fmt.Errorf("transfer from %q to %q: both must be nodes of the fabric", g.Device(r.From).Name, g.Device(r.To).Name)
 	case r.Bytes < 0 || r.Bytes/s.cfg.PacketBytes >= maxPackets:
 		return fmt.Errorf("transfer of %d bytes: want 0 to %d packets of %d", r.Bytes, maxPackets, s.cfg.PacketBytes)

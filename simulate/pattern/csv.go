@@ -209,5 +209,5 @@ func checkLists(lists map[int][]Call) error {
 			barriers, example = met, id
 		}
 	}
-	return errors.Join(errs...)
+	return firstOf(errs)
 }

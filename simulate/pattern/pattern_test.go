@@ -299,6 +299,13 @@ func TestRefusals(t *testing.T) {
 		return errors.Join(m.Set(assignment), m.Validate())
 	}
 	_, noModel := FindModel("nsim-ase")
+	run := func(p *Program, err error) error {
+		if err == nil {
+			_, err = Predict(parse(t, "fattree:leaves=4,hosts=4,spines=4"), nsimACE(t), p)
+		}
+		return err
+	}
+	long, _ := ReadCalls(strings.NewReader(header+"0,0,compute,,99999999999999999,\n"), "f.csv")
 	for _, c := range []struct {
 		err  error
 		want string
@@ -332,6 +339,8 @@ func TestRefusals(t *testing.T) {
 		{set("packet_bytes=0"), "packet_bytes=0: want 1 to 1048576"},
 		{set("barrier=tree"), "dissemination or ideal"},
 		{noModel, `did you mean "nsim-ace"`},
+		{run(Builtin("ring:processes=99999", 16)), "process 23: node 23 is not one of the fabric's 16 nodes\nand 99975 more"},
+		{run(long, nil), "a delay of 8000 s at 0 s: a simulation lasts 7200 s"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("got %v, want %q", c.err, c.want)

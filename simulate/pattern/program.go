@@ -107,12 +107,21 @@ func (p *Program) validate(nodes int) error {
 	seen := map[int]bool{}
 	for _, q := range p.Processes {
 		if q.Node < 0 || q.Node >= nodes {
-			errs = append(errs, fmt.Errorf("process %d: node %d is not one of the fabric's %d nodes", q.ID, q.Node, nodes))
+			errs = append(errs, fmt.Errorf("%s: process %d: node %d is not one of the fabric's %d nodes", p.Name, q.ID, q.Node, nodes))
 		}
 		if seen[q.ID] {
 			errs = append(errs, fmt.Errorf("process %d is duplicated in program %q", q.ID, p.Name))
 		}
 		seen[q.ID] = true
+	}
+	return firstOf(errs)
+}
+
+// firstOf joins the first errors of many, and says how many more there are.
+func firstOf(errs []error) error {
+	const most = 8
+	if more := len(errs) - most; more > 0 {
+		errs = append(errs[:most:most], fmt.Errorf("and %d more", more))
 	}
 	return errors.Join(errs...)
 }

@@ -209,7 +209,7 @@ func (r *run) begin(m *member, c Call) error {
 		return r.awaitHandle(m, c)
 	case Compute:
 		m.wait = wait{kind: forTimer}
-		return r.sim.Timer(packet.Nanos(min(float64(c.Bytes), 1e13)), m.number)
+		return r.sim.Timer(packet.Nanos(min(float64(c.Bytes), 8e12)), m.number)
 	case Barrier:
 		if !m.Meets {
 			return errors.New("the process is not among those that meet at barriers")

@@ -24,7 +24,7 @@ type Config struct {
 	MaxMemoryBytes int64 `yaml:"max_memory_bytes"`
 	// Threads of one query; 0: the number of processors.
 	MaxThreads int `yaml:"max_threads"`
-	// Maximum number of concurrent queries; further ones wait.
+	// Maximum number of concurrent queries; further ones wait. One in four, at least one, is for writes.
 	MaxQueries int `yaml:"max_queries"`
 	// From the start of the engine to its first answer; also how long a client waits for a restart.
 	StartTimeout time.Duration `yaml:"start_timeout"`

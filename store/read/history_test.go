@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"testing"
@@ -13,9 +14,11 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/client_golang/prometheus"
 	"pgregory.net/rapid"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/storetest"
 )
 
@@ -324,6 +327,52 @@ func TestLinkHistoryAfterItsMinutesHaveExpired(t *testing.T) {
 	}
 	if left := history(ByHours); all == 0 || left != all {
 		t.Errorf("%d measured intervals by minutes, %d by hours", all, left)
+	}
+}
+
+// After store.keep_regions the counts of a span remain, those of its last hour too, also if nothing was stored after it.
+func TestCountsAfterTheirRowsHaveExpired(t *testing.T) {
+	m := newModel(t)
+	for n := int64(0); n <= 230; n += 10 {
+		m.store(t, someResult("bw", n, 10))
+	}
+	cfg := store.DefaultConfig()
+	after := func(d time.Duration) *store.DB {
+		db, err := store.New(shared.Options(store.DefaultDatabase), cfg, store.Deps{Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Now: func() time.Time { return time.Now().Add(d) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return db
+	}
+	for _, c := range []struct {
+		db   *store.DB
+		made int
+	}{{m.db, 2}, {m.db, 0}, {after(4 * time.Hour), 2}} {
+		if made, err := c.db.RollUp(t.Context(), "bw", 0); made != c.made || err != nil {
+			t.Fatalf("%d hours are rolled up, want %d; %v", made, c.made, err)
+		}
+	}
+	spans := []Span{minutes(0, 120), minutes(0, 240), minutes(60, 300)}
+	sizes := func(of *store.DB) (all []SeveritySpreads) {
+		t.Helper()
+		for _, span := range spans {
+			spread, err := New(of).Figures("bw", span).SizeSpread(t.Context(), stall)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, spread)
+		}
+		return all
+	}
+	want := sizes(m.db)
+	for _, table := range []string{"regions", "network_states"} {
+		if err := m.conn.Exec(t.Context(), "TRUNCATE TABLE "+table); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := gocmp.Diff(want, sizes(after(cfg.Retention.Regions))); diff != "" {
+		t.Error(diff)
 	}
 }
 

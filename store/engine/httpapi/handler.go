@@ -24,7 +24,7 @@ import (
 
 // Config limits what a Handler accepts.
 type Config struct {
-	MaxQueries        int   // concurrent statements; more wait their turn
+	MaxQueries        int   // concurrent statements, of which one in four is for those that may write; more wait their turn
 	MaxStatementBytes int64 // of a statement sent as the body
 }
 
@@ -35,8 +35,10 @@ type Handler struct {
 	engine *chdb.Engine
 	log    *slog.Logger
 	hello  []byte        // the answer to helloQuery
-	slots  chan struct{} // one per running statement
 	serial atomic.Uint64 // numbers the statements
+
+	slots chan struct{} // one per running statement
+	reads chan struct{} // one per running statement that may not write: fewer, so that they keep no write waiting
 
 	control sync.Mutex // guards admin
 	admin   *chdb.Session
@@ -51,7 +53,8 @@ func New(cfg Config, engine *chdb.Engine, log *slog.Logger) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{cfg: cfg, engine: engine, log: log, admin: admin, slots: make(chan struct{}, cfg.MaxQueries)}
+	h := &Handler{cfg: cfg, engine: engine, log: log, admin: admin, slots: make(chan struct{}, cfg.MaxQueries),
+		reads: make(chan struct{}, max(1, cfg.MaxQueries-max(1, cfg.MaxQueries/4)))}
 	if h.hello, err = encodeHello(admin); err != nil {
 		admin.Close()
 		return nil, err
@@ -92,11 +95,17 @@ func (h *Handler) run(ctx context.Context, req *request, out *response) error {
 		_, err := out.Write(h.hello)
 		return err
 	}
-	select {
-	case h.slots <- struct{}{}:
-		defer func() { <-h.slots }()
-	case <-ctx.Done():
-		return ctx.Err()
+	turns := []chan struct{}{h.slots}
+	if req.settings["readonly"] != "" {
+		turns = []chan struct{}{h.reads, h.slots}
+	}
+	for _, turn := range turns {
+		select {
+		case turn <- struct{}{}:
+			defer func() { <-turn }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	session, tag, err := h.openSession(req)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -342,4 +343,28 @@ func TestQueriesWaitTheirTurn(t *testing.T) {
 			t.Errorf("result %q", got)
 		}
 	}
+}
+
+// TestWritesDoNotWaitForQueries: however many statements run that may not write, there is a slot for one that may.
+func TestWritesDoNotWaitForQueries(t *testing.T) {
+	server := start(t)
+	name := table(t, server)
+	var asking sync.WaitGroup
+	for range 6 {
+		asking.Go(func() {
+			response, err := server.Client().Post(server.URL+"/?readonly=2", "", strings.NewReader("SELECT sleep(3)"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			response.Body.Close()
+		})
+	}
+	time.Sleep(time.Second)
+	began := time.Now()
+	must(t, server, url.Values{"query": {"INSERT INTO " + name + " FORMAT CSV"}}, "1,a\n")
+	if took := time.Since(began); took > 1500*time.Millisecond {
+		t.Errorf("a write took %v beside queries of 3s", took)
+	}
+	asking.Wait()
 }

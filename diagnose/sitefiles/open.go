@@ -1,0 +1,54 @@
+package sitefiles
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/giverny/giverny/diagnose/offline"
+)
+
+// Paths names the files of a site. Those that are empty are left out.
+type Paths struct{ Links, Jobs, Traffic, Failures, NodeMap string }
+
+// closers are the open files.
+type closers []io.Closer
+
+// Close closes all.
+func (c closers) Close() (err error) {
+	for _, f := range c {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// Open opens and converts the files, for reading until they are closed. Times without a zone are in the given one.
+func Open(paths Paths, zone *time.Location, report func(line string)) (files offline.Files, opened io.Closer, err error) {
+	var all closers
+	for _, in := range []struct {
+		path string
+		into **offline.File
+	}{{paths.Links, &files.Links}, {paths.Jobs, &files.Jobs}, {paths.Traffic, &files.Traffic}, {paths.Failures, &files.Failures}, {paths.NodeMap, &files.NodeMap}} {
+		if in.path == "" {
+			continue
+		}
+		file, err := os.Open(in.path)
+		if err != nil {
+			return files, all, errors.Join(err, all.Close())
+		}
+		all = append(all, file)
+		*in.into = &offline.File{Name: in.path, Reader: bufio.NewReaderSize(file, 1<<20)}
+	}
+	if files.Jobs != nil {
+		files.Jobs, err = jobsFile(files.Jobs, zone, report)
+	}
+	if err == nil && files.Failures != nil {
+		files.Failures, err = failuresFile(files.Failures, zone, report)
+	}
+	if err != nil {
+		err = errors.Join(err, all.Close())
+	}
+	return files, all, err
+}

@@ -1,0 +1,225 @@
+package trees
+
+import (
+	"math"
+	"slices"
+
+	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+// division gives links to the regions of the ends that they wait for.
+type division struct {
+	ends    []endSet            // by region: those where it ends
+	of      by[nodeID, endSet]  // the ends that a node waits for; 0 if not decided
+	had     by[nodeID, endSet]  // the ends of the regions that it was in
+	decided []nodeID            // nodes with of
+	count   by[deviceID, int32] // links down to a leaf in one region
+	links   []schema.LinkID
+}
+
+const (
+	hostDoubt = .1 // relative error of the stall of a host by what it waits for
+	hostCost  = .5 // of each end for which a host waits
+	// A host stalls that many deviations more than all trees stall the uplinks of its leaf: it waits for its own leaf's.
+	clearlyMore = 2
+)
+
+// listEnds lists the ends of each region, and of the regions of each node. A region ends where its root is, and at ends without a
+// root to which it has half of the links down.
+func (v *division) listEnds(m *Method, f *spines, out *linkset.Groups) {
+	v.ends, v.had = scratch.Zeroed(v.ends, out.Len()), scratch.Zeroed(v.had, len(m.links))
+	clear(f.isRoot)
+	for _, r := range m.roots {
+		if r.device != noDevice {
+			f.isRoot[r.device] = true
+		}
+	}
+	for g := range out.Len() {
+		for _, l := range out.Group(g) {
+			if m.waits.isDown(linkID(l)) {
+				v.count[m.waits.to[linkID(l)]]++
+			}
+		}
+		for e := range f.ends {
+			x := &f.ends[e]
+			if m.roots[g].device == x.device || !f.isRoot[x.device] && 2*int(v.count[x.device]) >= x.stalled {
+				v.ends[g] |= setOf(e)
+				x.hasRegion = true
+			}
+		}
+		for _, l := range out.Group(g) {
+			v.count[m.waits.to[linkID(l)]] = 0
+			if i := m.node[linkID(l)]; i >= 0 {
+				v.had[i] |= v.ends[g]
+			}
+		}
+	}
+}
+
+// changed is the share of the stalled uplinks of a leaf that are not in the regions of a set of ends, or in others.
+func (v *division) changed(m *Method, leaf deviceID, set endSet) float64 {
+	n, changed := 0., 0.
+	for _, i := range m.leaving.of(leaf) {
+		if !m.waits.isUp(m.links[i]) {
+			continue
+		}
+		if n++; v.had[i] != set {
+			changed++
+		}
+	}
+	return changed / max(1, n)
+}
+
+// decide decides which ends wait for which: uplinks, links down to these ends, and hosts.
+func (v *division) decide(m *Method, f *spines) {
+	v.of = scratch.Zeroed(v.of, len(m.links))
+	v.decided = v.decided[:0]
+	used := endSet(0)
+	for k := range f.senders {
+		x := &f.senders[k]
+		used |= f.setOf(x)
+		for _, i := range m.leaving.of(x.device) {
+			if s := f.place[m.to[i]]; s >= 0 && f.leadsToAll[s] {
+				v.set(i, f.setOf(x))
+			}
+		}
+	}
+	for e := range f.ends {
+		if !used.has(e) {
+			continue
+		}
+		for _, i := range m.into.of(f.ends[e].device) {
+			if !m.fromHost(i) {
+				v.set(i, setOf(e))
+			}
+		}
+	}
+	f.findHostLevels(m)
+	for k := range f.senders {
+		v.decideHosts(m, f, &f.senders[k])
+	}
+}
+
+func (v *division) set(i nodeID, ends endSet) {
+	v.of[i] = ends
+	v.decided = append(v.decided, i)
+}
+
+// setOf is the set of ends that the uplinks of a leaf wait for.
+func (f *spines) setOf(x *sender) endSet { return f.options[x.chosen].set }
+
+// findHostLevels finds, for each end, the median stall of the hosts that wait for it alone.
+func (f *spines) findHostLevels(m *Method) {
+	for e := range f.ends {
+		f.sample = f.sample[:0]
+		for k := range f.senders {
+			x := &f.senders[k]
+			if f.setOf(x) != setOf(e) || f.isRoot[x.device] || f.endAt[x.device] >= 0 {
+				continue
+			}
+			for _, i := range m.into.of(x.device) {
+				if m.fromHost(i) {
+					f.sample = append(f.sample, m.stall[i])
+				}
+			}
+		}
+		f.ends[e].hosts = 0
+		if len(f.sample) >= minFeeders {
+			f.ends[e].hosts = medianOf(f.sample)
+		}
+	}
+}
+
+// decideHosts decides for which ends the hosts of a leaf wait: those of its uplinks, and its own. It leaves them as they are
+// where another tree begins at the leaf, into which nothing comes down.
+func (v *division) decideHosts(m *Method, f *spines, x *sender) {
+	own := endSet(0)
+	if e := f.endAt[x.device]; e >= 0 {
+		own = setOf(int(e))
+	} else if f.isRoot[x.device] {
+		return
+	}
+	for _, i := range m.into.of(x.device) {
+		if m.fromHost(i) {
+			v.set(i, f.hostSet(m.noise, m.stall[i], f.setOf(x), own))
+		}
+	}
+}
+
+// hostSet is the ends for which a host waits, of those of its leaf's uplinks and its leaf's own: those whose levels, combined as
+// probabilities, are nearest to its stall. If a level is not known, it waits for all that the uplinks wait for.
+func (f *spines) hostSet(noise Noise, stall float64, set, own endSet) endSet {
+	if own == 0 && set.size() == 1 {
+		return set
+	}
+	var levels [mostEnds]float64
+	for e := range f.ends {
+		switch x := &f.ends[e]; {
+		case own.has(e):
+			levels[e] = x.level
+		case x.hosts > 0:
+			levels[e] = x.hosts
+		case set.has(e) && own != 0 && stall > f.upTo(set)+clearlyMore*noise.sigma(stall):
+			return own // a host stalls no more than what it waits for
+		case set.has(e):
+			return set
+		}
+	}
+	best, least := set, math.Inf(1)
+	for s := endSet(1); s <= set|own; s++ {
+		if s&^(set|own) != 0 {
+			continue
+		}
+		passes := 1.
+		for rest := s; rest != 0; rest = rest.rest() {
+			passes *= 1 - levels[rest.first()]/100
+		}
+		predicted := 100 * (1 - passes)
+		off := (stall - predicted) / (noise.sigma(predicted) + hostDoubt*predicted)
+		if cost := off*off + hostCost*float64(s.size()); cost < least {
+			best, least = s, cost
+		}
+	}
+	return best
+}
+
+// upTo is the sum of what trees stall uplinks by.
+func (f *spines) upTo(set endSet) (sum float64) {
+	for ; set != 0; set = set.rest() {
+		x := &f.ends[set.first()]
+		sum += x.falls[x.fall] * x.level
+	}
+	return sum
+}
+
+// rewrite gives the decided links to the regions of their ends. Of several regions at one leaf, a link stays in those in which
+// it was. Regions that lose nearly all links are dropped.
+func (v *division) rewrite(m *Method, out *linkset.Groups) {
+	v.links = append(v.links[:0], out.Links...)
+	out.Links = out.Links[:0]
+	begin, groups := int32(0), 0
+	for g, end := range out.Ends {
+		first, before := len(out.Links), int(end-begin)
+		for _, l := range v.links[begin:end] {
+			if i := m.node[linkID(l)]; i < 0 || v.of[i] == 0 || v.of[i].meets(v.ends[g]) {
+				out.Links = append(out.Links, l)
+			}
+		}
+		begin = end
+		for _, i := range v.decided {
+			if (v.of[i] &^ v.had[i]).meets(v.ends[g]) {
+				out.Links = append(out.Links, schema.LinkID(m.links[i]))
+			}
+		}
+		if len(out.Links)-first < min(before, max(FewestLinks, m.minLinks)) {
+			out.Links = out.Links[:first]
+			continue
+		}
+		slices.Sort(out.Links[first:])
+		out.Ends[groups], m.roots[groups] = int32(len(out.Links)), m.roots[g]
+		groups++
+	}
+	out.Ends, m.roots = out.Ends[:groups], m.roots[:groups]
+}

@@ -1,0 +1,182 @@
+package trees
+
+import (
+	"math"
+)
+
+// sender is a leaf nearly all of whose uplinks wait, with the sums of weighted least squares over them: of products of the
+// links down to two ends, or of one and the uplinks, and of the uplinks' squares.
+type sender struct {
+	device     deviceID
+	begin, end int // its options
+	chosen     int // of these
+	downs      [mostEnds][mostEnds]float64
+	both       [mostEnds]float64
+	ups        float64
+	spines     float64
+	variance   float64 // of a residual, in deviations, of the option that explains it best
+}
+
+// option is a set of ends, two at most, for which the uplinks of a leaf may wait, and what parts of the links down to these
+// explain them best.
+type option struct {
+	set    endSet
+	parts  [2]float64
+	cost   float64 // twice the negative logarithm of its likelihood
+	change float64 // cost of what it changes
+	costs  int     // see tabulate: where its costs begin in spines.costs
+}
+
+const (
+	spineDoubt = .05 // relative error of a prediction, beside noise
+	// An option's residual is at most that share of the uplinks, by squares; and no less than leastVariance counts, as noise is
+	// not known better.
+	mostResidual, leastVariance = .1, .3
+	endCost                     = 4    // of each end
+	changeCost                  = 4    // of changing the regions of all uplinks of a leaf
+	mostPart                    = 1.25 // where senders push, uplinks stall more than the links down
+	riseDoubt, mostRise         = .05, 25
+	// Leaves of which several uplinks stall, but not nearly all, at partialStall times what a link must or more: at most that
+	// share of the others, as traffic takes all spines.
+	partialShare, partialStall = .25, 1.5
+)
+
+// findSenders finds the leaves nearly all of whose uplinks wait, and what may explain each: none unless traffic takes all spines.
+func (f *spines) findSenders(m *Method) {
+	f.senders, f.options = f.senders[:0], f.options[:0]
+	wide, partial := 0, 0
+	for _, d := range f.leaves {
+		switch isWide, isPartial := f.readUp(m, d); {
+		case isPartial:
+			partial++
+		case isWide:
+			wide++
+			f.addSender(m, d)
+		}
+	}
+	if float64(partial) > partialShare*float64(wide) {
+		f.senders = f.senders[:0]
+	}
+}
+
+// readUp reads the uplinks of a leaf; it reports whether nearly all stall, or several, clearly, but not nearly all.
+func (f *spines) readUp(m *Method, d deviceID) (isWide, isPartial bool) {
+	stalled, sum := 0, 0.
+	for _, i := range m.leaving.of(d) {
+		if m.waits.isUp(m.links[i]) {
+			stalled, sum = stalled+1, sum+m.stall[i]
+		}
+	}
+	if stalled < 2 {
+		return false, false
+	}
+	f.sum(m, m.waits.out.of(d), m.waits.to, f.up, f.weight)
+	read := 0.
+	for s, n := range f.weight {
+		read += n
+		if f.weight[s] = 0; n > 0 && f.leadsToAll[s] {
+			sigma := m.noise.sigma(f.up[s]) + spineDoubt*f.up[s]
+			f.weight[s] = 1 / (sigma * sigma)
+		}
+	}
+	if float64(stalled) < mostWays*max(read, float64(m.measuredUp(d)-1)) { // one zero may be wrong
+		return false, sum > partialStall*m.hot*float64(stalled)
+	}
+	return stalled >= fewestOfWays, false
+}
+
+// addSender adds a leaf whose uplinks were read, and its options.
+func (f *spines) addSender(m *Method, d deviceID) {
+	x := sender{device: d, begin: len(f.options)}
+	for s, w := range f.weight {
+		if w > 0 {
+			x.spines++
+			x.ups += w * f.up[s] * f.up[s]
+		}
+	}
+	for a := range f.ends {
+		row := f.downTo(a)
+		for s, w := range f.weight {
+			x.both[a] += w * row[s] * f.up[s]
+		}
+		for b := range a + 1 {
+			other := f.downTo(b)
+			for s, w := range f.weight {
+				x.downs[a][b] += w * row[s] * other[s]
+			}
+			x.downs[b][a] = x.downs[a][b]
+		}
+	}
+	if x.spines < fewestOfWays {
+		return
+	}
+	least := math.Inf(1)
+	for a := range f.ends {
+		for b := a; b < len(f.ends); b++ {
+			if set := setOf(a) | setOf(b); f.mayExplain(d, a) && f.mayExplain(d, b) {
+				least = min(least, f.addOption(&x, set, changeCost*f.division.changed(m, d, set)))
+			}
+		}
+	}
+	if x.end = len(f.options); x.end > x.begin {
+		x.variance = max(leastVariance, least/x.spines)
+		f.senders = append(f.senders, x)
+	}
+}
+
+// mayExplain reports whether the uplinks of a leaf may wait for an end.
+func (f *spines) mayExplain(leaf deviceID, end int) bool {
+	return f.ends[end].device != leaf && f.ends[end].hasRegion
+}
+
+// addOption adds an option if it explains the uplinks of a leaf; it returns the squares that are left.
+func (f *spines) addOption(x *sender, set endSet, change float64) (left float64) {
+	o := option{set: set, change: change}
+	a := set.first()
+	alone := x.both[a] / x.downs[a][a]
+	if set.size() == 1 {
+		o.parts[0] = min(mostPart, alone)
+	} else {
+		b := set.rest().first()
+		p, q := solve(x.downs[a][a], x.downs[a][b], x.downs[b][b], x.both[a], x.both[b])
+		o.parts = [2]float64{min(mostPart, max(0, min(p, alone))), min(mostPart, max(0, min(q, x.both[b]/x.downs[b][b])))}
+	}
+	left = x.left(set, o.parts)
+	if left > mostResidual*x.ups {
+		return math.Inf(1)
+	}
+	o.cost = x.costOf(set, o.parts)
+	f.options = append(f.options, o)
+	return left
+}
+
+// solve solves aa p + ab q = a, ab p + bb q = b.
+func solve(aa, ab, bb, a, b float64) (p, q float64) {
+	det := aa*bb - ab*ab
+	if det <= 1e-9*aa*bb { // the two do not differ
+		return a / aa / 2, b / bb / 2
+	}
+	return (a*bb - b*ab) / det, (b*aa - a*ab) / det
+}
+
+// left is the sum of squares that parts of the links down to the ends of a set leave.
+func (x *sender) left(set endSet, parts [2]float64) float64 {
+	a, p := set.first(), parts[0]
+	left := x.ups - 2*p*x.both[a] + p*p*x.downs[a][a]
+	if set.size() > 1 {
+		b, q := set.rest().first(), parts[1]
+		left += q*q*x.downs[b][b] - 2*q*x.both[b] + 2*p*q*x.downs[a][b]
+	}
+	return max(0, left)
+}
+
+// costOf is the cost of parts: of their residual, of each end, and of parts above one, as the stall of one cause falls upstream
+// unless senders push.
+func (x *sender) costOf(set endSet, parts [2]float64) float64 {
+	cost := x.spines*math.Log(max(x.left(set, parts)/x.spines, leastVariance)) + endCost*float64(set.size())
+	for _, p := range parts {
+		rise := max(0, p-1) / riseDoubt
+		cost += min(mostRise, rise*rise)
+	}
+	return cost
+}

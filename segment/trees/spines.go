@@ -1,0 +1,189 @@
+package trees
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/giverny/giverny/segment/linkset"
+)
+
+// spines divides the links of a two-level fabric among the trees found, leaf by leaf. An uplink waits at its spine for that
+// spine's link down to a root, so where traffic takes all spines, the uplinks of a leaf differ from spine to spine as the links
+// down to the roots of its trees do. All uplinks of a leaf wait for the same trees, and a tree falls about equally from its root
+// to all leaves. The regions and their roots are known before; only the division of their links changes.
+type spines struct {
+	place      by[deviceID, int32] // of a spine: its place by name; else -1
+	number     int                 // of spines
+	leaves     []deviceID          // by name
+	ends       []treeEnd
+	endAt      by[deviceID, int8]    // the end at a leaf, or -1
+	isRoot     by[deviceID, bool]    // a region has its root there
+	added      by[deviceID, float64] // what exchanges add to the uplinks of a leaf
+	down       []float64             // links down to the ends, by end and spine
+	up         []float64             // uplinks of one leaf, by spine
+	weight     []float64             // of each of these, 0 without a reading
+	leadsToAll []bool                // by spine: it has links to all ends
+	senders    []sender
+	options    []option
+	parts      []partOf
+	voters     []*sender // that the falls are fitted to
+	costs      []float64 // of their options
+	division   division
+	sample     []float64
+	least      float64 // percent that a tree adds to an uplink at least, beside another
+}
+
+// endSet is a set of ends, by their indices.
+type endSet uint8
+
+func setOf(end int) endSet           { return 1 << end }
+func (s endSet) has(end int) bool    { return s>>end&1 != 0 }
+func (s endSet) size() int           { return bits.OnesCount8(uint8(s)) }
+func (s endSet) first() int          { return bits.TrailingZeros8(uint8(s)) }
+func (s endSet) rest() endSet        { return s & (s - 1) }
+func (s endSet) meets(o endSet) bool { return s&o != 0 }
+
+// treeEnd is a leaf into which the links down wait.
+type treeEnd struct {
+	device    deviceID
+	level     float64 // median of the links down
+	stalled   int     // number of these
+	hasRegion bool
+	falls     [mostFalls]float64 // from there to the uplinks of other leaves: candidates, the likeliest first
+	known     int                // number of candidates
+	fall      int                // the candidate that is chosen
+	hosts     float64            // level of hosts that wait for it alone, 0 if unknown
+}
+
+const (
+	mostEnds = 5  // so that the cost is bounded; with more, the regions stay as they are
+	endShare = .5 // of the links down to an end stall
+	// A tree adds at least that share of the least mean of a region to an uplink beside another one.
+	leastAdded = .8
+)
+
+func newSpines(w *waits) spines {
+	n := len(w.level)
+	f := spines{place: make([]int32, n), endAt: make([]int8, n), isRoot: make([]bool, n), added: make([]float64, n)}
+	f.division.count = make([]int32, n)
+	var order []deviceID
+	for d := range w.level.len() {
+		f.place[d], f.endAt[d] = -1, -1
+		switch {
+		case w.isLeaf(d):
+			f.leaves = append(f.leaves, d)
+		case w.isSwitch[d] && w.level[d] == 2:
+			order = append(order, d)
+		}
+	}
+	byName := func(a, b deviceID) int { return cmp.Compare(w.byName[a], w.byName[b]) }
+	slices.SortFunc(order, byName)
+	slices.SortFunc(f.leaves, byName)
+	for k, d := range order {
+		f.place[d] = int32(k)
+	}
+	f.number = len(order)
+	f.down, f.up, f.weight = make([]float64, mostEnds*f.number), make([]float64, f.number), make([]float64, f.number)
+	f.leadsToAll = make([]bool, f.number)
+	return f
+}
+
+// divide divides the links of the regions found by back pressure.
+func (f *spines) divide(m *Method, out *linkset.Groups) {
+	if f.findEnds(m); len(f.ends) == 0 || len(f.ends) > mostEnds {
+		return
+	}
+	f.division.listEnds(m, f, out)
+	f.findAdded(m)
+	f.least = leastAdded * m.minMean
+	if f.findSenders(m); len(f.senders) == 0 {
+		return
+	}
+	f.findFalls()
+	f.division.decide(m, f)
+	f.division.rewrite(m, out)
+}
+
+// downTo is the row of an end: the stall of the link down to it, by spine.
+func (f *spines) downTo(end int) []float64 { return f.down[end*f.number : (end+1)*f.number] }
+
+// findEnds finds the ends, as far as there are at most mostEnds.
+func (f *spines) findEnds(m *Method) {
+	for k := range f.ends {
+		f.endAt[f.ends[k].device] = -1
+	}
+	f.ends = f.ends[:0]
+	for s := range f.leadsToAll {
+		f.leadsToAll[s] = true
+	}
+	for _, d := range f.leaves {
+		f.sample = f.sample[:0]
+		for _, i := range m.into.of(d) {
+			if !m.fromHost(i) {
+				f.sample = append(f.sample, m.stall[i])
+			}
+		}
+		stalled := len(f.sample)
+		if stalled < fewestOfWays || float64(stalled) < endShare*float64(m.measured(m.waits.in.of(d), downward)) {
+			continue
+		}
+		if f.ends = append(f.ends, treeEnd{device: d, level: medianOf(f.sample), stalled: stalled}); len(f.ends) > mostEnds {
+			return
+		}
+		f.endAt[d] = int8(len(f.ends) - 1)
+		f.readDown(m, len(f.ends)-1)
+	}
+}
+
+// measured counts the links of a kind that have a value.
+func (t *nodes) measured(links []linkID, kind linkKind) (n int) {
+	for _, l := range links {
+		if t.waits.kinds[l]&kind != 0 && t.values[l] != linkset.Missing {
+			n++
+		}
+	}
+	return n
+}
+
+// readDown reads the links down to an end; one without a value, or that reads zero, stalls as is usual
+// there. A spine without a link to it is left out.
+func (f *spines) readDown(m *Method, end int) {
+	x, row := &f.ends[end], f.downTo(end)
+	f.sum(m, m.waits.in.of(x.device), m.waits.from, row, f.weight)
+	for _, l := range m.waits.in.of(x.device) {
+		if s := f.place[m.waits.from[l]]; s >= 0 && f.weight[s] == 0 {
+			row[s] = x.level
+		}
+	}
+	for s, v := range row {
+		f.leadsToAll[s] = f.leadsToAll[s] && v > 0
+	}
+}
+
+// sum averages the readings of links to or from spines, whose other ends are in far, by spine, and counts them.
+func (f *spines) sum(m *Method, links []linkID, far by[linkID, deviceID], mean, count []float64) {
+	clear(mean)
+	clear(count)
+	for _, l := range links {
+		if s := f.place[far[l]]; s >= 0 && m.values[l] > 0 {
+			mean[s], count[s] = mean[s]+float64(m.values[l]), count[s]+1
+		}
+	}
+	for s, n := range count {
+		mean[s] /= max(1, n)
+	}
+}
+
+// findAdded finds what exchanges over all spines add to the uplinks of each leaf.
+func (f *spines) findAdded(m *Method) {
+	clear(f.added)
+	for k := range m.layers.leaves {
+		x := &m.layers.leaves[k]
+		for _, c := range x.layers {
+			if c != noLayer && m.layers.isAny() {
+				f.added[x.device] += m.layers.all[c].sent
+			}
+		}
+	}
+}
