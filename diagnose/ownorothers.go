@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -30,7 +31,8 @@ func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
 // accused are. In the middle either class is right, so the two probabilities may sum to more than 1.
 func (rc *regionCase) classOf(accused int) (class schema.CauseClass, right float64) {
 	c := &rc.suspects[0]
-	if accused > 1 || c.file || rc.endsAtNoJob() || c.away {
+	if accused > 1 || c.file || rc.endsAtNoJob() || c.away || rc.endsOutside(c.job) ||
+		rc.mostlyFiles(c) {
 		return schema.CauseSystem, 1
 	}
 	shape := rc.othersModel(c)
@@ -41,6 +43,25 @@ func (rc *regionCase) classOf(accused int) (class schema.CauseClass, right float
 		return schema.CauseIntraApplication, logistic(shape.either - odds)
 	}
 	return schema.CauseSystem, logistic(shape.either + odds)
+}
+
+// mostlyFiles reports whether most of what a suspect moves is file traffic by the traffic table, of which nothing shows
+// when it began to stall a region without an onset. What links alone show may be for a node of the job, if those of the
+// senders show nothing.
+func (rc *regionCase) mostlyFiles(c *suspect) bool {
+	if !c.known || !c.filesKnown || rc.timeline.hasOnset() || c.job.Traffic.Listed[history.RDMARead] {
+		return false
+	}
+	recent := rc.in.recentOf(c.job)
+	return recent.files >= recent.all/2
+}
+
+// endsOutside reports whether the back pressure of a region of a grid surely ends at the nodes of a switch, and a job has
+// none there or beside it on the line: what its nodes send each other ends at one of them.
+func (rc *regionCase) endsOutside(j *job) bool {
+	end := &rc.ends.endings.Any
+	return end.Found && end.Link == schema.NoLink && rc.ends.endings.AtNodes >= surelyEnds &&
+		!rc.in.hasBeside(j, end.Device)
 }
 
 // othersModel is the model for a region of which a suspect is accused.
