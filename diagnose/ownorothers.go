@@ -38,7 +38,8 @@ func (rc *regionCase) classOf(accused int) (class schema.CauseClass, right float
 	shape := rc.othersModel(c)
 	part := rc.meanPart(c.job, rc.othersPart(c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
-	odds += shape.lost * max(0, min(1, (rc.mostLost(c.job)-shape.mayHurt)/surelyHurts))
+	lost := rc.mostLost(c.job)
+	odds += shape.lost * ramp(lost, shape.mayHurt, shape.mayHurt+surelyHurts) * max(ramp(part, littleOfOthers, someOfOthers), ramp(lost, mayRuin, surelyRuins))
 	if odds < 0 {
 		return schema.CauseIntraApplication, logistic(shape.either - odds)
 	}
@@ -81,6 +82,13 @@ func (rc *regionCase) othersModel(c *suspect) ofOthers {
 // mayHurt it says nothing. A loss is what falls below the least mean before, so a job that lost a fifth of what it
 // usually moves shows less. On grids back pressure reaches around a region, and more is asked for.
 const surelyHurts = .1
+
+// A loss counts fully if the others have some part in the region, or if it ruins the other job: one that waits with little
+// behind the accused's own incast, and loses a little, does not make that contention between jobs.
+const (
+	littleOfOthers, someOfOthers = .1, .25
+	mayRuin, surelyRuins         = .3, .5
+)
 
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
