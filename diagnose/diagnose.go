@@ -77,6 +77,7 @@ func (rc *regionCase) examine(snap *schema.Snapshot) {
 	rc.p = rc.in.read.For(snap.Find(rc.region.Metric), rc.past())
 	rc.back = rc.in.finder.Follow(rc.p, rc.region, rc.weight)
 	rc.root = rc.rootLoad()
+	rc.rules().findSink()
 	rc.findSuspects()
 	rc.measureSuspects()
 	rc.tree = rc.p

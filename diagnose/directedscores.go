@@ -14,9 +14,9 @@ func (d directed) endScore(c *suspect) (score float64) {
 		switch {
 		case c.filesKnown && (d.endsAtNoJob() || d.endsAtJob()):
 			// its exchange does not lead there, nor does its traffic with files, if any
-			score = -jobTooLittle
+			score = -jobTooLittle * (1 - c.leaves)
 		case !d.endsAtNoJob():
-			score = -jobElsewhere
+			score = -jobElsewhere * (1 - c.leaves)
 		}
 	}
 	switch {
@@ -25,7 +25,7 @@ func (d directed) endScore(c *suspect) (score float64) {
 	case d.receives(c):
 		score += jobReceives
 	}
-	return score
+	return score + jobReceives*c.leaves
 }
 
 // receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that

@@ -60,9 +60,9 @@ func (rc *regionCase) endsAtFailed(f *history.PlacedFailure) bool {
 		rc.ends.drain.Fit > 0 && rc.in.anyBeside(f.Devices, rc.ends.drain.Device)
 }
 
-// rateSlowLink rates the cause that a link without a logged failure carries less than before. If a cable died at the
-// same time, other links lose what it fed them; that a link cannot carry more is measured, unless what waits leads to
-// the dead cable.
+// rateSlowLink rates the cause that a link without a logged failure carries less than before, or without load readings
+// that stall shows a cable that lost rate. If a cable died at the same time, other links lose what it fed them; that a
+// link cannot carry more is measured, unless what waits leads to the dead cable.
 func (rc *regionCase) rateSlowLink() float64 {
 	switch {
 	case len(rc.failures) > 0 && rc.failures[0].fell() && rc.failures[0].score > 0 &&
@@ -70,14 +70,30 @@ func (rc *regionCase) rateSlowLink() float64 {
 	case rc.back.Root.Kind == schema.RootLinkCapacity && rc.back.Root.Cannot:
 		return slowLinkMeasured
 	case rc.back.Root.Kind == schema.RootLinkCapacity && rc.back.Root.Slower && rc.timeline.hasOnset():
-		return slowLinkFell
+		return slowLinkFell - rc.rose()
+	case rc.back.SlowCable() != schema.NoLink:
+		return slowLinkAlone
 	case rc.ends.neck.Slower && rc.ends.neck.Cannot && rc.ends.neck.Before(&rc.ends.drain):
 		return slowLinkMeasured - rc.rose() - endsElsewhere(1-rc.ends.nodesProbability())
 	case rc.ends.neck.Slower && rc.ends.neck.Before(&rc.ends.drain):
 		score := slowLinkFell + slowLinkLost*(rc.ends.neck.Lost-(1-root.ClearlyLess))
+		if rc.ends.atAnotherLink() {
+			score -= slowLinkFell
+		}
 		return score - rc.rose() - endsElsewhere(1-rc.ends.nodesProbability())
 	}
 	return math.Inf(-1)
+}
+
+// fewWaits is the share of time up to which packets hardly wait for a link inside the switch.
+const fewWaits = .1
+
+// atAnotherLink reports whether the back pressure of a region of a grid, of all links, most probably ends at another than
+// the one that carries less than before, for which packets hardly wait, and at one that carries about what it did: the
+// load of the former may just have ended.
+func (e *ends) atAnotherLink() bool {
+	end := &e.endings.Link
+	return end.Found && end.Link != e.neck.Link && end.Lost < 1-root.ClearlyLess && e.neck.Waits < fewWaits
 }
 
 // leastMoved is the share of a full link's load that must have been added before its origin is sought.

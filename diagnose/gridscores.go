@@ -13,7 +13,9 @@ import (
 // endScore is the evidence by where the region's traffic ends.
 func (g grid) endScore(c *suspect) (score float64) {
 	switch {
-	case g.excludes(c), g.cannotEndAt(c):
+	case g.cannotEndAt(c):
+		score = -jobTooLittle
+	case g.excludes(c):
 		score = -jobElsewhere
 	case c.job == g.ends.sender && g.ends.drain.Grew && g.ends.drain.IsCertain() && !c.known:
 		score += jobConverges
@@ -53,7 +55,7 @@ func (g grid) excludes(c *suspect) bool {
 // suspect's traffic ends there: it has no file traffic, and no node there or beside.
 func (g grid) cannotEndAt(c *suspect) bool {
 	end := &g.ends.endings.Any
-	return end.Found && g.guessesEnd() && c.filesKnown && !c.file && !g.in.hasBeside(c.job, end.Device)
+	return end.Found && end.Link == schema.NoLink && g.guessesEnd(surelyEnds) && c.filesKnown && !c.file && !g.in.hasBeside(c.job, end.Device)
 }
 
 // endsAtOwn reports whether the load added to a region of a grid is a tree of a job's nodes that ends at one of them.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
+	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -169,6 +170,36 @@ func TestStallEndsWhereAJobHasNoNode(t *testing.T) {
 		c.change(rc, suspected)
 		if got := gridOf(rc).endScore(suspected); got < 0 != c.exclude {
 			t.Errorf("%s: score %.1f", c.name, got)
+		}
+	}
+}
+
+// TestStallCentresElsewhere: without load readings an exchange is hardly accused if stall surely has its centre at nodes
+// away from its own; files go anywhere.
+func TestStallCentresElsewhere(t *testing.T) {
+	s, err := New(roottest.Graph(t, "torus:6x6x6"), DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := hostsOf(t, s.graph, "2,2,2")[0]
+	for _, c := range []struct {
+		name    string
+		node    string
+		atNodes float64
+		suspect suspect
+		want    float64
+	}{
+		{"elsewhere", "2,3,4", .95, suspect{filesKnown: true}, -jobTooLittle},
+		{"beside its own", "2,2,3", .95, suspect{filesKnown: true}, 0},
+		{"perhaps", "2,3,4", .7, suspect{filesKnown: true}, 0},
+		{"files", "2,3,4", .95, suspect{filesKnown: true, file: true}, 0},
+		{"its files are not measured", "2,3,4", .95, suspect{}, 0},
+	} {
+		rc := &regionCase{in: &s.interval}
+		rc.ends.endings.Any, rc.ends.endings.AtNodes = root.Ending{Found: true, Device: at, Link: schema.NoLink}, c.atNodes
+		c.suspect.known, c.suspect.job = true, &job{Job: &history.Job{Devices: hostsOf(t, s.graph, c.node)}}
+		if got := gridOf(rc).endScore(&c.suspect); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 }

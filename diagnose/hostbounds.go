@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -33,8 +34,7 @@ func (rc *regionCase) loadsOver(hosts []topology.DeviceID, l schema.LinkID) (sen
 	}
 	from, to := rc.in.graph.Ends(l)
 	for _, d := range hosts {
-		leaf := rc.in.router.LeafOf(d)
-		sends := from == d || rc.in.graph.IsSwitch(from) && leaf != to && to != d && paths.LeadFrom(leaf, l)
+		leaf, sends := rc.in.router.LeafOf(d), rc.in.sendsOver(d, l)
 		takes := to == d ||
 			rc.in.graph.IsSwitch(to) && from != d && (!rc.in.graph.IsSwitch(from) || paths.LeadTo(leaf, l))
 		if !sends && !takes {
@@ -49,6 +49,13 @@ func (rc *regionCase) loadsOver(hosts []topology.DeviceID, l schema.LinkID) (sen
 		}
 	}
 	return sent, taken
+}
+
+// sendsOver reports whether shortest paths lead from a host over a link.
+func (in *interval) sendsOver(d topology.DeviceID, l schema.LinkID) bool {
+	from, to := in.graph.Ends(l)
+	leaf := in.router.LeafOf(d)
+	return from == d || in.graph.IsSwitch(from) && leaf != to && to != d && in.router.Paths.LeadFrom(leaf, l)
 }
 
 // mayLeave bounds what leaves a job for a host that is none of its nodes, bytes/s: what its hosts send beyond what they
@@ -68,6 +75,102 @@ func (rc *regionCase) mayLeave(j *job) (bytes float64) {
 		}
 	}
 	return max(0, bytes)
+}
+
+// Of what was added to a root beyond which a host of no job takes it in, a job whose hosts send mayFill of it more than
+// before, beyond what they take in, may send it; from surelyFills on it surely does.
+const mayFill, surelyFills = .7, .9
+
+// leaving: what a job's hosts send beyond what they take in goes to a host that is none of its nodes. If that rose by
+// nearly all that was added to the root, and a host of no job takes that in, it goes there, whatever the traffic table
+// calls it. More than a link between switches got may go elsewhere.
+func (d directed) leaving(j *job) float64 {
+	if !d.hasSink {
+		return 0
+	}
+	share := d.leftMore(j) / d.addedToRoot()
+	if !d.endsAtNoJob() {
+		share = min(share, 2-share)
+	}
+	if share <= mayFill || !d.tableHasLeft(j) {
+		return 0
+	}
+	return ramp(share, mayFill, surelyFills)
+}
+
+// addedToRoot is what was added to a region's root since its onset or, without one, what that carries, bytes/s.
+func (rc *regionCase) addedToRoot() float64 {
+	if rc.timeline.hasOnset() {
+		return rc.root.added
+	}
+	return rc.root.carries
+}
+
+// findSink: a host of no job takes in mayFill more of what was added to the full root, which leads to it.
+func (d directed) findSink() {
+	root, added := &d.back.Root, d.addedToRoot()
+	if root.Kind != schema.RootIncast && root.Kind != schema.RootLinkCapacity || d.in.router.Paths == nil ||
+		added <= grownShare*d.root.carries {
+		return
+	}
+	_, to := d.in.graph.Ends(root.Link)
+	for _, host := range d.in.hostsWithoutJob() {
+		for _, l := range d.in.graph.LinksAt(host) {
+			if _, at := d.in.graph.Ends(l); at == host && d.takesMore(l) >= mayFill*added && (to == host ||
+				d.in.graph.IsSwitch(to) && d.in.router.Paths.LeadTo(d.in.router.LeafOf(host), root.Link)) {
+				d.hasSink = true
+				return
+			}
+		}
+	}
+}
+
+// takesMore is what was added to a link since the onset or, without one, what it carries, bytes/s.
+func (rc *regionCase) takesMore(l schema.LinkID) float64 {
+	more := rc.in.use(l).orZero()
+	if rc.timeline.hasOnset() {
+		more -= rc.baselineUse(l).orZero()
+	}
+	return more / 100 * rc.in.graph.Capacity(l)
+}
+
+// tableHasLeft reports whether a table of RDMA traffic has at least half of what left a job's hosts since the onset of a
+// region, beside what these took in: otherwise a job that no table lists, on the same hosts, sent it. Without such a
+// table it may be the job's.
+func (rc *regionCase) tableHasLeft(j *job) bool {
+	t := j.Traffic
+	if t == nil || !t.Listed[history.RDMARead] && !t.Listed[history.RDMAWrite] {
+		return true
+	}
+	now, beyond, left := rc.in.history.Clock.Now, 0., 0.
+	for slot := max(rc.timeline.began()+1, now-accountedIntervals+1); slot <= now; slot++ {
+		sent, taken := rc.in.carriedByHosts(j, slot, true), rc.in.carriedByHosts(j, slot, false)
+		listed := listedBytes(t, slot)
+		if !math.IsNaN(sent + taken + listed) {
+			beyond, left = beyond+listed-min(sent, taken), left+max(0, sent-taken)
+		}
+	}
+	return beyond >= left/2
+}
+
+// leftMore is by how much more a job's hosts send than they take in, bytes/s, than before the onset of a region, of
+// those all of whose links were read and from which shortest paths lead over the root.
+func (rc *regionCase) leftMore(j *job) (bytes float64) {
+	for _, d := range j.Devices {
+		more, read := 0., rc.in.sendsOver(d, rc.back.Root.Link)
+		for _, l := range rc.in.graph.LinksAt(d) {
+			read = read && rc.in.use(l).known && (rc.baselineUse(l).known || !rc.timeline.hasOnset())
+			if from, _ := rc.in.graph.Ends(l); from == d {
+				more += rc.takesMore(l)
+			} else {
+				more -= rc.takesMore(l)
+			}
+		}
+		if read {
+			bytes += more
+		}
+	}
+	return bytes
 }
 
 // hostLoad is the load of some hosts' links.

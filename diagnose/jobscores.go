@@ -21,7 +21,8 @@ func (c *suspect) mostScore() float64 {
 	if c.atRoot {
 		space = max(space, .9)
 	}
-	return jobBias + jobSpace*space + time*timeWeight(space) + (jobShare+jobRose)*c.share + jobGrowth*c.growth
+	space = max(space, .9*c.leaves)
+	return jobBias + jobSpace*space + time*timeWeight(space) + jobReceives*c.leaves + (jobShare+jobRose)*c.share + jobGrowth*c.growth
 }
 
 // rateJob scores a suspect, of which sends is the part by whose hosts wait to send. Its traffic counts as far as it has
@@ -92,7 +93,7 @@ func (rc *regionCase) spaceScore(c *suspect) float64 {
 	case c.file && c.filesKnown && rc.endsAtNoJob():
 		space = max(space, .9*files)
 	}
-	return space
+	return max(space, .9*c.leaves)
 }
 
 // A job did not cause what stalled before it began. If the region had risen by surelyBefore of its rise by then, the

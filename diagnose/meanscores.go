@@ -57,6 +57,8 @@ func (rc *regionCase) smooth(host, link float64) (meanHost, meanLink float64) {
 	case link < leastScore:
 	case rc.back.Root.Slower:
 		m.neck = root.Neck{Link: rc.back.Root.Link, Slower: true}
+	case rc.back.SlowCable() != schema.NoLink:
+		m.neck = root.Neck{Link: rc.back.SlowCable(), Slower: true}
 	case rc.ends.neck.Slower:
 		m.neck = rc.ends.neck
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -30,17 +31,38 @@ func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
 // accused are. In the middle either class is right, so the two probabilities may sum to more than 1.
 func (rc *regionCase) classOf(accused int) (class schema.CauseClass, right float64) {
 	c := &rc.suspects[0]
-	if accused > 1 || c.file || rc.endsAtNoJob() || c.away {
+	if accused > 1 || c.file || rc.endsAtNoJob() || c.away || rc.endsOutside(c.job) ||
+		rc.mostlyFiles(c) {
 		return schema.CauseSystem, 1
 	}
 	shape := rc.othersModel(c)
 	part := rc.meanPart(c.job, rc.othersPart(c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
-	odds += shape.lost * max(0, min(1, (rc.mostLost(c.job)-shape.mayHurt)/surelyHurts))
+	lost := rc.mostLost(c.job)
+	odds += shape.lost * ramp(lost, shape.mayHurt, shape.mayHurt+surelyHurts) * max(ramp(part, littleOfOthers, someOfOthers), ramp(lost, mayRuin, surelyRuins))
 	if odds < 0 {
 		return schema.CauseIntraApplication, logistic(shape.either - odds)
 	}
 	return schema.CauseSystem, logistic(shape.either + odds)
+}
+
+// mostlyFiles reports whether most of what a suspect moves is file traffic by the traffic table, of which nothing shows
+// when it began to stall a region without an onset. What links alone show may be for a node of the job, if those of the
+// senders show nothing.
+func (rc *regionCase) mostlyFiles(c *suspect) bool {
+	if !c.known || !c.filesKnown || rc.timeline.hasOnset() || c.job.Traffic.Listed[history.RDMARead] {
+		return false
+	}
+	recent := rc.in.recentOf(c.job)
+	return recent.files >= recent.all/2
+}
+
+// endsOutside reports whether the back pressure of a region of a grid surely ends at the nodes of a switch, and a job has
+// none there or beside it on the line: what its nodes send each other ends at one of them.
+func (rc *regionCase) endsOutside(j *job) bool {
+	end := &rc.ends.endings.Any
+	return end.Found && end.Link == schema.NoLink && rc.ends.endings.AtNodes >= surelyEnds &&
+		!rc.in.hasBeside(j, end.Device)
 }
 
 // othersModel is the model for a region of which a suspect is accused.
@@ -60,6 +82,13 @@ func (rc *regionCase) othersModel(c *suspect) ofOthers {
 // mayHurt it says nothing. A loss is what falls below the least mean before, so a job that lost a fifth of what it
 // usually moves shows less. On grids back pressure reaches around a region, and more is asked for.
 const surelyHurts = .1
+
+// A loss counts fully if the others have some part in the region, or if it ruins the other job: one that waits with little
+// behind the accused's own incast, and loses a little, does not make that contention between jobs.
+const (
+	littleOfOthers, someOfOthers = .1, .25
+	mayRuin, surelyRuins         = .3, .5
+)
 
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -181,5 +182,61 @@ func TestOthersLoad(t *testing.T) {
 				t.Errorf("%.3f, want %.3f", got, c.want)
 			}
 		})
+	}
+}
+
+// TestAStandingRegionOfFiles: a job that moves mostly files is in the way of others, even if nothing shows when it began
+// to; with an onset, evidence by time shows whether the files stall the region.
+func TestAStandingRegionOfFiles(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	for name, c := range map[string]struct {
+		files float64
+		known bool
+		onset int
+		rdma  bool // the table has its RDMA traffic, so that files may be from links
+		want  bool
+	}{
+		"mostly files":       {.6, true, noOnset, false, true},
+		"few files":          {.4, true, noOnset, false, false},
+		"with an onset":      {.6, true, 4, false, false},
+		"its traffic unread": {0, false, noOnset, false, false},
+		"by links":           {.6, true, noOnset, true, false},
+	} {
+		p, _ := readings(t, g, nil, nil)
+		s, j := oneWriter(t, g, p, 0)
+		j.recent.volume, j.Traffic.Listed[history.RDMARead] = volume{all: 1, files: c.files}, c.rdma
+		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 6), onset: c.onset}}
+		if got := rc.mostlyFiles(&suspect{job: j, known: c.known, filesKnown: true}); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestAnExchangeEndsAtItsOwn: back pressure that surely ends at nodes away from a job's is not of its exchange.
+func TestAnExchangeEndsAtItsOwn(t *testing.T) {
+	g := roottest.Graph(t, "torus:6x6x6")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := hostsOf(t, g, "2,2,2")[0]
+	for _, c := range []struct {
+		name    string
+		node    string
+		link    schema.LinkID
+		atNodes float64
+		want    bool
+	}{
+		{"at others'", "2,3,4", schema.NoLink, .95, true},
+		{"at its own", "2,2,2", schema.NoLink, .95, false},
+		{"beside it on the line", "2,2,3", schema.NoLink, .95, false},
+		{"perhaps at a link", "2,3,4", schema.NoLink, .8, false},
+		{"at a link", "2,3,4", 7, .95, false},
+	} {
+		rc := &regionCase{in: &s.interval}
+		rc.ends.endings.Any, rc.ends.endings.AtNodes = root.Ending{Found: true, Device: at, Link: c.link}, c.atNodes
+		if got := rc.endsOutside(&job{Job: &history.Job{Devices: hostsOf(t, g, c.node)}}); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
 	}
 }

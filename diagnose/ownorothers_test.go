@@ -90,7 +90,7 @@ func TestAnotherJobThatLosesItsTraffic(t *testing.T) {
 	}{
 		{"as before", []float64{1, 1, 1, 1, 1}, schema.CauseIntraApplication, 0},
 		{"held up", []float64{.4, .4, .4, .4, .4}, schema.CauseSystem, 60},
-		{"a quarter, of which its variation is a part", []float64{.75, .75, .75, .75, .75}, schema.CauseSystem, 0},
+		{"a quarter, with little part in what waits", []float64{.75, .75, .75, .75, .75}, schema.CauseIntraApplication, 0},
 		{"a little", []float64{.93, .93, .93, .93, .93}, schema.CauseIntraApplication, 0},
 		{"for an interval", []float64{.4, .4, 1, 1, 1}, schema.CauseIntraApplication, 0},
 	} {

@@ -25,9 +25,11 @@ type regionCase struct {
 	p        *root.Pressure // the readings, compared with those before its onset
 	back     root.BackPressure
 	root     rootLoad
+	hasSink  bool // with directed links, a host of no job takes in what was added to the root
 	suspects []suspect
-	waiting  bool // no load is measured, and hosts are seen to wait to send into it
-	together *job // on a grid, the only job on whose ground the region and others began together; nil: none
+	waiting  bool  // no load is measured, and hosts are seen to wait to send into it
+	starts   []int // neither is, and its traffic comes from these of its links
+	together *job  // on a grid, the only job on whose ground the region and others began together; nil: none
 
 	// Where its traffic ends, on a grid.
 	tree        *root.Pressure   // as p; of stall inside switches, which lies beside the tree, by what lacks credits
@@ -62,7 +64,8 @@ type rootLoad struct {
 func (in *interval) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Region) {
 	*rc = regionCase{in: in, region: region, timeline: timeline{clock: in.history.Clock, stall: rc.timeline.stall[:0],
 		onset: noOnset, burst: noOnset}, weight: rc.weight[:0], waits: rc.waits[:0], addedByLink: rc.addedByLink[:0],
-		suspects: rc.suspects[:0], failures: rc.failures[:0]}
+		suspects: rc.suspects[:0], failures: rc.failures[:0],
+		starts: rc.starts[:0]}
 	levels := in.history.LevelsOf(region.Metric)
 	seen := min(int64(in.cfg.Window), in.history.Clock.Now-in.history.Clock.First+1)
 	for slot := in.history.Clock.Now - seen + 1; slot <= in.history.Clock.Now; slot++ {

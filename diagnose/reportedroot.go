@@ -64,11 +64,15 @@ func (rc *regionCase) leadingPort() *schema.Root {
 	return rc.portOf(rc.back.Leading.Link, "", rc.back.Leading.Kind)
 }
 
-// beginsAtSwitch is the switch where back pressure begins, if it is not known at which of its ports.
+// beginsAtSwitch is the switch where back pressure begins, if it is not known at which of its ports; of a cable that
+// lost rate the port.
 func (rc *regionCase) beginsAtSwitch() *schema.Root {
 	at := &rc.back.Switch
-	if at.Kind == "" {
+	switch {
+	case at.Kind == "":
 		return nil
+	case rc.verdict.class == schema.CauseFailure && rc.slowLink() != schema.NoLink:
+		return rc.portOf(rc.slowLink(), "", at.Kind)
 	}
 	return &schema.Root{Device: rc.in.graph.Device(at.Device).Name, Kind: at.Kind, Link: schema.NoLink}
 }
@@ -139,10 +143,18 @@ func (rc *regionCase) onlyReceiver() *schema.Root {
 	return rc.portOf(only, "", schema.RootIncast)
 }
 
+// probablyAtNodes is the probability that back pressure ends at nodes from which on these are named without load
+// readings, the likeliest switch even if one link is likelier than any: the probability of nodes is shared by those of a
+// line.
+const probablyAtNodes = .5
+
 // endOnGrid is where the back pressure of a region of a grid ends, given what it is blamed on, if anything shows it.
 func (rc *regionCase) endOnGrid() (end root.Ending, known bool) {
-	end = rc.ends.endingFor(rc.verdict.class)
-	return end, end.Found && (rc.ends.showsEnd() || rc.guessesEnd())
+	if end = rc.ends.endingFor(rc.verdict.class); !rc.ends.showsEnd() {
+		end = rc.ends.endings.Nodes
+		return end, end.Found && rc.guessesEnd(probablyAtNodes)
+	}
+	return end, end.Found
 }
 
 // slowNodes is the switch whose nodes take too little, if a slow host is blamed.
@@ -175,11 +187,11 @@ func (rc *regionCase) nodesOnGrid() *schema.Root {
 	return at
 }
 
-// guessesEnd reports whether the back pressure of a region on a grid without load readings most probably ends at the
-// nodes of a switch: stall, which all traffic to them shares, has a centre there. A full link does not show without its
-// load.
-func (rc *regionCase) guessesEnd() bool {
-	return !rc.in.measuresLoad && rc.ends.endings.Any.Link == schema.NoLink && rc.ends.endings.AtNodes >= surelyEnds
+// guessesEnd reports whether the back pressure of a region on a grid without load readings ends at the nodes of a
+// switch with at least a probability: stall, which all traffic to them shares, has a centre there. A full link does not
+// show without its load.
+func (rc *regionCase) guessesEnd(atLeast float64) bool {
+	return !rc.in.measuresLoad && rc.ends.endings.AtNodes >= atLeast
 }
 
 // showsEnd reports whether anything shows where the back pressure of a region on a grid ends: a tree of held-back

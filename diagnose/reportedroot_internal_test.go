@@ -42,12 +42,12 @@ func TestRootOnATorus(t *testing.T) {
 		{"level stall, means", schema.CauseSystem, root.Drain{}, true, schema.NoLink, 0, true, g.Device(placeEnd).Name, schema.RootIncast},
 		{"stall with a centre, no loads", schema.CauseSystem, root.Drain{}, false, schema.NoLink, .95, false, g.Device(placeEnd).Name, schema.RootIncast},
 		{"the same without a cause", schema.CauseUnknown, root.Drain{}, false, schema.NoLink, .95, false, g.Device(placeEnd).Name, ""},
-		{"stall that may end at a link", schema.CauseSystem, root.Drain{}, false, schema.NoLink, .7, false, "", ""},
-		{"stall before a link", schema.CauseSystem, root.Drain{}, false, 7, .95, false, "", ""},
+		{"stall that probably ends at some link", schema.CauseSystem, root.Drain{}, false, schema.NoLink, .4, false, "", ""},
+		{"at nodes, though one link is likelier than any", schema.CauseSystem, root.Drain{}, false, 7, .6, false, g.Device(placeEnd).Name, schema.RootIncast},
 	} {
 		end := root.Ending{Found: true, Device: placeEnd, Link: c.link}
 		s.measuresLoad = c.loads
-		rc := &regionCase{in: &s.interval, nodes: g.Device(placeEnd), ends: ends{drain: c.drain, fullLink: schema.NoLink, neck: root.Neck{Link: schema.NoLink}, endings: root.Endings{Any: end, Nodes: end, Slow: slowEnd, OfMeans: c.ofMeans, AtNodes: c.atNodes}}}
+		rc := &regionCase{in: &s.interval, nodes: g.Device(placeEnd), ends: ends{drain: c.drain, fullLink: schema.NoLink, neck: root.Neck{Link: schema.NoLink}, endings: root.Endings{Any: end, Nodes: root.Ending{Found: true, Device: placeEnd, Link: schema.NoLink}, Slow: slowEnd, OfMeans: c.ofMeans, AtNodes: c.atNodes}}}
 		got, kind := "", ""
 		rc.verdict.class = c.class
 		if r := rc.rootPort(); r != nil {

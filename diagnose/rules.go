@@ -21,6 +21,8 @@ type steps interface {
 	dateOnset()
 	// cutStall leaves of a stall that rose in two steps only the first, if nothing explains the second.
 	cutStall()
+	// findSink finds whether a host of no job takes in what was added to the root.
+	findSink()
 	// findWaits finds whether hosts are seen to wait to send into the region.
 	findWaits()
 	// findEnds finds where the region's traffic ends.
@@ -36,6 +38,8 @@ type facts interface {
 	isUnrelated(f *nearFailure) bool
 	// receives reports whether the region ends at a suspect's host that takes in enough of the suspect's own traffic.
 	receives(c *suspect) bool
+	// leaving is how surely, 0 to 1, what leaves a job's hosts is what was added to the root.
+	leaving(j *job) float64
 	// canHoldUp reports whether the region can hold up a job.
 	canHoldUp(c *suspect) bool
 	// hasAllUnmeasured reports whether a region that measured jobs do not explain is this unmeasured job's.
@@ -78,11 +82,15 @@ type grid struct{ *regionCase }
 
 func (grid) dateOnset() {}
 
+func (grid) findSink() {}
+
 func (grid) findWaits() {}
 
 func (grid) isUnrelated(*nearFailure) bool { return false }
 
 func (g grid) receives(c *suspect) bool { return c.known && g.concentrates(c) }
+
+func (grid) leaving(*job) float64 { return 0 }
 
 // canHoldUp: back pressure also reaches links around a region that stall too little to belong to it, and so jobs within
 // cfg.Hops.
@@ -135,7 +143,7 @@ func (d directed) showsGrowth(*suspect) bool { return d.in.measuresLoad }
 func (directed) unseenPenalty(*suspect, float64) float64 { return 0 }
 
 func (d directed) misfitPenalty(c *suspect) float64 {
-	return d.tooLittlePenalty(c) + d.noPartPenalty(c)
+	return d.tooLittlePenalty(c) + d.noPartPenalty(c)*(1-c.leaves)
 }
 
 func (directed) tooLittleAtEnd(*suspect, float64, float64) (penalty float64, known bool) {

@@ -61,11 +61,39 @@ func TestALinkThatLostRate(t *testing.T) {
 	if rc.rateSlowLink() <= slowLinkFell {
 		t.Errorf("score %v", rc.rateSlowLink())
 	}
+	was, score := rc.ends.endings, rc.rateSlowLink()
+	rc.ends.endings.Link = root.Ending{Found: true, Link: roottest.Link(t, u.Graph, "2,1,2>2,2,2"), Lost: .1}
+	if less := score - rc.rateSlowLink(); math.Abs(less-slowLinkFell) > 1e-9 {
+		t.Errorf("the score is %v less where another link is what most waits for, want %v", less, slowLinkFell)
+	}
+	rc.ends.endings = was
 	rc.ends.neck.Cannot = true
 	for load, want := range map[float64]float64{0: slowLinkMeasured, .5: slowLinkMeasured, 8: slowLinkMeasured - mostRose} { // a broken part does not add load
 		if rc.load = times(load); rc.rateSlowLink() != want {
 			t.Errorf("of a region that carries %g times what it did, a link that shows that it is slow has the score %v, want %v", load, rc.rateSlowLink(), want)
 		}
+	}
+}
+
+// TestACableThatLostRateWithoutLoads: stall alone shows it, and a failure that nothing waits for is not blamed instead.
+func TestACableThatLostRateWithoutLoads(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, links := readings(t, g, map[string]float64{"leaf0>spine0": 50, "leaf1>spine0": 60, "host12>leaf3": 40}, nil)
+	p.Use, p.Rate = nil, nil
+	s := &Stage{interval: interval{graph: g, history: remembersAt(g, history.Clock{Duration: 60e9})}}
+	region := &schema.Region{Metric: schema.CreditStall, Links: links[:2]}
+	rc := &regionCase{in: &s.interval, region: region, p: p, root: rootLoad{link: schema.NoLink}, back: root.NewFinder(g, nil).Follow(p, region, []float64{50, 60})}
+	if got := rc.rateSlowLink(); got != slowLinkAlone {
+		t.Errorf("score %g, want %g", got, slowLinkAlone)
+	}
+	rc.verdict.class = schema.CauseFailure
+	want := schema.Root{Device: "spine0", Port: "4", Peer: "leaf3", Kind: schema.RootLinkCapacity, Link: roottest.Link(t, g, "spine0>leaf3")}
+	if root := rc.rootPort(); root == nil || *root != want {
+		t.Errorf("root %+v, want %+v", root, want)
+	}
+	rc.failures = []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed}, Links: []schema.LinkID{roottest.Link(t, g, "leaf2>spine1")}}}}
+	if !rc.passesBy() {
+		t.Error("a cable elsewhere holds it up")
 	}
 }
 
@@ -97,6 +125,19 @@ func TestLessThanBeforeIsSinceAnOnset(t *testing.T) {
 		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, onset: c.onset}, back: root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Slower: true, Cannot: c.cannot}}}
 		if got := rc.rateSlowLink(); got != c.want {
 			t.Errorf("onset %d, it cannot carry more %v: %g, want %g", c.onset, c.cannot, got, c.want)
+		}
+	}
+}
+
+// TestALinkThatCarriesLessUnderMoreLoad: if a region carries clearly more than before, a port that carries less than
+// before is less likely what it waits for: a link that lost rate does not add load.
+func TestALinkThatCarriesLessUnderMoreLoad(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
+	s := &Stage{interval: interval{graph: g, history: remembersAt(g, history.Clock{})}}
+	rc := &regionCase{in: &s.interval, region: &schema.Region{}, back: root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Slower: true}}}
+	for load, want := range map[float64]float64{0: slowLinkFell, .8: slowLinkFell, 4 * risen: slowLinkFell - 2*loadRose} {
+		if rc.load = times(load); math.Abs(rc.rateSlowLink()-want) > 1e-9 {
+			t.Errorf("of a region that carries %g times what it did: score %v, want %v", load, rc.rateSlowLink(), want)
 		}
 	}
 }

@@ -19,6 +19,7 @@ type suspect struct {
 	gate         float64 // the same, on links at its border
 	way          float64 // the same, on links between it and other nodes; a link that fits many jobs counts less
 	atRoot       bool    // its traffic uses the link where back pressure begins
+	leaves       float64 // how surely what leaves its hosts was added there, 0 to 1
 	linksPerByte float64 // of its exchange on the region's links, as a multiple of what it sends
 	waitPerByte  float64 // load weighted by the share of time that each link stalls
 	worstStall   float64 // the highest share of time that one of these links stalls
@@ -116,6 +117,9 @@ func (rc *regionCase) findSuspects() {
 		return cmp.Or(cmp.Compare(a.hops, b.hops), cmp.Compare(a.job.order, b.job.order))
 	})
 	rc.dropFarthest()
+	for i := range rc.suspects {
+		rc.suspects[i].leaves = rc.rules().leaving(rc.suspects[i].job)
+	}
 }
 
 // maxReaders bounds the jobs that are candidates wherever they run, because of their file traffic.

@@ -154,7 +154,17 @@ func (rc *regionCase) past() root.Past {
 		calm = rc.timeline.baseline()
 	}
 	before, number := rc.in.history.MeanUse(calm)
-	return root.Past{Before: before, Since: number, Flat: rc.isFlat}
+	past := root.Past{Before: before, Since: number, Flat: rc.isFlat}
+	if rc.timeline.hasOnset() && rc.timeline.began() == rc.in.history.Clock.Now {
+		past.Stale = rc.in.isLost
+	}
+	return past
+}
+
+// isLost reports whether the load of a link was not read in the interval: it has that of the one before.
+func (in *interval) isLost(l schema.LinkID) bool {
+	use := in.history.LevelsOf(schema.BandwidthUsed)
+	return use != nil && use.Row(in.history.Clock.Now)[l] == history.LevelMissing
 }
 
 // findAdded finds the load added to a region's links, if they carry clearly more than before.
@@ -181,7 +191,11 @@ func (rc *regionCase) isFlat(l schema.LinkID) bool {
 	if use == nil || rc.timeline.burst == noOnset {
 		return false
 	}
-	now, since := rc.in.history.Clock.Now, min(endIntervals, len(rc.timeline.stall)-rc.timeline.burst-1)
+	from := rc.timeline.burst
+	if len(rc.timeline.stall)-from <= flatIntervals && rc.timeline.hasOnset() {
+		from = rc.timeline.onset // a link that lost rate also carries that between bursts
+	}
+	now, since := rc.in.history.Clock.Now, min(endIntervals, len(rc.timeline.stall)-from-1)
 	n, mean, deviation := use.Moments(now-int64(since)+1, now, l)
 	return n >= flatIntervals && deviation <= max(flatShare*mean, flatSteps)
 }

@@ -105,3 +105,50 @@ func TestNoBeginningWithoutABefore(t *testing.T) {
 		}
 	}
 }
+
+// TestALostLoadAtTheOnset: in the interval of an onset, a lost reading of a load is filled with one from before the
+// onset, which shows nothing.
+func TestALostLoadAtTheOnset(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.history.Clock = history.Clock{Duration: 60e9, Now: 9}
+	use := s.history.Track(schema.BandwidthUsed)
+	row := use.Row(9)
+	clear(row)
+	row[1] = history.LevelMissing
+	for onset, want := range map[int]bool{9: true, 8: false} {
+		rc := &regionCase{in: &s.interval, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 10), onset: onset, burst: onset}}
+		stale := rc.past().Stale
+		if got := stale != nil && stale(1); got != want || stale != nil && stale(0) {
+			t.Errorf("onset %d: the lost load is from before: %v, want %v", onset, got, want)
+		}
+	}
+}
+
+// TestAConstantLoadSinceTheOnset: a link that lost rate carries the same since, also between the bursts of its region, so
+// that the last burst need not be long ago.
+func TestAConstantLoadSinceTheOnset(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.history.Clock = history.Clock{Duration: 60e9, Now: 19}
+	use := s.history.Track(schema.BandwidthUsed)
+	for slot := range int64(20) {
+		row := use.Row(slot)
+		clear(row)
+		if row[0], row[1] = 100, uint8(60+slot%3*30); slot >= 10 {
+			row[0] = 60
+		}
+	}
+	for _, burst := range []int{10, 18} {
+		rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 20), onset: 10, burst: burst}}
+		if !rc.isFlat(0) || rc.isFlat(1) {
+			t.Errorf("last burst at %d: constant %v, and of another link %v", burst, rc.isFlat(0), rc.isFlat(1))
+		}
+	}
+}

@@ -104,11 +104,13 @@ type moves struct {
 	volume
 }
 
-// movedIn is a job's mean traffic over some slots, of those in which it is known.
+// movedIn is a job's mean traffic over some slots, of those in which its main feature is known: without that, the others
+// say too little.
 func (in *interval) movedIn(j *job, slots []int64) volume {
 	all, files, n, yet := 0., 0., 0., 0.
+	main := j.Traffic.Main(in.history.Clock.Now-int64(in.history.TrafficLength())+1, in.history.Clock.Now)
 	for _, slot := range slots {
-		if a, f, known := j.Traffic.Moved(slot); known {
+		if a, f, known := j.Traffic.Moved(slot); known && !history.IsMissing(j.Traffic.At(main, slot)) {
 			all, files, n = all+a, files+f, n+1
 		} else if (slot+1)*in.history.Clock.Duration <= int64(j.Start) {
 			yet++

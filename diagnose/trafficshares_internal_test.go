@@ -20,3 +20,18 @@ func TestBeforeAJobBegan(t *testing.T) {
 		t.Errorf("moved %+v", m)
 	}
 }
+
+// TestIncompleteRowsSayTooLittle: a row without the feature that has most of a job's traffic is no row of little
+// traffic.
+func TestIncompleteRowsSayTooLittle(t *testing.T) {
+	s := &Stage{interval: interval{cfg: DefaultConfig(), history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{Duration: 10, Now: 9})}}
+	j := &job{Job: &history.Job{Traffic: history.NewTraffic(20, 9)}}
+	for slot := range int64(9) {
+		if j.Traffic.Set(history.RDMARead, slot, 1); slot%2 == 0 {
+			j.Traffic.Set(history.RDMAWrite, slot, 8)
+		}
+	}
+	if m := s.movedIn(j, []int64{8, 7, 6, 5}); m != (volume{all: 8, ran: 1}) {
+		t.Errorf("moved %+v", m)
+	}
+}

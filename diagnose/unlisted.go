@@ -18,11 +18,12 @@ func (d directed) unlistedPart(accused int) float64 {
 		return 0
 	case d.waiting && d.suspects[0].writes() && d.mostlyWrites(&d.suspects[0]):
 		return d.unlistedWaits(accused, 1)
-	case d.waiting && !d.suspects[0].file: // of a reader, these may be storage nodes
+	case d.waiting && !d.suspects[0].file && !d.readsAtLineRate(&d.suspects[0]):
+		// of a reader, these may be storage nodes
 		return d.unlistedWaits(accused, unlistedWeight)
 	case !d.in.measuresLoad:
 		return 0
-	case d.endsAtNoJob() && d.suspects[0].file:
+	case d.endsAtNoJob() && d.suspects[0].file && d.suspects[0].leaves == 0:
 		if waits := d.unlistedWaits(accused, 1); waits > 0 {
 			return waits
 		}
@@ -40,7 +41,8 @@ func (d directed) unlistedPart(accused int) float64 {
 		own += more
 	}
 	theirs, own = min(theirs, d.root.added), min(own, d.root.added)
-	if d.suspects[0].file { // one end of file traffic is at hosts of no job
+	// one end of file traffic is at hosts of no job, and of what leaves the accused's hosts
+	if d.suspects[0].file || d.suspects[0].leaves > 0 {
 		theirs = min(theirs, d.root.added-own)
 	} else {
 		theirs *= unlistedWeight
@@ -48,10 +50,31 @@ func (d directed) unlistedPart(accused int) float64 {
 	return min(mostUnlisted, theirs/max(own, d.in.graph.Capacity(d.root.link)/mostUnlisted))
 }
 
+// readsAtLineRate reports whether a suspect reads by RDMA as much as the ports to all of its hosts carry, one of which is
+// at the switch where stall ends: a receiver at its line rate is what a sender waits for, also if that is in no job, as
+// a storage node is.
+func (d directed) readsAtLineRate(c *suspect) bool {
+	if !c.known || c.feature != history.RDMARead || !d.back.IsIncast() || d.cannotEndAt(c) {
+		return false
+	}
+	carry := 0.
+	for _, host := range c.job.Devices {
+		for _, l := range d.in.graph.LinksAt(host) {
+			if _, to := d.in.graph.Ends(l); to == host {
+				carry += d.in.graph.Capacity(l)
+			}
+		}
+	}
+	return carry > 0 && d.in.perSecond(d.in.recentOf(c.job).all) >= (1-onePort)*carry
+}
+
 // mayHaveAdded bounds what a suspect added to the region's root since its onset, bytes/s, by the links of its hosts, and
 // by what was added to its file traffic. If that is measured it may have taken the place of other traffic of its hosts,
 // so these may send no more than before.
 func (d directed) mayHaveAdded(c *suspect) float64 {
+	if c.leaves > 0 {
+		return d.leftMore(c.job)
+	}
 	if !c.file || !c.filesKnown {
 		return d.mayHaveMore(c.job.Devices, d.root.link, !c.filesKnown)
 	}
@@ -152,27 +175,32 @@ func ratiosOf(slots []accounted) (ratios []float64) {
 
 // compareTaken lists slots in which both were read.
 func (rc *regionCase) compareTaken(j *job, slots []int64) (read []accounted) {
-	use := rc.in.history.LevelsOf(schema.BandwidthUsed)
-	if use == nil {
-		return nil
-	}
-	links, capacity := rc.in.scratch.links[:0], 0.
-	for _, d := range j.Devices {
-		for _, l := range rc.in.graph.LinksAt(d) {
-			if _, to := rc.in.graph.Ends(l); to == d {
-				links, capacity = append(links, l), capacity+rc.in.graph.Capacity(l)
-			}
-		}
-	}
-	rc.in.scratch.links = links
 	for _, slot := range slots {
-		percent, moved := use.Mean(slot, links), listedBytes(j.Traffic, slot)
-		if !history.IsMissing(percent) && moved > 0 {
-			taken := float64(percent) / 100 * capacity * float64(rc.in.history.Clock.Duration) / 1e9
+		taken, moved := rc.in.carriedByHosts(j, slot, false), listedBytes(j.Traffic, slot)
+		if !math.IsNaN(taken) && moved > 0 {
 			read = append(read, accounted{taken, moved})
 		}
 	}
 	return read
+}
+
+// carriedByHosts is what the links of a job's hosts carried in a slot, of what these send or take in, bytes; NaN if it
+// was not read.
+func (in *interval) carriedByHosts(j *job, slot int64, sent bool) float64 {
+	use := in.history.LevelsOf(schema.BandwidthUsed)
+	if use == nil {
+		return math.NaN()
+	}
+	links, capacity := in.scratch.links[:0], 0.
+	for _, d := range j.Devices {
+		for _, l := range in.graph.LinksAt(d) {
+			if from, _ := in.graph.Ends(l); (from == d) == sent {
+				links, capacity = append(links, l), capacity+in.graph.Capacity(l)
+			}
+		}
+	}
+	in.scratch.links = links
+	return float64(use.Mean(slot, links)) / 100 * capacity * float64(in.history.Clock.Duration) / 1e9
 }
 
 // listedBytes sums up the columns that the traffic table has of a job in a slot, NaN if one of them is missing. File

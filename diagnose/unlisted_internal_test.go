@@ -55,6 +55,49 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 	}
 }
 
+// TestAReceiverAtItsLineRate: hosts of no job that wait send what a job reads by RDMA, if that fills the ports to its
+// hosts, of which one is at the incast.
+func TestAReceiverAtItsLineRate(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	p, region := readings(t, g, map[string]float64{"host1>leaf0": 20, "leaf0>spine0": 50, "spine0>leaf1": 50}, nil)
+	p.Use, p.Rate = nil, nil
+	full := g.Capacity(roottest.Link(t, g, "leaf1>host3"))
+	for name, c := range map[string]struct {
+		nodes   []string
+		feature history.Feature
+		moves   float64 // of what the ports to its hosts carry
+		want    float64
+	}{
+		"it reads all it can":      {[]string{"host3"}, history.RDMARead, 1, 0},
+		"it reads less":            {[]string{"host3"}, history.RDMARead, .8, mostUnlisted},
+		"it writes":                {[]string{"host3"}, history.RDMAWrite, 1, mostUnlisted},
+		"its hosts are not there":  {[]string{"host2"}, history.RDMARead, 1, mostUnlisted},
+		"one of two reads so much": {[]string{"host3", "host4"}, history.RDMARead, .5, mostUnlisted},
+	} {
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.history.Clock.Duration = 60e9
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: c.nodes}, Traffic: &history.Traffic{}}}
+		j.Place(g)
+		s.settle(j)
+		other := &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host5", "host4"}}}}
+		other.Place(g)
+		s.settle(other)
+		j.recent = moves{known: true, volume: volume{all: 60 * c.moves * float64(len(c.nodes)) * full}}
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, suspects: []suspect{{job: j, known: true, filesKnown: true, feature: c.feature}}}
+		rc.back = s.finder.Follow(p, &schema.Region{Links: region[1:]}, []float64{50, 50})
+		for _, l := range region {
+			rc.waits = append(rc.waits, p.StallOf(l)/100)
+		}
+		rc.rules().findWaits()
+		if got := rc.rules().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v times the blame of the accused, want %v (%+v)", name, got, c.want, rc.back)
+		}
+	}
+}
+
 // TestLinksWithoutReadingsBoundNothing: where only switches report, what hosts send is not counted. What arrives at a
 // host of no job may come from any other, unless the accused is measured to write as much.
 func TestLinksWithoutReadingsBoundNothing(t *testing.T) {

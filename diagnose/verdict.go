@@ -130,13 +130,14 @@ func (rc *regionCase) ofOneEvent() int {
 // passesBy reports whether the likeliest failure is neither where a region of directed links ends nor one whose load
 // moved there: traffic waits for a link that carries less, not for that failure.
 func (rc *regionCase) passesBy() bool {
-	return rc.back.Root.Slower && len(rc.failures) > 0 && rc.rules().isUnrelated(&rc.failures[0])
+	return rc.slowLink() != schema.NoLink && len(rc.failures) > 0 && rc.rules().isUnrelated(&rc.failures[0])
 }
 
 // isUnrelated reports whether no stall of a region of directed links ends at a failed part, and no load of that moved
 // to the root.
 func (d directed) isUnrelated(f *nearFailure) bool {
-	return f.share == 0 && !slices.Contains(f.Links, d.back.Root.Link) && d.movedFrom(f.PlacedFailure) == 0
+	return f.share == 0 && !slices.Contains(f.Links, d.back.Root.Link) &&
+		!slices.Contains(f.Links, d.back.SlowCable()) && d.movedFrom(f.PlacedFailure) == 0
 }
 
 // sameEvent is the largest difference of score to the first failure within one event.
@@ -158,8 +159,11 @@ func (rc *regionCase) contenders() (n int) {
 
 // slowLink is the link that lost rate, if the region is blamed on one.
 func (rc *regionCase) slowLink() schema.LinkID {
-	if rc.back.Root.Slower {
+	switch {
+	case rc.back.Root.Slower:
 		return rc.back.Root.Link
+	case rc.back.SlowCable() != schema.NoLink:
+		return rc.back.SlowCable()
 	}
 	return rc.ends.neck.Link
 }

@@ -3,19 +3,26 @@ package diagnose
 import (
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
 // A suspect has a part in a region of directed links if it moves partShare of the region's traffic, or its hosts wait
 // for that share of the time for which hosts wait to send into it. With no more than noPart the penalty is full.
-const partShare, noPart = .05, .02
+// Of file traffic that may only pass, they are filesShare and fewFiles: it has paths nearly everywhere.
+const partShare, noPart, filesShare, fewFiles = .05, .02, .2, .1
 
 // noPartPenalty is the penalty of a suspect that has next to no part in a region of directed links: whatever its
 // traffic did in time, others' traffic waits there. Of a job without traffic data only who waits shows that.
 func (d directed) noPartPenalty(c *suspect) float64 {
-	if !d.in.comparable || c.share >= partShare || d.waiting {
+	share, none := partShare, noPart
+	if c.file && !c.atRoot {
+		share, none = filesShare, fewFiles
+	}
+	if !d.in.comparable || c.share >= share || d.waiting {
 		return 0
 	}
 	part := c.share
@@ -26,7 +33,7 @@ func (d directed) noPartPenalty(c *suspect) float64 {
 	if !c.known && all == 0 {
 		return 0
 	}
-	return jobAbsent * max(0, min(1, (partShare-part)/(partShare-noPart)))
+	return jobAbsent * max(0, min(1, (share-part)/(share-none)))
 }
 
 // waitingHosts yields the hosts that wait to send into a region of directed links, with the share of the time.
@@ -76,7 +83,7 @@ const usualPart, filePart = .2, usualPart / 2
 // these have a part in counts for an unlisted job, not against the suspect.
 func (rc *regionCase) sendScore(c *suspect) float64 {
 	if !rc.waiting {
-		return 0
+		return rc.startScore(c)
 	}
 	own, unlisted, all := rc.hostWaits(c.job)
 	part, listed, least := own/all, all-unlisted, usualPart
@@ -111,6 +118,7 @@ func (d directed) findWaits() {
 		all += waits
 	}
 	if d.waiting = all > 0; !d.waiting {
+		d.findStarts()
 		return
 	}
 	for i := range d.suspects {
@@ -121,4 +129,72 @@ func (d directed) findWaits() {
 		own, _, _ := d.hostWaits(c.job)
 		c.share = own / all
 	}
+}
+
+// Where no host is seen to wait, as hosts hold packets back before their links, traffic is seen to wait first before
+// links from the switches of the senders' hosts. At an incast nearly all of it is a single culprit's, and most of it is
+// one's of two: startPart is the least. Less than leastStart of the highest stall of the region says nothing.
+const startPart, leastStart = .75, .25
+
+// findStarts lists the links of a region, by index, that lead up a tree from a switch into which none of its links
+// leads from below: there its traffic comes from.
+func (d directed) findStarts() {
+	for k, l := range d.region.Links {
+		if d.leadsUp(l) && !slices.ContainsFunc(d.in.graph.LinksAt(d.fromOf(l)), func(before schema.LinkID) bool {
+			_, inRegion := slices.BinarySearch(d.region.Links, before)
+			return inRegion && d.leadsUp(before) && d.fromOf(before) != d.fromOf(l)
+		}) {
+			d.starts = append(d.starts, k)
+		}
+	}
+}
+
+func (rc *regionCase) fromOf(l schema.LinkID) topology.DeviceID {
+	from, _ := rc.in.graph.Ends(l)
+	return from
+}
+
+// leadsUp reports whether a link leads from a switch of a tree to one of a higher level.
+func (rc *regionCase) leadsUp(l schema.LinkID) bool {
+	from, to := rc.in.graph.Ends(l)
+	level := rc.in.graph.Device(from).Level
+	return level > 0 && rc.in.graph.IsSwitch(from) && rc.in.graph.Device(to).Level > level
+}
+
+// startScore is that of a suspect by the part of its switches in the waiting of an incast that starts there. What it
+// reads, which is not known without traffic data, may come from any hosts of no listed job.
+func (rc *regionCase) startScore(c *suspect) float64 {
+	if len(rc.starts) == 0 || !rc.back.IsIncast() {
+		return 0
+	}
+	own, all := 0., 0.
+	for _, k := range rc.starts {
+		all += rc.waits[k]
+		if l := rc.region.Links[k]; rc.in.isAt(c.job, l) || !c.onlySends() && rc.in.hasFree(rc.fromOf(l)) {
+			own += rc.waits[k]
+		}
+	}
+	if all < leastStart*slices.Max(rc.waits) {
+		return 0
+	}
+	return max(-jobTooLittle, min(0, jobStarts*math.Log(own/all/startPart)))
+}
+
+// onlySends reports whether all that a suspect can add to a region leaves its own hosts: what it reads by RDMA may come
+// from elsewhere.
+func (c *suspect) onlySends() bool {
+	return c.known && (c.feature == history.Write || c.feature == history.RDMAWrite)
+}
+
+// hasFree reports whether hosts of no listed job are at a switch, or may be below it.
+func (in *interval) hasFree(at topology.DeviceID) bool {
+	hosts := 0
+	for _, l := range in.graph.LinksAt(at) {
+		if from, _ := in.graph.Ends(l); !in.graph.IsSwitch(from) {
+			if hosts++; len(in.tenants[from]) == 0 {
+				return true
+			}
+		}
+	}
+	return hosts == 0
 }

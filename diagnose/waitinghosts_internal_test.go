@@ -24,6 +24,8 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 		"it moves much":          {others, suspect{known: true, share: .3}, true, 0},
 		"it moves little":        {others, suspect{known: true, share: .035}, true, jobAbsent / 2},
 		"next to nothing":        {others, suspect{known: true, share: .01}, true, jobAbsent},
+		"files that may pass":    {others, suspect{known: true, file: true, share: .15}, true, jobAbsent / 2},
+		"files at the root":      {others, suspect{known: true, file: true, atRoot: true, share: .15}, true, 0},
 		"its hosts wait":         {own, suspect{known: true, share: .01}, true, 0},
 		"not measured":           {others, suspect{}, true, jobAbsent},
 		"not measured, no hosts": {map[string]float64{"leaf0>spine0": 50}, suspect{}, true, 0},
@@ -90,6 +92,39 @@ func TestWhoWaitsToSend(t *testing.T) {
 		"an unlisted job's":        {unlisted, suspect{known: true}, schema.RootIncast, 0},
 		"storage nodes send to it": {unlisted, suspect{known: true, file: true, feature: history.Read}, schema.RootIncast, 0},
 		"it writes nothing":        {unlisted, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, 0},
+	} {
+		rc, mine := regionOfTwo(t, g, c.stalls)
+		c.suspect.job = mine
+		rc.suspects, rc.back.Root.Kind = []suspect{c.suspect}, c.kind
+		rc.rules().findWaits()
+		if got := rc.sendScore(&rc.suspects[0]); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestWhereAnIncastStarts: if no host waits, traffic comes from the switches whose links up wait first. What a job reads
+// may come from one with a host of no job.
+func TestWhereAnIncastStarts(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=3,spines=1")
+	own, half := map[string]float64{"leaf0>spine0": 60, "spine0>leaf3": 80}, map[string]float64{"leaf0>spine0": 40, "leaf2>spine0": 40, "spine0>leaf3": 80}
+	others, hardly := map[string]float64{"leaf2>spine0": 80, "spine0>leaf3": 80}, map[string]float64{"leaf2>spine0": 10, "spine0>leaf3": 80}
+	for name, c := range map[string]struct {
+		stalls  map[string]float64
+		suspect suspect
+		kind    string
+		want    float64
+	}{
+		"at its own":          {own, suspect{known: true, feature: history.RDMAWrite}, schema.RootIncast, 0},
+		"half at its own":     {half, suspect{known: true, feature: history.RDMAWrite}, schema.RootIncast, jobStarts * math.Log(.5/startPart)},
+		"at others":           {others, suspect{known: true, feature: history.RDMAWrite}, schema.RootIncast, -jobTooLittle},
+		"it writes":           {others, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, -jobTooLittle},
+		"it reads":            {others, suspect{known: true, file: true, feature: history.Read}, schema.RootIncast, 0},
+		"it reads by RDMA":    {others, suspect{known: true, feature: history.RDMARead}, schema.RootIncast, 0},
+		"it may read":         {others, suspect{}, schema.RootIncast, 0},
+		"hardly anything is":  {hardly, suspect{known: true, feature: history.RDMAWrite}, schema.RootIncast, 0},
+		"a link is too full":  {others, suspect{known: true, feature: history.RDMAWrite}, schema.RootLinkCapacity, 0},
+		"its hosts are there": {map[string]float64{"leaf1>spine0": 60}, suspect{known: true, feature: history.RDMAWrite}, schema.RootIncast, 0},
 	} {
 		rc, mine := regionOfTwo(t, g, c.stalls)
 		c.suspect.job = mine

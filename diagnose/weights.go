@@ -31,7 +31,8 @@ const (
 	jobEmpty     = 15. // per share of the region on switches without a listed job, beyond the usual
 	// without load readings: per factor of e between its part of the time for which hosts wait to send and the usual
 	// one
-	jobSends = 3.
+	jobSends  = 3.
+	jobStarts = 5. // the same of the switches where an incast comes from
 
 	// Links between a job and others, and on trees those at its border beside its exchange, count less if its file traffic
 	// is measured and no outlier, or is not measured.
@@ -54,6 +55,7 @@ const (
 	slowLinkFell     = 2.  // a link that carries less than before while others wait for it
 	slowLinkLost     = 4.  // per share lost beyond that
 	slowLinkMeasured = 12. // others wait for it and it sends less than it could: no job explains that
+	slowLinkAlone    = 3.  // without load readings, it alone holds back what waits at both of its ends
 
 	// If more arrives for a host than its port can deliver, load is the cause.
 	incastLoad = 4.

@@ -9,7 +9,7 @@ import (
 // it carried.
 //
 // explainedStall of the region's stall must be on links of the exchange of those to blame, and explainedLoad of its
-// load theirs.
+// load theirs. Shares of the known traffic count only if that is comparable with the links' load.
 const explainedStall, explainedLoad = .9, .8
 
 // ownGround of a region's links have no node of others if it lies on a job's own ground.
@@ -40,7 +40,7 @@ func (rc *regionCase) explains(c *suspect) float64 {
 		}
 		return 0
 	}
-	if c.cross >= explainedStall && share <= 1-explainedLoad && rc.rules().hasAllUnmeasured(c) {
+	if c.cross >= explainedStall && (!rc.in.comparable || share <= 1-explainedLoad) && rc.rules().hasAllUnmeasured(c) {
 		return jobRemains
 	}
 	return 0

@@ -104,6 +104,7 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		onset  int
 		fit    float64
 		theirs bool // another job has nodes at the region's links
+		files  bool // the table has little of the links' load
 		want   float64
 	}{
 		"its traffic is all there is":       {jobs: []suspect{measured(.9, 1)}, onset: -1, want: jobExplains},
@@ -116,12 +117,13 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		"not measured, on its ground":       {jobs: []suspect{{job: own, cross: 1}, measured(.1, 0)}, onset: -1, want: jobRemains},
 		"not measured, on others' ground":   {jobs: []suspect{{job: own, cross: 1}}, onset: -1, theirs: true},
 		"not measured, beside a large one":  {jobs: []suspect{{job: own, cross: 1}, measured(.5, 0)}, onset: -1},
+		"not measured, beside files":        {jobs: []suspect{{job: own, cross: 1}, measured(1, 0)}, onset: -1, files: true, want: jobRemains},
 		"not measured, half is elsewhere":   {jobs: []suspect{{job: own, cross: .5}}, onset: -1},
 		"not measured, and it began":        {jobs: []suspect{{job: own, cross: 1}}, onset: 2},
 		"not measured, a slow host's tree?": {jobs: []suspect{{job: own, cross: 1}}, onset: -1, fit: .9},
 	} {
 		rc := &regionCase{in: &s.interval, p: u.p, region: &schema.Region{ID: 7, Links: []schema.LinkID{0}}, suspects: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, ends: ends{drain: root.Drain{Fit: c.fit}}}
-		s.comparable = true
+		s.comparable = !c.files
 		from, _ := s.graph.Ends(0)
 		if s.tenants[from] = nil; c.theirs {
 			s.tenants[from] = []*job{other}

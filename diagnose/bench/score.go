@@ -91,7 +91,7 @@ func (s *Score) judge(v *Verdict) {
 	s.Reported.add(got.Cause.Class != "")
 	if len(truth.Jobs) == 0 {
 		s.FalseBlame.add(len(got.Jobs) > 0)
-	} else if !slices.Contains(truth.Classes, schema.CauseUnknown) {
+	} else if truth.onlyJobs() {
 		s.Job.add(v.JobRight())
 	}
 	if len(truth.Roots) > 0 {
@@ -104,6 +104,13 @@ func (s *Score) judge(v *Verdict) {
 	if right {
 		b.Right++
 	}
+}
+
+// onlyJobs reports whether nothing but a job is a right answer.
+func (t *Truth) onlyJobs() bool {
+	return !slices.ContainsFunc(t.Classes, func(c schema.CauseClass) bool {
+		return c != schema.CauseSystem && c != schema.CauseIntraApplication
+	})
 }
 
 // After is the time from the incident's start, not its onset, to the verdict's interval.

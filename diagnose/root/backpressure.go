@@ -44,8 +44,9 @@ func (p *Port) IsFull() bool { return p.Use >= fullPercent }
 // Switch is a switch where stall ends for which it is not known for which of the ports it waits.
 type Switch struct {
 	Device topology.DeviceID
-	Kind   string  // of a root there, as schema.Root.Kind; empty: not known
-	Share  float64 // of the region's stall that ends there so; 0: none
+	Kind   string        // of a root there, as schema.Root.Kind; empty: not known
+	Share  float64       // of the region's stall that ends there so; 0: none
+	slow   schema.LinkID // its port to a cable that lost rate, if stall alone shows that; else NoLink
 }
 
 // HasMost reports whether most of a region's stall ends at the switch.
@@ -57,6 +58,15 @@ func (b *BackPressure) HasRoot() bool { return b.Root.Kind != "" }
 // HasSwitch reports whether most of the stall ends at a switch, with a known kind of root, but not a known port.
 func (b *BackPressure) HasSwitch() bool {
 	return !b.HasRoot() && b.Switch.HasMost() && b.Switch.Kind != ""
+}
+
+// SlowCable is the port, at the switch where most of the stall ends, of a cable that lost rate, if stall alone shows
+// that; else NoLink.
+func (b *BackPressure) SlowCable() schema.LinkID {
+	if !b.HasSwitch() {
+		return schema.NoLink
+	}
+	return b.Switch.slow
 }
 
 // IsIncast reports whether more arrives for a host than its port can deliver, also if it is not known for which host of

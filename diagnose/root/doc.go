@@ -23,6 +23,7 @@
 //	exits.go         the ports of a switch that traffic may wait for
 //	hop.go           over which links traffic may go on
 //	slowport.go, slowcable.go, slowitself.go  ports, cables and links that carry less than they could
+//	slowalone.go     the same of a cable, without load readings
 //
 // On a grid, whose readings have no direction (Region), the traffic to one switch forms a tree (Drain), merges on its
 // line and arrives there; the load that was added shows whose nodes send it (Converging). Or the region lies upstream

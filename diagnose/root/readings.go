@@ -23,6 +23,7 @@ type Past struct {
 	Before func(schema.LinkID) float64 // use before the onset, percent of capacity; -1: not known
 	Since  uint32                      // the number of Before, which no other past has: computed values are kept by it
 	Flat   func(schema.LinkID) bool    // whether a link's load was constant since the onset; nil: not known
+	Stale  func(schema.LinkID) bool    // whether a link's load is one from before the onset, as the last is lost; nil: none is
 }
 
 // Pressure holds the readings by which the back pressure of one region is followed.
@@ -72,6 +73,9 @@ func (p *Readings) RateOf(l schema.LinkID) float64 {
 	}
 	return -1
 }
+
+// isStale reports whether a link's load is not known since the onset.
+func (p *Pressure) isStale(l schema.LinkID) bool { return p.Stale != nil && p.Stale(l) }
 
 // Carries is the load of a link, bytes/s; 0 if not known.
 func (p *Readings) Carries(l schema.LinkID) float64 {

@@ -114,7 +114,7 @@ func (w *walk) rootOf(region *schema.Region) BackPressure {
 	if b.HasRoot() || len(ends) == 0 {
 		return b
 	}
-	b.Switch = Switch{Device: ends[0].device, Share: ends[0].lost / total}
+	b.Switch = Switch{Device: ends[0].device, Share: ends[0].lost / total, slow: schema.NoLink}
 	for i := range ends {
 		if ends[i].stall < leadingShare*total {
 			break
@@ -124,7 +124,9 @@ func (w *walk) rootOf(region *schema.Region) BackPressure {
 			break
 		}
 		if i == 0 && !w.measures() {
-			b.Switch.Kind = w.kindAt(&ends[i])
+			if b.Switch.Kind = w.kindAt(&ends[i]); b.Switch.Kind == schema.RootLinkCapacity {
+				b.Switch.slow = w.slowAt(b.Switch.Device)
+			}
 		}
 	}
 	return b

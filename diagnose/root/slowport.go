@@ -15,7 +15,7 @@ type ports struct{ *Pressure }
 // that it is slow.
 func (p ports) canSend(port schema.LinkID) float64 {
 	use, waits := p.UseOf(port), p.waitFor(port)
-	if waits == 0 || use < LeastUse || use >= FullPort {
+	if waits == 0 || use < LeastUse || use >= FullPort || p.isStale(port) {
 		return 1
 	}
 	return min(1, use/max(use, waits-p.StallOf(port)))
@@ -58,7 +58,7 @@ func (p ports) blocks(port schema.LinkID) bool {
 // left is a link's use relative to before the onset; 1 if not known.
 func (p *Pressure) left(l schema.LinkID) float64 {
 	before := p.Before(l)
-	if before < LeastUse {
+	if before < LeastUse || p.isStale(l) {
 		return 1
 	}
 	return p.UseOf(l) / before

@@ -158,3 +158,20 @@ func TestOnlyStalledInputsWait(t *testing.T) {
 		t.Errorf("inputs that may wait for another full port wait for this one for %v%% of the time", got)
 	}
 }
+
+// TestALoadFromBeforeTheOnset: a port whose reading is lost in the interval of the onset has that of the one before, and
+// so seems to send less than what waits for it asks for; it is not slow for that.
+func TestALoadFromBeforeTheOnset(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=3,hosts=2,spines=2")
+	port := roottest.Link(t, g, "spine0>leaf0")
+	snap, region := roottest.Snapshot(t, g, map[string]float64{"leaf1>spine0": 60, "leaf2>spine0": 60}, map[string]float64{"leaf1>spine0": 20, "leaf2>spine0": 20, "spine0>leaf0": 30})
+	for _, stale := range []bool{false, true} {
+		past := Past{Before: func(schema.LinkID) float64 { return 45 }, Stale: func(l schema.LinkID) bool { return stale && l == port }}
+		f := NewFinder(g, nil)
+		p := f.On(snap).For(snap.Find(schema.CreditStall), past)
+		b := f.Follow(p, &schema.Region{Links: region}, []float64{60, 60})
+		if b.Root.Slower == stale || b.Root.Cannot == stale {
+			t.Errorf("stale %v: %+v", stale, b.Root)
+		}
+	}
+}

@@ -45,7 +45,11 @@ func (f *Finding) Reasons() string {
 
 // failure names the failure that is blamed.
 func (f *Finding) failure() string {
-	if len(f.Blamed) == 0 {
+	switch {
+	case len(f.Blamed) == 0 && !f.MeasuresLoad && !f.OnGrid:
+		return "Of several equal ways only one cable holds back traffic, at both of its ends: it probably lost a part of " +
+			"its rate. No log reports a failure."
+	case len(f.Blamed) == 0:
 		return "A link carries much less than before although traffic waits for it. No log reports a failure."
 	}
 	first := &f.Blamed[0]

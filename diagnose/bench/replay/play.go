@@ -57,6 +57,7 @@ type play struct {
 func (p *play) simulate(m int) (stall, sent, delivered []float64, err error) {
 	g := p.in.scene.graph
 	stall, sent = make([]float64, g.NumLinks()), make([]float64, g.NumLinks())
+	p.minute.half = halves * m
 	for h := range halves {
 		st := p.in.scene.at(halves*m + h)
 		if p.minute.states[h] = st; st != p.of {

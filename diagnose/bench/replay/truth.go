@@ -23,18 +23,23 @@ const (
 	someFault    = .3  // a fault that takes away as much is one of the right answers
 	hurts        = .2  // by so much more another job moves without the culprit: it hurts others
 	hurtsNoOther = .08 // less is noise of the replay; between both, either answer is right
+	fewHurt      = .15 // share of the traffic on the waiting links; if those that it hurts have less, either is right
+	mostlyOwn    = .65 // the same; if a culprit that hurts no other has less, either is right
 	alikeRoot    = .5  // share of the leading root's waits from which on another root is right too
 	leadRoots    = .4  // share of the region's waits that the right roots must have together to be scored
+	leadRoot     = .2  // the same, of the leading one: below, none stands out
 )
 
 // truthOf derives the truth of a region in a minute, from replays of its two halves:
 //
 //   - What takes away most of the region's stall when left out is its cause. A fault comes before the jobs whose traffic meets
-//     it, because without the traffic nothing waits at a fault either. If most waits begin at a fault, it is one of the right
-//     answers in any case: jobs that are rid of it may move so much more that they wait as long.
+//     it, because without the traffic nothing waits at a fault either; but not before one whose traffic rose after the part
+//     failed: then both are right. If most waits begin at a fault, it is one of the right answers in any case: jobs that are
+//     rid of it may move so much more that they wait as long.
 //   - A job is system if others with traffic on the region's waiting links move more without it, or if its traffic there is
-//     mostly file traffic; otherwise it is intra_application. If it hurts no other with traffic that mostly leads to hosts of
-//     others, either is right.
+//     mostly file traffic; otherwise it is intra_application. Either is right if it hurts no other with traffic that mostly
+//     leads to hosts of others, or beside others that have much of the traffic there and wait with it, and if those that it
+//     hurts have little: nearly all that waits there is its own.
 //   - A culprit that is missing from the job table makes the class unknown, and no job may be accused for it.
 //   - Roots are the ports or hosts where the waits of the region's links begin.
 func (s *scene) truthOf(region *schema.Region, in *minute) (bench.Truth, error) {
@@ -70,6 +75,7 @@ func (s *scene) truthOf(region *schema.Region, in *minute) (bench.Truth, error) 
 
 // minute is a minute being scored.
 type minute struct {
+	half     int // its first
 	channels *routing.Channels
 	states   [halves]*state
 	stall    []float64 // by link: percent, true
@@ -168,10 +174,12 @@ func (s *scene) answer(t *bench.Truth, effects map[int]float64, links []schema.L
 	}
 	if bestFault != noCause && effects[bestFault] >= someFault {
 		s.answerFault(t, bestFault, effects[bestFault])
-		if effects[bestFault] >= faultEffect {
+		switch {
+		case effects[bestFault] < faultEffect:
+			defer t.Also(schema.CauseUnknown)
+		case bestJob == noCause || effects[bestJob] < faultEffect || s.jobs[bestJob].roseAt(in.half) <= s.failedAt(bestFault, in.half)+oneEvent:
 			return
 		}
-		defer t.Also(schema.CauseUnknown)
 	}
 	if bestJob == noCause || effects[bestJob] <= 0 {
 		t.Also(schema.CauseUnknown)
@@ -193,6 +201,34 @@ func (s *scene) answer(t *bench.Truth, effects map[int]float64, links []schema.L
 	if effects[bestJob] < mainEffect {
 		t.Also(schema.CauseUnknown)
 	}
+}
+
+// oneEvent is up to how many halves later what happens is of the same event.
+const oneEvent = 2 * halves
+
+// roseAt is the last half up to a minute in which the load of a job rose.
+func (j *job) roseAt(half int) int {
+	last := j.start
+	for i := range j.traffic {
+		for at := half + halves - 1; at > last; at-- {
+			if j.traffic[i].level(at) > j.traffic[i].level(at-1) {
+				last = at
+			}
+		}
+	}
+	return last
+}
+
+// failedAt is the last half up to a minute in which a part of a group of faults failed.
+func (s *scene) failedAt(cause, half int) (last int) {
+	for i := range s.faults {
+		for at := half + halves - 1; at > last && len(s.jobs)+s.faults[i].group == cause; at-- {
+			if s.faults[i].active(at) && !s.faults[i].active(at-1) {
+				last = at
+			}
+		}
+	}
+	return last
 }
 
 func (s *scene) answerFault(t *bench.Truth, cause int, effect float64) {
@@ -256,16 +292,22 @@ func (s *scene) answerJob(t *bench.Truth, j int, links []schema.LinkID, in *minu
 	if s.load(j, in, outside, anyFile) >= mainEffect*all { // the host at the other end is not the application's own
 		t.Also(schema.CauseSystem)
 	}
-	most := 0.
+	most, hurt, together := 0., 0., all
 	for v := range s.jobs {
-		if v != j && s.load(v, in, over, anyFile) > 0 {
-			most = max(most, s.gain(v, j, in))
+		load := s.load(v, in, over, anyFile)
+		if v == j || load == 0 {
+			continue
+		}
+		together += load
+		gains := s.gain(v, j, in)
+		if most = max(most, gains); gains >= hurts {
+			hurt += load
 		}
 	}
-	if most >= hurtsNoOther {
+	if most >= hurtsNoOther || all < mostlyOwn*together {
 		t.Also(schema.CauseSystem)
 	}
-	if most < hurts {
+	if hurt < fewHurt*together {
 		t.Also(schema.CauseIntraApplication)
 	}
 }
@@ -314,7 +356,7 @@ func (s *scene) findRoots(t *bench.Truth, links []schema.LinkID, in *minute) {
 		together += times[root]
 		t.Roots = append(t.Roots, bench.PlacesOf(s.graph, root)...)
 	}
-	if together < leadRoots*total {
+	if together < leadRoots*total || len(order) > 0 && times[order[0]] < leadRoot*total {
 		t.Roots = nil
 	}
 }

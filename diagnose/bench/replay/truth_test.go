@@ -7,6 +7,7 @@ import (
 
 	"github.com/giverny/giverny/diagnose/bench"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/simulate/credits"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
 )
@@ -30,7 +31,7 @@ func running(id string, pairs [][2]int, duty float64) job {
 func truthAt(t *testing.T, s *scene, minute int) bench.Truth {
 	t.Helper()
 	p := &play{in: &Incident{scene: *s}}
-	p.minute.channels = routing.NewChannels(s.graph)
+	p.minute.half, p.minute.channels = halves*minute, routing.NewChannels(s.graph)
 	for h := range halves {
 		p.minute.states[h] = s.at(halves*minute + h)
 	}
@@ -67,6 +68,8 @@ func TestTruth(t *testing.T) {
 	unlisted := incast
 	unlisted.unlisted = true
 	victim := running("victim", opposite([]int{0, 1, 2, 9, 10, 11}), .4)
+	small := running("small", [][2]int{{0, 9}, {9, 0}}, .15)
+	beside := job{id: "beside", end: 20, traffic: []traffic{{pairs: opposite(hostsFrom(0, 16)), cells: 1, rate: .25, to: 20}}}
 	elsewhere := running("elsewhere", [][2]int{{14, 15}, {15, 14}}, .9)
 	writer := job{id: "writer", end: 20, traffic: []traffic{{pairs: toOne(hostsFrom(0, 7), 8), cells: 3, rate: .4, file: writes, to: 20}}}
 	service := job{id: "service", end: 20, traffic: []traffic{{pairs: allToAll(hostsFrom(0, 16)), cells: 4, rate: .025, to: 20}}}
@@ -82,6 +85,8 @@ func TestTruth(t *testing.T) {
 		{"an incast that hurts no other job", []job{incast, elsewhere}, nil, []schema.CauseClass{schema.CauseIntraApplication}, []string{"incast"}, bench.Place{Device: "leaf1", Port: "1"}},
 		{"an incast at a host of others", []job{outward, elsewhere}, nil, []schema.CauseClass{schema.CauseSystem, schema.CauseIntraApplication}, []string{"incast"}, bench.Place{Device: "leaf1", Port: "1"}},
 		{"an incast on the way of others", []job{elsewhere, incast, victim}, nil, []schema.CauseClass{schema.CauseSystem}, []string{"incast"}, bench.Place{Device: "leaf1", Port: "1"}},
+		{"an incast that hurts only a job with little traffic there", []job{incast, small}, nil, []schema.CauseClass{schema.CauseSystem, schema.CauseIntraApplication}, []string{"incast"}, bench.Place{Device: "leaf1", Port: "1"}},
+		{"an incast beside others that wait, but lose little", []job{incast, beside}, nil, []schema.CauseClass{schema.CauseSystem, schema.CauseIntraApplication}, []string{"incast"}, bench.Place{Device: "leaf1", Port: "1"}},
 		{"an incast of a job that is not listed", []job{unlisted, victim}, nil, []schema.CauseClass{schema.CauseUnknown}, nil, bench.Place{Device: "leaf1", Port: "1"}},
 		{"file traffic", []job{writer, elsewhere}, nil, []schema.CauseClass{schema.CauseSystem}, []string{"writer"}, bench.Place{Device: "leaf1", Port: "1"}},
 		{"a slow host", []job{service}, []fault{slow}, []schema.CauseClass{schema.CauseSlowHost}, nil, bench.Place{Device: "host5"}},
@@ -125,6 +130,32 @@ func TestTruthOfAFailure(t *testing.T) {
 	}
 	if truth := truthAt(t, s, 0); truth.Scored {
 		t.Errorf("before the failure: %+v", truth)
+	}
+	s.jobs[0].hosts, s.jobs[0].traffic[0].from = hostsFrom(0, 16), 10
+	for i := range s.faults {
+		s.faults[i].from = 2
+	}
+	if truth, want := truthAt(t, s, 6), []schema.CauseClass{schema.CauseFailure, schema.CauseIntraApplication}; !slices.Equal(truth.Classes, want) || len(truth.Jobs) == 0 {
+		t.Errorf("of a job that began long after the failure: %+v; want %v", truth, want)
+	}
+}
+
+// Of ports at which the waits begin alike, each of four is a root, none of eight.
+func TestRootsStandOut(t *testing.T) {
+	s := sceneOf(t, nil)
+	for ports, want := range map[int]bool{4: true, 8: false} {
+		in := minute{channels: routing.NewChannels(s.graph)}
+		o := &outcome{}
+		for ch := range routing.Channel(ports) {
+			o.waits = append(o.waits, credits.Wait{Channel: 20, At: ch, Times: 10})
+		}
+		for h := range in.states {
+			in.states[h] = &state{all: o}
+		}
+		var truth bench.Truth
+		if s.findRoots(&truth, []schema.LinkID{in.channels.Link(20)}, &in); (len(truth.Roots) > 0) != want {
+			t.Errorf("of %d ports: %v", ports, truth.Roots)
+		}
 	}
 }
 
