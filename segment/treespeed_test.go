@@ -94,6 +94,34 @@ func BenchmarkSenders41K(b *testing.B) {
 	})
 }
 
+// BenchmarkPods40K is the same in each of 30 pods of a fat tree with 40,500 links, and BenchmarkPods1M in 88 of one with a million.
+func BenchmarkPods40K(b *testing.B) { benchmarkPods(b, "fattree:k=30") }
+
+func BenchmarkPods1M(b *testing.B) { benchmarkPods(b, "fattree:k=88") }
+
+func benchmarkPods(b *testing.B, spec string) {
+	g := stalls.Fabric(b, spec)
+	values := stalls.Blank(g)
+	for l := range values {
+		from, to := g.Ends(schema.LinkID(l))
+		a, z := g.Device(from), g.Device(to)
+		var pod, leaf int
+		switch {
+		case isLeafOfPod(z, &pod, &leaf) && a.Level == 2 && leaf < 4:
+			values[l] = float32(60 - 4*leaf)
+		case isLeafOfPod(a, &pod, &leaf) && z.Level == 2:
+			values[l] = float32(30 + leaf*7%12)
+		}
+	}
+	snapshot := stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: values.Noisy(.5, 1)})
+	benchmarkSteps(b, g, "senders", []*schema.Snapshot{snapshot})
+}
+
+func isLeafOfPod(d *topology.Device, pod, leaf *int) bool {
+	n, _ := fmt.Sscanf(d.Name, "leaf%d-%d", pod, leaf)
+	return n == 2
+}
+
 // BenchmarkManyTrees41K is an interval in which a third of the leaves receive so much that all others, and all hosts, wait.
 func BenchmarkManyTrees41K(b *testing.B) {
 	benchmarkLeaves(b, "many", func(from, to *topology.Device, leaf int) float32 {

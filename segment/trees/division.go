@@ -11,13 +11,28 @@ import (
 
 // division gives links to the regions of the ends that they wait for.
 type division struct {
-	ends    []endSet            // by region: those where it ends
-	of      by[nodeID, endSet]  // the ends that a node waits for; 0 if not decided
-	had     by[nodeID, endSet]  // the ends of the regions that it was in
-	decided []nodeID            // nodes with of
-	count   by[deviceID, int32] // links down to a leaf in one region
+	ends    by[regionID, endSet] // where each ends
+	of      by[nodeID, endSet]   // the ends that a node waits for; 0 if not decided
+	had     by[nodeID, endSet]   // the ends of the regions that it was in
+	pod     by[nodeID, podID]    // in which it was decided
+	decided []nodeID             // nodes with of
+	kept    []podEnds            // of all pods
+	inPod   by[podID, endSet]    // ends of one region
+	count   by[deviceID, int32]  // links down to a leaf in one region
 	links   []schema.LinkID
+	met     regionsMet
 }
+
+// podEnds is where a region ends in a pod, with the nodes decided there.
+type podEnds struct {
+	region     regionID
+	pod        podID
+	ends       endSet
+	begin, end int // of decided
+}
+
+// elsewhere is the end of regions without an end in the pod that is divided.
+const elsewhere endSet = 1 << 7
 
 const (
 	hostDoubt = .1 // relative error of the stall of a host by what it waits for
@@ -30,14 +45,9 @@ const (
 // root to which it has half of the links down.
 func (v *division) listEnds(m *Method, f *spines, out *linkset.Groups) {
 	v.ends, v.had = scratch.Zeroed(v.ends, out.Len()), scratch.Zeroed(v.had, len(m.links))
-	clear(f.isRoot)
-	for _, r := range m.roots {
-		if r.device != noDevice {
-			f.isRoot[r.device] = true
-		}
-	}
-	for g := range out.Len() {
-		for _, l := range out.Group(g) {
+	v.reset(m, f)
+	for g := range regionID(out.Len()) {
+		for _, l := range out.Group(int(g)) {
 			if m.waits.isDown(linkID(l)) {
 				v.count[m.waits.to[linkID(l)]]++
 			}
@@ -49,11 +59,24 @@ func (v *division) listEnds(m *Method, f *spines, out *linkset.Groups) {
 				x.hasRegion = true
 			}
 		}
-		for _, l := range out.Group(g) {
+		for _, l := range out.Group(int(g)) {
 			v.count[m.waits.to[linkID(l)]] = 0
 			if i := m.node[linkID(l)]; i >= 0 {
 				v.had[i] |= v.ends[g]
 			}
+		}
+	}
+}
+
+// reset forgets what was decided, and marks the roots.
+func (v *division) reset(m *Method, f *spines) {
+	v.of, v.pod = scratch.Zeroed(v.of, len(m.links)), scratch.Zeroed(v.pod, len(m.links))
+	v.decided, v.kept = v.decided[:0], v.kept[:0]
+	v.inPod = scratch.Zeroed(v.inPod, max(1, len(f.pods)))
+	clear(f.isRoot)
+	for _, r := range m.roots {
+		if r.device != noDevice {
+			f.isRoot[r.device] = true
 		}
 	}
 }
@@ -74,25 +97,23 @@ func (v *division) changed(m *Method, leaf deviceID, set endSet) float64 {
 
 // decide decides which ends wait for which: uplinks, links down to these ends, and hosts.
 func (v *division) decide(m *Method, f *spines) {
-	v.of = scratch.Zeroed(v.of, len(m.links))
-	v.decided = v.decided[:0]
 	used := endSet(0)
 	for k := range f.senders {
 		x := &f.senders[k]
 		used |= f.setOf(x)
 		for _, i := range m.leaving.of(x.device) {
 			if s := f.place[m.to[i]]; s >= 0 && f.leadsToAll[s] {
-				v.set(i, f.setOf(x))
+				v.set(f.pod, i, f.setOf(x))
 			}
 		}
 	}
 	for e := range f.ends {
-		if !used.has(e) {
+		if !used.has(e) || len(f.pods) > 0 {
 			continue
 		}
 		for _, i := range m.into.of(f.ends[e].device) {
 			if !m.fromHost(i) {
-				v.set(i, setOf(e))
+				v.set(f.pod, i, setOf(e))
 			}
 		}
 	}
@@ -102,8 +123,8 @@ func (v *division) decide(m *Method, f *spines) {
 	}
 }
 
-func (v *division) set(i nodeID, ends endSet) {
-	v.of[i] = ends
+func (v *division) set(pod podID, i nodeID, ends endSet) {
+	v.of[i], v.pod[i] = ends, pod
 	v.decided = append(v.decided, i)
 }
 
@@ -137,13 +158,16 @@ func (f *spines) findHostLevels(m *Method) {
 func (v *division) decideHosts(m *Method, f *spines, x *sender) {
 	own := endSet(0)
 	if e := f.endAt[x.device]; e >= 0 {
+		if len(f.pods) > 0 {
+			return
+		}
 		own = setOf(int(e))
 	} else if f.isRoot[x.device] {
 		return
 	}
 	for _, i := range m.into.of(x.device) {
 		if m.fromHost(i) {
-			v.set(i, f.hostSet(m.noise, m.stall[i], f.setOf(x), own))
+			v.set(f.pod, i, f.hostSet(m.noise, m.stall[i], f.setOf(x), own))
 		}
 	}
 }
@@ -194,23 +218,34 @@ func (f *spines) upTo(set endSet) (sum float64) {
 	return sum
 }
 
+// keepEnds keeps where the regions end in a pod in which nodes were decided: on two levels, all.
+func (v *division) keepEnds(pod podID) {
+	for g, ends := range v.ends {
+		v.kept = append(v.kept, podEnds{region: regionID(g), pod: pod, ends: ends, end: len(v.decided)})
+	}
+}
+
 // rewrite gives the decided links to the regions of their ends. Of several regions at one leaf, a link stays in those in which
 // it was. Regions that lose nearly all links are dropped.
 func (v *division) rewrite(m *Method, out *linkset.Groups) {
 	v.links = append(v.links[:0], out.Links...)
 	out.Links = out.Links[:0]
-	begin, groups := int32(0), 0
+	begin, groups, rest := int32(0), 0, v.kept
 	for g, end := range out.Ends {
+		kept := rest[:0]
+		for len(rest) > 0 && rest[0].region == regionID(g) {
+			v.inPod[rest[0].pod], kept, rest = rest[0].ends, kept[:len(kept)+1], rest[1:]
+		}
 		first, before := len(out.Links), int(end-begin)
 		for _, l := range v.links[begin:end] {
-			if i := m.node[linkID(l)]; i < 0 || v.of[i] == 0 || v.of[i].meets(v.ends[g]) {
+			if i := m.node[linkID(l)]; i < 0 || v.of[i] == 0 || v.inPod[v.pod[i]].meets(v.of[i]|elsewhere) {
 				out.Links = append(out.Links, l)
 			}
 		}
 		begin = end
-		for _, i := range v.decided {
-			if (v.of[i] &^ v.had[i]).meets(v.ends[g]) {
-				out.Links = append(out.Links, schema.LinkID(m.links[i]))
+		for _, k := range kept {
+			if v.inPod[k.pod] = 0; k.ends != elsewhere {
+				v.add(m, k, out)
 			}
 		}
 		if len(out.Links)-first < min(before, max(FewestLinks, m.minLinks)) {
@@ -222,4 +257,13 @@ func (v *division) rewrite(m *Method, out *linkset.Groups) {
 		groups++
 	}
 	out.Ends, m.roots = out.Ends[:groups], m.roots[:groups]
+}
+
+// add adds the links decided in a pod to a region that ends there.
+func (v *division) add(m *Method, k podEnds, out *linkset.Groups) {
+	for _, i := range v.decided[k.begin:k.end] {
+		if (v.of[i] &^ v.had[i]).meets(k.ends) {
+			out.Links = append(out.Links, schema.LinkID(m.links[i]))
+		}
+	}
 }

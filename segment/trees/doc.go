@@ -68,10 +68,12 @@
 //	with other sources, steps 1 to 6 are repeated without them.
 //	hostexchanges.go     exchanges known by all hosts of their leaves
 //
-//	8. On two levels: for which of the trees do the uplinks of each leaf wait, as a whole?
+//	8. On two levels, or in a pod: for which of the trees do the uplinks of each leaf wait, as a whole?
 //	spines.go            the leaves into which the links down wait, spine by spine
 //	spinefits.go         which of these, two at most, explain the uplinks of a leaf
 //	spinefalls.go        by how much each tree falls to the uplinks of all leaves
+//	pods.go              the same in each pod of a fabric of more levels
+//	podends.go           where regions end there: at leaves, and above the pod
 //	division.go          the links of the regions, divided accordingly
 //
 // Steps 1 and 2 make three types, each with all that the one before knows: nodes (the stalled links), waiting (for which

@@ -22,6 +22,9 @@ type (
 	levelID     int32 // a set of sinks at one level, by its first sink
 	causeID     int32 // a cause, by its first sink; or, numbered after the sinks, a port that is another cause than its sink
 	patchID     int32 // an index of patches.all; or a set of patches that are one region, by its first
+	podID       int32 // an index of spines.pods; 0 on two levels
+	regionID    int32 // a group of links, by its place
+	memberID    int32 // a link of a region
 	layerID     int32 // an exchange known from whole leaves: an index of layers.all or hostExchanges.all
 )
 

@@ -49,8 +49,8 @@ func New(g *topology.Graph, cfg Config) *Method {
 	}
 	m.usual = map[groupID]float64{}
 	m.sinks = newSinks(len(w.level), len(w.from))
-	if m.layered {
-		m.spines = newSpines(w)
+	if m.overlap {
+		m.spines = newSpines(w, m.layered)
 	}
 	return m
 }
@@ -75,6 +75,8 @@ func (m *Method) Segment(values []float32, out *linkset.Groups) {
 	}
 	if m.layered {
 		m.spines.divide(m, out)
+	} else if m.overlap {
+		m.spines.dividePods(m, out)
 	}
 	m.layers.emit(m, values, max(m.minLinks, FewestLinks), out)
 }

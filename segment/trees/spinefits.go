@@ -2,6 +2,7 @@ package trees
 
 import (
 	"math"
+	"slices"
 )
 
 // sender is a leaf nearly all of whose uplinks wait, with the sums of weighted least squares over them: of products of the
@@ -39,6 +40,8 @@ const (
 	// Leaves of which several uplinks stall, but not nearly all, at partialStall times what a link must or more: at most that
 	// share of the others, as traffic takes all spines.
 	partialShare, partialStall = .25, 1.5
+	// Uplinks are two groups if one stalls that many times as much as the other, and by that many deviations.
+	apart, apartBy = 1.25, 3
 )
 
 // findSenders finds the leaves nearly all of whose uplinks wait, and what may explain each: none unless traffic takes all spines.
@@ -50,8 +53,9 @@ func (f *spines) findSenders(m *Method) {
 		case isPartial:
 			partial++
 		case isWide:
-			wide++
-			f.addSender(m, d)
+			if wide++; f.division.endsHere(m, d) {
+				f.addSender(m, d)
+			}
 		}
 	}
 	if float64(partial) > partialShare*float64(wide) {
@@ -62,9 +66,11 @@ func (f *spines) findSenders(m *Method) {
 // readUp reads the uplinks of a leaf; it reports whether nearly all stall, or several, clearly, but not nearly all.
 func (f *spines) readUp(m *Method, d deviceID) (isWide, isPartial bool) {
 	stalled, sum := 0, 0.
+	f.sample = f.sample[:0]
 	for _, i := range m.leaving.of(d) {
 		if m.waits.isUp(m.links[i]) {
 			stalled, sum = stalled+1, sum+m.stall[i]
+			f.sample = append(f.sample, m.stall[i])
 		}
 	}
 	if stalled < 2 {
@@ -82,7 +88,21 @@ func (f *spines) readUp(m *Method, d deviceID) (isWide, isPartial bool) {
 	if float64(stalled) < mostWays*max(read, float64(m.measuredUp(d)-1)) { // one zero may be wrong
 		return false, sum > partialStall*m.hot*float64(stalled)
 	}
+	if len(f.pods) > 0 && f.isApart(m.noise) { // on two levels, partial leaves are enough to show it
+		return false, true
+	}
 	return stalled >= fewestOfWays, false
+}
+
+// isApart reports whether the sampled uplinks are two groups, so that they do not wait for the same: traffic takes single paths.
+func (f *spines) isApart(noise Noise) bool {
+	slices.Sort(f.sample)
+	for k := 1; k < len(f.sample); k++ {
+		if low, high := f.sample[k-1], f.sample[k]; high > apart*low+apartBy*noise.sigma(low) {
+			return true
+		}
+	}
+	return false
 }
 
 // addSender adds a leaf whose uplinks were read, and its options.
@@ -113,7 +133,7 @@ func (f *spines) addSender(m *Method, d deviceID) {
 	least := math.Inf(1)
 	for a := range f.ends {
 		for b := a; b < len(f.ends); b++ {
-			if set := setOf(a) | setOf(b); f.mayExplain(d, a) && f.mayExplain(d, b) {
+			if set := setOf(a) | setOf(b); f.mayExplain(d, a) && f.mayExplain(d, b) && f.hasExchange(d, set) {
 				least = min(least, f.addOption(&x, set, changeCost*f.division.changed(m, d, set)))
 			}
 		}
@@ -126,7 +146,14 @@ func (f *spines) addSender(m *Method, d deviceID) {
 
 // mayExplain reports whether the uplinks of a leaf may wait for an end.
 func (f *spines) mayExplain(leaf deviceID, end int) bool {
-	return f.ends[end].device != leaf && f.ends[end].hasRegion
+	x := &f.ends[end]
+	return x.device != leaf && x.hasRegion && (!x.isExchange || f.exchangeAt[leaf] == int8(end))
+}
+
+// hasExchange reports whether a set of ends has the exchange in which a leaf of a pod takes part, if there is one.
+func (f *spines) hasExchange(leaf deviceID, set endSet) bool {
+	e := f.exchangeAt[leaf]
+	return e < 0 || set.has(int(e))
 }
 
 // addOption adds an option if it explains the uplinks of a leaf; it returns the squares that are left.

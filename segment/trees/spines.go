@@ -16,8 +16,11 @@ type spines struct {
 	place      by[deviceID, int32] // of a spine: its place by name; else -1
 	number     int                 // of spines
 	leaves     []deviceID          // by name
+	pods       by[podID, pod]      // of a fabric of more levels, else none
+	pod        podID               // that is divided
 	ends       []treeEnd
 	endAt      by[deviceID, int8]    // the end at a leaf, or -1
+	exchangeAt by[deviceID, int8]    // the end that is an exchange of that leaf, or -1
 	isRoot     by[deviceID, bool]    // a region has its root there
 	added      by[deviceID, float64] // what exchanges add to the uplinks of a leaf
 	down       []float64             // links down to the ends, by end and spine
@@ -44,16 +47,18 @@ func (s endSet) first() int          { return bits.TrailingZeros8(uint8(s)) }
 func (s endSet) rest() endSet        { return s & (s - 1) }
 func (s endSet) meets(o endSet) bool { return s&o != 0 }
 
-// treeEnd is a leaf into which the links down wait.
+// treeEnd is a leaf into which the links down wait. In a pod it may also be an exchange of several leaves, or all that is above the
+// spines.
 type treeEnd struct {
-	device    deviceID
-	level     float64 // median of the links down
-	stalled   int     // number of these
-	hasRegion bool
-	falls     [mostFalls]float64 // from there to the uplinks of other leaves: candidates, the likeliest first
-	known     int                // number of candidates
-	fall      int                // the candidate that is chosen
-	hosts     float64            // level of hosts that wait for it alone, 0 if unknown
+	device     deviceID // or noDevice
+	level      float64  // median of the links down
+	stalled    int      // number of these
+	hasRegion  bool
+	falls      [mostFalls]float64 // from there to the uplinks of other leaves: candidates, the likeliest first
+	known      int                // number of candidates
+	fall       int                // the candidate that is chosen
+	hosts      float64            // level of hosts that wait for it alone, 0 if unknown
+	isExchange bool               // of leaves of a pod
 }
 
 const (
@@ -63,13 +68,13 @@ const (
 	leastAdded = .8
 )
 
-func newSpines(w *waits) spines {
+func newSpines(w *waits, isTwoLevel bool) spines {
 	n := len(w.level)
-	f := spines{place: make([]int32, n), endAt: make([]int8, n), isRoot: make([]bool, n), added: make([]float64, n)}
+	f := spines{place: make([]int32, n), endAt: make([]int8, n), exchangeAt: make([]int8, n), isRoot: make([]bool, n), added: make([]float64, n)}
 	f.division.count = make([]int32, n)
 	var order []deviceID
 	for d := range w.level.len() {
-		f.place[d], f.endAt[d] = -1, -1
+		f.place[d], f.endAt[d], f.exchangeAt[d] = -1, -1, -1
 		switch {
 		case w.isLeaf(d):
 			f.leaves = append(f.leaves, d)
@@ -83,7 +88,9 @@ func newSpines(w *waits) spines {
 	for k, d := range order {
 		f.place[d] = int32(k)
 	}
-	f.number = len(order)
+	if f.number = len(order); !isTwoLevel {
+		f.findPods(w)
+	}
 	f.down, f.up, f.weight = make([]float64, mostEnds*f.number), make([]float64, f.number), make([]float64, f.number)
 	f.leadsToAll = make([]bool, f.number)
 	return f
@@ -102,6 +109,7 @@ func (f *spines) divide(m *Method, out *linkset.Groups) {
 	}
 	f.findFalls()
 	f.division.decide(m, f)
+	f.division.keepEnds(f.pod)
 	f.division.rewrite(m, out)
 }
 
