@@ -38,8 +38,11 @@ func (rc *regionCase) classOf(accused int) (class schema.CauseClass, right float
 	shape := rc.othersModel(c)
 	part := rc.meanPart(c.job, rc.othersPart(c))
 	odds := shape.slope*math.Log((part+partPrior)/(1-part+partPrior)) + shape.middle
-	lost := rc.mostLost(c.job)
-	odds += shape.lost * ramp(lost, shape.mayHurt, shape.mayHurt+surelyHurts) * max(ramp(part, littleOfOthers, someOfOthers), ramp(lost, mayRuin, surelyRuins))
+	loss := shape.lost * ramp(rc.mostLost(c.job), shape.mayHurt, shape.mayHurt+surelyHurts)
+	if rc.in.router.Grid == nil {
+		loss *= ramp(part, littleOfOthers, someOfOthers)
+	}
+	odds += loss
 	if odds < 0 {
 		return schema.CauseIntraApplication, logistic(shape.either - odds)
 	}
@@ -83,12 +86,9 @@ func (rc *regionCase) othersModel(c *suspect) ofOthers {
 // usually moves shows less. On grids back pressure reaches around a region, and more is asked for.
 const surelyHurts = .1
 
-// A loss counts fully if the others have some part in the region, or if it ruins the other job: one that waits with little
-// behind the accused's own incast, and loses a little, does not make that contention between jobs.
-const (
-	littleOfOthers, someOfOthers = .1, .25
-	mayRuin, surelyRuins         = .3, .5
-)
+// A loss on directed links counts as far as the others have a part in the region, fully from someOfOthers on: a job that
+// waits with little behind the accused's own incast is a victim, and does not make that contention between jobs.
+const littleOfOthers, someOfOthers = .1, .25
 
 func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
