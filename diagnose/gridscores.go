@@ -54,8 +54,7 @@ func (g grid) excludes(c *suspect) bool {
 // cannotEndAt reports whether stall has its centre at the nodes of a switch, where no load shows more, and none of a
 // suspect's traffic ends there: it has no file traffic, and no node there or beside.
 func (g grid) cannotEndAt(c *suspect) bool {
-	end := &g.ends.endings.Any
-	return end.Found && end.Link == schema.NoLink && g.guessesEnd(surelyEnds) && c.filesKnown && !c.file && !g.in.hasBeside(c.job, end.Device)
+	return !g.in.measuresLoad && g.endsOutside(c.job) && c.filesKnown && !c.file
 }
 
 // endsAtOwn reports whether the load added to a region of a grid is a tree of a job's nodes that ends at one of them.

@@ -27,12 +27,11 @@ func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
 }
 
 // classOf distinguishes system congestion from intra-application congestion: one job without file traffic, in whose
-// region others have little part, and none loses much. It also returns the probability that the class is right if the
+// region others have little part, and none that has some loses much. It also returns the probability that the class is right if the
 // accused are. In the middle either class is right, so the two probabilities may sum to more than 1.
 func (rc *regionCase) classOf(accused int) (class schema.CauseClass, right float64) {
 	c := &rc.suspects[0]
-	if accused > 1 || c.file || rc.endsAtNoJob() || c.away || rc.endsOutside(c.job) ||
-		rc.mostlyFiles(c) {
+	if accused > 1 || c.file || rc.endsAtNoJob() || c.away || rc.endsOutside(c.job) || rc.mostlyFiles(c) {
 		return schema.CauseSystem, 1
 	}
 	shape := rc.othersModel(c)

@@ -144,15 +144,15 @@ func (rc *regionCase) onlyReceiver() *schema.Root {
 }
 
 // probablyAtNodes is the probability that back pressure ends at nodes from which on these are named without load
-// readings, the likeliest switch even if one link is likelier than any: the probability of nodes is shared by those of a
-// line.
+// readings: stall, which all traffic to them shares, has a centre there, while a full link does not show. The most likely
+// switch is named even if one link is likelier than any, as the probability of nodes is shared by those of a line.
 const probablyAtNodes = .5
 
 // endOnGrid is where the back pressure of a region of a grid ends, given what it is blamed on, if anything shows it.
 func (rc *regionCase) endOnGrid() (end root.Ending, known bool) {
 	if end = rc.ends.endingFor(rc.verdict.class); !rc.ends.showsEnd() {
 		end = rc.ends.endings.Nodes
-		return end, end.Found && rc.guessesEnd(probablyAtNodes)
+		return end, end.Found && !rc.in.measuresLoad && rc.ends.endings.AtNodes >= probablyAtNodes
 	}
 	return end, end.Found
 }
@@ -185,13 +185,6 @@ func (rc *regionCase) nodesOnGrid() *schema.Root {
 		at.Kind = "" // a slow host looks the same
 	}
 	return at
-}
-
-// guessesEnd reports whether the back pressure of a region on a grid without load readings ends at the nodes of a
-// switch with at least a probability: stall, which all traffic to them shares, has a centre there. A full link does not
-// show without its load.
-func (rc *regionCase) guessesEnd(atLeast float64) bool {
-	return !rc.in.measuresLoad && rc.ends.endings.AtNodes >= atLeast
 }
 
 // showsEnd reports whether anything shows where the back pressure of a region on a grid ends: a tree of held-back

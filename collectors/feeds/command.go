@@ -33,7 +33,7 @@ func Run(ctx context.Context, argv, environ []string, read func(io.Reader) error
 	}
 	output := bounded.Reader(out, MaxOutput)
 	readErr := read(output)
-	if readErr == nil { // a program blocks while it has output that nobody reads
+	if readErr == nil { // a program blocks while its output is not read
 		_, readErr = io.Copy(io.Discard, output)
 	}
 	killed := readErr != nil && ctx.Err() == nil && !errors.Is(readErr, io.EOF) && !errors.Is(readErr, io.ErrUnexpectedEOF)

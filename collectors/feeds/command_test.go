@@ -72,7 +72,7 @@ func TestErrorsOfCommandsAreBounded(t *testing.T) {
 	}
 }
 
-// A command ends even if nobody needs the rest of its output.
+// A command ends even if the rest of its output is not needed.
 func TestCommandThatPrintsMoreThanIsRead(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()

@@ -191,16 +191,23 @@ func TestWithoutAnAddressItIsThePodsCluster(t *testing.T) {
 	}
 }
 
-// A 404 of a proxy does not mean that a node is gone: its mark would be forgotten.
-func TestA404OfAnotherServerIsAnError(t *testing.T) {
-	web := httptest.NewServer(http.NotFoundHandler())
-	defer web.Close()
+// nodesAt are the nodes of the API server at a URL.
+func nodesAt(t *testing.T, url string) *Nodes {
+	t.Helper()
 	cfg := DefaultConfig().Nodes
-	cfg.URL = secret.NewURL(web.URL)
+	cfg.URL = secret.NewURL(url)
 	nodes, err := NewNodes(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return nodes
+}
+
+// A 404 of a proxy does not mean that a node is gone: its mark would be forgotten.
+func TestA404OfAnotherServerIsAnError(t *testing.T) {
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	nodes := nodesAt(t, web.URL)
 	if now, err := nodes.Look(t.Context(), []string{"n1"}); err == nil || !strings.Contains(err.Error(), "feedback.kubernetes.nodes.url") {
 		t.Errorf("%v, %v", now, err)
 	}
@@ -254,12 +261,7 @@ func TestHundredsOfNodes(t *testing.T) {
 func TestARedirectIsAnError(t *testing.T) {
 	web := httptest.NewServer(http.RedirectHandler("/elsewhere", http.StatusMovedPermanently))
 	defer web.Close()
-	cfg := DefaultConfig().Nodes
-	cfg.URL = secret.NewURL(web.URL)
-	nodes, err := NewNodes(cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := nodesAt(t, web.URL)
 	if _, err := nodes.Look(t.Context(), []string{"n1"}); err == nil || !strings.Contains(err.Error(), "301 Moved Permanently") {
 		t.Error(err)
 	}

@@ -30,7 +30,7 @@ type Output struct {
 	JSON        bool // rows of sources; those of feeds always are
 }
 
-// Once reads every enabled source and feed once and prints what was read, for whoever sets an agent up. Nothing is sent or
+// Once reads every enabled source and feed once and prints what was read, for setting an agent up. Nothing is sent or
 // stored.
 func Once(ctx context.Context, cfg *config.Config, out Output, log *slog.Logger) error {
 	name, err := cfg.Collect.AgentName()
