@@ -106,6 +106,45 @@ func TestSqueueSource(t *testing.T) {
 	}
 }
 
+// A running job that can no longer be parsed is dropped and has not ended; nor has any other if it may be any of them.
+func TestAJobThatCannotBeParsedHasNotEnded(t *testing.T) {
+	start := fmt.Sprintf(`"job_state":"RUNNING","start_time":%d`, int64(at("00:30"))/1e9)
+	for what, c := range map[string]struct {
+		job, drop, id string
+		also          []string
+	}{
+		"nodes":              {`{"job_id":2,` + start + `,"nodes":"n[1-"}`, feeds.Malformed, "job 2:", []string{"3 left the queue"}},
+		"too many nodes":     {`{"job_id":2,` + start + `,"nodes":"n[1-999999],m[1-999999]"}`, feeds.Malformed, "job 2:", []string{"3 left the queue"}},
+		"no start":           {`{"job_id":2,"job_state":"RUNNING","nodes":"n1"}`, feeds.NoTime, "job 2 ", []string{"3 left the queue"}},
+		"a start in another": {`{"job_id":2,"job_state":"RUNNING","start_time":99999999999999,"nodes":"n1"}`, feeds.NoTime, "job 2:", []string{"3 left the queue"}},
+		"another type":       {`{"job_id":2,` + start + `,"nodes":"n1","time":"5"}`, feeds.Malformed, "job 2:", []string{"3 left the queue"}},
+		"an array's":         {`{"job_id":2,` + start + `,"nodes":"n1","array":"5"}`, feeds.Malformed, "array", nil},
+		"no id":              {`{"job_id":"two",` + start + `,"nodes":"n1"}`, feeds.Malformed, "no job id", nil},
+		"no object":          {`"2"`, feeds.Malformed, "", nil},
+	} {
+		file := filepath.Join(t.TempDir(), "queue")
+		s := open(t, &jobs.SqueueConfig{Command: []string{"cat", file}, Limits: jobs.Limits{MaxJobs: 100}}, t.TempDir())
+		put := func(list ...string) {
+			if err := os.WriteFile(file, []byte(fmt.Sprintf(queue, strings.Join(list, ","))), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(queued(1), queued(2), queued(3))
+		want(t, what, read(t, s, "01:00"), "1 runs", "2 runs", "3 runs")
+		put(queued(1), c.job)
+		rows, err := s.Read(t.Context(), at("01:01").Time())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, what, ids(rows.Jobs), c.also...)
+		if rows.Dropped[c.drop] != 1 || len(rows.Faults) != 1 || !strings.Contains(rows.Faults[0].Detail, c.id) {
+			t.Errorf("%s: dropped %v, %v; want one as %s that names %q", what, rows.Dropped, rows.Faults, c.drop, c.id)
+		}
+		put(queued(1))
+		want(t, what, read(t, s, "01:02"), append([]string{"2 left the queue"}, map[bool][]string{true: {"3 left the queue"}}[c.also == nil]...)...)
+	}
+}
+
 // Ten thousand simultaneous starts are returned in parts, without querying the scheduler for each.
 func TestFloodComesInParts(t *testing.T) {
 	var all []string
