@@ -29,7 +29,7 @@ type Config struct {
 	CA string `yaml:"adapter"`
 	// Its port; 0: the tools' choice, the first that is up.
 	CAPort int `yaml:"port"`
-	// How long one query may take; a node takes up to two for each of its adapter ports.
+	// How long one query may take; a node takes up to two for each of its adapter ports, and two more for each port that does not answer.
 	QueryTimeout time.Duration `yaml:"timeout"`
 	// Read only switches, for subnets whose hosts have agents that read the adapters.
 	SwitchesOnly bool `yaml:"switches_only"`

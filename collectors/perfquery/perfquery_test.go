@@ -29,7 +29,7 @@ Ca	1 "H-0000000000000010"		# "node0 mlx5_0"
 
 // fakeTool is a fake perfquery: leaf0 has 64-bit counters, node0 also a 64-bit
 // PortXmitWait, the old switch only 32-bit ones. A file named after a GUID makes its
-// node fail, hang, or break off, according to its content.
+// node fail, hang, break off, or one of its ports fail, according to its content.
 const fakeTool = `#!/bin/sh
 dir=$(dirname "$0")
 kind=plain
@@ -52,6 +52,7 @@ case $guid in
 *) mask='0x5300' mask2='0x0000002' ;;
 esac
 for p in $ports; do
+	[ "$fault" = "silent $p" ] && { echo 'perfquery: iberror: failed: perfquery' >&2; exit 255; }
 	if [ $kind = plain ]; then
 		echo "# Port counters: Lid 1 port $p (CapMask: $mask)"
 		printf 'PortSelect:......................%s\nCounterSelect:...................0x0000\nSymbolErrorCounter:..............2\nCounterSelect2:..................0x00\nQP1Dropped:......................0\n' $p
@@ -209,6 +210,41 @@ func TestNodeThatHangsOrBreaksOff(t *testing.T) {
 		t.Errorf("ports %v; want those of old and of node0", got)
 	}
 	goleak.VerifyNone(t, leak)
+}
+
+// The tool stops at a port that does not answer: those after it are read all the same, with their 64-bit counters, also while
+// the silent one is left alone.
+func TestSilentPortOfASwitch(t *testing.T) {
+	for _, port := range []string{"1", "3"} {
+		dir, cfg := fakeSubnet(t)
+		put(t, dir, "0x0000000000000001", "silent "+port)
+		c := newCollector(t, cfg)
+		for poll := range 6 {
+			got := collectortest.Read(t, c)
+			for _, p := range []string{"1", "3"} {
+				if _, read := got[schema.PortName{Device: "leaf0", Port: p}]["ib.port_xmit_data"]; read == (p == port) {
+					t.Errorf("poll %d, port %s is silent: port %s is read: %v", poll, port, p, read)
+				}
+			}
+			if len(got) != 3 {
+				t.Errorf("poll %d: %d ports, want 3", poll, len(got))
+			}
+		}
+		log, err := os.ReadFile(filepath.Join(dir, "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(log), "plain 0x0000000000000001 "+port+"\n"); n > 3 {
+			t.Errorf("the silent port %s was queried alone %d times in 6 polls, want pauses of 1, 3 polls", port, n)
+		}
+		put(t, dir, "0x0000000000000001", "")
+		for range 8 {
+			collectortest.Read(t, c)
+		}
+		if got := collectortest.Read(t, c); len(got) != 4 {
+			t.Errorf("after port %s came back: %d ports, want 4", port, len(got))
+		}
+	}
 }
 
 func TestDiscovery(t *testing.T) {
