@@ -339,6 +339,52 @@ func TestFileSource(t *testing.T) {
 	want(t, "its time has come, the file is as it was", read(t, s, "02:00"), "3 runs")
 }
 
+// A growing file: a malformed row counts once, and a row that is still being written waits for its end.
+func TestRowsOfAGrowingFileCountOnce(t *testing.T) {
+	head := map[string]string{"jsonl": "", "csv": "job_id,start,nodes\n", "sacct": "JobID|State|Start|End|NodeList\n"}
+	row := map[string]string{"jsonl": `{"job_id":"%d","start":"2026-01-05T00:30:00Z","nodes":["n1","n12"]}`, "csv": "%d,2026-01-05T00:30:00Z,n1 n12", "sacct": "%d|RUNNING|2026-01-05T00:30:00|Unknown|n[1,12]"}
+	bad := map[string]string{"jsonl": `{"job_id":"5","start":`, "csv": "5,yesterday,n1", "sacct": "5|RUNNING|yesterday|Unknown|n1"}
+	for format := range head {
+		path := filepath.Join(t.TempDir(), "jobs")
+		text := ""
+		s := open(t, &jobs.FileConfig{Path: path, TimeZone: "UTC", Limits: jobs.Limits{MaxJobs: 10}}, t.TempDir())
+		dropped := uint64(0)
+		add := func(more string, want ...string) {
+			t.Helper()
+			if text += more; more != "" {
+				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			rows, err := s.Read(t.Context(), at("01:00").Time())
+			if err != nil {
+				t.Fatalf("%s: %v", format, err)
+			}
+			for _, n := range rows.Dropped {
+				dropped += n
+			}
+			var got []string
+			for _, j := range rows.Jobs {
+				got = append(got, fmt.Sprint(j.ID, j.Nodes))
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", format, diff)
+			}
+		}
+		line := func(id int) string { return fmt.Sprintf(row[format], id) + "\n" }
+		add(head[format]+line(1)+bad[format]+"\n", "1[n1 n12]")
+		add(line(2)[:len(line(2))-3]) // not yet
+		add(line(2)[len(line(2))-3:], "2[n1 n12]")
+		add(line(3), "3[n1 n12]")
+		add("\n"+bad[format]+"\n"+line(4), "4[n1 n12]")
+		if dropped != 2 {
+			t.Errorf("%s: %d rows were dropped, want 2", format, dropped)
+		}
+		add(strings.TrimSuffix(line(6), "\n"))
+		add("", "6[n1 n12]") // the file stays as it is
+	}
+}
+
 // A password in a URL, for instance for a proxy, is in no error.
 func TestPasswordsOfAddressesAreInNoError(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
