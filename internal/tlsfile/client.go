@@ -63,8 +63,11 @@ func (c *Client) Over(conn net.Conn, address, serverName string) net.Conn {
 	return tls.Client(conn, own)
 }
 
-// Use makes a transport of HTTP connect with the files.
+// Use makes a transport of HTTP connect with the files, by the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name.
 func (c *Client) Use(t *http.Transport) *http.Transport {
+	if t.Proxy == nil {
+		t.Proxy = http.ProxyFromEnvironment
+	}
 	t.TLSClientConfig = c.Config() // through a proxy, which does not use the next line
 	t.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		dial := c.dialer.DialContext
