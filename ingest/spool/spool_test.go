@@ -238,7 +238,7 @@ func TestSpoolDamagedInTheMiddle(t *testing.T) {
 	s = s.crash(t, t.TempDir())
 	_ = s.Close()
 
-	for damaged := range 2 { // there is nothing before the first
+	for _, damaged := range []int{0, 1, len(paths) - 1} { // there is nothing before the first, and nothing after the last
 		s = openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "never"})
 		s.put(t, all...)
 		paths, _ = filepath.Glob(filepath.Join(s.config.Dir, "*.spool"))
