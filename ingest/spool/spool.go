@@ -253,6 +253,8 @@ func (s *Spool) removeOldest() {
 	s.first, s.readAt = max(s.first, oldest.end()), 0
 	if len(s.segments) > 0 {
 		s.first = max(s.first, s.segments[0].first)
+	} else {
+		s.first = s.next // the last records of the last segment may be damaged
 	}
 }
 
