@@ -145,6 +145,24 @@ func TestAJobThatCannotBeParsedHasNotEnded(t *testing.T) {
 	}
 }
 
+// A damaged state, as after a power failure, is moved aside, and the feed starts without it.
+func TestADamagedState(t *testing.T) {
+	for _, text := range []string{"", `{"last":"20`, `{"last":"2026-01-05T00:30:00Z","running":[{"job":{"job_id":7}}]}`} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "queue")
+		for name, content := range map[string]string{"feed.json": text, "queue": fmt.Sprintf(queue, queued(1))} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := open(t, &jobs.SqueueConfig{Command: []string{"cat", file}, Limits: jobs.Limits{MaxJobs: 100}}, dir)
+		want(t, text, read(t, s, "01:00"), "1 runs")
+		if kept, err := os.ReadFile(filepath.Join(dir, "feed.json.damaged")); string(kept) != text || err != nil {
+			t.Errorf("%q: kept %q, %v", text, kept, err)
+		}
+	}
+}
+
 // Ten thousand simultaneous starts are returned in parts, without querying the scheduler for each.
 func TestFloodComesInParts(t *testing.T) {
 	var all []string

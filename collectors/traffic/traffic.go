@@ -119,7 +119,7 @@ func (c *FileConfig) Open(env feeds.Env) (feeds.Source, error) {
 		return nil, errors.New("path: empty; want a CSV of the traffic of jobs")
 	}
 	f := &file{path: c.Path, store: env.Store, counted: feeds.NewCounted()}
-	_, err := env.Store.Load(&f.done)
+	_, err := env.Store.Load(&f.done, env.Log)
 	return f, err
 }
 
