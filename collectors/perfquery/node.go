@@ -23,13 +23,17 @@ type node struct {
 	narrow bool             // no 64-bit counters: skip perfquery -x
 	wide   bool             // the 64-bit counters include PortXmitWait: skip the plain ones
 	silent map[int]*silence // by port; those that did not answer
+	empty  int              // consecutive queries without any answer
 
 	downed  map[int]uint64 // LinkDownedCounter by port
 	trouble atomic.Bool    // a port has begun to fail, or a link went down in between
 }
 
 // silence is the back-off of a port that does not answer.
-type silence struct{ failures, waiting int } // consecutive failures; remaining polls
+type silence struct {
+	failures, waiting int // consecutive failures; remaining polls
+	stops             int // how often the tool stopped at this port
+}
 
 // Name is the node's description or GUID.
 func (n *node) Name() string { return n.target.name }
@@ -91,6 +95,9 @@ func (n *node) groups() [][]targetPort {
 			add(&silent, p)
 		}
 	}
+	for _, group := range silent {
+		slices.SortStableFunc(group, func(a, b targetPort) int { return n.silent[a.number].stops - n.silent[b.number].stops })
+	}
 	return append(answering, silent...)
 }
 
@@ -108,46 +115,50 @@ func (n *node) queryGroup(ctx context.Context, r *collectors.Reading, ports []ta
 }
 
 // queryEach queries ports and, as the tool stops at one that does not answer, those after
-// it. After two queries without any answer the rest counts as silent too.
+// it. After two queries without any answer the node counts as silent.
 func (n *node) queryEach(ctx context.Context, r *collectors.Reading, ports []targetPort, extended bool) (answered []targetPort, err error) {
 	var errs []error
 	const attempts = 2
-	for empty := 0; len(ports) > 0; {
+	for len(ports) > 0 && ctx.Err() == nil {
 		some, err := n.query(ctx, r, ports, extended)
 		ports = slices.DeleteFunc(slices.Clone(ports), func(p targetPort) bool { return slices.Contains(some, p) })
 		answered = append(answered, some...)
+		if n.empty++; len(some) > 0 {
+			n.empty = 0
+		}
 		if err == nil {
 			break
 		}
 		errs = append(errs, err)
-		if empty++; len(some) > 0 {
-			empty = 0
-		}
 		failed := ports[:min(1, len(ports))] // the one at which the tool stopped
-		if empty == attempts || errors.Is(err, collectors.ErrMalformed) || ctx.Err() != nil && len(answered) == 0 {
+		if n.empty >= attempts || errors.Is(err, collectors.ErrMalformed) {
 			failed = ports
 		}
 		if !errors.Is(ctx.Err(), context.Canceled) {
 			n.fell(failed)
 		}
-		if ports = ports[len(failed):]; ctx.Err() != nil { // the others are read first in the next poll
-			break
-		}
+		ports = ports[len(failed):] // without time for them they are read first in the next poll
+	}
+	if len(ports) > 0 && len(errs) == 0 && ctx.Err() != nil {
+		errs = append(errs, ctx.Err())
 	}
 	return answered, errors.Join(errs...)
 }
 
-// fell counts a failure of ports that did not answer.
+// fell counts a failure of ports that did not answer, of which the tool stopped at the first.
 func (n *node) fell(ports []targetPort) {
 	if n.silent == nil {
 		n.silent = map[int]*silence{}
 	}
-	for _, p := range ports {
+	for i, p := range ports {
 		s := n.silent[p.number]
 		if s == nil {
 			s = &silence{}
 			n.silent[p.number] = s
 			n.trouble.Store(true)
+		}
+		if i == 0 {
+			s.stops++
 		}
 		s.failures++
 		s.waiting = min(1<<min(s.failures-1, 30)-1, n.cfg.MaxBackoffPolls) // 0, 1, 3, 7, ...

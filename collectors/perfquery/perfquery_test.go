@@ -1,6 +1,8 @@
 package perfquery
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,6 +54,7 @@ case $guid in
 *) mask='0x5300' mask2='0x0000002' ;;
 esac
 for p in $ports; do
+	case $p in ${fault#hang }) exec sleep 600 ;; esac
 	[ "$fault" = "silent $p" ] && { echo 'perfquery: iberror: failed: perfquery' >&2; exit 255; }
 	if [ $kind = plain ]; then
 		echo "# Port counters: Lid 1 port $p (CapMask: $mask)"
@@ -244,6 +247,42 @@ func TestSilentPortOfASwitch(t *testing.T) {
 		if got := collectortest.Read(t, c); len(got) != 4 {
 			t.Errorf("after port %s came back: %d ports, want 4", port, len(got))
 		}
+	}
+}
+
+// Ports for which the tool waits longer than the switch may take cost the others the first polls.
+func TestPortsThatTakeTheTimeOfTheirSwitch(t *testing.T) {
+	for fault, want := range map[string][]string{ // ports read in each poll
+		"hang 1":    {"", "2 3", "2 3"},
+		"hang 3":    {"1 2", "1 2", "1 2"},
+		"hang [12]": {"", "", "3", "3"}, // after two polls the switch counts as silent; the ports at which the tool stopped come last
+		"hang *":    {"", "", ""},
+	} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			dir, cfg := fakeSubnet(t)
+			put(t, dir, "inventory", strings.Replace(inventoryText, "[3]", "[2]\t\"H-0000000000000020\"[1](21) \t\t# \"node1 mlx5_0\" lid 4 4xHDR\n[3]", 1))
+			put(t, dir, "0x0000000000000001", fault)
+			devices, err := newCollector(t, cfg).Devices(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for poll, want := range want {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				var r collectors.Reading
+				err := devices[0].Read(ctx, &r)
+				cancel()
+				var ports []string
+				for _, p := range []string{"1", "2", "3"} {
+					if strings.Contains(fmt.Sprintf("%+v", r), "Device:leaf0 Port:"+p) {
+						ports = append(ports, p)
+					}
+				}
+				if got := strings.Join(ports, " "); got != want || err == nil {
+					t.Errorf("poll %d: ports %q, %v; want %q", poll, got, err, want)
+				}
+			}
+		})
 	}
 }
 
