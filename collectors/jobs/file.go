@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -139,10 +141,9 @@ func (c *FileConfig) Open(env feeds.Env) (feeds.Source, error) {
 type file struct {
 	cfg     *FileConfig
 	zone    *time.Location
-	size    int64
-	changed time.Time
-	ahead   bool // it had times ahead of the clock when it was read
-	partial bool // its last line was left out because it has no end yet
+	read    fs.FileInfo // as it was when it was last read; nil: not yet
+	ahead   bool        // it had times ahead of the clock when it was read
+	partial bool        // its last line was left out because it has no end yet
 	counted *feeds.Counted
 }
 
@@ -167,12 +168,12 @@ func (f *file) list(_ context.Context, now, _ time.Time) (List, error) {
 	if err != nil {
 		return List{}, err
 	}
-	rests := info.Size() == f.size && info.ModTime().Equal(f.changed)
+	rests := f.read != nil && info.Size() == f.read.Size() && info.ModTime().Equal(f.read.ModTime())
 	if rests && !f.ahead && !f.partial {
 		return List{}, nil
 	}
 	end := info.Size()
-	if !rests && f.hasLines(in) { // the last one may be incomplete
+	if f.read != nil && os.SameFile(f.read, info) && end > f.read.Size() && f.hasLines(in) { // it grows: the last line may be incomplete
 		if end, err = plainfile.EndOfLines(in, end); err != nil {
 			return List{}, err
 		}
@@ -185,7 +186,7 @@ func (f *file) list(_ context.Context, now, _ time.Time) (List, error) {
 		list.Drops = feeds.Drops{}
 	}
 	if err == nil {
-		f.size, f.changed, f.partial = info.Size(), info.ModTime(), end < info.Size()
+		f.read, f.partial = info, end < info.Size()
 		f.ahead = slices.ContainsFunc(list.Rows, func(r Row) bool { return max(r.Job.Start, r.Job.End) > schema.Instant(now.UnixNano()) })
 	}
 	return list, err

@@ -400,6 +400,11 @@ func TestRowsOfAGrowingFileCountOnce(t *testing.T) {
 		}
 		add(strings.TrimSuffix(line(6), "\n"))
 		add("", "6[n1 n12]") // the file stays as it is
+		text += "\n" + strings.TrimSuffix(line(7), "\n")
+		if err := errors.Join(os.WriteFile(path+".new", []byte(text), 0o644), os.Rename(path+".new", path)); err != nil {
+			t.Fatal(err)
+		}
+		add("", "7[n1 n12]") // another file, whole
 	}
 }
 
