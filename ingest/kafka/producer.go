@@ -292,6 +292,8 @@ func (p *Producer) deniesTopic(r Record) bool {
 
 // anyHasLeader reports whether one of the records is for a partition that has a leader, as the transport last heard.
 func (p *Producer) anyHasLeader(ctx context.Context, records []Record) bool {
+	ctx, cancel := context.WithTimeout(ctx, p.client.config.RequestTimeout)
+	defer cancel()
 	metadata, err := p.client.kafka.Metadata(ctx, &kafkago.MetadataRequest{})
 	if err != nil {
 		return false
