@@ -68,7 +68,7 @@ func (c *Client) Use(t *http.Transport) *http.Transport {
 	if t.Proxy == nil {
 		t.Proxy = http.ProxyFromEnvironment
 	}
-	t.TLSClientConfig = c.Config() // through a proxy, which does not use the next line
+	t.TLSClientConfig = c.Config() // through a proxy, which does not use the next line, with the authorities of now
 	t.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		dial := c.dialer.DialContext
 		if t.DialContext != nil {
