@@ -1,7 +1,7 @@
 // Package perfquery reads the counters of a whole InfiniBand subnet from one host by
 // running ibnetdiscover(8) and perfquery(8). It is read-only and resets no counters. A
-// node that does not answer is skipped for a while (back-off), so that it does not slow
-// the sweep. Use few workers, about 4: the tools share the single management queue pair
+// node or port that does not answer is skipped for a while (back-off), so that it does
+// not slow the sweep. Use few workers, about 4: the tools share the single management queue pair
 // of an adapter, and ibsim serves ten.
 package perfquery
 
@@ -37,7 +37,7 @@ type Config struct {
 	DiscoverEvery time.Duration `yaml:"discover_every"`
 	// How long a discovery may take.
 	DiscoverTimeout time.Duration `yaml:"discover_timeout"`
-	// Maximum number of polls for which a node that fails repeatedly is skipped (back-off).
+	// Maximum number of polls for which a node or port that fails repeatedly is skipped (back-off).
 	MaxBackoffPolls int `yaml:"max_backoff_polls"`
 	// The program perfquery.
 	Perfquery string `yaml:"perfquery"`
