@@ -14,7 +14,6 @@ import (
 
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/plural"
-	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
 
@@ -83,8 +82,7 @@ func (f *hostFleetFlags) check() error {
 }
 
 func (f *hostFleetFlags) list(ctx context.Context, w io.Writer, m *read.Model, fabric string) error {
-	now := time.Now()
-	span := read.Span{From: schema.Instant(now.Add(-f.since).UnixNano()), To: schema.Instant(now.Add(time.Hour).UnixNano())}
+	span := read.Past(time.Now(), f.since)
 	switch {
 	case f.baselines:
 		return f.listBaselines(ctx, w, m, fabric)

@@ -140,7 +140,7 @@ func (f *Figures) CongestionPeaks(ctx context.Context, metric schema.Metric) ([]
 		Highest float64   `ch:"highest"`
 	}
 	found, err := rolledUp[row](ctx, f, "congestion_peaks", f.of(metric))
-	return convert(found, err, func(r *row) (Peak, error) { return Peak{instantOf(r.Begin), r.Mean, r.Highest}, nil })
+	return convert(found, err, func(r *row) (Peak, error) { return Peak{schema.InstantOf(r.Begin), r.Mean, r.Highest}, nil })
 }
 
 // Completeness says how much of a span is stored under one version of the graph.
@@ -167,7 +167,7 @@ func (f *Figures) Completeness(ctx context.Context) ([]Completeness, error) {
 	}
 	found, err := limited[row](ctx, f.model, "completeness", f.args())
 	return convert(found, err, func(r *row) (Completeness, error) {
-		return Completeness{Version(r.Version), int(r.Intervals), int(r.Known), float64(r.Ms) / 1e3, int(r.Links), instantOf(r.First), instantOf(r.Last)}, nil
+		return Completeness{Version(r.Version), int(r.Intervals), int(r.Known), float64(r.Ms) / 1e3, int(r.Links), schema.InstantOf(r.First), schema.InstantOf(r.Last)}, nil
 	})
 }
 
