@@ -165,8 +165,11 @@ func free(agent string, allow []string, drained map[string]string) string {
 	return drained[agent]
 }
 
-// Diagnosis returns the newest diagnosis of a region within the last 7 days.
+// Diagnosis returns the newest diagnosis of a region within the last 7 days; of no region (0), an empty one.
 func (d *Dispatcher) Diagnosis(ctx context.Context, region uint64) (schema.Diagnosis, error) {
+	if region == 0 {
+		return schema.Diagnosis{}, nil
+	}
 	const days = 7
 	found, err := d.Store.NewestDiagnoses(ctx, d.Fabric, d.Past(days*24*time.Hour), region, 1)
 	if err != nil {
