@@ -75,5 +75,5 @@ func (p *Player) hand(ctx context.Context, fabric string, step *scenario.Step) e
 	if p.DevicesOnly {
 		step.Events, step.Jobs, step.Failures, step.Traffic = nil, nil, nil, nil
 	}
-	return Send(ctx, p.Sink, fabric, step)
+	return send(ctx, p.Sink, fabric, step)
 }
