@@ -322,7 +322,7 @@ func (s *site) reported(id string, anomalies int) {
 }
 
 // launch launches a search, once the agent accepts it.
-func (s *site) launch(args ...string) (out launched) {
+func (s *site) launch(args ...string) (out searchLaunched) {
 	s.t.Helper()
 	text := s.operate(well, append([]string{"search", "launch", "--json"}, args...)...)
 	if err := json.Unmarshal([]byte(text), &out); err != nil || out.Status != schema.CommandAccepted {
