@@ -78,12 +78,9 @@ func (tr *traffic) background(run *Run) {
 // record: samples at the edge of an epoch may lie slightly outside the flow's lifetime.
 func (tr *traffic) recorded(s *stream, known int) bool {
 	const margin = 2_000_000
-	for _, o := range tr.others[:known] {
-		if o.source == s.source && o.destination == s.destination && s.curve[0].time >= o.curve[0].time-margin && s.last().time <= o.last().time+margin {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(tr.others[:known], func(o *stream) bool {
+		return o.source == s.source && o.destination == s.destination && s.curve[0].time >= o.curve[0].time-margin && s.last().time <= o.last().time+margin
+	})
 }
 
 func (tr *traffic) has(node int) bool {

@@ -233,12 +233,9 @@ func (tr *traffic) forwards(s *stream) {
 }
 
 func (p *PortReport) lists(s *stream) bool {
-	for _, f := range p.Flows {
-		if f.Source == s.source && f.Destination == s.destination && !f.Collective {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Flows, func(f FlowReport) bool {
+		return f.Source == s.source && f.Destination == s.destination && !f.Collective
+	})
 }
 
 // sent is how many bytes a flow sent in a time range.

@@ -2,7 +2,9 @@ package vedrfolnir
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 
@@ -80,12 +82,7 @@ func (r *reader) ranks() []int {
 			}
 		}
 	}
-	var out []int
-	for number := range seen {
-		out = append(out, number)
-	}
-	sort.Ints(out)
-	return out
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // number returns the node number of an index.
