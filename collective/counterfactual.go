@@ -107,10 +107,7 @@ func (a *analysis) losses(out []Loss, culprit int, who string, cost int64, criti
 			onPath += s.nanos
 		}
 	}
-	sum := onPath
-	if sum == 0 {
-		sum = all
-	}
+	sum := cmp.Or(onPath, all)
 	if sum <= 0 {
 		return out
 	}
