@@ -166,7 +166,7 @@ func (b *Bench) questions() []question {
 			return discard(f.NetworkTransitions(ctx, schema.NoMetric))
 		}},
 		{"NetworkTime", second, func(ctx context.Context) error {
-			return discard(f.NetworkTime(ctx, schema.NoMetric))
+			return discard(f.NetworkTime(ctx))
 		}},
 		{"NetworkSteps/6h", second, func(ctx context.Context) error { return discard(f.NetworkSteps(ctx, 6)) }},
 		{"Network/day", second, func(ctx context.Context) error { return discard(m.Network(ctx, Fabric, day)) }},

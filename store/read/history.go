@@ -82,13 +82,13 @@ func (t *NetworkTime) Share(s schema.Severity) float64 {
 	return float64(t.Time[s]) / float64(all)
 }
 
-// NetworkTime returns the time in each state by a metric; NoMetric means by any.
-func (f *Figures) NetworkTime(ctx context.Context, metric schema.Metric) (t NetworkTime, err error) {
+// NetworkTime returns the time in each state, by whichever metric.
+func (f *Figures) NetworkTime(ctx context.Context) (t NetworkTime, err error) {
 	found, err := rolledUp[struct {
 		State     int8    `ch:"state"`
 		Intervals uint64  `ch:"intervals"`
 		Ms        float64 `ch:"total_ms"`
-	}](ctx, f, "network_time", f.of(metric))
+	}](ctx, f, "network_time", f.of(schema.NoMetric))
 	for _, r := range found {
 		if r.State < 0 {
 			t.Unknown = int(r.Intervals)

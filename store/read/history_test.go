@@ -383,7 +383,7 @@ func checkHistory(rt *rapid.T, m testModel, h history, jobs historyJobs, fabric 
 	check("MeanSpread", means, gotMeans, err)
 	gotTime, err := m.Figures(fabric, span).LinkTime(ctx, stall)
 	check("LinkTime", linkTime, gotTime, err)
-	network, err := m.Figures(fabric, span).NetworkTime(ctx, schema.NoMetric)
+	network, err := m.Figures(fabric, span).NetworkTime(ctx)
 	check("NetworkTime", h.networkTime(span), network, err)
 	transitions, err := m.Figures(fabric, span).NetworkTransitions(ctx, stall)
 	check("NetworkTransitions", h.networkTransitions(span), transitions, err)
