@@ -169,7 +169,7 @@ func printOutliers(w io.Writer, list []read.HostOutlier) error {
 		return nil
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\nHOST\tPAIR\tGB/S\tMEDIAN\tLATENCY US\tMEDIAN\tMODEL\tHOSTS")
+	fmt.Fprintln(table, "\nHOST\tPAIR\tGBIT/S\tMEDIAN\tLATENCY US\tMEDIAN\tMODEL\tHOSTS")
 	for i := range list {
 		o := &list[i]
 		fmt.Fprintf(table, "%s\t%s to %s\t%.1f\t%.1f\t%.2f\t%.2f\t%s\t%d\n", o.Agent, o.RNIC, o.Endpoint, o.Gbps, o.FleetGbps, o.LatencyMicros, o.FleetLatencyMicros, o.Model, o.Hosts)
