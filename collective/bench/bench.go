@@ -109,13 +109,7 @@ func Judge(truth *incident.Truth, d *collective.Diagnosis) Verdict {
 // flows, by place, or by rank.
 func matches(truth *incident.Truth, c *collective.Culprit) bool {
 	if truth.Class == collective.Deadlock {
-		named := 0
-		for _, port := range truth.Objects {
-			if names(c.Object, port) {
-				named++
-			}
-		}
-		return named == len(truth.Objects)
+		return !slices.ContainsFunc(truth.Objects, func(port string) bool { return !names(c.Object, port) })
 	}
 	if c.Flow != "" && len(truth.Flows) > 0 {
 		return slices.Contains(truth.Flows, c.Flow)
