@@ -24,12 +24,12 @@ func newSearchReport(g *globals) *cobra.Command {
 		Use:   "report LOG|ID",
 		Short: "Write what a search has found as a page of HTML",
 		Long: `Write what a search has found, so far or in the end, as one HTML page without
-external files: the anomalies, each as a sentence and as JSON, and plots of what was
-found and measured over the experiments. LOG is the log of giverny search run. ID is
-that of a search that giverny search launch has launched in --fabric; the store has
-its anomalies and totals, not its measurements.`,
+external files: the anomalies, each as a sentence and as JSON, and plots of what was found
+and measured over the experiments. LOG is the log of giverny search run. ID is that of
+a search that giverny search launch has launched in --fabric; the store has its
+anomalies and totals, not its measurements.`,
 		Example: `  giverny search report nic.log --out report.html
-  giverny search report B6ZT2LQ3W5SJ7C4RA6X2EYKN4D --fabric ib0 --config giverny.yaml --out report.html`,
+  giverny search report 6d3c1f0a9be24c52 --fabric ib0 --config giverny.yaml --out report.html`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			defer endAtOnce(cmd)()
