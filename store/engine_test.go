@@ -98,3 +98,13 @@ func TestQuestionsLeaveRoomForWrites(t *testing.T) {
 	cancel()
 	asking.Wait()
 }
+
+// The error for an account that may not choose settings, which every query has, names the remedy.
+func TestAnAccountThatMayNotChooseSettings(t *testing.T) {
+	db := migratedDB(t)
+	var found []struct{}
+	err := db.Select(t.Context(), Question{Name: "settings", SQL: "SELECT 1 SETTINGS readonly = 1, max_threads = 1"}, &found)
+	if err == nil || !strings.Contains(err.Error(), "READONLY") || !strings.Contains(err.Error(), "readonly = 2 instead of 1") {
+		t.Errorf("%v", err)
+	}
+}

@@ -45,6 +45,9 @@ func (db *DB) Select(ctx context.Context, q Question, dest any) error {
 	began := db.now()
 	defer func() { db.metrics.querySeconds.WithLabelValues(q.Name).Observe(db.now().Sub(began).Seconds()) }()
 	err := db.conn.Select(ctx, dest, q.SQL, named...)
+	if exception, ok := errors.AsType[*clickhouse.Exception](err); ok && exception.Code == codeReadOnly {
+		err = fmt.Errorf("%w; queries come with settings: give the account a profile with readonly = 2 instead of 1", err)
+	}
 	db.health.noteQuery(err)
 	if err != nil {
 		return fmt.Errorf("query %s: %w", q.Name, err)

@@ -63,12 +63,12 @@ var codeReasons = map[int32]string{
 	999: reasonReplicas,    // KEEPER_EXCEPTION
 	242: reasonReplicas,    // TABLE_IS_READ_ONLY: the replica has lost Keeper
 
-	164: reasonRefused, // READONLY
-	192: reasonRefused, // UNKNOWN_USER
-	193: reasonRefused, // WRONG_PASSWORD
-	194: reasonRefused, // REQUIRED_PASSWORD
-	497: reasonRefused, // ACCESS_DENIED
-	516: reasonRefused, // AUTHENTICATION_FAILED
+	codeReadOnly: reasonRefused,
+	192:          reasonRefused, // UNKNOWN_USER
+	193:          reasonRefused, // WRONG_PASSWORD
+	194:          reasonRefused, // REQUIRED_PASSWORD
+	497:          reasonRefused, // ACCESS_DENIED
+	516:          reasonRefused, // AUTHENTICATION_FAILED
 
 	8:   reasonSchema, // THERE_IS_NO_COLUMN
 	10:  reasonSchema, // NOT_FOUND_COLUMN_IN_BLOCK
@@ -79,6 +79,9 @@ var codeReasons = map[int32]string{
 	81:  reasonSchema, // UNKNOWN_DATABASE
 	122: reasonSchema, // INCOMPATIBLE_COLUMNS
 }
+
+// codeReadOnly is READONLY: an account that may not write, or with readonly = 1 not choose settings either.
+const codeReadOnly = 164
 
 func retryReason(err error) string {
 	var exception *clickhouse.Exception

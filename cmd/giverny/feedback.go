@@ -117,7 +117,7 @@ marks lists the marked nodes.`,
 // lift restores the chosen nodes and prints the outcome for each.
 func (f *liftFlags) lift(ctx context.Context, w io.Writer, marks []feedback.Mark, lift app.Lift) error {
 	var chosen []schema.FeedbackAction
-	left, now := 0, time.Now()
+	left, unknown, now := 0, 0, time.Now()
 	for i := range marks {
 		m := &marks[i]
 		if !f.all && !slices.Contains(f.nodes, m.Target) {
@@ -137,6 +137,7 @@ func (f *liftFlags) lift(ctx context.Context, w io.Writer, marks []feedback.Mark
 	for _, node := range f.nodes {
 		if !slices.ContainsFunc(marks, func(m feedback.Mark) bool { return m.Target == node }) {
 			fmt.Fprintf(w, "%s: not marked\n", node)
+			unknown++
 		}
 	}
 	acts, err := lift(ctx, chosen, "lifted by "+person())
@@ -158,6 +159,9 @@ func (f *liftFlags) lift(ctx context.Context, w io.Writer, marks []feedback.Mark
 	fmt.Fprintf(w, "%s restored, %d failed, %d skipped\n", plural.Count(back, "node", "nodes"), failed, left)
 	if err == nil && failed > 0 {
 		err = fmt.Errorf("%s not restored; see the scheduler's errors above", plural.Count(failed, "node", "nodes"))
+	}
+	if err == nil && unknown > 0 {
+		err = fmt.Errorf("%s not marked; giverny feedback marks lists the marked ones", plural.Count(unknown, "node is", "nodes are"))
 	}
 	return err
 }

@@ -25,3 +25,23 @@ func TestLiftReportsWhatIsSkipped(t *testing.T) {
 		t.Errorf("%v:\n%s", err, out.String())
 	}
 }
+
+// A node that is not marked is an error, after those that are have been restored.
+func TestLiftOfANodeThatIsNotMarked(t *testing.T) {
+	marks := []feedback.Mark{{FeedbackAction: schema.FeedbackAction{Sink: "slurm", Target: "host1"}}}
+	lift := func(_ context.Context, chosen []schema.FeedbackAction, _ string) ([]schema.FeedbackAction, error) {
+		for i := range chosen {
+			chosen[i].Action, chosen[i].Outcome = reconcile.ActionRelieve, schema.FeedbackDone
+		}
+		return chosen, nil
+	}
+	var out strings.Builder
+	f := liftFlags{nodes: []string{"host1", "hots1"}}
+	err := f.lift(t.Context(), &out, marks, lift)
+	if want := "hots1: not marked\nslurm host1: restored\n1 node restored, 0 failed, 0 skipped\n"; out.String() != want {
+		t.Errorf("%s", out.String())
+	}
+	if err == nil || err.Error() != "1 node is not marked; giverny feedback marks lists the marked ones" {
+		t.Errorf("error %v", err)
+	}
+}

@@ -32,7 +32,8 @@ func newReplay(g *globals) *cobra.Command {
 		Use:   "replay FILE...",
 		Short: "Analyse day files of the Blue Waters release",
 		Long: `Analyse day files of the Blue Waters release (DOI 10.13012/B2IDB-2921318_V1):
-headerless CSV, one file a day, also packed with gzip, in the order of time.
+headerless CSV, one file a day, also compressed with gzip or Zstandard, in the order
+of time.
 
 The readings are analysed and stored directly; with --kafka they are sent through
 Kafka like live data, for running analysers. Rows that cannot be read are left out,

@@ -309,7 +309,7 @@ func TestSearchOnDemandOverApacheKafka(t *testing.T) {
 func (s *site) reported(id string, anomalies int) {
 	s.t.Helper()
 	out := filepath.Join(s.dir, "report.html")
-	s.operate(well, "search", "report", id, "--fabric", "ib0", "--out", out)
+	s.operate(well, "search", "report", id, "--out", out)
 	page, err := os.ReadFile(out)
 	if err != nil {
 		s.t.Fatal(err)

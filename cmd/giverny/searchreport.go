@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -26,16 +27,16 @@ func newSearchReport(g *globals) *cobra.Command {
 		Long: `Write what a search has found, so far or in the end, as one HTML page without
 external files: the anomalies, each as a sentence and as JSON, and plots of what was found
 and measured over the experiments. LOG is the log of giverny search run. ID is that of
-a search that giverny search launch has launched in --fabric; the store has its
-anomalies and totals, not its measurements.`,
+a search that giverny search launch has launched; the store has its anomalies and
+totals, not its measurements.`,
 		Example: `  giverny search report nic.log --out report.html
-  giverny search report 6d3c1f0a9be24c52 --fabric ib0 --config giverny.yaml --out report.html`,
+  giverny search report B6ZT2LQ3W5SJ7C4RA6X2EYKN4D --config giverny.yaml --out report.html`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			defer endAtOnce(cmd)()
 			var s report.Search
 			var err error
-			if f.fabric != "" {
+			if _, missing := os.Stat(args[0]); f.fabric != "" || missing != nil && searchID.MatchString(args[0]) {
 				s, err = f.stored(cmd, g, args[0])
 			} else {
 				s, err = logged(args[0])
@@ -51,16 +52,19 @@ anomalies and totals, not its measurements.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.out, "out", "o", "report.html", "the file to write; - for standard output")
-	flags.StringVar(&f.fabric, "fabric", "", "with an ID: the fabric of the search")
+	fabricFlag(flags, &f.fabric)
 	flags.StringVar(&f.agent, "agent", "", "with an ID: the agent whose findings to use, if several searched")
 	return cmd
 }
+
+// searchID matches the ID of a launched search.
+var searchID = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
 // logged reads a search from its log.
 func logged(path string) (s report.Search, err error) {
 	l, err := run.ReadLog(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return s, fmt.Errorf("%w; for a launched search, give --fabric too", err)
+		return s, fmt.Errorf("%w; want a log, or an ID that giverny search list prints", err)
 	}
 	if err != nil {
 		return s, err

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/klauspost/compress/gzip"
+	"github.com/giverny/giverny/internal/decompress"
 )
 
 const (
@@ -30,6 +30,7 @@ type file struct {
 	name   string
 	raw    io.ReadCloser
 	text   io.Reader // raw, decompressed
+	packed bool      // text is not raw's own
 	buffer []byte
 	used   int   // bytes of buffer that hold text
 	taken  int   // of these, the size of the block returned last
@@ -40,7 +41,7 @@ type file struct {
 	plain  bool  // layout is the canonical one
 }
 
-// openFile opens an input and detects gzip compression by its first bytes.
+// openFile opens an input and detects compression by its first bytes.
 func openFile(in Input) (*file, error) {
 	raw, err := in.Open()
 	if err != nil {
@@ -49,11 +50,9 @@ func openFile(in Input) (*file, error) {
 	f := &file{name: in.Name, raw: raw}
 	f.setLayout(canonicalLayout)
 	buffered := bufio.NewReader(raw)
-	if magic, _ := buffered.Peek(2); string(magic) != "\x1f\x8b" {
-		f.text = buffered
-		return f, nil
-	}
-	if f.text, err = gzip.NewReader(buffered); err != nil {
+	head, _ := buffered.Peek(4) // the first read returns the error again
+	f.packed = decompress.IsPacked(head)
+	if f.text, err = decompress.Reader("", buffered); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", in.Name, err), raw.Close())
 	}
 	return f, nil
@@ -132,7 +131,7 @@ func ordered(times []int64, windowSeconds int64) bool {
 
 // randomAccess returns the file as plain text at any offset, or nil.
 func (f *file) randomAccess() (at io.ReaderAt, size int64) {
-	if _, packed := f.text.(*gzip.Reader); packed {
+	if f.packed {
 		return nil, 0
 	}
 	at, _ = f.raw.(io.ReaderAt)

@@ -11,7 +11,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Input is one day file, which may be compressed with gzip.
+// Input is one day file, which may be compressed with gzip or Zstandard.
 type Input struct {
 	Name string // for errors
 	Open func() (io.ReadCloser, error)
@@ -183,10 +183,15 @@ func (r *Reader) readLine(block []byte, f *fields) (n int, isRow bool, err error
 	}
 	if isHeader(line) {
 		layout, err := parseHeader(string(line))
-		if err != nil {
-			return n, false, fmt.Errorf("%s:%d: header: %w", r.file.name, r.file.line, err)
+		switch {
+		case err == nil:
+			r.file.setLayout(layout)
+		case r.file.line == 1:
+			return n, false, fmt.Errorf("%s:1: header: %w", r.file.name, err)
+		default: // a damaged row
+			r.summary.Rows++
+			r.dropLine(1, NotANumber, line)
 		}
-		r.file.setLayout(layout)
 		return n, false, nil
 	}
 	column, why := parseLine(line, r.file.layout, f)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
 
 	"github.com/giverny/giverny/schema"
@@ -156,13 +157,14 @@ func TestBadRowsAreNamedAndTheOthersKept(t *testing.T) {
 		strings.Replace(line(start, 2, 0, 0), ",0", ",200000000", 1),
 		strings.Repeat("x", 500) + "\n",
 		line(start, 3, 0, 0),
+		"#" + line(start, 2, 1, 1),
 		line(start, 0, 1, 9),
 		strings.TrimSuffix(line(start, 2, 1, 1), "\n"), // without a final line end
 	}
 	cfg := small()
 	cfg.MaxOutsidePercent = 50
 	got, s := mustRead(t, cfg, text("20170101", strings.Join(lines, "")))
-	if len(got) != 3*18 || s.Rows != 10 || s.Bad() != 7 {
+	if len(got) != 3*18 || s.Rows != 11 || s.Bad() != 8 {
 		t.Errorf("%d values of 3 rows, %+v", len(got), s)
 	}
 	var said []string
@@ -175,6 +177,7 @@ func TestBadRowsAreNamedAndTheOthersKept(t *testing.T) {
 		`20170101:5: column 2: "nan": not a number (NaN)`,
 		`20170101:7: column 2: "200000000": more than 100 percent`,
 		`20170101:8: column 1: "` + strings.Repeat("x", 60) + `...": want a number`,
+		`20170101:10: column 1: "#1483228800": want a number`,
 	}
 	if !slices.Equal(said, want) {
 		t.Errorf("the summary says\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
@@ -182,7 +185,7 @@ func TestBadRowsAreNamedAndTheOthersKept(t *testing.T) {
 	if fmt.Sprint(s.FirstOutside) != "[3,0,0 0,1,9]" {
 		t.Errorf("outside: %v", s.FirstOutside)
 	}
-	for why, want := range map[Reason]int64{WrongColumns: 1, Negative: 1, NaN: 1, TooLarge: 1, NotANumber: 1, Outside: 2, Late: 0} {
+	for why, want := range map[Reason]int64{WrongColumns: 1, Negative: 1, NaN: 1, TooLarge: 1, NotANumber: 2, Outside: 2, Late: 0} {
 		if s.Dropped[why] != want {
 			t.Errorf("%d rows dropped as %v, want %d", s.Dropped[why], why, want)
 		}
@@ -224,7 +227,14 @@ func TestHeaderedAndPackedFiles(t *testing.T) {
 	z := gzip.NewWriter(&packed)
 	z.Write([]byte(header() + rows))
 	z.Close()
-	for _, in := range []Input{text("header", header()+rows), text("crlf", strings.ReplaceAll(header()+rows, "\n", "\r\n")), text("packed", packed.String())} {
+	var zst bytes.Buffer
+	zw, err := zstd.NewWriter(&zst)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zw.Write([]byte(header() + rows))
+	zw.Close()
+	for _, in := range []Input{text("zst", zst.String()), text("header", header()+rows), text("crlf", strings.ReplaceAll(header()+rows, "\n", "\r\n")), text("packed", packed.String())} {
 		got, s := mustRead(t, small(), in)
 		if len(got) != len(plain) || s.Rows != 2 || s.Bad() != 0 {
 			t.Errorf("%s: %d values, %+v", in.Name, len(got), s)

@@ -179,7 +179,7 @@ type netdev struct {
 	noStatistics atomic.Bool // the driver has no statistics
 
 	family  string
-	offered int         // statistics at the last read
+	offered int         // statistics at the last successful read; 0: there was none
 	kept    []statistic // the selected ones, ordered by name
 }
 
@@ -214,8 +214,9 @@ func (d *netdev) Read(_ context.Context, r *collectors.Reading) error {
 	return nil
 }
 
+// noteMute notes that the driver has no statistics, unless it has had some: a driver that is being reset may say so too.
 func (d *netdev) noteMute(err error) error {
-	if collectors.ReasonOf(err) == collectors.Unsupported {
+	if collectors.ReasonOf(err) == collectors.Unsupported && d.offered == 0 {
 		d.noStatistics.Store(true)
 	}
 	return err

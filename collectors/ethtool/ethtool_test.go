@@ -176,6 +176,24 @@ func newCollector(t *testing.T, k ethtool.Kernel, edit func(*ethtool.Config)) *e
 	return c
 }
 
+// An interface that has had statistics is read again after its driver said that it has none.
+func TestADriverThatIsReset(t *testing.T) {
+	k := fromDumps(t)
+	c := newCollector(t, k, nil)
+	of := func(name string) (columns map[string]uint64) {
+		return collectortest.Read(t, c)[schema.PortName{Device: "node7", Port: name}]
+	}
+	before := len(of("eth0"))
+	k.faults["eth0"] = syscall.EOPNOTSUPP
+	if got := of("eth0"); len(got) != 0 {
+		t.Errorf("%v of an interface without statistics", got)
+	}
+	delete(k.faults, "eth0")
+	if got := of("eth0"); len(got) != before {
+		t.Errorf("after the reset: %d counters, before: %d", len(got), before)
+	}
+}
+
 func TestKeepsWhatTheSchemaKnowsAndExtras(t *testing.T) {
 	c := newCollector(t, fromDumps(t), func(c *ethtool.Config) { c.Extra = []string{"e1000e.*", "mlx5.rx_corrected_bits_phy"} })
 	batches := collectortest.Poll(t, c, 2)

@@ -65,7 +65,7 @@ func (c *LogConfig) Open(env feeds.Env) (feeds.Source, error) {
 		host = env.Host
 	}
 	var saved map[string]position
-	if _, err := env.Store.Load(&saved); err != nil {
+	if _, err := env.Store.Load(&saved, env.Log); err != nil {
 		return nil, err
 	}
 	s := &logs{store: env.Store, log: env.Log}

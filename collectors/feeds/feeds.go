@@ -6,6 +6,7 @@ package feeds
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"time"
 
@@ -34,6 +35,7 @@ func (r *Rows) Len() int { return len(r.Jobs) + len(r.Failures) + len(r.Traffic)
 type Drops struct {
 	Dropped map[string]uint64 // by reason (Reasons)
 	Faults  []Fault           // the first of them, up to MaxFaults
+	Counted *Counted          // rows that Refuse does not count again; nil: none
 }
 
 // Drop counts rows that are not used.
@@ -52,10 +54,39 @@ const maxDetail = 300
 
 // Refuse counts a row that is not used, and records its location and what is wrong with it.
 func (d *Drops) Refuse(reason, where, detail string) {
+	fault := NewFault(where, reason, detail)
+	if d.Counted != nil && d.Counted.again(fault) {
+		return
+	}
 	d.Drop(reason, 1)
 	if len(d.Faults) < MaxFaults {
-		d.Faults = append(d.Faults, NewFault(where, reason, detail))
+		d.Faults = append(d.Faults, fault)
 	}
+}
+
+// Counted is the rows of a file that were refused when it was read before, so that they count once however often it is read.
+type Counted struct {
+	seed maphash.Seed
+	seen map[uint64]bool
+}
+
+// maxCounted bounds the rows of a file that are remembered as counted.
+const maxCounted = 100_000
+
+// NewCounted returns an empty set.
+func NewCounted() *Counted { return &Counted{maphash.MakeSeed(), map[uint64]bool{}} }
+
+// again adds a row, and reports whether it was there.
+func (c *Counted) again(fault Fault) bool {
+	sum := maphash.Comparable(c.seed, fault)
+	if c.seen[sum] {
+		return true
+	}
+	if len(c.seen) >= maxCounted {
+		clear(c.seen)
+	}
+	c.seen[sum] = true
+	return false
 }
 
 // Add adds others, without the descriptions beyond MaxFaults.

@@ -3,10 +3,13 @@ package jobs
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,6 +27,8 @@ type Options struct {
 	Format string         // one of Formats; empty: detected by the first bytes
 	Zone   *time.Location // for times without a zone; nil: UTC
 	RawIDs bool
+
+	Counted *feeds.Counted // rows that were refused when the file was read before; nil: none
 }
 
 // Formats lists the names of the file formats.
@@ -43,23 +48,24 @@ func Read(r io.Reader, name string, opt Options) (List, error) {
 		head, _ := in.Peek(4 << 10)
 		opt.Format = formatOf(head)
 	}
+	list := List{name: name, Drops: feeds.Drops{Counted: opt.Counted}}
+	var err error
 	switch opt.Format {
 	case "jsonl":
-		return readLines(in, name, opt.Zone)
+		list, err = readLines(in, list, opt.Zone)
 	case "csv":
-		return readCSV(in, name, opt.Zone)
+		list, err = readCSV(in, list, opt.Zone)
 	case "sacct":
-		return ReadSacct(in, name, SacctOptions{Zone: opt.Zone, RawIDs: opt.RawIDs})
+		list, err = readSacct(in, list, SacctOptions{Zone: opt.Zone, RawIDs: opt.RawIDs})
 	case "slurm-json":
-		list, err := ReadSlurmJSON(in, name, SlurmOptions{RawIDs: opt.RawIDs})
-		list.Complete = false // an old file says nothing about the present
-		return list, err
+		list, err = ReadSlurmJSON(in, name, SlurmOptions{RawIDs: opt.RawIDs})
 	case "pods":
-		list, err := readPods(in, name)
-		list.Complete = false
-		return list, err
+		list, err = readPods(in, name)
+	default:
+		err = fmt.Errorf("%s: format %q: want %s", name, opt.Format, strings.Join(Formats(), ", "))
 	}
-	return List{}, fmt.Errorf("%s: format %q: want %s", name, opt.Format, strings.Join(Formats(), ", "))
+	list.Complete, list.Counted = false, nil // an old file says nothing about the present
+	return list, err
 }
 
 // jobsKey is the key of the list in Slurm's JSON; a job name may be "jobs" too.
@@ -129,15 +135,27 @@ func (c *FileConfig) Open(env feeds.Env) (feeds.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newSource(&file{cfg: c, zone: zone}, c.Limits, env)
+	return newSource(&file{cfg: c, zone: zone, counted: feeds.NewCounted()}, c.Limits, env)
 }
 
 type file struct {
 	cfg     *FileConfig
 	zone    *time.Location
-	size    int64
-	changed time.Time
-	ahead   bool // it had times ahead of the clock when it was read
+	read    fs.FileInfo // as it was when it was last read; nil: not yet
+	ahead   bool        // it had times ahead of the clock when it was read
+	partial bool        // its last line was left out because it has no end yet
+	counted *feeds.Counted
+}
+
+// hasLines reports whether each line of the file counts by itself.
+func (f *file) hasLines(in io.ReaderAt) bool {
+	head := make([]byte, 4<<10)
+	n, _ := in.ReadAt(head, 0) // Read reports the error
+	switch cmp.Or(f.cfg.Format, formatOf(head[:n])) {
+	case "slurm-json", "pods":
+		return false
+	}
+	return true
 }
 
 func (f *file) list(_ context.Context, now, _ time.Time) (List, error) {
@@ -150,12 +168,25 @@ func (f *file) list(_ context.Context, now, _ time.Time) (List, error) {
 	if err != nil {
 		return List{}, err
 	}
-	if info.Size() == f.size && info.ModTime().Equal(f.changed) && !f.ahead {
+	rests := f.read != nil && info.Size() == f.read.Size() && info.ModTime().Equal(f.read.ModTime())
+	if rests && !f.ahead && !f.partial {
 		return List{}, nil
 	}
-	list, err := Read(bounded.Reader(in, feeds.MaxOutput), f.cfg.Path, Options{Format: f.cfg.Format, Zone: f.zone, RawIDs: f.cfg.RawIDs})
+	end := info.Size()
+	if f.read != nil && os.SameFile(f.read, info) && end > f.read.Size() && f.hasLines(in) { // it grows: the last line may be incomplete
+		if end, err = plainfile.EndOfLines(in, end); err != nil {
+			return List{}, err
+		}
+	}
+	list := List{}
+	if end > 0 || info.Size() == 0 {
+		list, err = Read(bounded.Reader(io.NewSectionReader(in, 0, end), feeds.MaxOutput), f.cfg.Path, Options{Format: f.cfg.Format, Zone: f.zone, RawIDs: f.cfg.RawIDs, Counted: f.counted})
+	}
+	if rests && !f.partial {
+		list.Drops = feeds.Drops{}
+	}
 	if err == nil {
-		f.size, f.changed = info.Size(), info.ModTime()
+		f.read, f.partial = info, end < info.Size()
 		f.ahead = slices.ContainsFunc(list.Rows, func(r Row) bool { return max(r.Job.Start, r.Job.End) > schema.Instant(now.UnixNano()) })
 	}
 	return list, err

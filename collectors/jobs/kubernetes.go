@@ -100,20 +100,28 @@ type kubernetes struct {
 	client   *http.Client
 	grouping PodGrouping
 	pods     map[string]*Pod       // by UID; nil: a list is needed
+	listed   time.Time             // when all were read
 	version  string                // resource version from which the next watch starts
 	before   map[string]schema.Job // the jobs of the previous list, by ID
 }
+
+// relistEvery is the longest time between two lists: after a restore of etcd the versions are lower, and a watch from a version
+// to come neither fails nor has events.
+const relistEvery = 30 * time.Minute
 
 // watchFor is the duration of a watch, limited to half the time left for the read.
 const watchFor = 5 * time.Second
 
 // list updates the pods and groups them into jobs.
-func (k *kubernetes) list(ctx context.Context, _, _ time.Time) (List, error) {
-	var err error
-	if k.pods == nil {
-		err = k.listPods(ctx)
-	} else if err = k.watchPods(ctx); errors.Is(err, errExpired) {
-		err = k.listPods(ctx)
+func (k *kubernetes) list(ctx context.Context, now, _ time.Time) (List, error) {
+	err := errExpired
+	if k.pods != nil && now.Sub(k.listed) < relistEvery {
+		err = k.watchPods(ctx)
+	}
+	if errors.Is(err, errExpired) {
+		if err = k.listPods(ctx); err == nil {
+			k.listed = now
+		}
 	}
 	if k.pods == nil {
 		return List{}, err

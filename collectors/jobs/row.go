@@ -32,7 +32,7 @@ type Row struct {
 type List struct {
 	Rows []Row
 	feeds.Drops
-	// Complete means that jobs missing from the list are not running.
+	// Complete means that jobs missing from the list are not running, except those in lost.
 	Complete bool
 	Steps    int // lines of sacct that are job steps, not rows
 
@@ -44,10 +44,11 @@ type List struct {
 
 	Doubts []feeds.Fault // rows with implausible times, up to feeds.MaxFaults
 
-	nodes int    // number of nodes of all rows
-	name  string // file name, for faults
-	unit  string // unit of places; empty: lines
-	place int    // current position of the reader, from 1
+	lost  map[string]bool // IDs of jobs that are listed, but in no row; "" if one of them cannot be read
+	nodes int             // number of nodes of all rows
+	name  string          // file name, for faults
+	unit  string          // unit of places; empty: lines
+	place int             // current position of the reader, from 1
 }
 
 // maxNodes bounds the nodes of a list, and those of all jobs that a tracker remembers: a few bytes of a host list can stand
@@ -56,6 +57,15 @@ const maxNodes = 4 << 20
 
 // drop counts the current row as unusable and records what is wrong with it.
 func (l *List) drop(reason, detail string) { l.refuse(l.place, reason, detail) }
+
+// lose drops the current row, which is that of a job with the ID; "" if it cannot be read.
+func (l *List) lose(id, reason, detail string) {
+	l.drop(reason, detail)
+	if l.lost == nil {
+		l.lost = map[string]bool{}
+	}
+	l.lost[id] = true
+}
 
 // refuse counts a row as unusable.
 func (l *List) refuse(place int, reason, detail string) {
@@ -94,20 +104,20 @@ func (l *List) add(job schema.Job, nodeList []string, phase Phase) {
 	expanded, err := nodes.Expand(nodeList)
 	switch {
 	case job.ID == "":
-		l.drop(feeds.Malformed, "no job id")
+		l.lose(job.ID, feeds.Malformed, "no job id")
 		return
 	case !feeds.Sendable(job.ID):
-		l.drop(feeds.Unsendable, fmt.Sprintf("job %.40q: %s", job.ID, feeds.UnsendableID))
+		l.lose(job.ID, feeds.Unsendable, fmt.Sprintf("job %.40q: %s", job.ID, feeds.UnsendableID))
 		return
 	case err != nil:
-		l.drop(feeds.TooLong, fmt.Sprintf("job %q: nodes: %v", job.ID, err))
+		l.lose(job.ID, feeds.TooLong, fmt.Sprintf("job %q: nodes: %v", job.ID, err))
 		return
 	case phase != Waiting && job.Start == 0:
-		l.drop(feeds.NoTime, fmt.Sprintf("job %q has no start", job.ID))
+		l.lose(job.ID, feeds.NoTime, fmt.Sprintf("job %q has no start", job.ID))
 		return
 	}
 	if l.nodes += len(expanded); l.nodes > maxNodes {
-		l.drop(feeds.TooMany, fmt.Sprintf("job %q: more than %d nodes in all", job.ID, maxNodes))
+		l.lose(job.ID, feeds.TooMany, fmt.Sprintf("job %q: more than %d nodes in all", job.ID, maxNodes))
 		return
 	}
 	job.Nodes = nil

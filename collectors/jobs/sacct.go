@@ -37,15 +37,18 @@ var header = regexp.MustCompile(`^([A-Za-z]+)([^A-Za-z\r\n]+)[A-Za-z]+`)
 // Names may contain invalid UTF-8, newlines and, if JobName is the only such field, the delimiter. Malformed
 // records are counted and skipped; it fails only for an unsuitable header or a read error.
 func ReadSacct(r io.Reader, name string, opt SacctOptions) (List, error) {
-	list := List{name: name}
+	return readSacct(r, List{name: name}, opt)
+}
+
+func readSacct(r io.Reader, list List, opt SacctOptions) (List, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	first, err := readLine(in, &list)
 	if err != nil && err != io.EOF {
-		return list, fmt.Errorf("%s: %w", name, err)
+		return list, fmt.Errorf("%s: %w", list.name, err)
 	}
 	p, headErr := newSacctParser(first, opt)
 	if headErr != nil {
-		return list, fmt.Errorf("%s:1: %w", name, headErr)
+		return list, fmt.Errorf("%s:1: %w", list.name, headErr)
 	}
 	p.list = &list
 	for err == nil {
@@ -57,10 +60,10 @@ func ReadSacct(r io.Reader, name string, opt SacctOptions) (List, error) {
 	p.flush()
 	switch {
 	case err != io.EOF:
-		return list, fmt.Errorf("%s: %w", name, err)
+		return list, fmt.Errorf("%s: %w", list.name, err)
 	case p.zoneless != "":
-		return List{name: name}, fmt.Errorf("%s: %s has no time zone: SLURM_TIME_FORMAT did not reach sacct. If command runs it by ssh, sudo or in a container, "+
-			"add env SLURM_TIME_FORMAT=%%s TZ=UTC before sacct", name, p.zoneless)
+		return List{name: list.name}, fmt.Errorf("%s: %s has no time zone: SLURM_TIME_FORMAT did not reach sacct. If command runs it by ssh, sudo or in a container, "+
+			"add env SLURM_TIME_FORMAT=%%s TZ=UTC before sacct", list.name, p.zoneless)
 	}
 	return list, nil
 }

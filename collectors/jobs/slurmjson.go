@@ -37,7 +37,7 @@ func ReadSlurmJSON(r io.Reader, name string, opt SlurmOptions) (List, error) {
 				var j slurmJob
 				list.place++
 				if err := json.Unmarshal(text, &j); err != nil {
-					list.drop(feeds.Malformed, err.Error())
+					list.loseSlurm(text, err, opt)
 					return
 				}
 				j.addTo(&list, opt)
@@ -159,27 +159,32 @@ func (w *words) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// slurmJob has the fields used of a job.
-type slurmJob struct {
+// slurmID has the fields that identify a job.
+type slurmID struct {
 	JobID       slurmnumber.Number `json:"job_id"`
-	Name        words              `json:"name"`
-	UserName    words              `json:"user_name"`
-	User        words              `json:"user"` // slurmdbd
-	UserID      slurmnumber.Number `json:"user_id"`
-	JobState    words              `json:"job_state"`
-	State       slurmState         `json:"state"` // slurmdbd
-	StartTime   slurmnumber.Number `json:"start_time"`
-	EndTime     slurmnumber.Number `json:"end_time"`
-	ResizeTime  slurmnumber.Number `json:"resize_time"` // when its nodes changed; also of an earlier run
-	Time        slurmTimes         `json:"time"`        // slurmdbd
-	Nodes       words              `json:"nodes"`       // a host list
 	ArrayJobID  slurmnumber.Number `json:"array_job_id"`
 	ArrayTaskID slurmnumber.Number `json:"array_task_id"`
 	Array       slurmArray         `json:"array"` // slurmdbd
 	HetJobID    slurmnumber.Number `json:"het_job_id"`
 	HetOffset   slurmnumber.Number `json:"het_job_offset"`
 	Het         slurmHet           `json:"het"` // slurmdbd
-	Resources   slurmNodeSet       `json:"job_resources"`
+}
+
+// slurmJob has the fields used of a job.
+type slurmJob struct {
+	slurmID
+	Name       words              `json:"name"`
+	UserName   words              `json:"user_name"`
+	User       words              `json:"user"` // slurmdbd
+	UserID     slurmnumber.Number `json:"user_id"`
+	JobState   words              `json:"job_state"`
+	State      slurmState         `json:"state"` // slurmdbd
+	StartTime  slurmnumber.Number `json:"start_time"`
+	EndTime    slurmnumber.Number `json:"end_time"`
+	ResizeTime slurmnumber.Number `json:"resize_time"` // when its nodes changed; also of an earlier run
+	Time       slurmTimes         `json:"time"`        // slurmdbd
+	Nodes      words              `json:"nodes"`       // a host list
+	Resources  slurmNodeSet       `json:"job_resources"`
 }
 
 type (
@@ -267,6 +272,16 @@ func allocatedNames(text json.RawMessage) (names []string) {
 	return names
 }
 
+// loseSlurm drops a job that cannot be decoded.
+func (l *List) loseSlurm(text json.RawMessage, cause error, opt SlurmOptions) {
+	var id slurmID
+	if json.Unmarshal(text, &id) != nil || id.id(opt) == "" {
+		l.lose("", feeds.Malformed, cause.Error())
+		return
+	}
+	l.lose(id.id(opt), feeds.Malformed, fmt.Sprintf("job %s: %v", id.id(opt), cause))
+}
+
 // addTo adds a job to the list.
 func (j *slurmJob) addTo(list *List, opt SlurmOptions) {
 	state, start, end := j.JobState, j.StartTime, j.EndTime
@@ -286,7 +301,7 @@ func (j *slurmJob) addTo(list *List, opt SlurmOptions) {
 	for _, text := range sources {
 		more, err := slurmNodes(text)
 		if err != nil {
-			list.drop(feeds.Malformed, fmt.Sprintf("job %s: nodes: %v", job.ID, err))
+			list.lose(job.ID, feeds.Malformed, fmt.Sprintf("job %s: nodes: %v", job.ID, err))
 			return
 		}
 		hosts = append(hosts, more...)
@@ -294,7 +309,10 @@ func (j *slurmJob) addTo(list *List, opt SlurmOptions) {
 	phase := slurmPhase(strings.Join(state, " "), job.End)
 	switch {
 	case phase == Running && start.Value != 0 && job.Start == 0:
-		list.drop(feeds.NoTime, fmt.Sprintf("job %s: start_time %d: want seconds since 1970", job.ID, start.Value))
+		list.lose(job.ID, feeds.NoTime, fmt.Sprintf("job %s: start_time %d: want seconds since 1970", job.ID, start.Value))
+		return
+	case phase == Running && job.Start == 0 && len(hosts) > 0:
+		list.lose(job.ID, feeds.NoTime, fmt.Sprintf("job %s has nodes but no start_time", job.ID))
 		return
 	case phase != Waiting && job.Start == 0:
 		phase = Waiting // cancelled before it started
@@ -318,7 +336,7 @@ func (j *slurmJob) user() string {
 }
 
 // id is the ID printed by sacct and squeue: 123, 123_4 of an array, 123+1 of a heterogeneous job.
-func (j *slurmJob) id(opt SlurmOptions) string {
+func (j *slurmID) id(opt SlurmOptions) string {
 	array, task := j.ArrayJobID, j.ArrayTaskID
 	if array.Value == 0 {
 		array, task = j.Array.JobID, j.Array.TaskID

@@ -48,7 +48,7 @@ type state struct {
 func newSource(l lister, limits Limits, env feeds.Env) (*source, error) {
 	s := &source{lister: l, tracker: NewTracker(limits, env.ClockTolerance), store: env.Store}
 	var saved state
-	found, err := s.store.Load(&saved)
+	found, err := s.store.Load(&saved, env.Log)
 	if err != nil {
 		return nil, err
 	}

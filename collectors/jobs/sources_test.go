@@ -106,6 +106,63 @@ func TestSqueueSource(t *testing.T) {
 	}
 }
 
+// A running job that can no longer be parsed is dropped and has not ended; nor has any other if it may be any of them.
+func TestAJobThatCannotBeParsedHasNotEnded(t *testing.T) {
+	start := fmt.Sprintf(`"job_state":"RUNNING","start_time":%d`, int64(at("00:30"))/1e9)
+	for what, c := range map[string]struct {
+		job, drop, id string
+		also          []string
+	}{
+		"nodes":              {`{"job_id":2,` + start + `,"nodes":"n[1-"}`, feeds.Malformed, "job 2:", []string{"3 left the queue"}},
+		"too many nodes":     {`{"job_id":2,` + start + `,"nodes":"n[1-999999],m[1-999999]"}`, feeds.Malformed, "job 2:", []string{"3 left the queue"}},
+		"no start":           {`{"job_id":2,"job_state":"RUNNING","nodes":"n1"}`, feeds.NoTime, "job 2 ", []string{"3 left the queue"}},
+		"a start in another": {`{"job_id":2,"job_state":"RUNNING","start_time":99999999999999,"nodes":"n1"}`, feeds.NoTime, "job 2:", []string{"3 left the queue"}},
+		"another type":       {`{"job_id":2,` + start + `,"nodes":"n1","time":"5"}`, feeds.Malformed, "job 2:", []string{"3 left the queue"}},
+		"an array's":         {`{"job_id":2,` + start + `,"nodes":"n1","array":"5"}`, feeds.Malformed, "array", nil},
+		"no id":              {`{"job_id":"two",` + start + `,"nodes":"n1"}`, feeds.Malformed, "no job id", nil},
+		"no object":          {`"2"`, feeds.Malformed, "", nil},
+	} {
+		file := filepath.Join(t.TempDir(), "queue")
+		s := open(t, &jobs.SqueueConfig{Command: []string{"cat", file}, Limits: jobs.Limits{MaxJobs: 100}}, t.TempDir())
+		put := func(list ...string) {
+			if err := os.WriteFile(file, []byte(fmt.Sprintf(queue, strings.Join(list, ","))), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(queued(1), queued(2), queued(3))
+		want(t, what, read(t, s, "01:00"), "1 runs", "2 runs", "3 runs")
+		put(queued(1), c.job)
+		rows, err := s.Read(t.Context(), at("01:01").Time())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, what, ids(rows.Jobs), c.also...)
+		if rows.Dropped[c.drop] != 1 || len(rows.Faults) != 1 || !strings.Contains(rows.Faults[0].Detail, c.id) {
+			t.Errorf("%s: dropped %v, %v; want one as %s that names %q", what, rows.Dropped, rows.Faults, c.drop, c.id)
+		}
+		put(queued(1))
+		want(t, what, read(t, s, "01:02"), append([]string{"2 left the queue"}, map[bool][]string{true: {"3 left the queue"}}[c.also == nil]...)...)
+	}
+}
+
+// A damaged state, as after a power failure, is moved aside, and the feed starts without it.
+func TestADamagedState(t *testing.T) {
+	for _, text := range []string{"", `{"last":"20`, `{"last":"2026-01-05T00:30:00Z","running":[{"job":{"job_id":7}}]}`} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "queue")
+		for name, content := range map[string]string{"feed.json": text, "queue": fmt.Sprintf(queue, queued(1))} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := open(t, &jobs.SqueueConfig{Command: []string{"cat", file}, Limits: jobs.Limits{MaxJobs: 100}}, dir)
+		want(t, text, read(t, s, "01:00"), "1 runs")
+		if kept, err := os.ReadFile(filepath.Join(dir, "feed.json.damaged")); string(kept) != text || err != nil {
+			t.Errorf("%q: kept %q, %v", text, kept, err)
+		}
+	}
+}
+
 // Ten thousand simultaneous starts are returned in parts, without querying the scheduler for each.
 func TestFloodComesInParts(t *testing.T) {
 	var all []string
@@ -298,6 +355,57 @@ func TestFileSource(t *testing.T) {
 	add(schema.Job{ID: "3", Nodes: []string{"n1"}, Start: at("02:00")}) // earlier rows are not returned again
 	want(t, "a start ahead of the clock", read(t, s, "01:03"))
 	want(t, "its time has come, the file is as it was", read(t, s, "02:00"), "3 runs")
+}
+
+// A growing file: a malformed row counts once, and a row that is still being written waits for its end.
+func TestRowsOfAGrowingFileCountOnce(t *testing.T) {
+	head := map[string]string{"jsonl": "", "csv": "job_id,start,nodes\n", "sacct": "JobID|State|Start|End|NodeList\n"}
+	row := map[string]string{"jsonl": `{"job_id":"%d","start":"2026-01-05T00:30:00Z","nodes":["n1","n12"]}`, "csv": "%d,2026-01-05T00:30:00Z,n1 n12", "sacct": "%d|RUNNING|2026-01-05T00:30:00|Unknown|n[1,12]"}
+	bad := map[string]string{"jsonl": `{"job_id":"5","start":`, "csv": "5,yesterday,n1", "sacct": "5|RUNNING|yesterday|Unknown|n1"}
+	for format := range head {
+		path := filepath.Join(t.TempDir(), "jobs")
+		text := ""
+		s := open(t, &jobs.FileConfig{Path: path, TimeZone: "UTC", Limits: jobs.Limits{MaxJobs: 10}}, t.TempDir())
+		dropped := uint64(0)
+		add := func(more string, want ...string) {
+			t.Helper()
+			if text += more; more != "" {
+				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			rows, err := s.Read(t.Context(), at("01:00").Time())
+			if err != nil {
+				t.Fatalf("%s: %v", format, err)
+			}
+			for _, n := range rows.Dropped {
+				dropped += n
+			}
+			var got []string
+			for _, j := range rows.Jobs {
+				got = append(got, fmt.Sprint(j.ID, j.Nodes))
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", format, diff)
+			}
+		}
+		line := func(id int) string { return fmt.Sprintf(row[format], id) + "\n" }
+		add(head[format]+line(1)+bad[format]+"\n", "1[n1 n12]")
+		add(line(2)[:len(line(2))-3]) // not yet
+		add(line(2)[len(line(2))-3:], "2[n1 n12]")
+		add(line(3), "3[n1 n12]")
+		add("\n"+bad[format]+"\n"+line(4), "4[n1 n12]")
+		if dropped != 2 {
+			t.Errorf("%s: %d rows were dropped, want 2", format, dropped)
+		}
+		add(strings.TrimSuffix(line(6), "\n"))
+		add("", "6[n1 n12]") // the file stays as it is
+		text += "\n" + strings.TrimSuffix(line(7), "\n")
+		if err := errors.Join(os.WriteFile(path+".new", []byte(text), 0o644), os.Rename(path+".new", path)); err != nil {
+			t.Fatal(err)
+		}
+		add("", "7[n1 n12]") // another file, whole
+	}
 }
 
 // A password in a URL, for instance for a proxy, is in no error.

@@ -18,8 +18,7 @@ import (
 
 // readLines reads a job as JSON per line; see jobline.Parse. A job may be repeated when it ends: the last line with an ID and
 // start counts. Malformed lines are counted and skipped.
-func readLines(r io.Reader, name string, zone *time.Location) (List, error) {
-	list := List{name: name}
+func readLines(r io.Reader, list List, zone *time.Location) (List, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := readLine(in, &list)
@@ -37,7 +36,7 @@ func readLines(r io.Reader, name string, zone *time.Location) (List, error) {
 			return list, nil
 		}
 		if err != nil {
-			return list, fmt.Errorf("%s: %w", name, err)
+			return list, fmt.Errorf("%s: %w", list.name, err)
 		}
 	}
 }
@@ -55,8 +54,7 @@ func phaseOf(job *schema.Job) Phase {
 // readCSV reads a table with a header: job_id, nodes, start and, optionally, name, user, end and state, separated by commas,
 // semicolons or tabs. Nodes are separated by blanks, semicolons or (except in coordinates such as 9,1,1) commas, or are a Slurm
 // host list. Times are RFC 3339, seconds since 1970, or local to zone.
-func readCSV(r *bufio.Reader, name string, zone *time.Location) (List, error) {
-	list := List{name: name}
+func readCSV(r *bufio.Reader, list List, zone *time.Location) (List, error) {
 	head, _ := r.Peek(4 << 10)
 	comma := delimiter(head)
 	in := csvfault.NewReader(r)
@@ -69,7 +67,7 @@ func readCSV(r *bufio.Reader, name string, zone *time.Location) (List, error) {
 		err = errors.New("it is empty")
 	}
 	if err != nil {
-		return list, fmt.Errorf("%s:1: %w; want a header: job_id,name,user,nodes,start,end,state", name, err)
+		return list, fmt.Errorf("%s:1: %w; want a header: job_id,name,user,nodes,start,end,state", list.name, err)
 	}
 	at, width := map[string]int{}, len(columns)
 	for i, field := range columns {
@@ -77,7 +75,7 @@ func readCSV(r *bufio.Reader, name string, zone *time.Location) (List, error) {
 	}
 	for _, field := range []string{"job_id", "nodes", "start"} {
 		if _, ok := at[field]; !ok {
-			return list, fmt.Errorf("%s:1: no column %s; want job_id,name,user,nodes,start,end,state", name, field)
+			return list, fmt.Errorf("%s:1: no column %s; want job_id,name,user,nodes,start,end,state", list.name, field)
 		}
 	}
 	for {
@@ -91,7 +89,7 @@ func readCSV(r *bufio.Reader, name string, zone *time.Location) (List, error) {
 			continue
 		}
 		if err != nil {
-			return list, fmt.Errorf("%s: %w", name, err)
+			return list, fmt.Errorf("%s: %w", list.name, err)
 		}
 		list.place, _ = in.FieldPos(0)
 		if unclosed(f, at["nodes"], width, comma) {

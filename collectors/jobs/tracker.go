@@ -103,7 +103,7 @@ func (t *Tracker) Update(list *List, now time.Time) {
 		}
 		e.Seen = now.UnixNano()
 	}
-	t.end(listed, latest, list.Complete, now)
+	t.end(list, listed, latest, now)
 	switch {
 	case list.Prompt && len(list.Dropped) == 0:
 		t.prompt = now
@@ -184,8 +184,9 @@ func (t *Tracker) change(e *entry, job schema.Job) {
 
 // end ends running jobs that are no longer listed or too old, and forgets jobs that ended long ago. An end that no
 // list shows is set to the time of its detection, which is an upper bound.
-func (t *Tracker) end(listed map[key]bool, latest map[string]schema.Instant, complete bool, now time.Time) {
+func (t *Tracker) end(list *List, listed map[key]bool, latest map[string]schema.Instant, now time.Time) {
 	nanos := schema.Instant(now.UnixNano())
+	complete := list.Complete && !list.lost[""]
 	for _, k := range t.sorted() {
 		e := t.known[k]
 		again := latest[k.ID]
@@ -196,7 +197,7 @@ func (t *Tracker) end(listed map[key]bool, latest map[string]schema.Instant, com
 			}
 		case again > k.Start && !(listed[k] && complete): // a file may still list the earlier run without its end
 			t.finish(e, min(again, nanos), Replaced)
-		case !listed[k] && complete:
+		case !listed[k] && complete && !list.lost[k.ID]:
 			t.finish(e, nanos, LeftQueue)
 		case t.limits.MaxAge > 0 && nanos.Time().Sub(k.Start.Time()) > t.limits.MaxAge:
 			t.finish(e, k.Start+schema.Instant(t.limits.MaxAge), TooOld)

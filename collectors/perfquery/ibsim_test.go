@@ -86,6 +86,32 @@ func TestDeafNodeOfALiveSubnet(t *testing.T) {
 	}
 }
 
+// A port of an adapter that does not answer loses only its own rows.
+func TestDeafPortOfAnAdapter(t *testing.T) {
+	const netlist = `vendid=0x2c9
+devid=0xd2f0
+switchguid=0x0c42a10300100000(0x0c42a10300100000)
+Switch	4 "S-0c42a10300100000"		# "leaf0" base port 0 lid 0 lmc 0
+[1]	"H-0c42a10300300000"[1](0c42a10300300001)		# "node0 mlx5_0" lid 0 4xHDR
+[2]	"H-0c42a10300300000"[2](0c42a10300300002)		# "node0 mlx5_0" lid 0 4xHDR
+
+vendid=0x2c9
+devid=0x101b
+caguid=0x0c42a10300300000
+Ca	2 "H-0c42a10300300000"		# "node0 mlx5_0"
+[1](0c42a10300300001)	"S-0c42a10300100000"[1]		# lid 0 lmc 0 "leaf0" lid 0 4xHDR
+[2](0c42a10300300002)	"S-0c42a10300100000"[2]		# lid 0 lmc 0 "leaf0" lid 0 4xHDR
+`
+	subnet := ibsim.Start(t, netlist)
+	c := newCollector(t, overSubnet(subnet))
+	whole(t, c, 4)
+	subnet.Console(`Error "H-0c42a10300300000"[1] 100`)
+	rest := whole(t, c, 3)
+	if _, read := rest[schema.PortName{Device: "node0 mlx5_0", Port: "2"}]; !read {
+		t.Errorf("ports %v, want port 2 of the adapter among them", rest)
+	}
+}
+
 // BenchmarkSweep reads the switches of a subnet of 768 switch ports.
 func BenchmarkSweep(b *testing.B) {
 	big := ibsim.FatTree{Leaves: 16, Spines: 8, HostsPerLeaf: 16, LinksPerPair: 2}

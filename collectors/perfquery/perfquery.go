@@ -1,7 +1,7 @@
 // Package perfquery reads the counters of a whole InfiniBand subnet from one host by
 // running ibnetdiscover(8) and perfquery(8). It is read-only and resets no counters. A
-// node that does not answer is skipped for a while (back-off), so that it does not slow
-// the sweep. Use few workers, about 4: the tools share the single management queue pair
+// node or port that does not answer is skipped for a while (back-off), so that it does
+// not slow the sweep. Use few workers, about 4: the tools share the single management queue pair
 // of an adapter, and ibsim serves ten.
 package perfquery
 
@@ -29,7 +29,7 @@ type Config struct {
 	CA string `yaml:"adapter"`
 	// Its port; 0: the tools' choice, the first that is up.
 	CAPort int `yaml:"port"`
-	// How long one query may take; a node takes up to two for each of its adapter ports.
+	// How long one query may take; a node takes up to two for each of its adapter ports, and two more for each port that does not answer.
 	QueryTimeout time.Duration `yaml:"timeout"`
 	// Read only switches, for subnets whose hosts have agents that read the adapters.
 	SwitchesOnly bool `yaml:"switches_only"`
@@ -37,7 +37,7 @@ type Config struct {
 	DiscoverEvery time.Duration `yaml:"discover_every"`
 	// How long a discovery may take.
 	DiscoverTimeout time.Duration `yaml:"discover_timeout"`
-	// Maximum number of polls for which a node that fails repeatedly is skipped (back-off).
+	// Maximum number of polls for which a node or port that fails repeatedly is skipped (back-off).
 	MaxBackoffPolls int `yaml:"max_backoff_polls"`
 	// The program perfquery.
 	Perfquery string `yaml:"perfquery"`

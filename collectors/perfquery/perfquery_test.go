@@ -1,6 +1,8 @@
 package perfquery
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,7 +31,7 @@ Ca	1 "H-0000000000000010"		# "node0 mlx5_0"
 
 // fakeTool is a fake perfquery: leaf0 has 64-bit counters, node0 also a 64-bit
 // PortXmitWait, the old switch only 32-bit ones. A file named after a GUID makes its
-// node fail, hang, or break off, according to its content.
+// node fail, hang, break off, or one of its ports fail, according to its content.
 const fakeTool = `#!/bin/sh
 dir=$(dirname "$0")
 kind=plain
@@ -52,6 +54,8 @@ case $guid in
 *) mask='0x5300' mask2='0x0000002' ;;
 esac
 for p in $ports; do
+	case $p in ${fault#hang }) exec sleep 600 ;; esac
+	[ "$fault" = "silent $p" ] && { echo 'perfquery: iberror: failed: perfquery' >&2; exit 255; }
 	if [ $kind = plain ]; then
 		echo "# Port counters: Lid 1 port $p (CapMask: $mask)"
 		printf 'PortSelect:......................%s\nCounterSelect:...................0x0000\nSymbolErrorCounter:..............2\nCounterSelect2:..................0x00\nQP1Dropped:......................0\n' $p
@@ -209,6 +213,77 @@ func TestNodeThatHangsOrBreaksOff(t *testing.T) {
 		t.Errorf("ports %v; want those of old and of node0", got)
 	}
 	goleak.VerifyNone(t, leak)
+}
+
+// The tool stops at a port that does not answer: those after it are read all the same, with their 64-bit counters, also while
+// the silent one is left alone.
+func TestSilentPortOfASwitch(t *testing.T) {
+	for _, port := range []string{"1", "3"} {
+		dir, cfg := fakeSubnet(t)
+		put(t, dir, "0x0000000000000001", "silent "+port)
+		c := newCollector(t, cfg)
+		for poll := range 6 {
+			got := collectortest.Read(t, c)
+			for _, p := range []string{"1", "3"} {
+				if _, read := got[schema.PortName{Device: "leaf0", Port: p}]["ib.port_xmit_data"]; read == (p == port) {
+					t.Errorf("poll %d, port %s is silent: port %s is read: %v", poll, port, p, read)
+				}
+			}
+			if len(got) != 3 {
+				t.Errorf("poll %d: %d ports, want 3", poll, len(got))
+			}
+		}
+		log, err := os.ReadFile(filepath.Join(dir, "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(log), "plain 0x0000000000000001 "+port+"\n"); n > 3 {
+			t.Errorf("the silent port %s was queried alone %d times in 6 polls, want pauses of 1, 3 polls", port, n)
+		}
+		put(t, dir, "0x0000000000000001", "")
+		for range 8 {
+			collectortest.Read(t, c)
+		}
+		if got := collectortest.Read(t, c); len(got) != 4 {
+			t.Errorf("after port %s came back: %d ports, want 4", port, len(got))
+		}
+	}
+}
+
+// Ports for which the tool waits longer than the switch may take cost the others the first polls.
+func TestPortsThatTakeTheTimeOfTheirSwitch(t *testing.T) {
+	for fault, want := range map[string][]string{ // ports read in each poll
+		"hang 1":    {"", "2 3", "2 3"},
+		"hang 3":    {"1 2", "1 2", "1 2"},
+		"hang [12]": {"", "", "3", "3"}, // after two polls the switch counts as silent; the ports at which the tool stopped come last
+		"hang *":    {"", "", ""},
+	} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			dir, cfg := fakeSubnet(t)
+			put(t, dir, "inventory", strings.Replace(inventoryText, "[3]", "[2]\t\"H-0000000000000020\"[1](21) \t\t# \"node1 mlx5_0\" lid 4 4xHDR\n[3]", 1))
+			put(t, dir, "0x0000000000000001", fault)
+			devices, err := newCollector(t, cfg).Devices(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for poll, want := range want {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				var r collectors.Reading
+				err := devices[0].Read(ctx, &r)
+				cancel()
+				var ports []string
+				for _, p := range []string{"1", "2", "3"} {
+					if strings.Contains(fmt.Sprintf("%+v", r), "Device:leaf0 Port:"+p) {
+						ports = append(ports, p)
+					}
+				}
+				if got := strings.Join(ports, " "); got != want || err == nil {
+					t.Errorf("poll %d: ports %q, %v; want %q", poll, got, err, want)
+				}
+			}
+		})
+	}
 }
 
 func TestDiscovery(t *testing.T) {

@@ -4,7 +4,6 @@ package traffic
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/csv"
@@ -26,8 +25,11 @@ import (
 // ReadCSV reads time,job_id,read_bytes,write_bytes,rdma_read_bytes,rdma_write_bytes; a header gives the order, and
 // other columns are ignored. Values are sums over the job's nodes in the interval starting at time, in bytes; empty
 // is not measured. Malformed rows are counted and skipped. name is the file name in errors.
-func ReadCSV(r io.Reader, name string) (feeds.Rows, error) {
-	var rows feeds.Rows
+func ReadCSV(r io.Reader, name string) (feeds.Rows, error) { return readCSV(r, name, nil) }
+
+func readCSV(r io.Reader, name string, counted *feeds.Counted) (rows feeds.Rows, err error) {
+	rows.Counted = counted
+	defer func() { rows.Counted = nil }()
 	in := csvfault.NewReader(bufio.NewReaderSize(r, 64<<10))
 	in.FieldsPerRecord = -1
 	in.ReuseRecord = true
@@ -116,8 +118,8 @@ func (c *FileConfig) Open(env feeds.Env) (feeds.Source, error) {
 	if c.Path == "" {
 		return nil, errors.New("path: empty; want a CSV of the traffic of jobs")
 	}
-	f := &file{path: c.Path, store: env.Store}
-	_, err := env.Store.Load(&f.done)
+	f := &file{path: c.Path, store: env.Store, counted: feeds.NewCounted()}
+	_, err := env.Store.Load(&f.done, env.Log)
 	return f, err
 }
 
@@ -129,6 +131,7 @@ type file struct {
 	changed time.Time
 	rows    int  // of the last load: what follows them is new, also if it is of earlier times
 	partial bool // its last row was skipped because it has no line end yet
+	counted *feeds.Counted
 	pending []schema.JobTraffic
 	done    progress // emitted
 	next    progress // returned by Read
@@ -186,12 +189,12 @@ func (f *file) load() (rows feeds.Rows, err error) {
 	}
 	end := info.Size()
 	if !rests { // the last row may be incomplete
-		if end, err = endOfLines(in, end); err != nil {
+		if end, err = plainfile.EndOfLines(in, end); err != nil {
 			return rows, err
 		}
 	}
 	if end > 0 {
-		if rows, err = ReadCSV(bounded.Reader(io.NewSectionReader(in, 0, end), feeds.MaxOutput), f.path); err != nil {
+		if rows, err = readCSV(bounded.Reader(io.NewSectionReader(in, 0, end), feeds.MaxOutput), f.path, f.counted); err != nil {
 			return rows, err
 		}
 	}
@@ -208,23 +211,6 @@ func (f *file) load() (rows feeds.Rows, err error) {
 		f.next.Jobs[job] = true
 	}
 	return rows, nil
-}
-
-// endOfLines is the offset after the last complete line of a file.
-func endOfLines(in io.ReaderAt, end int64) (int64, error) {
-	buf := make([]byte, 4<<10)
-	for end > 0 {
-		from := max(0, end-int64(len(buf)))
-		n, err := in.ReadAt(buf[:end-from], from)
-		if err != nil && err != io.EOF {
-			return 0, err
-		}
-		if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {
-			return from + int64(i) + 1, nil
-		}
-		end = from
-	}
-	return 0, nil
 }
 
 // Commit saves how far the table was emitted.

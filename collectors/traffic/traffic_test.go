@@ -105,6 +105,18 @@ func TestFileSource(t *testing.T) {
 	put(0, "e") // one program appends all times of a job, then all of the next
 	put(2, "e")
 	read(s, true, "e", "e")
+	text += "yesterday,f,1\n"
+	put(3, "f")
+	read(s, true, "f")
+	text += "today,g,1\n"
+	put(3, "g")
+	rows, err := s.Read(t.Context(), begin)
+	if err != nil || len(rows.Traffic) != 1 || rows.Dropped[feeds.NoTime] != 1 {
+		t.Errorf("after another malformed row: %d rows, dropped %v, %v; want that row once", len(rows.Traffic), rows.Dropped, err)
+	}
+	if err := s.Commit(); err != nil {
+		t.Fatal(err)
+	}
 	read(s, true)
 	read(open(), true)
 }

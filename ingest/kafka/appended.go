@@ -22,8 +22,8 @@ import (
 type appendTimes []appendedBatch
 
 type appendedBatch struct {
-	first, last int64 // offsets
-	at          time.Time
+	offsetRange
+	at time.Time
 }
 
 // at returns when the record at an offset was appended; the zero time if the broker does not say.
@@ -40,28 +40,23 @@ func (a appendTimes) at(offset int64) time.Time {
 const (
 	batchLengthAt    = 8
 	batchMagicAt     = 16
+	batchChecksumAt  = 17 // of what follows it
 	batchFlagsAt     = 21
 	batchLastDeltaAt = 23
 	batchMaxTimeAt   = 35
+	batchRecordsAt   = 57
 	batchHeaderBytes = 61
 
+	flagsCompression  = 7
 	flagLogAppendTime = 1 << 3
 )
 
-// readAppendTimes parses the headers of consecutive record batches, the last of which may be truncated.
+// readAppendTimes parses the headers of consecutive record batches.
 func readAppendTimes(into appendTimes, batches []byte) appendTimes {
-	for len(batches) >= batchHeaderBytes && batches[batchMagicAt] == 2 {
-		order := binary.BigEndian
-		first := int64(order.Uint64(batches))
-		if order.Uint16(batches[batchFlagsAt:])&flagLogAppendTime != 0 {
-			into = append(into, appendedBatch{first: first, last: first + int64(order.Uint32(batches[batchLastDeltaAt:])),
-				at: time.UnixMilli(int64(order.Uint64(batches[batchMaxTimeAt:])))})
+	for _, batch := range split(batches) {
+		if order := binary.BigEndian; order.Uint16(batch[batchFlagsAt:])&flagLogAppendTime != 0 {
+			into = append(into, appendedBatch{offsetsOf(batch), time.UnixMilli(int64(order.Uint64(batch[batchMaxTimeAt:])))})
 		}
-		size := int64(order.Uint32(batches[batchLengthAt:])) + batchLengthAt + 4
-		if size > int64(len(batches)) {
-			break
-		}
-		batches = batches[size:]
 	}
 	return into
 }
@@ -79,6 +74,7 @@ type timedFetch struct {
 type timedAnswer struct {
 	*fetch.Response
 	appended appendTimes
+	dropped  []offsetRange
 }
 
 // Prepare is called with the protocol version that broker and library have negotiated.
@@ -87,7 +83,8 @@ func (f *timedFetch) Prepare(version int16) { f.version = version }
 // Required makes the transport call RawExchange.
 func (f *timedFetch) Required(map[protocol.ApiKey]int16) bool { return true }
 
-// RawExchange sends the request and parses the response twice: with the library, and for the batch headers.
+// RawExchange sends the request and parses the response twice: for the batch headers, without batches that the library should
+// not decompress, and with the library.
 func (f *timedFetch) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	const correlation = 1 // one request at a time on a connection
 	if err := protocol.WriteRequest(rw, f.version, correlation, f.clientID, f.Request); err != nil {
@@ -105,7 +102,7 @@ func (f *timedFetch) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	if _, err := io.CopyN(answer, rw, n); err != nil {
 		return nil, err
 	}
-	appended, err := f.appendTimes(answer.Bytes()[8:]) // after size and correlation ID
+	timed, err := f.inspect(answer.Bytes()[8:]) // after size and correlation ID
 	if err != nil {
 		return nil, err
 	}
@@ -116,10 +113,13 @@ func (f *timedFetch) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	if id != correlation {
 		return nil, fmt.Errorf("response to request %d, want %d", id, correlation)
 	}
-	return &timedAnswer{response.(*fetch.Response), appended}, nil
+	timed.Response = response.(*fetch.Response)
+	return timed, nil
 }
 
-func (f *timedFetch) appendTimes(body []byte) (times appendTimes, err error) {
+// inspect reads the append times of a response, and empties batches that decompress to too much.
+func (f *timedFetch) inspect(body []byte) (*timedAnswer, error) {
+	answer := &timedAnswer{}
 	response := kmsg.NewPtrFetchResponse()
 	response.Version = f.version
 	if err := response.ReadFrom(body); err != nil {
@@ -127,10 +127,12 @@ func (f *timedFetch) appendTimes(body []byte) (times appendTimes, err error) {
 	}
 	for i := range response.Topics {
 		for j := range response.Topics[i].Partitions {
-			times = readAppendTimes(times, response.Topics[i].Partitions[j].RecordBatches)
+			batches := response.Topics[i].Partitions[j].RecordBatches // a part of body
+			answer.appended = readAppendTimes(answer.appended, batches)
+			answer.dropped = append(answer.dropped, dropBombs(batches)...)
 		}
 	}
-	return times, nil
+	return answer, nil
 }
 
 // headerSent is the header with the send time of the try that delivered the record, in nanoseconds since 1970 as
@@ -161,6 +163,7 @@ type fetched struct {
 	records  kafkago.RecordReader
 	end      int64 // of the log
 	appended appendTimes
+	dropped  []offsetRange // batches that decompress to too much
 }
 
 // maxAnswerOverhead is an upper bound for everything but the records in a response.
@@ -195,5 +198,5 @@ func (c *Client) fetch(ctx context.Context, topic string, partition int, offset 
 	if records == nil {
 		records = kafkago.NewRecordReader()
 	}
-	return fetched{records: records, end: p.HighWatermark, appended: timed.appended}, nil
+	return fetched{records: records, end: p.HighWatermark, appended: timed.appended, dropped: timed.dropped}, nil
 }

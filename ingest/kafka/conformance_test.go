@@ -43,6 +43,7 @@ func conformance(t *testing.T, start func(t *testing.T) *broker) {
 		{"dead letters", testDeadLetters},
 		{"many dead letters", testManyDeadLetters},
 		{"long payloads", testLongPayloads},
+		{"bombs", testBombs},
 		{"topics", testTopics},
 		{"times", testTimes},
 		{"handler fails", testHandlerFails},

@@ -18,8 +18,9 @@ type fetcher struct {
 	progress time.Time // when a record last arrived, or the stall check was last made
 	failures int       // in a row
 	pauses   *retry.Pauses
-	failing  time.Time // time of the first of them
-	corrupt  int       // successive responses whose first batch is damaged
+	failing  time.Time     // time of the first of them
+	corrupt  int           // successive responses whose first batch is damaged
+	dropped  []offsetRange // batches of the last response that decompress to too much
 }
 
 // corruptTries is how often a damaged batch is fetched before it is skipped: the network may have damaged
@@ -50,6 +51,8 @@ func (f *fetcher) fetch(ctx context.Context) (kafkago.RecordReader, error) {
 			if answer.end > f.next {
 				c.client.metrics.fetchSeconds.Observe(time.Since(start).Seconds())
 			}
+			f.dropped = answer.dropped
+			f.skipDropped()
 			return answer.records, nil
 		}
 		f.failed(ctx, err)
@@ -116,12 +119,26 @@ func (f *fetcher) skipCorrupt(err error) {
 	f.advance(f.next + 1)
 }
 
+// skipDropped skips the batches that are next and were not decompressed.
+func (f *fetcher) skipDropped() {
+	for _, batch := range f.dropped {
+		if f.next < batch.first || f.next > batch.last {
+			continue
+		}
+		records := batch.last + 1 - f.next
+		f.consumer.client.metrics.lost.WithLabelValues(lostTooLarge).Add(float64(records))
+		f.consumer.log.Error("kafka: batch dropped, it decompresses to more than producers may send", "offset", f.next, "records", records, "limit", maxUnpackedBatch)
+		f.advance(batch.last + 1)
+	}
+}
+
 // accept reports whether a record is needed: responses consist of batches, which may start earlier. A
 // gap before it is counted: the broker no longer has those records.
 func (f *fetcher) accept(offset int64) bool {
 	if offset < f.next {
 		return false
 	}
+	f.skipDropped()
 	if gap := offset - f.next; gap > 0 {
 		f.consumer.client.metrics.lost.WithLabelValues(lostGap).Add(float64(gap))
 		f.consumer.log.Error("kafka: records are missing in the log", "offset", f.next, "lost", gap)

@@ -39,6 +39,7 @@ const (
 	lostGap        = "offset_gap"          // records that the broker no longer had when they were fetched
 	lostOutOfRange = "offset_out_of_range" // the same, found at the start of the log
 	lostCorrupt    = "corrupt_batch"       // records with a wrong checksum
+	lostTooLarge   = "batch_too_large"     // records of a batch that decompresses to too much
 
 	letterWrongFabric = "wrong_fabric" // a record of another fabric in the partition
 	letterWrongKind   = "wrong_kind"   // a record of another kind in the topic
@@ -67,7 +68,7 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		reachable:     r.gauges("giverny_kafka_reachable", "1 if a broker answered the last fetch of the partition.", flow),
 		offset:        r.gauges("giverny_kafka_offset", "Offset of the next record.", flow),
 		committed:     r.gauges("giverny_kafka_committed_offset", "Offset up to which the results are stored.", flow),
-		lost:          r.reasons("giverny_kafka_lost_records_total", "Records that the broker had but did not deliver, by reason.", lostGap, lostOutOfRange, lostCorrupt),
+		lost:          r.reasons("giverny_kafka_lost_records_total", "Records that the broker had but did not deliver, by reason.", lostGap, lostOutOfRange, lostCorrupt, lostTooLarge),
 		deadLetters:   r.reasons("giverny_kafka_dead_letters_total", "Records written to the dead-letter topic, by reason.", deadLetterReasons()...),
 		tailDropped:   r.reasons("giverny_kafka_tail_dropped_total", "Records that a reader without a group could not read and dropped.", deadLetterReasons()...),
 		reconnects:    r.reasons("giverny_kafka_reconnects_total", "Times that all connections were closed to reconnect.", reconnectStalled, reconnectErrors),

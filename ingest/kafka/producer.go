@@ -11,6 +11,7 @@ import (
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/giverny/giverny/ingest/envelope"
@@ -276,13 +277,37 @@ func (p *Producer) noteOutcome(to topicPartition, err error) {
 	}
 }
 
-// deniesTopic reports whether the brokers' last answer about a record's topic concerns that topic alone: this client may
-// not write to it, or it does not exist.
+// deniesTopic reports whether the brokers' last answer about a record's partition concerns that alone: this client may not
+// write to its topic, there is none, or the partition has had no leader for longer than an election takes.
 func (p *Producer) deniesTopic(r Record) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err := p.failing[topicPartition{p.client.config.Topic(r.Kind), r.Partition}].err
-	return errors.Is(err, kafkago.TopicAuthorizationFailed) || errors.Is(err, kafkago.UnknownTopicOrPartition)
+	f := p.failing[topicPartition{p.client.config.Topic(r.Kind), r.Partition}]
+	is := func(err error) bool { return errors.Is(f.err, err) }
+	if slices.ContainsFunc([]error{kafkago.LeaderNotAvailable, kafkago.NotLeaderForPartition, protocol.ErrNoLeader}, is) {
+		return time.Since(f.since) > p.client.config.Producer.SpoolAfter
+	}
+	return slices.ContainsFunc([]error{kafkago.TopicAuthorizationFailed, kafkago.UnknownTopicOrPartition, protocol.ErrNoTopic, protocol.ErrNoPartition}, is)
+}
+
+// anyHasLeader reports whether one of the records is for a partition that has a leader, as the transport last heard.
+func (p *Producer) anyHasLeader(ctx context.Context, records []Record) bool {
+	ctx, cancel := context.WithTimeout(ctx, p.client.config.RequestTimeout)
+	defer cancel()
+	metadata, err := p.client.kafka.Metadata(ctx, &kafkago.MetadataRequest{})
+	if err != nil {
+		return false
+	}
+	for _, topic := range metadata.Topics {
+		for _, partition := range topic.Partitions {
+			if partition.Error == nil && partition.Leader.Host != "" && slices.ContainsFunc(records, func(r Record) bool {
+				return r.Partition == partition.ID && p.client.config.Topic(r.Kind) == topic.Name
+			}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Ready returns which partitions have accepted no records for longer than producer.spool_after, and why.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -159,9 +160,10 @@ func (s *SpoolingProducer) drain(ctx context.Context, encoded [][]byte) int {
 	case tooLargeForBroker(err):
 		s.noteTooLarge(err)
 		return done + s.postpone(ctx, encoded[done:done+1])
-	case done == 0 && err != nil && s.producer.deniesTopic(records[0]) && first < len(records):
-		return s.postpone(ctx, encoded[:first])
 	case done == 0 && err != nil && s.producer.deniesTopic(records[0]):
+		if s.producer.anyHasLeader(ctx, records[first:]) {
+			return s.postpone(ctx, encoded[:first])
+		}
 		s.pauses.Wait(ctx)
 	}
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
@@ -224,6 +226,9 @@ func decodeRecord(b []byte) (Record, error) {
 		return Record{}, fmt.Errorf("spooled record of %d bytes with a name of %d", len(b), name)
 	}
 	r := Record{Kind: envelope.Kind(b[0] &^ timedBit), Partition: int(binary.LittleEndian.Uint32(b[1:])), Fabric: string(b[7 : 7+name])}
+	if !slices.Contains(kinds[:], r.Kind) {
+		return Record{}, fmt.Errorf("spooled record of kind %d, which this version does not know", r.Kind)
+	}
 	rest := b[7+name:]
 	if b[0]&timedBit != 0 {
 		if len(rest) < handoverBytes {

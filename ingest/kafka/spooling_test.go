@@ -76,6 +76,28 @@ func TestRejectedRecordsWaitInTheSpool(t *testing.T) {
 	}
 }
 
+// A record of a kind that only a later version knows is dropped and counted; it has no topic, and those after it waited for one.
+func TestASpooledRecordOfALaterVersion(t *testing.T) {
+	p := newPeer(t, startEmbedded(t, testConfig(), embedded.DefaultConfig()))
+	p.topics(t, 1)
+	queue := spool.DefaultConfig()
+	queue.Dir = t.TempDir()
+	a := startAgent(t, p, queue)
+	defer a.stop(t)
+	later := event("f", 0, 0)
+	later.Kind = 77
+	if err := a.spool.Append(kafka.EncodeRecord(later)); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.producer.Produce(p.ctx, event("f", 0, 1)); err != nil {
+		t.Fatal(err)
+	}
+	wantPayloads(t, p.read(t, eventsOf("f", 0), 1), "f-1")
+	if text := a.spool.State(); text != "" && text != "records waiting: 0, lost as corrupt: 1" {
+		t.Errorf("state of the spool: %q", text)
+	}
+}
+
 func FuzzSpooledRecord(f *testing.F) {
 	f.Add(kafka.EncodeRecord(kafka.Record{Fabric: "f", Partition: 3, Kind: envelope.Counters, Payload: []byte("p")}))
 	f.Add([]byte{})

@@ -40,7 +40,8 @@ func (s *Spool) load() error {
 		if i > 0 && first > s.next {
 			s.countLost(DropCorrupt, first-s.next)
 		}
-		s.next = max(s.next, seg.end())
+		s.countLost(DropCorrupt, seg.lost)
+		s.next = max(s.next, seg.end()+seg.lost)
 		if seg.count == 0 {
 			if err := os.Remove(path); err != nil {
 				return err

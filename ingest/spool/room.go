@@ -20,6 +20,9 @@ func (s *Spool) makeRoom(bytes int64, reason string) {
 }
 
 func (s *Spool) countLost(reason string, records uint64) {
+	if records == 0 {
+		return
+	}
 	s.metrics.dropped.WithLabelValues(reason).Add(float64(records))
 	s.lost[reason] += records
 }

@@ -15,12 +15,16 @@ type segment struct {
 	path  string
 	first uint64 // number of its first record
 	count uint64
-	bytes int64 // of complete records; a truncated one may follow
+	bytes int64  // of complete records; a truncated one may follow
+	lost  uint64 // records from the first damaged one on, as far as their lengths show
 }
 
 func (s *segment) end() uint64 { return s.first + s.count }
 
-var errDamaged = errors.New("a record does not match its checksum")
+var (
+	errDamaged = errors.New("a record does not match its checksum")
+	errLength  = errors.New("a record is longer than the rest of the file, or empty")
+)
 
 // scan counts the complete records of a file that a previous process left.
 func (s *segment) scan(log *slog.Logger) error {
@@ -35,15 +39,20 @@ func (s *segment) scan(log *slog.Logger) error {
 	}
 	r := bufio.NewReaderSize(f, 256<<10)
 	var record []byte
-	for {
-		if record, err = readFrame(r, info.Size()-s.bytes, record); err != nil {
+	for at := int64(0); ; {
+		if record, err = readFrame(r, info.Size()-at, record); err != nil && !errors.Is(err, errDamaged) {
 			break
 		}
+		at += frameBytes + int64(len(record))
+		if err != nil || s.lost > 0 {
+			s.lost++
+			continue
+		}
 		s.count++
-		s.bytes += frameBytes + int64(len(record))
+		s.bytes = at
 	}
-	if !errors.Is(err, io.EOF) {
-		log.Warn("spool: segment ends in a damaged record", "path", s.path, "records", s.count, "bytes", info.Size()-s.bytes, "error", err)
+	if s.lost > 0 || !errors.Is(err, io.EOF) {
+		log.Warn("spool: segment ends in a damaged record", "path", s.path, "records", s.count, "lost", s.lost, "bytes", info.Size()-s.bytes, "error", err)
 	}
 	return nil
 }
@@ -115,7 +124,7 @@ func readFrame(r *bufio.Reader, left int64, buf []byte) ([]byte, error) {
 	}
 	size := int64(binary.LittleEndian.Uint32(header[:]))
 	if size == 0 || size > left-frameBytes {
-		return buf, errDamaged
+		return buf, errLength
 	}
 	if int64(cap(buf)) < size {
 		buf = make([]byte, size)

@@ -211,6 +211,11 @@ func (s *Spool) openOut() error {
 	}
 	path := filepath.Join(s.config.Dir, fmt.Sprintf("%020d%s", s.next, segmentSuffix))
 	out, err := s.create(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = s.restoreDir(); err == nil {
+			out, err = s.create(path)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -222,6 +227,22 @@ func (s *Spool) openOut() error {
 	if s.config.Fsync != FsyncNever {
 		s.noteIOError(atomicfile.SyncDir(s.config.Dir))
 	}
+	return nil
+}
+
+// restoreDir makes the folder again, which somebody has removed with its lock. It makes none above it, which may be a disk that
+// is not mounted.
+func (s *Spool) restoreDir() error {
+	if err := os.Mkdir(s.config.Dir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	release, err := dirlock.Acquire(s.config.Dir, 0)
+	if err != nil {
+		return err
+	}
+	s.release()
+	s.release = release
+	s.log.Warn("spool: folder was removed, created again", "path", s.config.Dir)
 	return nil
 }
 
@@ -253,6 +274,8 @@ func (s *Spool) removeOldest() {
 	s.first, s.readAt = max(s.first, oldest.end()), 0
 	if len(s.segments) > 0 {
 		s.first = max(s.first, s.segments[0].first)
+	} else {
+		s.first = s.next // the last records of the last segment may be damaged
 	}
 }
 

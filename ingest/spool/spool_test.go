@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/giverny/giverny/ingest/spool"
+	"github.com/giverny/giverny/internal/dirlock"
 	"github.com/giverny/giverny/internal/test/metric"
 )
 
@@ -222,6 +223,27 @@ func TestSpoolMakesRoom(t *testing.T) {
 	}
 }
 
+// A folder that is removed loses what was in it, which is counted; what comes later is kept in a new one, with a lock.
+func TestSpoolWhoseFolderIsRemoved(t *testing.T) {
+	s := openSpool(t, spool.Config{Dir: filepath.Join(t.TempDir(), "spool"), MaxBytes: 1 << 16, Fsync: "segment"})
+	defer s.Close()
+	all := numbered(0, 20)
+	s.put(t, all[:10]...)
+	if err := os.RemoveAll(s.config.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.drain(); len(got) != 0 || metric.Sum(t, s.metrics, "giverny_spool_dropped_total", "corrupt") != 10 {
+		t.Errorf("%q of a folder that is gone", got)
+	}
+	s.put(t, all[10:]...)
+	if pid, err := dirlock.Holder(s.config.Dir, 0); pid == "" || err != nil {
+		t.Errorf("the new folder is held by %q, %v", pid, err)
+	}
+	if got := s.drain(); !slices.Equal(got, all[10:]) {
+		t.Errorf("drained %q, want %q", got, all[10:])
+	}
+}
+
 func TestSpoolDamagedInTheMiddle(t *testing.T) {
 	s := openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "never"})
 	all := numbered(0, 40)
@@ -238,7 +260,7 @@ func TestSpoolDamagedInTheMiddle(t *testing.T) {
 	s = s.crash(t, t.TempDir())
 	_ = s.Close()
 
-	for damaged := range 2 { // there is nothing before the first
+	for _, damaged := range []int{0, 1, len(paths) - 1} { // there is nothing before the first, and nothing after the last
 		s = openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "never"})
 		s.put(t, all...)
 		paths, _ = filepath.Glob(filepath.Join(s.config.Dir, "*.spool"))

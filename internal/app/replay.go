@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
+	"syscall"
 
 	"github.com/giverny/giverny/collectors/bluewaters"
 	"github.com/giverny/giverny/ingest/emitter"
@@ -99,7 +101,12 @@ func openDayFiles(f Fabric, files []string) (*bluewaters.Reader, error) {
 	cfg := bluewaters.DefaultConfig(f.Name)
 	copy(cfg.Dims[:], grid.Dims)
 	inputs := make([]bluewaters.Input, len(files))
-	for i, path := range files {
+	for i, path := range files { // a missing one is an error before the others are analysed
+		if info, err := os.Stat(path); err != nil {
+			return nil, err
+		} else if info.IsDir() {
+			return nil, &os.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
+		}
 		inputs[i] = bluewaters.File(path)
 	}
 	return bluewaters.NewReader(cfg, inputs...)

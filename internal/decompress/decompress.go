@@ -13,10 +13,16 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
+const gzipMagic, zstdMagic = "\x1f\x8b", "\x28\xb5\x2f\xfd"
+
+// IsPacked reports whether a file with these first four bytes is compressed.
+func IsPacked(head []byte) bool {
+	return strings.HasPrefix(string(head), gzipMagic) || strings.HasPrefix(string(head), zstdMagic)
+}
+
 // Reader decompresses a file according to its name's ending, .gz or .zst, or its first bytes, so that renamed files and
 // standard input work too. Anything else is returned unchanged.
 func Reader(name string, r io.Reader) (io.ReadCloser, error) {
-	const gzipMagic, zstdMagic = "\x1f\x8b", "\x28\xb5\x2f\xfd"
 	in := bufio.NewReader(r)
 	head, _ := in.Peek(len(zstdMagic)) // the first read returns the error again
 	r = in

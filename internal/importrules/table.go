@@ -35,6 +35,7 @@ var Architecture = []Row{
 	// Sources: from a device, a file or a scheduler to readings and events.
 	{Package: "collectors", May: []string{"internal/plural"}},
 	{Package: "collectors/...", May: []string{"collectors", "internal/boot", "internal/bounded", "internal/procgroup", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
+	{Package: "collectors/bluewaters", May: []string{"collectors", "internal/decompress", "internal/retry", "topology"}, Tests: []string{"ingest/window"}},
 	{Package: "collectors/prometheus", May: []string{"collectors", "collectors/feeds", "internal/bounded", "internal/secret"}, Tests: []string{"ingest/window", "topology"}},
 	{Package: "collectors/nodes", May: []string{"internal/hostname", "topology"}, Kind: Pure},
 	{Package: "collectors/jobline", May: []string{"collectors/nodes"}, Kind: Pure},

@@ -3,6 +3,7 @@
 package plainfile
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"io/fs"
@@ -63,4 +64,21 @@ func read(path string, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	return text, nil
+}
+
+// EndOfLines is the offset after the last complete line of a file of a size, to which another program may be writing.
+func EndOfLines(in io.ReaderAt, end int64) (int64, error) {
+	buf := make([]byte, 4<<10)
+	for end > 0 {
+		from := max(0, end-int64(len(buf)))
+		n, err := in.ReadAt(buf[:end-from], from)
+		if err != nil && err != io.EOF {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {
+			return from + int64(i) + 1, nil
+		}
+		end = from
+	}
+	return 0, nil
 }

@@ -63,9 +63,12 @@ func (c *Client) Over(conn net.Conn, address, serverName string) net.Conn {
 	return tls.Client(conn, own)
 }
 
-// Use makes a transport of HTTP connect with the files.
+// Use makes a transport of HTTP connect with the files, by the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name.
 func (c *Client) Use(t *http.Transport) *http.Transport {
-	t.TLSClientConfig = c.Config() // through a proxy, which does not use the next line
+	if t.Proxy == nil {
+		t.Proxy = http.ProxyFromEnvironment
+	}
+	t.TLSClientConfig = c.Config() // through a proxy, which does not use the next line, with the authorities of now
 	t.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		dial := c.dialer.DialContext
 		if t.DialContext != nil {
