@@ -1,10 +1,8 @@
 package routes
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -12,6 +10,7 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 func graphOf(t testing.TB, spec string) *topology.Graph {
@@ -65,7 +64,7 @@ func checkLoads(t failer, got *Set, want []float64) {
 // On trees and dragonflies, and where hosts have a port in each rail or plane, the traffic of each pair is split over all
 // shortest paths, equally at every device.
 func TestTreeRoutesAreAllShortestPaths(t *testing.T) {
-	graphs := []*topology.Graph{railGraph(t, 3, 2, 2, false), railGraph(t, 2, 3, 4, true)}
+	graphs := []*topology.Graph{topologytest.Rails(t, 3, 2, 2, false), topologytest.Rails(t, 2, 3, 4, true)}
 	for _, spec := range []string{"fattree:leaves=4,hosts=3,spines=2", "fattree:k=4", "dragonfly:groups=5,routers=2,hosts=2"} {
 		graphs = append(graphs, graphOf(t, spec))
 	}
@@ -87,41 +86,6 @@ func TestTreeRoutesAreAllShortestPaths(t *testing.T) {
 			checkLoads(t, NewRouter(g).route(devices), want)
 		})
 	}
-}
-
-// railGraph has groups of hosts with a port in each rail: a leaf of the group. Two spines join all leaves or, of planes,
-// those of their own plane. The first host has no port but that in the first rail.
-func railGraph(t testing.TB, groups, hosts, rails int, isPlane bool) *topology.Graph {
-	t.Helper()
-	b, ports := topology.NewBuilder("test"), 0
-	device := func(kind topology.DeviceKind, format string, args ...any) topology.DeviceID {
-		return b.Device(topology.Device{Name: fmt.Sprintf(format, args...), Kind: kind})
-	}
-	cable := func(from, to topology.DeviceID, class topology.LinkClass) {
-		ports++
-		b.Both(topology.Link{From: from, To: to, FromPort: strconv.Itoa(2 * ports), ToPort: strconv.Itoa(2*ports + 1), Class: class, CapacityBytesPerSecond: 1e9})
-	}
-	for rail := range rails {
-		for group := range groups {
-			leaf := device(topology.Switch, "leaf%d of rail %d", group, rail)
-			for spine := range 2 {
-				if isPlane {
-					spine += 2 * rail
-				}
-				cable(leaf, device(topology.Switch, "spine%d", spine), topology.ClassSwitch)
-			}
-			for h := range hosts {
-				if host := device(topology.Host, "host%d of %d", h, group); rail == 0 || h+group > 0 {
-					cable(host, leaf, topology.ClassHost)
-				}
-			}
-		}
-	}
-	g, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
 }
 
 // naiveHops is the number of links from every device to one, by relaxation until nothing changes.
