@@ -44,7 +44,7 @@ func TestFailuresOfAStory(t *testing.T) {
 
 // What a log reported lately is not reported again by a process that starts afterwards.
 func TestFailuresOfALogAfterARestart(t *testing.T) {
-	p := play(t, failureScript(t), func(step *scenario.Step) { step.Events = nil })
+	p := play(t, readScript(t, failureStory, "failures"), func(step *scenario.Step) { step.Events = nil })
 	logged := 0
 	for i := range p.steps {
 		logged += len(p.steps[i].Failures)
@@ -69,7 +69,7 @@ func TestFailuresOfALogAfterARestart(t *testing.T) {
 // A failure that the counters show is reported once, at most late, and so is its end, whenever the process restarts: what
 // was reported before and after is the whole story.
 func TestFailuresOfCountersAfterARestart(t *testing.T) {
-	p := play(t, failureScript(t), func(step *scenario.Step) { step.Events, step.Failures = nil, nil })
+	p := play(t, readScript(t, failureStory, "failures"), func(step *scenario.Step) { step.Events, step.Failures = nil, nil })
 	var want []string
 	for _, r := range p.results {
 		want = failuresOf(want, r.Events)
@@ -99,7 +99,7 @@ func TestFailuresOfCountersAfterARestart(t *testing.T) {
 
 // However long nothing is read around a restart, all that is reported after it is true.
 func TestRestartsAfterAPauseReportNothingFalse(t *testing.T) {
-	p := play(t, failureScript(t), func(step *scenario.Step) { step.Events, step.Failures = nil, nil })
+	p := play(t, readScript(t, failureStory, "failures"), func(step *scenario.Step) { step.Events, step.Failures = nil, nil })
 	for n := 1; n < len(p.results); n++ {
 		for from := n; from < min(n+8, len(p.steps)); from++ {
 			core := p.resumed(t, n)
@@ -116,18 +116,22 @@ func TestRestartsAfterAPauseReportNothingFalse(t *testing.T) {
 	}
 }
 
-func failureScript(t *testing.T) *scenario.Script {
-	script, err := scenario.Read(strings.NewReader(failureStory), "failures")
+func readScript(t *testing.T, text, name string) *scenario.Script {
+	t.Helper()
+	script, err := scenario.Read(strings.NewReader(text), name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return script
 }
 
-// story returns the failures' story and a core that analyses it.
-func story(t *testing.T) (*scenario.Runner, *analysis.Core) {
-	script := failureScript(t)
-	runner, err := scenario.New(newGraph(t, script.Fabric.Topology), script, 1, 1_700_000_000*second)
+// began is when stories begin.
+const began = 1_700_000_000 * second
+
+// begin returns a story and a core that analyses it.
+func begin(t *testing.T, script *scenario.Script) (*scenario.Runner, *analysis.Core) {
+	t.Helper()
+	runner, err := scenario.New(newGraph(t, script.Fabric.Topology), script, 1, began)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +157,7 @@ func failuresOf(to []string, events []schema.Event) []string {
 // tellFailures returns the failures in the story's log and those that the analysis
 // reports from its counters, with or without the log.
 func tellFailures(t *testing.T, withLog bool) (truth, got []string) {
-	runner, core := story(t)
+	runner, core := begin(t, readScript(t, failureStory, "failures"))
 	take := failuresOf
 	for {
 		step, ok := runner.Step()

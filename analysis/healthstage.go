@@ -40,7 +40,7 @@ func (s *healthStage) SetGraph(g *topology.Graph, _ []schema.LinkID) error {
 }
 
 func (s *healthStage) Save() schema.StageState {
-	return stateOf(s, s.monitor.Save(nil))
+	return stateOf(s, s.monitor.Save())
 }
 
 func (s *healthStage) Load(saved schema.StageState) error {

@@ -29,7 +29,7 @@ func (s *hotspotStage) SetGraph(g *topology.Graph, moved []schema.LinkID) error 
 }
 
 func (s *hotspotStage) Save() schema.StageState {
-	return stateOf(s, s.hotspots.Save(nil))
+	return stateOf(s, s.hotspots.Save())
 }
 
 func (s *hotspotStage) Load(saved schema.StageState) error {

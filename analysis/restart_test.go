@@ -23,7 +23,7 @@ type played struct {
 
 // play plays a story; edit, if not nil, changes each step before it is analysed.
 func play(t *testing.T, script *scenario.Script, edit func(*scenario.Step)) *played {
-	runner, err := scenario.New(newGraph(t, script.Fabric.Topology), script, 1, 1_700_000_000*second)
+	runner, err := scenario.New(newGraph(t, script.Fabric.Topology), script, 1, began)
 	if err != nil {
 		t.Fatal(err)
 	}

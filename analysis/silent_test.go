@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/scenario"
 )
@@ -44,10 +43,7 @@ func TestASwitchWithoutReadings(t *testing.T) {
 				if fails {
 					event = fmt.Sprintf("{after: 100s, do: fail_switch, object: %q, for: 150s}", story.device)
 				}
-				script, err := scenario.Read(strings.NewReader(fmt.Sprintf(silentStory, story.fabric, job, load, event)), "silent")
-				if err != nil {
-					t.Fatal(err)
-				}
+				script := readScript(t, fmt.Sprintf(silentStory, story.fabric, job, load, event), "silent")
 				want := []string{"switch_silent " + story.device, "switch_reporting " + story.device}
 				if fails {
 					want = []string{"switch_failed " + story.device, "switch_restored " + story.device}
@@ -65,24 +61,13 @@ func TestASwitchWithoutReadings(t *testing.T) {
 }
 
 // playSilence plays a story without its log and without the readings of a device between 100 s and 250 s, or with readings
-// of three minutes before. It returns the
-// events of devices, and whether a diagnosis blames a failure of the device.
+// of three minutes before. It returns the events of devices, and whether a diagnosis blames a failure of the device.
 func playSilence(t *testing.T, script *scenario.Script, device string, clock bool) (events []string, blamed bool) {
 	diagnosed := false
-	const start = 1_700_000_000 * second
-	runner, err := scenario.New(newGraph(t, script.Fabric.Topology), script, 1, start)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg := analysis.DefaultConfig()
-	cfg.Window.Interval, cfg.Window.ClockLateness = script.Interval, script.Interval/2
-	core, err := analysis.New(runner.Graph(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runner, core := begin(t, script)
 	for step, ok := runner.Step(); ok; step, ok = runner.Step() {
 		for _, b := range step.Batches {
-			add(t, core, without(b, device, start+100*second, start+250*second, clock))
+			add(t, core, without(b, device, began+100*second, began+250*second, clock))
 		}
 		core.Advance(step.Interval.EndNanos(), step.Interval.EndNanos())
 		for r := core.Next(); r != nil; r = core.Next() {

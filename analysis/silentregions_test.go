@@ -32,11 +32,7 @@ func TestASilentRegionIsNotCalm(t *testing.T) {
 	const from, to = 10, 25 // intervals
 	for name, story := range hotStories {
 		script := func(events ...string) *scenario.Script {
-			s, err := scenario.Read(strings.NewReader(fmt.Sprintf(hotStory, story.fabric, story.job, strings.Join(events, ", "))), "hot")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return s
+			return readScript(t, fmt.Sprintf(hotStory, story.fabric, story.job, strings.Join(events, ", ")), "hot")
 		}
 		loud := play(t, script(), nil)
 		hot := hotDevices(loud, from-1)

@@ -3,7 +3,6 @@ package analysis_test
 import (
 	"testing"
 
-	"github.com/giverny/giverny/analysis"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/scenario"
 )
@@ -15,19 +14,7 @@ func TestTheDemosStory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph := newGraph(t, script.Fabric.Topology)
-	const start = 1_700_000_000 * second
-	runner, err := scenario.New(graph, script, 1, start)
-	if err != nil {
-		t.Fatal(err)
-	}
-	graph = runner.Graph()
-	cfg := analysis.DefaultConfig()
-	cfg.Window.Interval, cfg.Window.ClockLateness = script.Interval, script.Interval/2
-	core, err := analysis.New(graph, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runner, core := begin(t, script)
 	var worst []schema.Severity // by interval
 	stories, born, ended := 0, 0, 0
 	take := func() {

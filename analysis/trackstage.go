@@ -43,7 +43,7 @@ func (s *trackStage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
 }
 
 func (s *trackStage) Save() schema.StageState {
-	return stateOf(s, s.tracker.Save(nil))
+	return stateOf(s, s.tracker.Save())
 }
 
 func (s *trackStage) Load(saved schema.StageState) error {

@@ -70,10 +70,7 @@ func (tr *traffic) background(run *Run) {
 		}
 	}
 	slices.SortStableFunc(tr.others, func(a, b *stream) int {
-		if c := compare(a.curve[0].time, b.curve[0].time); c != 0 {
-			return c
-		}
-		return (a.source-b.source)*len(tr.net.Nodes) + a.destination - b.destination
+		return cmp.Or(cmp.Compare(a.curve[0].time, b.curve[0].time), cmp.Compare(a.source, b.source), cmp.Compare(a.destination, b.destination))
 	})
 }
 
@@ -81,12 +78,9 @@ func (tr *traffic) background(run *Run) {
 // record: samples at the edge of an epoch may lie slightly outside the flow's lifetime.
 func (tr *traffic) recorded(s *stream, known int) bool {
 	const margin = 2_000_000
-	for _, o := range tr.others[:known] {
-		if o.source == s.source && o.destination == s.destination && s.curve[0].time >= o.curve[0].time-margin && s.last().time <= o.last().time+margin {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(tr.others[:known], func(o *stream) bool {
+		return o.source == s.source && o.destination == s.destination && s.curve[0].time >= o.curve[0].time-margin && s.last().time <= o.last().time+margin
+	})
 }
 
 func (tr *traffic) has(node int) bool {
@@ -112,7 +106,7 @@ func (tr *traffic) sightings(run *Run) map[flowKey][]sample {
 // unrecorded creates the streams of one flow that only switches saw: one for each
 // restart of its sequence numbers.
 func (tr *traffic) unrecorded(key flowKey, samples []sample) []*stream {
-	slices.SortStableFunc(samples, func(a, b sample) int { return compare(a.time, b.time) })
+	slices.SortStableFunc(samples, func(a, b sample) int { return cmp.Compare(a.time, b.time) })
 	var out []*stream
 	var s *stream
 	high := int64(0)

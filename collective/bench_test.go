@@ -76,15 +76,7 @@ func BenchmarkDiagnose(b *testing.B) {
 // (4-7); the fifth host of a leaf has no rank.
 func leafSpine() collective.Fabric {
 	var f collective.Fabric
-	for i := range 28 {
-		f.Nodes = append(f.Nodes, collective.Node{Name: strconv.Itoa(i), Switch: i < 8})
-	}
-	ports := map[int]int{}
-	join := func(a, b int) {
-		ports[a]++
-		ports[b]++
-		f.Links = append(f.Links, collective.Link{A: a, B: b, APort: ports[a], BPort: ports[b], BitsPerSecond: 25e9, DelayNanos: 1000})
-	}
+	join := joiner(&f, 8, 28, 1000)
 	for host := 8; host < 28; host++ {
 		join(host, (host-8)/5)
 	}

@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -170,7 +171,7 @@ func (e *evidence) collisions(out []cause, i int, s *stream, certain bool) []cau
 // slowed reports whether a flow of the collective lost time between two times: two
 // flows that share a port slow each other.
 func (e *evidence) slowed(s *stream, from, to int64) bool {
-	i, _ := slices.BinarySearchFunc(s.steps, from, func(step int32, at int64) int { return compare(e.t.end[step], at) })
+	i, _ := slices.BinarySearchFunc(s.steps, from, func(step int32, at int64) int { return cmp.Compare(e.t.end[step], at) })
 	for ; i < len(s.steps) && e.t.begin[s.steps[i]] < to; i++ {
 		if e.base.excess(int(s.steps[i])) > 0 {
 			return true

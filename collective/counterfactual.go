@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -77,7 +78,7 @@ func (a *analysis) culprits(path []int32) (out []Culprit, expected int64, losses
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(x, y int) int { return compare(out[y].CostNanos, out[x].CostNanos) })
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(out[y].CostNanos, out[x].CostNanos) })
 	sorted := make([]Culprit, 0, len(out))
 	for n, i := range order {
 		sorted = append(sorted, out[i])
@@ -106,10 +107,7 @@ func (a *analysis) losses(out []Loss, culprit int, who string, cost int64, criti
 			onPath += s.nanos
 		}
 	}
-	sum := onPath
-	if sum == 0 {
-		sum = all
-	}
+	sum := cmp.Or(onPath, all)
 	if sum <= 0 {
 		return out
 	}
@@ -177,13 +175,7 @@ func (a *analysis) rank(critical []bool) []ranked {
 		list = append(list, r)
 	}
 	slices.SortFunc(list, func(x, y ranked) int {
-		if c := compare(y.critical, x.critical); c != 0 {
-			return c
-		}
-		if c := compare(y.total, x.total); c != 0 {
-			return c
-		}
-		return compareText(x.who, y.who)
+		return cmp.Or(cmp.Compare(y.critical, x.critical), cmp.Compare(y.total, x.total), cmp.Compare(x.who, y.who))
 	})
 	return list[:min(len(list), most)]
 }

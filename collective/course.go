@@ -1,5 +1,7 @@
 package collective
 
+import "slices"
+
 // course is how far the ranks of a communicator got in its last collective, where the
 // records show which algorithm ran.
 type course struct {
@@ -147,12 +149,10 @@ func (st *standstill) behindIn(c *course, from, begin int) bool {
 			last[rank] = int(t.steps[i].Step)
 		}
 	}
-	for _, rank := range c.members {
-		if _, went := c.last[rank]; !went && last[rank] < longest {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.members, func(rank int) bool {
+		_, went := c.last[rank]
+		return !went && last[rank] < longest
+	})
 }
 
 // length sets the number of steps if unknown: a ring that all ranks finished after one

@@ -1,6 +1,9 @@
 package collective
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // span is when a step runs in the healthy schedule.
 type span struct{ from, to int64 }
@@ -67,14 +70,7 @@ func (a *analysis) anyBefore(step int32) bool {
 	return false
 }
 
-func (a *analysis) names() []string {
-	var names []string
-	for who := range a.shares {
-		names = append(names, who)
-	}
-	slices.Sort(names)
-	return names
-}
+func (a *analysis) names() []string { return slices.Sorted(maps.Keys(a.shares)) }
 
 // healthy computes the schedule without any excess.
 func (a *analysis) healthy() []span {

@@ -3,6 +3,7 @@ package collective
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -66,11 +67,8 @@ func (z *Analyser) DiagnoseParts(n int, part func(i int) Run) Diagnosis {
 // union returns the union of two sets as a new set.
 func union(a, b map[int32]bool) map[int32]bool {
 	out := make(map[int32]bool, len(a)+len(b))
-	for _, set := range []map[int32]bool{a, b} {
-		for c := range set {
-			out[c] = true
-		}
-	}
+	maps.Copy(out, a)
+	maps.Copy(out, b)
 	return out
 }
 

@@ -58,19 +58,24 @@ const (
 	modelTick = 1e6
 )
 
+// joiner adds nodes, the first of which are switches, and returns what links two of them, each at its next port.
+func joiner(f *collective.Fabric, switches, nodes int, delayNanos int64) func(a, b int) {
+	for i := range nodes {
+		f.Nodes = append(f.Nodes, collective.Node{Name: strconv.Itoa(i), Switch: i < switches})
+	}
+	ports := map[int]int{}
+	return func(a, b int) {
+		ports[a]++
+		ports[b]++
+		f.Links = append(f.Links, collective.Link{A: a, B: b, APort: ports[a], BPort: ports[b], BitsPerSecond: 25e9, DelayNanos: delayNanos})
+	}
+}
+
 // halfFatTree is the fabric of the recorded runs: ToR 0-3, aggregation 4-7, core
 // 8-11, hosts 12-19.
 func halfFatTree() collective.Fabric {
 	var f collective.Fabric
-	ports := map[int]int{}
-	for i := range 20 {
-		f.Nodes = append(f.Nodes, collective.Node{Name: strconv.Itoa(i), Switch: i < 12})
-	}
-	join := func(a, b int) {
-		ports[a]++
-		ports[b]++
-		f.Links = append(f.Links, collective.Link{A: a, B: b, APort: ports[a], BPort: ports[b], BitsPerSecond: 25e9, DelayNanos: 3000})
-	}
+	join := joiner(&f, 12, 20, 3000)
 	for h := 12; h < 20; h++ {
 		join(h, (h-12)/2)
 	}

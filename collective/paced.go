@@ -3,6 +3,7 @@ package collective
 import (
 	"fmt"
 	"maps"
+	"slices"
 )
 
 // A host sends slowly if even its fastest steps take pacedLeast times as long as
@@ -87,12 +88,7 @@ func (e *evidence) stops(s *stream, i int32) bool {
 	if len(e.tr.route(s).slowAt) > 0 || e.pauses.fraction(e.tr.net.nic(s.source), from, to) > pacedPauses {
 		return true
 	}
-	for _, f := range e.tr.others {
-		if f.source == s.source && f.sent(from, to) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.tr.others, func(f *stream) bool { return f.source == s.source && f.sent(from, to) > 0 })
 }
 
 // shared returns the ports that a path has in common with the earlier ones; nil: none

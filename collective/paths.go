@@ -1,6 +1,9 @@
 package collective
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // port is an egress port of a node.
 type port struct{ node, port int }
@@ -111,9 +114,7 @@ func (n *network) rateClasses(lineRate int64) {
 			n.fastest = max(n.fastest, n.nominal[i])
 		}
 	}
-	if n.fastest == 0 {
-		n.fastest = 25_000_000_000
-	}
+	n.fastest = cmp.Or(n.fastest, 25_000_000_000)
 }
 
 // between is the nominal rate between two hosts: the lower one of their links, and of

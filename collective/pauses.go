@@ -1,6 +1,9 @@
 package collective
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // window is how far in time a report or a pause may lie from a step to be used for it:
 // the simulation polls a flow at most once in 3 ms.
@@ -32,7 +35,7 @@ func newPauses(run *Run, tr *traffic, last int64) *pauses {
 		}
 	}
 	frames := slices.Clone(run.Pauses)
-	slices.SortStableFunc(frames, func(a, b Pause) int { return compare(a.TimeNanos, b.TimeNanos) })
+	slices.SortStableFunc(frames, func(a, b Pause) int { return cmp.Compare(a.TimeNanos, b.TimeNanos) })
 	since := map[port]int64{}
 	for _, f := range frames {
 		at := port{f.Node, f.Port}
@@ -65,7 +68,7 @@ func (p *pauses) time(at port, from, to int64) int64 {
 		return 0
 	}
 	list := of.intervals
-	i, _ := slices.BinarySearchFunc(list, from, func(x interval, t int64) int { return compare(x.to, t) })
+	i, _ := slices.BinarySearchFunc(list, from, func(x interval, t int64) int { return cmp.Compare(x.to, t) })
 	sum := int64(0)
 	for ; i < len(list) && list[i].from < to; i++ {
 		sum += min(list[i].to, to) - max(list[i].from, from)
@@ -96,7 +99,7 @@ func (tr *traffic) during(at port, from, to int64) []*PortReport {
 		return nil
 	}
 	reads := of.reads
-	i, _ := slices.BinarySearchFunc(reads, from, func(r *PortReport, t int64) int { return compare(r.LastNanos, t) })
+	i, _ := slices.BinarySearchFunc(reads, from, func(r *PortReport, t int64) int { return cmp.Compare(r.LastNanos, t) })
 	end := i
 	for end < len(reads) && reads[end].EpochNanos <= to {
 		end++

@@ -1,6 +1,9 @@
 package collective
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // senders finds the streams that send between two times. It caches the last answer,
 // since all queries about one step have the same times.
@@ -27,7 +30,7 @@ func newSenders(tr *traffic) (s senders) {
 	}
 	t := tr.t
 	slices.SortFunc(s.begun, func(a, b int32) int {
-		if c := compare(t.begin[a], t.begin[b]); c != 0 {
+		if c := cmp.Compare(t.begin[a], t.begin[b]); c != 0 {
 			return c
 		}
 		return int(a - b)
@@ -49,7 +52,7 @@ func (tr *traffic) sending(from, to int64) []sender {
 	tr.from, tr.to = from, to
 	tr.answer, tr.numbers = tr.answer[:0], tr.numbers[:0]
 	t := tr.t
-	i, _ := slices.BinarySearchFunc(tr.begun, from-tr.longest, func(step int32, at int64) int { return compare(t.begin[step], at) })
+	i, _ := slices.BinarySearchFunc(tr.begun, from-tr.longest, func(step int32, at int64) int { return cmp.Compare(t.begin[step], at) })
 	for ; i < len(tr.begun) && t.begin[tr.begun[i]] < to; i++ {
 		step := tr.begun[i]
 		begin, end := t.begin[step], t.end[step]

@@ -1,6 +1,9 @@
 package collective
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // spells appends the parts of a time range in which a stream was active.
 func (tr *traffic) spells(list []interval, s *stream, from, to int64) []interval {
@@ -13,7 +16,7 @@ func (tr *traffic) spells(list []interval, s *stream, from, to int64) []interval
 		add(s.curve[0].time, s.last().time)
 		return list
 	}
-	i, _ := slices.BinarySearchFunc(s.steps, from, func(step int32, t int64) int { return compare(tr.t.end[step], t) })
+	i, _ := slices.BinarySearchFunc(s.steps, from, func(step int32, t int64) int { return cmp.Compare(tr.t.end[step], t) })
 	for ; i < len(s.steps) && tr.t.begin[s.steps[i]] < to; i++ {
 		add(tr.t.begin[s.steps[i]], tr.t.end[s.steps[i]])
 	}
@@ -22,7 +25,7 @@ func (tr *traffic) spells(list []interval, s *stream, from, to int64) []interval
 
 // covered is the total time covered by the intervals.
 func covered(list []interval) (sum int64) {
-	slices.SortFunc(list, func(a, b interval) int { return compare(a.from, b.from) })
+	slices.SortFunc(list, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
 	for i, until := 0, int64(0); i < len(list); i++ {
 		if i == 0 || list[i].from > until {
 			until = list[i].from

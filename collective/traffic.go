@@ -1,6 +1,9 @@
 package collective
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // traffic is what is known about who sent when through which ports.
 type traffic struct {
@@ -70,7 +73,7 @@ func newTraffic(t *table, net *network) *traffic {
 	tr.list = append(tr.list, tr.others...)
 	tr.senders = newSenders(tr)
 	for i := range net.observed.list {
-		slices.SortStableFunc(net.observed.list[i].value.reads, func(a, b *PortReport) int { return compare(a.LastNanos, b.LastNanos) })
+		slices.SortStableFunc(net.observed.list[i].value.reads, func(a, b *PortReport) int { return cmp.Compare(a.LastNanos, b.LastNanos) })
 	}
 	return tr
 }
@@ -103,16 +106,6 @@ func (tr *traffic) passes(s *stream, at port) bool {
 	return slices.Contains(tr.route(s).ports, at)
 }
 
-func compare(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
 func (tr *traffic) name(node int) string {
 	return tr.net.nodeName(node)
 }
@@ -142,7 +135,7 @@ func (tr *traffic) collective(t *table) {
 		tr.steps[i] = s
 	}
 	for _, s := range tr.own {
-		slices.SortStableFunc(s.steps, func(a, b int32) int { return compare(t.begin[a], t.begin[b]) })
+		slices.SortStableFunc(s.steps, func(a, b int32) int { return cmp.Compare(t.begin[a], t.begin[b]) })
 	}
 }
 
@@ -171,7 +164,7 @@ func (tr *traffic) see(p *PortReport) {
 
 // tidy makes the curve increase with time.
 func (s *stream) tidy() {
-	slices.SortStableFunc(s.curve, func(a, b sample) int { return compare(a.time, b.time) })
+	slices.SortStableFunc(s.curve, func(a, b sample) int { return cmp.Compare(a.time, b.time) })
 	kept := s.curve[:0]
 	for _, x := range s.curve {
 		if n := len(kept); n > 0 && (x.bytes < kept[n-1].bytes || x.time == kept[n-1].time) {
@@ -240,19 +233,16 @@ func (tr *traffic) forwards(s *stream) {
 }
 
 func (p *PortReport) lists(s *stream) bool {
-	for _, f := range p.Flows {
-		if f.Source == s.source && f.Destination == s.destination && !f.Collective {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Flows, func(f FlowReport) bool {
+		return f.Source == s.source && f.Destination == s.destination && !f.Collective
+	})
 }
 
 // sent is how many bytes a flow sent in a time range.
 func (s *stream) sent(from, to int64) int64 { return s.at(to) - s.at(from) }
 
 func (s *stream) at(time int64) int64 {
-	i, exact := slices.BinarySearchFunc(s.curve, time, func(x sample, t int64) int { return compare(x.time, t) })
+	i, exact := slices.BinarySearchFunc(s.curve, time, func(x sample, t int64) int { return cmp.Compare(x.time, t) })
 	switch {
 	case exact:
 		return s.curve[i].bytes

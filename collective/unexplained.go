@@ -1,6 +1,9 @@
 package collective
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // borrow explains an open excess by the causes of neighbouring steps of the same flow:
 // switches are polled only every few milliseconds, and a flow without its own record
@@ -42,7 +45,7 @@ func (e *evidence) neighbours(step int32, byStep map[int32][]cause) []cause {
 	if s == nil {
 		return nil
 	}
-	at, _ := slices.BinarySearchFunc(s.steps, e.t.begin[step], func(k int32, begin int64) int { return compare(e.t.begin[k], begin) })
+	at, _ := slices.BinarySearchFunc(s.steps, e.t.begin[step], func(k int32, begin int64) int { return cmp.Compare(e.t.begin[k], begin) })
 	noise := e.base.excess(int(step)) < e.base.of(int(step))/8
 	open := [2]bool{true, true}
 	for distance := 0; distance <= maxBorrow && (open[0] || open[1]); distance++ {
@@ -58,7 +61,7 @@ func (e *evidence) neighbours(step int32, byStep map[int32][]cause) []cause {
 				}
 			}
 			if len(out) > 0 {
-				slices.SortStableFunc(out, func(x, y cause) int { return compareText(x.who, y.who) })
+				slices.SortStableFunc(out, func(x, y cause) int { return cmp.Compare(x.who, y.who) })
 				return out
 			}
 		}
@@ -68,15 +71,6 @@ func (e *evidence) neighbours(step int32, byStep map[int32][]cause) []cause {
 
 // maxBorrow is how many steps away a cause may be borrowed from.
 const maxBorrow = 256
-
-func compareText(a, b string) int {
-	if a < b {
-		return -1
-	} else if a > b {
-		return 1
-	}
-	return 0
-}
 
 // ended reports whether a cause is a flow whose record shows that it did not run during
 // a step.
@@ -221,7 +215,7 @@ func (a *analysis) spreadNoise() {
 			all = append(all, x)
 		}
 	}
-	slices.SortFunc(all, func(x, y taken) int { return compareText(x.cause.who, y.cause.who) })
+	slices.SortFunc(all, func(x, y taken) int { return cmp.Compare(x.cause.who, y.cause.who) })
 	noise := bySteps(a.noise)
 	sums := make([]float64, len(noise))
 	for i, o := range noise {

@@ -3,6 +3,7 @@ package collective
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/giverny/giverny/internal/plural"
@@ -104,13 +105,8 @@ func (p *Plan) fit(steps []StepRecord, c *Communicator, number int32, iterations
 
 // counts lists up to eight ranks with their numbers.
 func counts(of map[int]int) string {
-	ranks := make([]int, 0, len(of))
-	for rank := range of {
-		ranks = append(ranks, rank)
-	}
-	slices.Sort(ranks)
 	var parts []string
-	for _, rank := range ranks {
+	for _, rank := range slices.Sorted(maps.Keys(of)) {
 		parts = append(parts, fmt.Sprintf("rank %d: %d", rank, of[rank]))
 	}
 	return plural.First(parts, 8, ", ")

@@ -220,7 +220,7 @@ func (a *Agent) answerLeftovers() {
 	}
 }
 
-func (a *Agent) now() schema.Instant { return schema.Instant(a.deps.Now().UnixNano()) }
+func (a *Agent) now() schema.Instant { return schema.InstantOf(a.deps.Now()) }
 
 // take processes the commands of a message. Unreadable messages are only counted; the audit moves them to the dead
 // letters, once for all agents.

@@ -120,7 +120,7 @@ func (a *Auditor) decodeCommands(m kafka.Message) (rows []schema.SeenCommand, er
 			rejected = cmp.Or(rejected, err)
 			continue
 		}
-		rows = append(rows, schema.SeenCommand{Command: c, Seen: schema.Instant(m.Time.UnixNano()), Verified: a.verified(&c)})
+		rows = append(rows, schema.SeenCommand{Command: c, Seen: schema.InstantOf(m.Time), Verified: a.verified(&c)})
 	}
 	return rows, rejection(rejected)
 }

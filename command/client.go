@@ -56,8 +56,8 @@ func NewClient(signer *Signer, fabric string, partition int, deps ClientDeps) *C
 // New creates and signs a command.
 func (c *Client) New(o Order) (schema.Command, error) {
 	now := c.deps.Now()
-	command := schema.Command{ID: rand.Text(), Fabric: c.fabric, Kind: o.Kind, Targets: o.Targets, Arguments: o.Arguments, Issued: schema.Instant(now.UnixNano()),
-		Expires: schema.Instant(now.Add(o.ValidFor).UnixNano()), DryRun: o.DryRun}
+	command := schema.Command{ID: rand.Text(), Fabric: c.fabric, Kind: o.Kind, Targets: o.Targets, Arguments: o.Arguments, Issued: schema.InstantOf(now),
+		Expires: schema.InstantOf(now.Add(o.ValidFor)), DryRun: o.DryRun}
 	if err := c.signer.Sign(&command); err != nil {
 		return command, err
 	}
@@ -124,7 +124,7 @@ func (c *Client) gather(ctx context.Context, command *schema.Command, wait time.
 		<-ended
 		return nil, err
 	}
-	g.setSent(schema.Instant(c.deps.Now().UnixNano()))
+	g.setSent(schema.InstantOf(c.deps.Now()))
 	if err := c.Send(ctx, command); err != nil {
 		stop()
 		return nil, errors.Join(err, <-ended)

@@ -19,7 +19,7 @@ func TestJudge(t *testing.T) {
 	cfg.Principals = []Principal{{Name: "operator", Keys: []string{base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))}}}
 	cfg.Allow = []safety.Rule{{Principals: []string{"operator"}, Kinds: []string{"test.act", "test.none"}, Hosts: []string{"gpu-*"}}}
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
-	at := func(d time.Duration) schema.Instant { return schema.Instant(now.Add(d).UnixNano()) }
+	at := func(d time.Duration) schema.Instant { return schema.InstantOf(now.Add(d)) }
 	for _, c := range []struct {
 		name   string
 		change func(c *schema.Command, g *gate)

@@ -38,7 +38,7 @@ func (g *gathering) setSent(at schema.Instant) {
 
 // take keeps results of the command. Unreadable messages are ignored; the audit handles them.
 func (g *gathering) take(_ context.Context, m kafka.Message) error {
-	received := schema.Instant(g.now().UnixNano())
+	received := schema.InstantOf(g.now())
 	var decoder envelope.Decoder
 	results, err := decoder.Results(m.Payload, nil)
 	if err != nil {

@@ -61,7 +61,7 @@ func (a *attacker) send(c schema.Command) {
 // rawOrder is a command to n1 that is valid for a minute, after an edit and a signature.
 func rawOrder(t *testing.T, id string, signer *command.Signer, edit func(*schema.Command)) schema.Command {
 	t.Helper()
-	now := schema.Instant(time.Now().UnixNano())
+	now := schema.InstantOf(time.Now())
 	c := schema.Command{ID: id, Fabric: "f", Kind: "test.act", Principal: "operator", Targets: []string{"n1"}, Issued: now, Expires: now + schema.Instant(time.Minute), Arguments: json.RawMessage(`{}`)}
 	if edit != nil {
 		edit(&c)

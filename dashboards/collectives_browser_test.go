@@ -29,7 +29,7 @@ func slowCollective(t *testing.T, job string, ago time.Duration) report.Publishe
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := report.Meta{Job: job, Format: "simulated", Begin: schema.Instant(time.Now().Add(-ago).UnixNano())}
+	m := report.Meta{Job: job, Format: "simulated", Begin: schema.InstantOf(time.Now().Add(-ago))}
 	for _, rank := range played.Run.Ranks {
 		m.Devices = append(m.Devices, []string{rank.Node})
 	}
@@ -37,7 +37,7 @@ func slowCollective(t *testing.T, job string, ago time.Duration) report.Publishe
 	if err != nil {
 		t.Fatal(err)
 	}
-	return report.Published{RunID: r.ID(), Agent: "n1", Time: schema.Instant(time.Now().UnixNano()), Report: r}
+	return report.Published{RunID: r.ID(), Agent: "n1", Time: schema.InstantOf(time.Now()), Report: r}
 }
 
 // A diagnosed collective is drawn in both themes and at the width of a phone: a row for each rank, a box for each step,

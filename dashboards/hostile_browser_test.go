@@ -55,7 +55,7 @@ func (h *house) storeHostileSearch(fabric string) {
 	steps := aSearch()
 	for i := range steps {
 		s := &steps[i]
-		s.Time, s.Principal, s.Reason = schema.Instant(time.Now().UnixNano()), hostile, hostile
+		s.Time, s.Principal, s.Reason = schema.InstantOf(time.Now()), hostile, hostile
 		s.Report.Subsystem, s.Report.Engine, s.Report.Adapter, s.Report.Peers = subsystem, hostile, hostile, []string{hostile}
 		for f := range s.Report.Findings {
 			mfs, err := json.Marshal(map[string]any{"d" + hostile: map[string]any{"in": []string{hostile}}})
@@ -81,7 +81,7 @@ func (h *house) storeHostileCollective(fabric string) {
 	h.t.Helper()
 	published := aCollective(h.t)
 	r := &published[0].Report
-	r.Job, r.Devices[0][0], r.Begin = "17"+hostile, "host0"+hostile, schema.Instant(time.Now().Add(-time.Hour).UnixNano())
+	r.Job, r.Devices[0][0], r.Begin = "17"+hostile, "host0"+hostile, schema.InstantOf(time.Now().Add(-time.Hour))
 	for i := range r.Diagnosis.Culprits {
 		c := &r.Diagnosis.Culprits[i]
 		c.Flow, c.Object, c.Evidence = "f"+hostile, "o"+hostile, "e"+hostile

@@ -46,7 +46,7 @@ func probed(t testing.TB, machine, agent string, bottleneck hostping.Bottleneck,
 	if err != nil {
 		t.Fatal(err)
 	}
-	return order.Step{RunID: "monitor." + agent + ".1", Agent: agent, Status: schema.CommandDone, Time: schema.Instant(time.Now().UnixNano()),
+	return order.Step{RunID: "monitor." + agent + ".1", Agent: agent, Status: schema.CommandDone, Time: schema.InstantOf(time.Now()),
 		Outcome: order.Outcome{Trigger: order.IdleHost, Mode: order.Full, Model: g.Model, Seconds: 2.5, Probes: report.Probes, Report: &report, Graph: &g}}
 }
 

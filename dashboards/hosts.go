@@ -33,6 +33,8 @@ type hostRunParameters struct {
 	Host string `path:"host" doc:"Name of the host's agent."`
 }
 
+const maxHostRuns = 1000
+
 type hostRunList struct {
 	inSpan
 	// Runs, the newest first, at most 1000.
@@ -41,7 +43,7 @@ type hostRunList struct {
 
 func (d *Dashboards) hostRuns(ctx context.Context, p *hostRunParameters) (*hostRunList, error) {
 	span, list, err := ask(d, p.Fabric, p.From, p.To, runSpan, func(fabric string, s read.Span) ([]read.HostRun, error) {
-		return d.model.HostRuns(ctx, fabric, s, read.HostRunFilter{Agent: p.Host}, read.MaxSearches)
+		return d.model.HostRuns(ctx, fabric, s, read.HostRunFilter{Agent: p.Host}, maxHostRuns)
 	})
 	return &hostRunList{span, list}, err
 }

@@ -109,7 +109,7 @@ func (d *Dashboards) question(ctx context.Context, p *overSpan) (q question, err
 		newest, err := d.model.LastStored(ctx, q.fabric.name)
 		q.span.To = schema.Instant(newest.EndNanos())
 		if errors.Is(err, read.ErrNotFound) {
-			q.span.To, err = schema.Instant(time.Now().UnixNano()), nil
+			q.span.To, err = schema.InstantOf(time.Now()), nil
 		}
 		if err != nil {
 			return q, err

@@ -35,7 +35,7 @@ func ask[T any](d *Dashboards, fabric string, from, to *moment, length time.Dura
 // spanBackFrom returns the span that ends at to, or now, and begins at from or, without it, length before its end (but
 // at most max_span).
 func (d *Dashboards) spanBackFrom(from, to *moment, length time.Duration) (read.Span, error) {
-	s := read.Span{To: schema.Instant(time.Now().UnixNano())}
+	s := read.Span{To: schema.InstantOf(time.Now())}
 	if to != nil {
 		s.To = schema.Instant(*to)
 	}

@@ -3,6 +3,7 @@ package hostping
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -320,19 +321,10 @@ func (v *view) text(verdict *Verdict, link Link, rate, share, used float64) stri
 			text += fmt.Sprintf(", most by %s (process %d, %.0f%%)", c.Name, c.PID, 100*c.Share)
 		}
 	}
-	if cleared := sortedKeys(verdict.Evidence.Cleared); len(cleared) > 0 {
+	if cleared := slices.Sorted(maps.Keys(verdict.Evidence.Cleared)); len(cleared) > 0 {
 		text += "; cleared: " + strings.Join(cleared, ", ")
 	}
 	return text
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // triggered handles an RNIC that pauses or drops while no link is abnormal: its own PCIe link is the bottleneck, due

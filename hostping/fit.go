@@ -208,15 +208,7 @@ func (f *fitter) search(from hypothesis, without int) hypothesis {
 }
 
 func sameLinks(a, b *hypothesis) bool {
-	if len(a.links) != len(b.links) {
-		return false
-	}
-	for _, d := range a.links {
-		if !b.has(d.link) {
-			return false
-		}
-	}
-	return true
+	return len(a.links) == len(b.links) && !slices.ContainsFunc(a.links, func(d degraded) bool { return !b.has(d.link) })
 }
 
 // refine optimises each capacity again, given the others, and drops links that are no longer needed.

@@ -110,15 +110,7 @@ func (v *view) flapping(a *Analysis) {
 
 // grayInARow reports whether a link was gray in the last three runs.
 func (v *view) grayInARow(runs []PastRun, link string) bool {
-	if len(runs) < grayRuns {
-		return false
-	}
-	for _, r := range runs[len(runs)-grayRuns:] {
-		if !slices.Contains(r.Gray, link) {
-			return false
-		}
-	}
-	return true
+	return len(runs) >= grayRuns && !slices.ContainsFunc(runs[len(runs)-grayRuns:], func(r PastRun) bool { return !slices.Contains(r.Gray, link) })
 }
 
 // flap makes the verdict for a memory channel, replacing that of its failure if there is one.

@@ -117,7 +117,7 @@ func TestLossSurvivesARestart(t *testing.T) {
 		l.step(.3, false, -1)
 	}
 	for i := range 200 {
-		saved := l.monitor.Save(nil)
+		saved := l.monitor.Save()
 		m, err := linkhealth.Load(l.graph, linkhealth.DefaultConfig(), saved)
 		if err != nil {
 			t.Fatal(err)

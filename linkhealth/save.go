@@ -10,9 +10,9 @@ import (
 
 var format = codec.Format{Mark: "GLNK", Version: 4, Oldest: 1}
 
-// Save appends the state to buf. Counters are saved as rates only: the first readings
+// Save returns the state. Counters are saved as rates only: the first readings
 // after Load are a new baseline.
-func (m *Monitor) Save(buf []byte) []byte { return format.Seal(buf, m.code) }
+func (m *Monitor) Save() []byte { return format.Seal(nil, m.code) }
 
 // Load returns a monitor with a saved state, for the same version of the fabric.
 func Load(g *topology.Graph, cfg Config, saved []byte) (*Monitor, error) {

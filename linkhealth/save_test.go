@@ -49,10 +49,10 @@ func TestRestoredFailuresAreConfirmed(t *testing.T) {
 func TestStatesOfOthersAreRefused(t *testing.T) {
 	m := monitorOf(t, "mesh:3")
 	g := topologytest.Parse(t, "f", "mesh:4")
-	if _, err := Load(g, DefaultConfig(), m.Save(nil)); err == nil {
+	if _, err := Load(g, DefaultConfig(), m.Save()); err == nil {
 		t.Error("a state of another version of the fabric is loaded")
 	}
-	saved := m.Save(nil)
+	saved := m.Save()
 	for cut := range saved {
 		if _, err := Load(m.graph, DefaultConfig(), saved[:cut]); err == nil {
 			t.Errorf("a state of %d bytes, cut at %d, is loaded", len(saved), cut)

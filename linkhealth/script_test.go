@@ -114,7 +114,7 @@ func (m *machine) run(words []string) (out []string) {
 			out = append(out, m.step()...)
 		}
 	case "restart":
-		m.monitor, err = linkhealth.Load(m.graph, linkhealth.DefaultConfig(), m.monitor.Save(nil))
+		m.monitor, err = linkhealth.Load(m.graph, linkhealth.DefaultConfig(), m.monitor.Save())
 	case "resume":
 		if m.monitor, err = linkhealth.New(m.graph, linkhealth.DefaultConfig()); err == nil {
 			m.monitor.Restore(m.interval, m.last)
@@ -188,9 +188,9 @@ func (m *machine) step() (out []string) {
 			}
 		}
 	}
-	saved := m.monitor.Save(nil)
+	saved := m.monitor.Save()
 	loaded, err := linkhealth.Load(m.graph, linkhealth.DefaultConfig(), saved)
-	if err != nil || !bytes.Equal(loaded.Save(nil), saved) {
+	if err != nil || !bytes.Equal(loaded.Save(), saved) {
 		m.t.Fatalf("at %v: the saved state comes back as another: %v", time.Duration(m.interval.StartNanos), err)
 	}
 	if m.steps++; m.steps == m.restartAt && m.quiet() {

@@ -100,7 +100,7 @@ func TestFeedsAndDiagnosesThroughApacheKafka(t *testing.T) {
 	producer := kafka.NewProducer(client)
 	sink := emitter.New(producer, map[string]int{"f": 0})
 	now := time.Now()
-	start := func(in time.Duration) schema.Instant { return schema.Instant(now.Add(in).UnixNano()) }
+	start := func(in time.Duration) schema.Instant { return schema.InstantOf(now.Add(in)) }
 	jobs := []schema.Job{{Fabric: "f", ID: "runs", Nodes: []string{"0,0,0"}, Start: start(-time.Hour)}, {Fabric: "f", ID: "waits", Start: start(20 * time.Second)}}
 	for _, payload := range [][]byte{[]byte("no envelope"), {}, make([]byte, 24)} {
 		if err := producer.Produce(t.Context(), kafka.Record{Fabric: "f", Kind: envelope.Jobs, Payload: payload}); err != nil {

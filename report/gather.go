@@ -115,7 +115,7 @@ func (m *maker) completeness(ctx context.Context, s *Section) (err error) {
 func (m *maker) network(ctx context.Context, s *Section) error {
 	s.ID, s.Title, s.Source = "network", "State of the network", "Monet, section 5.2 and figure 6"
 	s.Note = "The network's state is that of its worst region by any metric; hot links that are too few for a region do not count here, but among the hot links. Time whose state is unknown is left out of the shares. The plot reaches from the first to the last interval that is stored; what a bar lacks to 100% is not stored."
-	t, err := m.figures.NetworkTime(ctx, schema.NoMetric)
+	t, err := m.figures.NetworkTime(ctx)
 	if err != nil {
 		return err
 	}

@@ -46,12 +46,9 @@ func (m *maker) regions(ctx context.Context, s *Section, metric schema.Metric) e
 
 // anyRegion reports whether there was a region of some severity.
 func anyRegion(share *[len(schema.Severities)]float64, moves *read.Transitions) bool {
-	for _, severity := range schema.Severities[1:] {
-		if share != nil && share[severity] > 0 || moves.From(schema.RegionState(severity)) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(schema.Severities[1:], func(s schema.Severity) bool {
+		return share != nil && share[s] > 0 || moves.From(schema.RegionState(s)) > 0
+	})
 }
 
 func (m *maker) sizes(ctx context.Context, s *Section, metric schema.Metric) error {

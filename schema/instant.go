@@ -12,6 +12,9 @@ import (
 // exactly.
 type Instant int64
 
+// InstantOf is the instant of a time.
+func InstantOf(t time.Time) Instant { return Instant(t.UnixNano()) }
+
 // Time returns the time in UTC.
 func (i Instant) Time() time.Time { return time.Unix(0, int64(i)).UTC() }
 

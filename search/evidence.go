@@ -1,6 +1,9 @@
 package search
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // experiment is a measurement of the search, MFS probes included.
 type experiment struct {
@@ -140,12 +143,7 @@ func (s *evidence) judgeAgain(sizeBytes float64) (cleared []*experiment) {
 }
 
 func (e *experiment) hasSize(sizeBytes float64) bool {
-	for _, dir := range e.result.Directions {
-		if similarSize(dir.SizeBytes, sizeBytes) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.result.Directions, func(d Direction) bool { return similarSize(d.SizeBytes, sizeBytes) })
 }
 
 // alike reports whether two experiments show the same symptom, with similar throughput

@@ -88,7 +88,8 @@ func (s *Segmenter) setDefaultMethod(g *topology.Graph) {
 func (s *Segmenter) Describe() string {
 	least := fmt.Sprintf("regions from %d links", s.cfg.MinLinks)
 	if s.cfg.MinLinks == 0 {
-		least = fmt.Sprintf("congestion trees from %d to %d links, depending on the noise, and patches of fewer links: at most %v false regions a day", trees.FewestLinks, trees.MostLeastLinks, trees.FalseRegionsPerDay)
+		least = fmt.Sprintf("congestion trees with a root from %d to %d links, others from %d, depending on the noise, and patches of fewer links: at most %v false regions a day",
+			trees.FewestWithRoot, trees.MostLeastLinks, trees.FewestLinks, trees.FalseRegionsPerDay)
 	}
 	switch s.method.(type) {
 	case *monet.Method:

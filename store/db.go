@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -41,9 +42,7 @@ func New(opts *clickhouse.Options, cfg Config, deps Deps) (*DB, error) {
 		return nil, fmt.Errorf("store config: %w", err)
 	}
 	own := *opts
-	if own.Auth.Database == "" {
-		own.Auth.Database = DefaultDatabase
-	}
+	own.Auth.Database = cmp.Or(own.Auth.Database, DefaultDatabase)
 	own.Settings = maps.Clone(own.Settings)
 	if cfg.Cluster != "" {
 		own.Settings = withDistributed(own.Settings)

@@ -175,12 +175,12 @@ const countColumns = "graph_version, hour, metric, toInt64(x) AS x, toInt64(y) A
 // scope is the WITH clause of statements that count rows: stale are the intervals to count.
 func (r *Rolled) scope() string { return "WITH stale AS\n(\n" + r.text("stale") + "\n)\n" }
 
-// within is the SQL condition that a column lies in one of the stretches; bound formats their
+// within is the SQL condition that the time lies in one of the stretches; bound formats their
 // bounds.
-func within(column string, stretches []stretch, bound func(int64) string) string {
+func within(stretches []stretch, bound func(int64) string) string {
 	parts := make([]string, len(stretches))
 	for i, s := range stretches {
-		parts[i] = column + " >= " + bound(s.from) + " AND " + column + " < " + bound(s.to)
+		parts[i] = "time >= " + bound(s.from) + " AND time < " + bound(s.to)
 	}
 	if len(parts) == 0 {
 		return "false"
@@ -197,12 +197,12 @@ func (r *Rolled) text(name string) string { return r.textOf(name, "true") }
 
 // textOf is text, limited to the rows of links that satisfy a condition.
 func (r *Rolled) textOf(name, links string) string {
-	return strings.NewReplacer("{{links}}", links, "{{counted}}", within("time", r.counted, millisBound), "{{seen}}", within("time", r.seen, millisBound)).Replace(rollupText(name))
+	return strings.NewReplacer("{{links}}", links, "{{counted}}", within(r.counted, millisBound), "{{seen}}", within(r.seen, millisBound)).Replace(rollupText(name))
 }
 
 // holds is the SQL condition that a row of a roll-up table is valid.
 func (r *Rolled) holds() string {
-	hours := within("time", r.fresh, secondsBound)
+	hours := within(r.fresh, secondsBound)
 	markers := fmt.Sprintf(" AND kinds >= %d", len(countKinds))
 	if r.samples {
 		markers += " AND samples"

@@ -26,6 +26,25 @@ func isAdapter(word string) bool {
 	return false
 }
 
+// HostsOf returns, by device, the first device by name that is an adapter of the same host; any other device is its own.
+func HostsOf(g *Graph) []DeviceID {
+	first, hosts := make(map[string]DeviceID), make([]DeviceID, g.NumDevices())
+	for d := range DeviceID(g.NumDevices()) {
+		hosts[d] = d
+		if name := g.Device(d).Name; !g.IsSwitch(d) {
+			if other, ok := first[HostOf(name)]; !ok || name < g.Device(other).Name {
+				first[HostOf(name)] = d
+			}
+		}
+	}
+	for d := range hosts {
+		if d := DeviceID(d); !g.IsSwitch(d) {
+			hosts[d] = first[HostOf(g.Device(d).Name)]
+		}
+	}
+	return hosts
+}
+
 // CountHosts counts the distinct hosts of some devices.
 func CountHosts(devices []string) int {
 	hosts := make(map[string]bool, len(devices))

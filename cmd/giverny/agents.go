@@ -58,8 +58,8 @@ func newAgentsList(g *globals) *cobra.Command {
 		Long: `List the agents of a fabric: version, sources with their state, time of the last
 reading, clock offset, and the data that wait in the spool for Kafka.
 
-The command is signed with the key of command.sign. Agents answer only
-if its owner, the principal, is listed in their configuration (command.principals).`,
+The command is signed with the key of command.sign. Agents answer only if its owner,
+the principal, is listed in their configuration (command.principals).`,
 		Example: "  giverny agents list --target 'gpu-*' --wait 5s",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

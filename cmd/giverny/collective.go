@@ -38,8 +38,9 @@ func newCollectiveDiagnose() *cobra.Command {
 The input is the records of one job, as a folder or as files. The critical path
 is exact to the nanosecond: its segments (transfer, compute, wait) join end to end
 and sum to the makespan. The cost of a culprit is how much shorter the makespan is
-when the run is replayed without the time that the culprit took. Classes: background_flow, self_collision, host_nic_contention,
-pfc_root, incast, deadlock, slow_link, slow_host, straggler, hang.
+when the run is replayed without the time that the culprit took. Classes:
+background_flow, self_collision, host_nic_contention, pfc_root, incast, deadlock,
+slow_link, slow_host, straggler, hang.
 
 Formats of records:
 ` + collectiveFormatHelp() + `

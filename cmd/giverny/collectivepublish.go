@@ -118,7 +118,7 @@ func (f *collectivePublishFlags) report(p *app.Process, run collective.Run, d co
 		if err != nil || !at.After(earliestClock) {
 			return report.Report{}, fmt.Errorf("--begin %q: want a time such as 2026-11-22T10:00:00Z", f.begin)
 		}
-		m.Begin = schema.Instant(at.UnixNano())
+		m.Begin = schema.InstantOf(at)
 	case d.FirstNanos < earliestClock.UnixNano():
 		return report.Report{}, errors.New("the records have no UTC start time: give that of the first step with --begin, such as 2026-11-22T10:00:00Z")
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/plural"
-	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
 
@@ -83,8 +82,7 @@ func (f *hostFleetFlags) check() error {
 }
 
 func (f *hostFleetFlags) list(ctx context.Context, w io.Writer, m *read.Model, fabric string) error {
-	now := time.Now()
-	span := read.Span{From: schema.Instant(now.Add(-f.since).UnixNano()), To: schema.Instant(now.Add(time.Hour).UnixNano())}
+	span := read.Past(time.Now(), f.since)
 	switch {
 	case f.baselines:
 		return f.listBaselines(ctx, w, m, fabric)
@@ -171,7 +169,7 @@ func printOutliers(w io.Writer, list []read.HostOutlier) error {
 		return nil
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\nHOST\tPAIR\tGB/S\tMEDIAN\tLATENCY US\tMEDIAN\tMODEL\tHOSTS")
+	fmt.Fprintln(table, "\nHOST\tPAIR\tGBIT/S\tMEDIAN\tLATENCY US\tMEDIAN\tMODEL\tHOSTS")
 	for i := range list {
 		o := &list[i]
 		fmt.Fprintf(table, "%s\t%s to %s\t%.1f\t%.1f\t%.2f\t%.2f\t%s\t%d\n", o.Agent, o.RNIC, o.Endpoint, o.Gbps, o.FleetGbps, o.LatencyMicros, o.FleetLatencyMicros, o.Model, o.Hosts)

@@ -91,10 +91,8 @@ type hostLaunched struct {
 
 func (f *hostLaunchFlags) launch(ctx context.Context, w io.Writer, l *launch.Launcher, want launch.Want) error {
 	var err error
-	if want.Diagnosis.Region != 0 {
-		if want.Diagnosis, err = l.Diagnosis(ctx, want.Diagnosis.Region); err != nil {
-			return err
-		}
+	if want.Diagnosis, err = l.Diagnosis(ctx, want.Diagnosis.Region); err != nil {
+		return err
 	}
 	plan, err := l.Plan(ctx, want)
 	if err != nil {

@@ -95,9 +95,9 @@ counts as failed.
 With --json, standard output has one JSON object per line: an anomaly when it is
 found, what is revised or withdrawn later, and a summary in the end; with --restrict an
 anomaly's within is the part of the space that was searched, in the form of its mfs.
-Without --json there is a sentence for each, and a table. Progress goes to standard error. With --log a search
-that was stopped continues with the next experiment and has the same result as one that
-was not; its findings so far are printed again.
+Without --json there is a sentence for each, and a table. Progress goes to standard
+error. With --log a search that was stopped continues with the next experiment and has
+the same result as one that was not; its findings so far are printed again.
 
 The exit status is 0 when the budget is spent, whatever was found, 1 for bad input,
 2 where the engine failed for good or no experiment succeeded, and 130 after Ctrl-C.`,

@@ -221,7 +221,7 @@ func (s *site) slowHost(region uint64) {
 		s.t.Fatal(err)
 	}
 	start := time.Now().Truncate(time.Second).Add(-time.Minute)
-	at := schema.Instant(start.UnixNano())
+	at := schema.InstantOf(start)
 	r := &schema.IntervalResult{Snapshot: &schema.Snapshot{Fabric: "ib0", GraphVersion: g.Version(), Links: g.NumLinks(), Interval: schema.Interval{StartNanos: start.UnixNano(), DurationNanos: int64(time.Second)}},
 		Diagnoses: []schema.Diagnosis{{Fabric: "ib0", Time: at, Region: region, Metric: schema.CreditStall, Severity: schema.High, Links: []schema.LinkID{1}, Mean: 40,
 			Cause: schema.Cause{Class: schema.CauseSlowHost, Confidence: .95}, Root: &schema.Root{Link: schema.NoLink, Device: "leaf0", Port: "1", Peer: "n1 mlx5_0", Kind: "slow_receiver"},
@@ -322,7 +322,7 @@ func (s *site) reported(id string, anomalies int) {
 }
 
 // launch launches a search, once the agent accepts it.
-func (s *site) launch(args ...string) (out launched) {
+func (s *site) launch(args ...string) (out searchLaunched) {
 	s.t.Helper()
 	text := s.operate(well, append([]string{"search", "launch", "--json"}, args...)...)
 	if err := json.Unmarshal([]byte(text), &out); err != nil || out.Status != schema.CommandAccepted {

@@ -40,7 +40,7 @@ func (s *site) hostile(done schema.Command) {
 	forger := command.NewSigner("operator", ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)))
 	order := func(id string, signer *command.Signer, edit func(*schema.Command)) schema.Command {
 		c := done
-		now := schema.Instant(time.Now().UnixNano())
+		now := schema.InstantOf(time.Now())
 		c.ID, c.Issued, c.Expires = id, now, now+schema.Instant(time.Minute)
 		if edit != nil {
 			edit(&c)

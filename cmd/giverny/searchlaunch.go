@@ -15,7 +15,7 @@ import (
 	"github.com/giverny/giverny/search/launch"
 )
 
-type launchFlags struct {
+type searchLaunchFlags struct {
 	launchOptions
 	model, engine, algorithm, restrict string
 	budget, peers                      int
@@ -24,7 +24,7 @@ type launchFlags struct {
 }
 
 func newSearchLaunch(g *globals) *cobra.Command {
-	var f launchFlags
+	var f searchLaunchFlags
 	cmd := &cobra.Command{
 		Use:   "launch",
 		Short: "Have agents search the NIC that a region begins at",
@@ -68,7 +68,7 @@ asked whether it would.`,
 	return cmd
 }
 
-func (f *launchFlags) want() (w launch.Want, err error) {
+func (f *searchLaunchFlags) want() (w launch.Want, err error) {
 	if err := f.check("target", option{"--nic-model", f.model}); err != nil {
 		return w, err
 	}
@@ -100,18 +100,16 @@ func (f *launchFlags) want() (w launch.Want, err error) {
 	return w, nil
 }
 
-// launched is the output of the command with --json.
-type launched struct {
+// searchLaunched is the output of the command with --json.
+type searchLaunched struct {
 	dispatched
 	Choice launch.Choice `json:"choice"`
 }
 
-func (f *launchFlags) launch(ctx context.Context, w io.Writer, l *launch.Launcher, want launch.Want) error {
+func (f *searchLaunchFlags) launch(ctx context.Context, w io.Writer, l *launch.Launcher, want launch.Want) error {
 	var err error
-	if want.Diagnosis.Region != 0 {
-		if want.Diagnosis, err = l.Diagnosis(ctx, want.Diagnosis.Region); err != nil {
-			return err
-		}
+	if want.Diagnosis, err = l.Diagnosis(ctx, want.Diagnosis.Region); err != nil {
+		return err
 	}
 	plan, err := l.Plan(ctx, want)
 	if err != nil {
@@ -125,7 +123,7 @@ func (f *launchFlags) launch(ctx context.Context, w io.Writer, l *launch.Launche
 	}
 	sent, refused := f.dispatch(ctx, l.Dispatcher, plan.Root, &plan.Command, chosen.Agent)
 	if f.json {
-		return errors.Join(json.NewEncoder(w).Encode(&launched{sent, *chosen}), refused)
+		return errors.Join(json.NewEncoder(w).Encode(&searchLaunched{sent, *chosen}), refused)
 	}
 	rows := [][2]string{{"searches", fmt.Sprintf("%s, adapter %s, %v", chosen.Agent, chosen.Adapter, chosen.Subsystem)}}
 	if len(chosen.Peers) > 0 {

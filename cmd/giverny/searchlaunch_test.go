@@ -22,7 +22,7 @@ func TestLaunchReadsItsRestriction(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		f := launchFlags{model: "MT4129", restrict: path}
+		f := searchLaunchFlags{model: "MT4129", restrict: path}
 		w, err := f.want()
 		if want == "" {
 			if err != nil || string(w.Restrict["qps"]) != `{"max":4}` {

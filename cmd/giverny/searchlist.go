@@ -39,8 +39,7 @@ func newSearchList(g *globals) *cobra.Command {
 				if len(args) == 1 {
 					return listOne(ctx, cmd.OutOrStdout(), m, fabric, args[0], asJSON)
 				}
-				now := time.Now()
-				list, err := m.Searches(ctx, fabric, read.Span{From: schema.Instant(now.Add(-since).UnixNano()), To: schema.Instant(now.Add(time.Hour).UnixNano())}, read.MaxSearches)
+				list, err := m.Searches(ctx, fabric, read.Past(time.Now(), since), read.MaxSearches)
 				if err != nil {
 					return err
 				}

@@ -74,10 +74,9 @@ With --topology the story plays on another fabric, given by a specification or a
 file. Jobs placed by numbers of hosts, and links, switches and hosts that fail, get
 their counterparts: on a fabric with fewer hosts than the story's, host 64 of 128 is
 host 8 of 16. Boxes of nodes need a torus or mesh. If the story does not fit, the
-error says which ones do. NICs have the speed of their
-hosts' links, and traffic is scaled with it, so that a story of full links is one
-on links of any speed. Traffic that would fill a link of this fabric more than any
-of the story's own is reduced.
+error says which ones do. NICs have the speed of their hosts' links, and traffic is
+scaled with it, so that a story of full links is one on links of any speed. Traffic
+that would fill a link of this fabric more than any of the story's own is reduced.
 
 With --kafka the simulated devices send to Kafka, that of a giverny up with the same
 data_dir too, for running analysers; the fabric must be configured under the name that

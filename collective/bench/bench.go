@@ -109,28 +109,13 @@ func Judge(truth *incident.Truth, d *collective.Diagnosis) Verdict {
 // flows, by place, or by rank.
 func matches(truth *incident.Truth, c *collective.Culprit) bool {
 	if truth.Class == collective.Deadlock {
-		named := 0
-		for _, port := range truth.Objects {
-			if names(c.Object, port) {
-				named++
-			}
-		}
-		return named == len(truth.Objects)
+		return !slices.ContainsFunc(truth.Objects, func(port string) bool { return !names(c.Object, port) })
 	}
 	if c.Flow != "" && len(truth.Flows) > 0 {
 		return slices.Contains(truth.Flows, c.Flow)
 	}
-	for _, object := range truth.Objects {
-		if names(c.Object, object) {
-			return true
-		}
-	}
-	for _, rank := range truth.Ranks {
-		if names(c.Object, fmt.Sprintf("rank %d", rank)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(truth.Objects, func(object string) bool { return names(c.Object, object) }) ||
+		slices.ContainsFunc(truth.Ranks, func(rank int) bool { return names(c.Object, fmt.Sprintf("rank %d", rank)) })
 }
 
 // names reports whether a text contains a place as a whole: port 1 does not match port 12.

@@ -2,6 +2,7 @@ package flightrecorder
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -110,11 +111,7 @@ func operation(e *Entry) string {
 }
 
 func minority(group string, seq int64, choices map[string][]int) Disagreement {
-	var ops []string
-	for op := range choices {
-		ops = append(ops, op)
-	}
-	slices.SortFunc(ops, func(x, y string) int {
+	ops := slices.SortedFunc(maps.Keys(choices), func(x, y string) int {
 		return cmp.Or(cmp.Compare(len(choices[y]), len(choices[x])), cmp.Compare(x, y))
 	})
 	d := Disagreement{Group: group, Seq: seq, Op: ops[0]}

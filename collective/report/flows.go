@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/giverny/giverny/collective"
@@ -38,11 +39,7 @@ func (r *Report) flows(run collective.Run, d collective.Diagnosis) {
 	for _, l := range d.Losses {
 		lost[[2]int{l.Rank, l.Peer}] += l.Nanos
 	}
-	order := make([][2]int, 0, len(ways))
-	for pair := range ways {
-		order = append(order, pair)
-	}
-	slices.SortFunc(order, func(a, b [2]int) int {
+	order := slices.SortedFunc(maps.Keys(ways), func(a, b [2]int) int {
 		return cmp.Or(cmp.Compare(lost[b], lost[a]), cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]))
 	})
 	via := recordedWays(run)

@@ -6,6 +6,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -77,10 +78,7 @@ func New(run collective.Run, d collective.Diagnosis, m Meta) (Report, error) {
 	if len(run.Ranks) > maxRanks {
 		return Report{}, fmt.Errorf("collective report: %d ranks: at most %d fit", len(run.Ranks), maxRanks)
 	}
-	begin := m.Begin
-	if begin == 0 {
-		begin = schema.Instant(d.FirstNanos)
-	}
+	begin := cmp.Or(m.Begin, schema.Instant(d.FirstNanos))
 	r := Report{Job: m.Job, Format: m.Format, Begin: begin, Iterations: max(d.Iterations, 1), Devices: m.Devices, Segments: len(d.CriticalPath), Diagnosis: shortened(d)}
 	r.Timeline = newTimeline(run, d)
 	if len(d.CriticalPath) > maxSegments {

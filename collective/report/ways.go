@@ -4,6 +4,7 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
+	"slices"
 )
 
 // ways maps the flows of a report to links of a graph.
@@ -52,12 +53,10 @@ func (w *ways) through(way int, inside map[schema.LinkID]int) map[int]float64 {
 
 // seen reports whether any link of a path is in a region.
 func seen(path []schema.LinkID, region int, inside map[schema.LinkID]int) bool {
-	for _, l := range path {
-		if at, ok := inside[l]; ok && at == region {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(path, func(l schema.LinkID) bool {
+		at, ok := inside[l]
+		return ok && at == region
+	})
 }
 
 // paths returns a flow's recorded path, else the router's, sampled several times if a

@@ -3,10 +3,10 @@ package vedrfolnir
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -216,12 +216,7 @@ func (r *reader) run(found files) collective.Run {
 			run.Notes = append(run.Notes, absent.note)
 		}
 	}
-	var paths []string
-	for path := range r.leftOut {
-		paths = append(paths, path)
-	}
-	sort.Strings(paths)
-	for _, path := range paths {
+	for _, path := range slices.Sorted(maps.Keys(r.leftOut)) {
 		lines := "lines"
 		if r.leftOut[path] == 1 {
 			lines = "line"

@@ -1,9 +1,11 @@
 package vedrfolnir
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strconv"
 
 	"github.com/giverny/giverny/collective"
@@ -80,12 +82,7 @@ func (r *reader) ranks() []int {
 			}
 		}
 	}
-	var out []int
-	for number := range seen {
-		out = append(out, number)
-	}
-	sort.Ints(out)
-	return out
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // number returns the node number of an index.
@@ -99,31 +96,20 @@ func (r *reader) number(index int) int {
 // the next collective.
 func steps(transfers []transfer, rankOf map[int]int32) []collective.StepRecord {
 	of := map[int][]transfer{}
-	var sources []int
 	for _, t := range transfers {
-		if t.step == 0 {
-			continue
+		if t.step != 0 {
+			of[t.source] = append(of[t.source], t)
 		}
-		if of[t.source] == nil {
-			sources = append(sources, t.source)
-		}
-		of[t.source] = append(of[t.source], t)
 	}
-	sort.Ints(sources)
 	var out []collective.StepRecord
-	for _, source := range sources {
+	for _, source := range slices.Sorted(maps.Keys(of)) {
 		out = append(out, stepsOf(of[source], rankOf)...)
 	}
 	return out
 }
 
 func stepsOf(lines []transfer, rankOf map[int]int32) []collective.StepRecord {
-	sort.SliceStable(lines, func(i, j int) bool {
-		if lines[i].begin != lines[j].begin {
-			return lines[i].begin < lines[j].begin
-		}
-		return lines[i].step < lines[j].step
-	})
+	slices.SortStableFunc(lines, func(a, b transfer) int { return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.step, b.step)) })
 	var out []collective.StepRecord
 	iteration := int32(0)
 	var last transfer

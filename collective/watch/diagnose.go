@@ -81,7 +81,7 @@ func (r *readUntil) Read(p []byte) (int, error) {
 
 // earliestClock is the earliest plausible time of a record's clock: simulations begin
 // at 0, profilers at process start, and hosts whose clock was never set at 1970.
-var earliestClock = schema.Instant(time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano())
+var earliestClock = schema.InstantOf(time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC))
 
 // begin is when the first step or the wait began. If the records do not say so in UTC,
 // they are assumed to have been written when the collectives ended. A job that was

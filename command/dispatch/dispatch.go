@@ -165,11 +165,13 @@ func free(agent string, allow []string, drained map[string]string) string {
 	return drained[agent]
 }
 
-// Diagnosis returns the newest diagnosis of a region within the last 7 days.
+// Diagnosis returns the newest diagnosis of a region within the last 7 days; of no region (0), an empty one.
 func (d *Dispatcher) Diagnosis(ctx context.Context, region uint64) (schema.Diagnosis, error) {
+	if region == 0 {
+		return schema.Diagnosis{}, nil
+	}
 	const days = 7
-	now := schema.Instant(d.Now().UnixNano())
-	found, err := d.Store.NewestDiagnoses(ctx, d.Fabric, read.Span{From: now - schema.Instant(days*24*time.Hour), To: now + schema.Instant(time.Hour)}, region, 1)
+	found, err := d.Store.NewestDiagnoses(ctx, d.Fabric, d.Past(days*24*time.Hour), region, 1)
 	if err != nil {
 		return schema.Diagnosis{}, err
 	}
@@ -179,11 +181,8 @@ func (d *Dispatcher) Diagnosis(ctx context.Context, region uint64) (schema.Diagn
 	return found[0], nil
 }
 
-// Past returns the span from within ago until now, with room for clocks that are ahead.
-func (d *Dispatcher) Past(within time.Duration) read.Span {
-	now := d.Now()
-	return read.Span{From: schema.Instant(now.Add(-within).UnixNano()), To: schema.Instant(now.Add(time.Hour).UnixNano())}
-}
+// Past is the span from within ago until now.
+func (d *Dispatcher) Past(within time.Duration) read.Span { return read.Past(d.Now(), within) }
 
 // Send sends a command to one agent and waits until it has begun or refused it.
 func (d *Dispatcher) Send(ctx context.Context, c *schema.Command, agent string) (command.Answer, error) {

@@ -87,25 +87,15 @@ func parameterList(op *openapi3.Operation) string {
 // writeFields lists the fields of each schema.
 func writeFields(w io.Writer, doc *openapi3.T) {
 	fmt.Fprint(w, "## Answers\n\nFields with a question mark may be left out.\n")
-	names := make([]string, 0, len(doc.Components.Schemas))
-	for name := range doc.Components.Schemas {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
 		s := doc.Components.Schemas[name].Value
 		fmt.Fprintf(w, "\n<a name=\"%s\"></a>**%s.** %s\n", strings.ToLower(name), name, s.Description)
 		if len(s.Enum) > 0 {
 			fmt.Fprintf(w, "One of %s.\n", quoted(s.Enum))
 			continue
 		}
-		fields := make([]string, 0, len(s.Properties))
-		for field := range s.Properties {
-			fields = append(fields, field)
-		}
-		slices.Sort(fields)
 		fmt.Fprint(w, "\n| field | type | meaning |\n|---|---|---|\n")
-		for _, field := range fields {
+		for _, field := range slices.Sorted(maps.Keys(s.Properties)) {
 			mark := "?"
 			if slices.Contains(s.Required, field) {
 				mark = ""

@@ -54,17 +54,18 @@ func (s *Server[T]) Register(mux *http.ServeMux) {
 		slices.Sort(allowed)
 		allow := strings.Join(allowed, ", ")
 		mux.HandleFunc(s.Prefix+path, func(w http.ResponseWriter, r *http.Request) {
-			s.fail(w, "other", problem.Method(r, allow))
+			s.fail(w, problem.Method(r, allow))
 		})
 	}
 	mux.HandleFunc(s.Prefix+"/", func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, "other", problem.New(http.StatusNotFound, "no such path; GET %s/openapi.json describes the API", s.Prefix))
+		s.fail(w, problem.New(http.StatusNotFound, "no such path; GET %s/openapi.json describes the API", s.Prefix))
 	})
 }
 
-func (s *Server[T]) fail(w http.ResponseWriter, path string, p *problem.Problem) {
+// fail answers a request that is of no operation.
+func (s *Server[T]) fail(w http.ResponseWriter, p *problem.Problem) {
 	p.Write(w)
-	s.Observe(Served{Operation: path, Status: p.Status})
+	s.Observe(Served{Operation: "other", Status: p.Status})
 }
 
 // handler serves one row.

@@ -1,10 +1,12 @@
 package root
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // TestOneAnswer: which of the answers to where back pressure begins are known, by what is measured.
@@ -49,5 +51,21 @@ func TestOneAnswer(t *testing.T) {
 			b.Switch.Kind != c.atSwitch || b.Switch.HasMost() != c.mostAtSwitch {
 			t.Errorf("%s: root %q, leading port %q, at a switch %+v", c.name, root, leading, b.Switch)
 		}
+	}
+}
+
+// TestAllPortsOfAHost: of a host that pauses its ports on several switches, each has a small part of what waits; together
+// they are the root.
+func TestAllPortsOfAHost(t *testing.T) {
+	g := topologytest.Rails(t, 2, 6, 4, false)
+	stalls, uses := map[string]float64{"leaf0-1>host1-5": 30}, map[string]float64{"leaf0-1>host1-5": 60}
+	for rail := range 4 {
+		port := fmt.Sprintf("leaf%d-1>host1-2", rail)
+		stalls[port], uses[port] = 50+float64(rail), 7
+	}
+	p, links := readings(t, g, stalls, uses)
+	b := follow(p, links)
+	if want := roottest.Link(t, g, "leaf3-1>host1-2"); b.Root.Link != want || b.Root.Kind != schema.RootSlowReceiver || b.Root.Share < .8 {
+		t.Errorf("root %+v, want link %d", b.Root, want)
 	}
 }

@@ -46,49 +46,69 @@ func (f *Finder) Follow(p *Pressure, region *schema.Region, weight []float64) Ba
 	return b
 }
 
-// atSwitch is the part of a region's stall that ends at a switch.
+// atSwitch is the part of a region's stall that ends at a switch, or at several ports that lead to one host.
 type atSwitch struct {
 	device      topology.DeviceID
-	stall, lost float64       // all of it, and the part whose port is not known
-	port        schema.LinkID // the port for which most waits
+	host        topology.DeviceID // to which the ports lead; of a switch, itself
+	stall, lost float64           // all of it, and the part whose port is not known
+	port        schema.LinkID     // the port for which most waits
 	most        float64
 }
 
-// switches sums up the stall by the switch where it ends, in descending order.
+// switches sums up the stall by the switch where it ends, or by the host for several of whose ports it waits, in
+// descending order.
 func (w *walk) switches() (out []atSwitch, total float64) {
-	find := func(d topology.DeviceID) *atSwitch {
-		i := slices.IndexFunc(out, func(a atSwitch) bool { return a.device == d })
+	find := func(d, host topology.DeviceID) *atSwitch {
+		i := slices.IndexFunc(out, func(a atSwitch) bool { return a.host == host })
 		if i < 0 {
 			i = len(out)
-			out = append(out, atSwitch{device: d, port: schema.NoLink})
+			out = append(out, atSwitch{device: d, host: host, port: schema.NoLink})
 		}
 		return &out[i]
 	}
+	w.countPorts()
 	for _, l := range w.known {
-		from, _ := w.graph.Ends(l)
-		a := find(from)
+		from, to := w.graph.Ends(l)
+		host := from
+		if w.heldPorts[w.hostOf[to]] > 1 {
+			host = w.hostOf[to]
+		}
+		a := find(from, host)
 		if a.stall += w.toPort[l]; w.toPort[l] > a.most || w.toPort[l] == a.most && l < a.port {
-			a.port, a.most = l, w.toPort[l]
+			a.device, a.port, a.most = from, l, w.toPort[l]
 		}
 		total += w.toPort[l]
 	}
 	for _, l := range w.last {
 		if w.portless[l] > 0 {
 			_, to := w.graph.Ends(l)
-			a := find(to)
+			a := find(to, to)
 			a.stall, a.lost = a.stall+w.portless[l], a.lost+w.portless[l]
 			total += w.portless[l]
 		}
 	}
 	slices.SortFunc(out, func(a, b atSwitch) int {
-		return cmp.Or(cmp.Compare(b.stall, a.stall), cmp.Compare(a.device, b.device))
+		return cmp.Or(cmp.Compare(b.stall, a.stall), cmp.Compare(a.host, b.host))
 	})
 	return out, total
+}
+
+// countPorts counts the ports to each host that stall waits for.
+func (w *walk) countPorts() {
+	clear(w.heldPorts)
+	for _, l := range w.known {
+		if _, to := w.graph.Ends(l); !w.graph.IsSwitch(to) {
+			w.heldPorts[w.hostOf[to]]++
+		}
+	}
 }
 
 // portOfSwitch is the port for which most of the stall that ends at a switch waits.
 func (w *walk) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkID {
 	port := a.port
+	if a.host != a.device {
+		return port
+	}
 	if a.most < a.lost {
 		if l := w.fullest(a.device, links); l != schema.NoLink || !w.measures() {
 			port = l

@@ -76,12 +76,12 @@ func (w *walk) heldAtBothEnds(ends []atSwitch, total float64) (cable schema.Link
 			break
 		}
 		slow := w.slowCable(ends[i].device)
-		if slow == schema.NoLink {
+		if slow == schema.NoLink || ends[i].device != ends[i].host {
 			continue
 		}
 		_, to := w.graph.Ends(slow)
 		stall := ends[i].stall
-		if j := slices.IndexFunc(ends, func(a atSwitch) bool { return a.device == to }); j >= 0 {
+		if j := slices.IndexFunc(ends, func(a atSwitch) bool { return a.host == to }); j >= 0 {
 			stall += ends[j].stall
 		}
 		if stall >= rootShare*total {

@@ -24,9 +24,11 @@ type flow struct {
 // before it.
 type downstream struct {
 	flow
-	*found                  // for regions like this one
-	split, whole found      // for those that split time, and the others
-	ended        []stallEnd // of all regions of the interval
+	*found                                 // for regions like this one
+	split, whole found                     // for those that split time, and the others
+	hostOf       []topology.DeviceID       // by device: the host that it is an adapter of
+	heldPorts    map[topology.DeviceID]int // by host: its ports that stall of a region waits for
+	ended        []stallEnd                // of all regions of the interval
 }
 
 // found is what was found of links and switches. It holds for the regions that split time, or for those that do not,
@@ -91,7 +93,8 @@ func newFlow(links, directions int) flow {
 }
 
 func newDownstream(g *topology.Graph) downstream {
-	return downstream{flow: newFlow(g.NumLinks(), 1), split: newFound(g, true), whole: newFound(g, false)}
+	return downstream{flow: newFlow(g.NumLinks(), 1), split: newFound(g, true), whole: newFound(g, false),
+		hostOf: topology.HostsOf(g), heldPorts: map[topology.DeviceID]int{}}
 }
 
 func newFound(g *topology.Graph, splitsTime bool) found {

@@ -103,7 +103,7 @@ func (l *Launcher) searching(ctx context.Context, agent string) error {
 	if err != nil {
 		return fmt.Errorf("cannot tell whether %s takes part in a search: %w", agent, err)
 	}
-	if id := read.Searching(list, schema.Instant(l.Now().UnixNano()))[agent]; id != "" {
+	if id := read.Searching(list, schema.InstantOf(l.Now()))[agent]; id != "" {
 		return &SearchingError{agent, id}
 	}
 	return nil

@@ -81,7 +81,7 @@ func (p *Policy) permits(ctx context.Context, l *Launcher, plan *Plan) error {
 	for i := range past {
 		r := &past[i]
 		ago := now.Sub(r.Time.Time())
-		if r.Agent == agent && r.Running(schema.Instant(now.UnixNano())) && ago < answerWithin {
+		if r.Agent == agent && r.Running(schema.InstantOf(now)) && ago < answerWithin {
 			return dispatch.Refuse(dispatch.RefusedRunning, "run %s of %s is still in progress", r.RunID, agent)
 		}
 		if r.Agent == agent && ago < p.cfg.AgainAfter && r.Status == schema.CommandDone {
@@ -101,7 +101,7 @@ const answerWithin = time.Hour
 func (l *Launcher) Running(ctx context.Context, agent string) (*read.HostRun, error) {
 	past, err := l.past(ctx, agent, answerWithin)
 	for i := range past {
-		if past[i].Running(schema.Instant(l.Now().UnixNano())) {
+		if past[i].Running(schema.InstantOf(l.Now())) {
 			return &past[i], err
 		}
 	}

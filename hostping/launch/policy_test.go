@@ -67,7 +67,7 @@ func (w *world) judged(t *testing.T, edit func(*launch.Config), diagnoses ...sch
 
 func TestPolicy(t *testing.T) {
 	past := func(agent string, ago time.Duration, status schema.CommandStatus) read.HostRun {
-		return read.HostRun{RunID: "R1", Agent: agent, Time: schema.Instant(time.Now().Add(-ago).UnixNano()), Principal: "policy", Status: status}
+		return read.HostRun{RunID: "R1", Agent: agent, Time: schema.InstantOf(time.Now().Add(-ago)), Principal: "policy", Status: status}
 	}
 	for name, c := range map[string]struct {
 		edit   func(*launch.Config)
@@ -117,7 +117,7 @@ func TestPolicy(t *testing.T) {
 func TestWhatIsSent(t *testing.T) {
 	pair := hostping.Pair{RNIC: "mlx5_2", Endpoint: "numa0"}
 	w := newWorld()
-	w.past = []read.HostRun{{RunID: "R1", Agent: "n1", Time: schema.Instant(time.Now().Add(-time.Hour).UnixNano()), Model: "m"}}
+	w.past = []read.HostRun{{RunID: "R1", Agent: "n1", Time: schema.InstantOf(time.Now().Add(-time.Hour)), Model: "m"}}
 	w.baselines = []read.HostBaseline{{Model: "m", Baseline: hostping.Baseline{Version: hostping.BaselineVersion, Model: "m", LargeBytes: hostping.LargeBytes, Runs: 3,
 		Pairs: []hostping.PairBaseline{{Pair: pair, Links: []string{"l"}, LatencyMicros: []float64{2, 9, 3}, Gbps: []float64{100, 40, 99}}}}}}
 	cfg := launch.DefaultConfig()

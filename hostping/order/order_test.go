@@ -45,7 +45,7 @@ func TestSteps(t *testing.T) {
 	if id := order.MonitorID(strings.Repeat("Zz0-", 9), 0); id != "monitor."+strings.Repeat("Zz0-", 8)+".19700101T000000.000" || len(id) > 64 {
 		t.Errorf("id %q of %d bytes", id, len(id))
 	}
-	monitor := order.MonitorID("n1/../x", schema.Instant(time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC).UnixNano()))
+	monitor := order.MonitorID("n1/../x", schema.InstantOf(time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)))
 	if monitor != "monitor.n1____x.20260102T030405.006" {
 		t.Errorf("id %q", monitor)
 	}

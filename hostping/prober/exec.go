@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"github.com/giverny/giverny/hostping"
@@ -25,22 +24,16 @@ func DefaultExecConfig(command []string) coprocess.Config {
 
 // Exec is a program that implements the prober protocol. A program that violates the
 // protocol is killed, and restarted at the next probe.
-type Exec struct {
-	name    string
-	program *coprocess.Supervised
-}
+type Exec struct{ program *coprocess.Supervised }
 
 // NewExec returns the prober; the program is started at the first request.
 func NewExec(cfg coprocess.Config, log *slog.Logger) (*Exec, error) {
-	if err := cfg.Validate(); err != nil {
+	program, err := coprocess.Supervise(cfg, "prober", log)
+	if err != nil {
 		return nil, fmt.Errorf("prober: %w", err)
 	}
-	name := filepath.Base(cfg.Command[0])
-	return &Exec{name: name, program: coprocess.Supervise(cfg, log.With("prober", name))}, nil
+	return &Exec{program}, nil
 }
-
-// Reasons of faults, in addition to those of package coprocess.
-const invalidAnswer coprocess.Reason = "invalid_answer"
 
 // probeRequest is a line sent to the program.
 type probeRequest struct {
@@ -64,7 +57,7 @@ func (e *Exec) Probe(ctx context.Context, p hostping.Probe) (hostping.ProbeResul
 	}
 	r, err := parseProbe(line, &p)
 	if err != nil {
-		return r, e.failed(invalidAnswer, err)
+		return r, e.failed(coprocess.InvalidAnswer, err)
 	}
 	e.program.Worked()
 	return r, nil
@@ -113,10 +106,10 @@ func (e *Exec) Utilisation(ctx context.Context) (u hostping.Utilisation, err err
 		return u, err
 	}
 	if err := json.Unmarshal(line, &u); err != nil {
-		return hostping.Utilisation{}, e.failed(invalidAnswer, fmt.Errorf("utilisation: %w: %.*q", err, shown, line))
+		return hostping.Utilisation{}, e.failed(coprocess.InvalidAnswer, fmt.Errorf("utilisation: %w: %.*q", err, shown, line))
 	}
 	if err := checkUtilisation(&u); err != nil {
-		return hostping.Utilisation{}, e.failed(invalidAnswer, fmt.Errorf("utilisation: %w", err))
+		return hostping.Utilisation{}, e.failed(coprocess.InvalidAnswer, fmt.Errorf("utilisation: %w", err))
 	}
 	e.program.Worked()
 	return u, nil
@@ -166,5 +159,5 @@ func (e *Exec) named(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("prober %s: %w", e.name, err)
+	return fmt.Errorf("prober %s: %w", e.program.Name, err)
 }

@@ -3,6 +3,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,9 +101,7 @@ func TakeBaseline(ctx context.Context, o Options) (hostping.Baseline, []hostping
 	if len(o.Graph.RNICs) == 0 {
 		return hostping.Baseline{}, nil, errNoRNIC
 	}
-	if o.LargeBytes == 0 {
-		o.LargeBytes = hostping.LargeBytes
-	}
+	o.LargeBytes = cmp.Or(o.LargeBytes, hostping.LargeBytes)
 	s := newSession(ctx, &o)
 	defer s.cancel()
 	if u := s.utilisation(); hostping.StateOf(&u) == hostping.Busy {
@@ -139,12 +138,7 @@ type session struct {
 }
 
 func newSession(ctx context.Context, o *Options) *session {
-	if o.ProbeTimeout == 0 {
-		o.ProbeTimeout = probeTimeout
-	}
-	if o.Timeout == 0 {
-		o.Timeout = runTimeout
-	}
+	o.ProbeTimeout, o.Timeout = cmp.Or(o.ProbeTimeout, probeTimeout), cmp.Or(o.Timeout, runTimeout)
 	s := &session{o: o}
 	s.ctx, s.cancel = context.WithTimeout(ctx, o.Timeout)
 	return s

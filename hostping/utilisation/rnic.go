@@ -1,6 +1,7 @@
 package utilisation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,10 +41,7 @@ func (r *RNICs) Read(device string) (Reading, error) {
 	if device == "" || strings.ContainsAny(device, `/\`) || strings.HasPrefix(device, ".") {
 		return Reading{}, fmt.Errorf("RNIC %.80q: want a name such as mlx5_0", device)
 	}
-	root := r.Root
-	if root == "" {
-		root = "/sys"
-	}
+	root := cmp.Or(r.Root, "/sys")
 	folder := filepath.Join(root, "class/infiniband", device)
 	ports, err := os.ReadDir(filepath.Join(folder, "ports"))
 	if err != nil {

@@ -106,7 +106,7 @@ func TestFeedsEndInTopics(t *testing.T) {
 		}
 	}
 	var d envelope.Decoder
-	start := schema.Instant(time.Date(2026, 1, 5, 0, 30, 0, 0, time.UTC).UnixNano())
+	start := schema.InstantOf(time.Date(2026, 1, 5, 0, 30, 0, 0, time.UTC))
 	got := map[string]any{}
 	for _, r := range out.list {
 		var rows any

@@ -15,7 +15,6 @@ import (
 	"github.com/giverny/giverny/collectors"
 	"github.com/giverny/giverny/collectors/ibsysfs"
 	"github.com/giverny/giverny/collectors/registry"
-	"github.com/giverny/giverny/internal/hardware"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -48,7 +47,7 @@ const listName = "(list of adapters)"
 
 // Hardware reads the current hardware. Adapters that hang are left out.
 func (h *host) Hardware() schema.HostHardware {
-	all := hardware.Read("/")
+	all := readMachine("/")
 	list, err := within(h.reads, listName, h.collector.Inventory)
 	if err != nil {
 		h.log.Warn("app: listing this host's adapters failed", "error", err)

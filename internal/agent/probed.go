@@ -62,7 +62,7 @@ func (a *Agent) monitorStage(out command.Publisher) ([]lifecycle.Stage, error) {
 				return err
 			}
 		}
-		now := schema.Instant(time.Now().UnixNano())
+		now := schema.InstantOf(time.Now())
 		result := schema.CommandResult{CommandID: order.MonitorID(a.name, now), Fabric: a.orders.fabric, Agent: a.name, Time: now, Status: schema.CommandDone, Kind: order.Kind, Output: text}
 		return out.Publish(ctx, a.parts[a.orders.fabric], &result)
 	}

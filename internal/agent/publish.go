@@ -30,7 +30,7 @@ func PublishCollective(ctx context.Context, out command.Publisher, fabric string
 	if err != nil {
 		return "", err
 	}
-	result := schema.CommandResult{CommandID: r.ID(), Fabric: fabric, Agent: agent, Time: schema.Instant(now().UnixNano()), Status: schema.CommandDone, Kind: report.Kind, Output: output}
+	result := schema.CommandResult{CommandID: r.ID(), Fabric: fabric, Agent: agent, Time: schema.InstantOf(now()), Status: schema.CommandDone, Kind: report.Kind, Output: output}
 	if err := out.Publish(ctx, partition, &result); err != nil {
 		return "", fmt.Errorf("publish collective %s: %w", result.CommandID, err)
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -46,9 +47,7 @@ func newRecordFolders(cfg *config.Config, agent string, deps Deps) (*recordFolde
 	r.folders = append(r.folders, watched.Folders...)
 	for i := range r.folders {
 		f := &r.folders[i]
-		if f.Fabric == "" {
-			f.Fabric = cfg.Collect.Polling.Fabric
-		}
+		f.Fabric = cmp.Or(f.Fabric, cfg.Collect.Polling.Fabric)
 		var err error
 		if r.maps[f.Dir], err = nodes.OpenMap(os.Open, f.NodeMap); err != nil {
 			return nil, err

@@ -24,7 +24,7 @@ type collecting struct {
 
 // Status returns the results of the last polls.
 func (c *collecting) Status() command.AgentStatus {
-	status := command.AgentStatus{Version: c.version, Started: schema.Instant(c.started.UnixNano()), SpoolRecords: c.spool.Len()}
+	status := command.AgentStatus{Version: c.version, Started: schema.InstantOf(c.started), SpoolRecords: c.spool.Len()}
 	if c.hardware != nil {
 		h := c.hardware()
 		status.Hardware, status.Kinds = &h, c.kinds
@@ -69,6 +69,6 @@ func sourceStatus(h *collectors.Health) command.SourceStatus {
 		s.State = command.SourceWaiting
 		return s
 	}
-	s.LastPoll = schema.Instant(h.LastPoll.UnixNano())
+	s.LastPoll = schema.InstantOf(h.LastPoll)
 	return s
 }

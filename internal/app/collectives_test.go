@@ -110,7 +110,7 @@ func slowedCollective(t *testing.T, begin time.Time) (collective.Run, report.Rep
 	if len(d.Culprits) == 0 || d.Culprits[0].Class != collective.BackgroundFlow {
 		t.Fatalf("culprits %+v", d.Culprits)
 	}
-	m := report.Meta{Job: "17", Format: "simulated", Begin: schema.Instant(begin.UnixNano())}
+	m := report.Meta{Job: "17", Format: "simulated", Begin: schema.InstantOf(begin)}
 	for _, rank := range result.Run.Ranks {
 		m.Devices = append(m.Devices, []string{"host" + rank.Node})
 	}

@@ -28,7 +28,7 @@ func TestMarksOfALostHostAreLifted(t *testing.T) {
 	c.Output("scontrol", "update", "NodeName=host[0-1]", "Weight=1000")
 	at := time.Now().Add(-time.Hour)
 	row := func(after time.Duration, act, node string, outcome schema.FeedbackOutcome, dry bool) schema.FeedbackAction {
-		return schema.FeedbackAction{Time: schema.Instant(at.Add(after).UnixNano()), Sink: "slurm", Action: act, Target: node, Outcome: outcome, DryRun: dry, Before: `{"weight":3}`, After: `{"weight":1000}`}
+		return schema.FeedbackAction{Time: schema.InstantOf(at.Add(after)), Sink: "slurm", Action: act, Target: node, Outcome: outcome, DryRun: dry, Before: `{"weight":3}`, After: `{"weight":1000}`}
 	}
 	audit := map[string][]schema.FeedbackAction{
 		"ib0": {row(0, "mark", "host0", schema.FeedbackDone, false), row(1, "reapply", "host0", schema.FeedbackDone, false), row(2, "mark", "host0", schema.FeedbackRefused, false),

@@ -17,7 +17,7 @@ func (p *Process) Report(ctx context.Context, fabric string, span read.Span, int
 	}
 	err = p.withStore(ctx, func(ctx context.Context) error {
 		model := read.New(p.db)
-		made, err = report.Make(ctx, model, fabric, span, interval, schema.Instant(time.Now().UnixNano()))
+		made, err = report.Make(ctx, model, fabric, span, interval, schema.InstantOf(time.Now()))
 		if errors.Is(err, report.ErrNothing) {
 			return nothingStored(ctx, model, fabric)
 		}

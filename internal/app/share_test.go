@@ -287,7 +287,7 @@ func (l *shareLoad) poll(ctx context.Context, t *testing.T, fabric string, sourc
 		l.acked[fabric] = append(l.acked[fabric], next.UnixNano())
 		n := l.orders[fabric]
 		l.mu.Unlock()
-		if fail(orders.send(context.WithoutCancel(ctx), n, schema.Instant(next.UnixNano()))) {
+		if fail(orders.send(context.WithoutCancel(ctx), n, schema.InstantOf(next))) {
 			return
 		}
 		l.mu.Lock()

@@ -113,16 +113,6 @@ func (c *Coder) Text(s *string) {
 	*s, c.buf = string(c.buf[:n]), c.buf[n:]
 }
 
-// Bytes is a block of bytes; decoding copies it.
-func (c *Coder) Bytes(b *[]byte) {
-	n := c.Count(len(*b))
-	if !c.reading {
-		c.buf = append(c.buf, *b...)
-		return
-	}
-	*b, c.buf = append([]byte(nil), c.buf[:n]...), c.buf[n:]
-}
-
 // Count is the length n of a sequence whose elements take at least one byte each: a length beyond the
 // remaining input is an error, so that a reader may allocate by it.
 func (c *Coder) Count(n int) int {

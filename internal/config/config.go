@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/giverny/giverny/analysis"
@@ -172,12 +173,7 @@ func (c *Collect) FeedGroups() []FeedGroup {
 
 // FeedsEnabled reports whether any feed is enabled.
 func (c *Collect) FeedsEnabled() bool {
-	for _, group := range c.FeedGroups() {
-		if len(group.Feeds.Enabled()) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.FeedGroups(), func(g FeedGroup) bool { return len(g.Feeds.Enabled()) > 0 })
 }
 
 // Enabled reports whether there is anything to read.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -86,12 +87,7 @@ func (c *Config) Needs() (err error, doubts error) {
 }
 
 func hasPrefixOf(path string, sections []string) bool {
-	for _, section := range sections {
-		if section != "" && strings.HasPrefix(path, section) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(sections, func(section string) bool { return section != "" && strings.HasPrefix(path, section) })
 }
 
 // names returns what a value names.

@@ -34,6 +34,7 @@ const (
 	Late           Reason = "late"             // timeout
 	Died           Reason = "died"             // the program exited or could not be started
 	AnswerTooLarge Reason = "answer_too_large" // an answer above the size limit
+	InvalidAnswer  Reason = "invalid_answer"   // a malformed or impossible answer; its reader reports it
 )
 
 // Limits of a program's output.

@@ -26,11 +26,12 @@ func supervise(t *testing.T, script string, change func(*coprocess.Config)) (*co
 	if change != nil {
 		change(&cfg)
 	}
-	if err := cfg.Validate(); err != nil {
+	log := &journal.Journal{}
+	s, err := coprocess.Supervise(cfg, "program", slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
 		t.Fatal(err)
 	}
-	log := &journal.Journal{}
-	return coprocess.Supervise(cfg, slog.New(slog.NewTextHandler(log, nil))), log
+	return s, log
 }
 
 // ask starts the program unless it runs, and asks it.

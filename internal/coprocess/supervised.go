@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"github.com/giverny/giverny/internal/faults"
@@ -37,14 +38,22 @@ const maxBackoff = 5 * time.Second
 // Supervised is a program that is started on first use and restarted after failures, up
 // to a number of consecutive ones. It is not safe for concurrent use.
 type Supervised struct {
+	Name string // of its file, without the folder
+
 	cfg      Config
 	log      *slog.Logger
 	program  *program
 	failures int // consecutive
 }
 
-// Supervise returns a Supervised; nothing is started.
-func Supervise(cfg Config, log *slog.Logger) *Supervised { return &Supervised{cfg: cfg, log: log} }
+// Supervise returns a Supervised; nothing is started. Its log names the program by its role.
+func Supervise(cfg Config, role string, log *slog.Logger) (*Supervised, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	name := filepath.Base(cfg.Command[0])
+	return &Supervised{Name: name, cfg: cfg, log: log.With(role, name)}, nil
+}
 
 // ErrGone means that a program has failed too often in a row.
 var ErrGone = errors.New("the program failed too many times in a row")

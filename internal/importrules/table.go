@@ -191,7 +191,7 @@ var Architecture = []Row{
 	// The binary connects them all; internal packages support it, or the tests.
 	{Package: "cmd/giverny", May: []string{"..."}},
 	{Package: "internal/app", May: []string{"..."}},
-	{Package: "internal/agent", May: []string{"collective/report", "collective/watch", "collectors/...", "command", "feedback/slurm", "hostping", "hostping/local", "hostping/monitor", "hostping/ondemand", "hostping/order", "hostping/prober", "hostping/utilisation", "ingest/emitter", "ingest/envelope", "ingest/kafka", "ingest/recorded", "ingest/spool", "internal/atomicfile", "internal/config", "internal/hardware", "internal/lifecycle", "internal/ops", "internal/plural", "search/ondemand", "search/run", "topology"}},
+	{Package: "internal/agent", May: []string{"collective/report", "collective/watch", "collectors/...", "command", "feedback/slurm", "hostping", "hostping/local", "hostping/monitor", "hostping/ondemand", "hostping/order", "hostping/prober", "hostping/utilisation", "ingest/emitter", "ingest/envelope", "ingest/kafka", "ingest/recorded", "ingest/spool", "internal/atomicfile", "internal/config", "internal/lifecycle", "internal/ops", "internal/plural", "search/ondemand", "search/run", "topology"}},
 	{Package: "internal/access", May: []string{"internal/plainfile", "internal/problem", "internal/reload", "internal/secret"}},
 	{Package: "internal/atomicfile"},
 	{Package: "internal/boot"},
@@ -203,7 +203,6 @@ var Architecture = []Row{
 	{Package: "internal/demo", May: []string{"ingest/emitter", "internal/retry", "simulate/playback", "simulate/scenario", "topology"}},
 	{Package: "internal/dirlock"},
 	{Package: "internal/fence"},
-	{Package: "internal/hardware"},
 	{Package: "internal/hostname", Kind: Pure},
 	{Package: "internal/incluster"},
 	{Package: "internal/dbcsv", Kind: Pure},

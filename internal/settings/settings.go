@@ -12,6 +12,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding"
 	"fmt"
 	"reflect"
@@ -68,10 +69,7 @@ func Fields(section reflect.Value) (fields []Field) {
 			fields = append(fields, inlined(value, t, f.Name)...)
 			continue
 		}
-		if key == "" {
-			key = strings.ToLower(f.Name)
-		}
-		fields = append(fields, Field{Key: key, Value: value, Owner: t, Name: f.Name, flow: option == "flow"})
+		fields = append(fields, Field{Key: cmp.Or(key, strings.ToLower(f.Name)), Value: value, Owner: t, Name: f.Name, flow: option == "flow"})
 	}
 	return fields
 }

@@ -16,16 +16,12 @@ import (
 // at once. One of them may be a unit beyond its capacity, loaded by two dimensions
 // together, so that its boundary is not parallel to an axis. Many faults are rare.
 type Hardware struct {
-	description search.Description
-	index       []map[string]int // by dimension: index of a value by its text
-	units       []unit
-	faults      []fault
-	counted     [][]int // by counter: its units; none: a decoy
-	noise       float64 // standard deviation of a counter's logarithm
-	missing     float64 // share of measurements that lack a counter, for each
-	queue       [2]int  // dimensions: the first must be at least as long as the second
-	refused     []need  // a workload that meets all of them is infeasible
-	rnd         *rand.Rand
+	counting
+	index   []map[string]int // by dimension: index of a value by its text
+	units   []unit
+	faults  []fault
+	queue   [2]int // dimensions: the first must be at least as long as the second
+	refused []need // a workload that meets all of them is infeasible
 }
 
 // setting is a workload as indexes into the values of each dimension.
@@ -68,33 +64,29 @@ const (
 // GenerateHardware makes the subsystem for a seed.
 func GenerateHardware(seed uint64) *Hardware {
 	r := rand.New(rand.NewPCG(seed, 0x6861726477617265))
-	h := &Hardware{rnd: r, noise: .1 + .3*r.Float64(), missing: .1 * float64(r.IntN(2))}
-	h.description = search.Description{Name: fmt.Sprint("hardware-", seed), LineRateGbps: 400, MessageRateMpps: 300}
+	h := &Hardware{counting: counting{rnd: r, noise: .1 + .3*r.Float64(), missing: .1 * float64(r.IntN(2)),
+		description: search.Description{Name: fmt.Sprint("hardware-", seed), LineRateGbps: 400, MessageRateMpps: 300}}}
 	h.dimensions()
 	for range 6 + r.IntN(7) {
 		h.units = append(h.units, h.unit())
 	}
+	const events = "hw_event_"
 	for i := range h.units {
 		switch r.IntN(6) {
 		case 0, 1, 2, 3:
-			h.count([]int{i})
+			h.count(events, i)
 		case 4:
-			h.count([]int{i, r.IntN(len(h.units))})
+			h.count(events, i, r.IntN(len(h.units)))
 		}
 	}
 	for range 1 + r.IntN(3) {
-		h.count(nil)
+		h.count(events)
 	}
 	if r.IntN(2) == 0 {
 		h.refused = []need{h.choice(), h.choice()}
 	}
 	h.makeFaults(15 + r.IntN(26))
 	return h
-}
-
-func (h *Hardware) count(units []int) {
-	h.description.Counters = append(h.description.Counters, fmt.Sprint("hw_event_", len(h.counted)))
-	h.counted = append(h.counted, units)
 }
 
 // dimensions adds the verbs' parameters. Which exist, their names and values vary.
@@ -234,9 +226,6 @@ func (h *Hardware) read(w search.Workload) setting {
 	return s
 }
 
-// Describe returns the subsystem's description.
-func (h *Hardware) Describe() search.Description { return h.description }
-
 // Anomalies returns the faults that a workload triggers, numbered from 1.
 func (h *Hardware) Anomalies(w search.Workload) (numbers []int) {
 	s := h.read(w)
@@ -263,29 +252,12 @@ func (h *Hardware) Measure(w search.Workload) search.Measurement {
 	if !h.possible(s) {
 		return search.Measurement{Status: search.Invalid}
 	}
-	m := search.Measurement{Status: search.OK, Seconds: 30, Counters: map[string]float64{}}
-	share, pause, strain := 1., 0., 0.
+	of := symptoms{share: 1}
 	for i := range h.units {
-		strain += h.units[i].strain * h.load(&h.units[i], s)
+		of.strain += h.units[i].strain * h.load(&h.units[i], s)
 	}
 	for _, n := range h.Anomalies(w) {
-		share, pause = min(share, h.faults[n-1].share), max(pause, h.faults[n-1].pause)
+		of.share, of.pause = min(of.share, h.faults[n-1].share), max(of.pause, h.faults[n-1].pause)
 	}
-	for i, units := range h.counted {
-		events := 1e5 * math.Exp(h.rnd.NormFloat64()) // a decoy
-		if len(units) > 0 {
-			events = 0
-			for _, k := range units {
-				events += 1e6 * h.load(&h.units[k], s)
-			}
-			events *= math.Exp(h.noise * h.rnd.NormFloat64())
-		}
-		if h.rnd.Float64() >= h.missing {
-			m.Counters[h.description.Counters[i]] = events
-		}
-	}
-	share = min(share, 1-min(largestLoss, strain)) * (1 + rateNoise*h.rnd.NormFloat64())
-	m.Directions = []search.Direction{{Gbps: share * 400, Mpps: share * 400 / 8, SizeBytes: 1000}}
-	m.TxPausePercent = []float64{0, pause * math.Exp(.1*h.rnd.NormFloat64())}
-	return m
+	return h.measured(of, func() float64 { return 1e5 * math.Exp(h.rnd.NormFloat64()) }, func(k int) float64 { return 1e6 * h.load(&h.units[k], s) })
 }

@@ -16,13 +16,9 @@ import (
 // times bytes each) or the ratio of a batch to a queue. No search knows the formula.
 // The truth has no MFS, so only detection counts.
 type Physical struct {
-	description search.Description
+	counting
 	parts       []part
-	counted     [][]int // by counter: the parts whose demand it counts; none: a decoy
-	noise       float64 // relative standard deviation of a counter
-	missing     float64 // share of measurements that lack a counter, for each
-	ring, batch string  // a queue must hold a batch, or the workload is invalid
-	rnd         *rand.Rand
+	ring, batch string // a queue must hold a batch, or the workload is invalid
 }
 
 // part is a unit of a subsystem.
@@ -45,8 +41,8 @@ const (
 // GeneratePhysical makes the subsystem for a seed.
 func GeneratePhysical(seed uint64) *Physical {
 	r := rand.New(rand.NewPCG(seed, 0x7068797369636c))
-	p := &Physical{rnd: r, noise: .1 + .4*r.Float64(), missing: .2 * float64(r.IntN(2))}
-	p.description = search.Description{Name: fmt.Sprint("physical-", seed), LineRateGbps: 100, MessageRateMpps: 100}
+	p := &Physical{counting: counting{rnd: r, noise: .1 + .4*r.Float64(), missing: .2 * float64(r.IntN(2)),
+		description: search.Description{Name: fmt.Sprint("physical-", seed), LineRateGbps: 100, MessageRateMpps: 100}}}
 	p.dimensions()
 	space, err := search.NewSpace(p.description.Dimensions)
 	if err != nil {
@@ -59,22 +55,18 @@ func GeneratePhysical(seed uint64) *Physical {
 	for want, tries := 8+r.IntN(9), 0; len(p.parts) < want && tries < 20*want; tries++ {
 		p.addPart(samples)
 	}
+	const events = "events_"
 	for i := range p.parts {
 		if r.IntN(3) > 0 {
-			p.count([]int{i})
+			p.count(events, i)
 		} else if i > 0 && r.IntN(2) == 0 { // one counter of two parts
-			p.count([]int{i - 1, i})
+			p.count(events, i-1, i)
 		}
 	}
 	for range 1 + r.IntN(2) {
-		p.count(nil)
+		p.count(events)
 	}
 	return p
-}
-
-func (p *Physical) count(parts []int) {
-	p.description.Counters = append(p.description.Counters, fmt.Sprint("events_", len(p.counted)))
-	p.counted = append(p.counted, parts)
 }
 
 func (p *Physical) dimensions() {
@@ -215,9 +207,6 @@ func (x *part) load(w search.Workload) float64 {
 	return max(.02, min(1.5, math.Exp2(-3*away/x.width)))
 }
 
-// Describe returns the subsystem's description.
-func (p *Physical) Describe() search.Description { return p.description }
-
 // Truth has the number of each anomaly, without an MFS.
 func (p *Physical) Truth() map[int]string {
 	truth := map[int]string{}
@@ -242,30 +231,13 @@ func (p *Physical) Measure(w search.Workload) search.Measurement {
 	if !p.possible(w) {
 		return search.Measurement{Status: search.Invalid}
 	}
-	m := search.Measurement{Status: search.OK, Seconds: 30, Counters: map[string]float64{}}
-	share, pause, strain := 1., 0., 0.
+	of := symptoms{share: 1}
 	for i := range p.parts {
 		x := &p.parts[i]
-		strain += x.strain * min(1, x.load(w))
+		of.strain += x.strain * min(1, x.load(w))
 		if x.breaks(w) {
-			share, pause = min(share, x.share), max(pause, x.pause)
+			of.share, of.pause = min(of.share, x.share), max(of.pause, x.pause)
 		}
 	}
-	for i, parts := range p.counted {
-		events := 1e4 * p.rnd.Float64() // a decoy
-		if len(parts) > 0 {
-			events = 0
-			for _, k := range parts {
-				events += 1e5 * p.parts[k].load(w)
-			}
-			events *= math.Exp(p.noise * p.rnd.NormFloat64())
-		}
-		if p.rnd.Float64() >= p.missing {
-			m.Counters[p.description.Counters[i]] = events
-		}
-	}
-	share = min(share, 1-min(largestLoss, strain)) * (1 + rateNoise*p.rnd.NormFloat64())
-	m.Directions = []search.Direction{{Gbps: share * 100, Mpps: share * 100 / 8, SizeBytes: 1000}}
-	m.TxPausePercent = []float64{0, pause * math.Exp(.1*p.rnd.NormFloat64())}
-	return m
+	return p.measured(of, func() float64 { return 1e4 * p.rnd.Float64() }, func(k int) float64 { return 1e5 * p.parts[k].load(w) })
 }

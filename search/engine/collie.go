@@ -161,7 +161,7 @@ func split(bytes, elements int) string {
 
 // side returns the command of one side; peer is empty for the server.
 func (c *Collie) side(host *rigHost, memory string, t *collieTest, port int, peer string) []string {
-	argv := c.limited(nil)
+	argv := c.limit()
 	kind, number, ok := memoryOf(memory)
 	if ok && kind == "node" {
 		argv = append(argv, "numactl", "-N", strconv.Itoa(number), "-m", strconv.Itoa(number))

@@ -82,30 +82,12 @@ func endsWithContext(t *testing.T, e engine.Engine) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := e.Measure(ctx, 2, anyWorkload(t, e)); !errors.Is(err, context.Canceled) {
+	_, s := randomSearch(t, e)
+	w, _ := s.Next(0)
+	if _, err := e.Measure(ctx, 2, w); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v; want %v", err, context.Canceled)
 	}
 	if _, err := ask(); err != nil {
 		t.Errorf("after a canceled measurement: %v", err)
 	}
-}
-
-// anyWorkload returns a workload of the engine's space.
-func anyWorkload(t *testing.T, e engine.Engine) search.Workload {
-	t.Helper()
-	d, err := e.Describe(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	space, err := search.NewSpace(d.Dimensions)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := search.New(d, space, search.Config{Algorithm: search.Random, Budget: 1, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	w, _ := s.Next(0)
-	return w
 }

@@ -34,9 +34,9 @@ type Reason = coprocess.Reason
 
 // Reasons of faults.
 const (
-	InvalidAnswer   Reason = "invalid_answer"   // a malformed or impossible answer
 	DuplicateAnswer Reason = "duplicate_answer" // an answer to a request that was already answered
 
+	InvalidAnswer  = coprocess.InvalidAnswer
 	Late           = coprocess.Late
 	Died           = coprocess.Died
 	AnswerTooLarge = coprocess.AnswerTooLarge

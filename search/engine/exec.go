@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"reflect"
 	"time"
 
@@ -25,7 +24,7 @@ func DefaultExecConfig(command []string) coprocess.Config {
 // protocol is killed, and restarted at the next measurement.
 type Exec struct {
 	restarts  int
-	name      string
+	name      string // the program's, then that of the description
 	program   *coprocess.Supervised
 	described *search.Description // its first answer to "describe"
 	log       *slog.Logger
@@ -36,11 +35,11 @@ type Exec struct {
 
 // NewExec returns the engine; the program is started at the first request.
 func NewExec(cfg coprocess.Config, log *slog.Logger) (*Exec, error) {
-	if err := cfg.Validate(); err != nil {
+	program, err := coprocess.Supervise(cfg, "engine", log)
+	if err != nil {
 		return nil, err
 	}
-	name := filepath.Base(cfg.Command[0])
-	return &Exec{restarts: cfg.Restarts, name: name, log: log, lacking: map[string]bool{}, program: coprocess.Supervise(cfg, log.With("engine", name))}, nil
+	return &Exec{restarts: cfg.Restarts, name: program.Name, log: log, lacking: map[string]bool{}, program: program}, nil
 }
 
 // Describe queries the program.

@@ -205,8 +205,8 @@ func closed(t *testing.T, e engine.Engine) {
 	}
 }
 
-// asker measures workloads of a random search, one after the other.
-func asker(t *testing.T, e engine.Engine) func() (search.Measurement, error) {
+// randomSearch is a random search of the engine's space.
+func randomSearch(t *testing.T, e engine.Engine) (search.Description, *search.Search) {
 	t.Helper()
 	d, err := e.Describe(context.Background())
 	if err != nil {
@@ -221,6 +221,13 @@ func asker(t *testing.T, e engine.Engine) func() (search.Measurement, error) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
+	return d, s
+}
+
+// asker measures workloads of a random search, one after the other.
+func asker(t *testing.T, e engine.Engine) func() (search.Measurement, error) {
+	t.Helper()
+	d, s := randomSearch(t, e)
 	id := 0
 	return func() (search.Measurement, error) {
 		w, ok := s.Next(0)

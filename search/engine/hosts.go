@@ -158,11 +158,10 @@ func passing(err error) Reason {
 	return ""
 }
 
-// limited adds a timeout that is enforced on the host itself, so that the command ends
+// limit begins a command with a timeout that is enforced on the host itself, so that the command ends
 // even if the connection is lost.
-func (h *hosts) limited(argv []string) []string {
-	limit := h.rig.SampleSeconds*h.rig.Samples + int(h.rig.Timeout.Seconds())
-	return append([]string{"timeout", "-k", "2", strconv.Itoa(limit)}, argv...)
+func (h *hosts) limit() []string {
+	return []string{"timeout", "-k", "2", strconv.Itoa(h.rig.SampleSeconds*h.rig.Samples + int(h.rig.Timeout.Seconds()))}
 }
 
 // roceOverheadBytes per RoCEv2 packet on the wire: Ethernet preamble and gap 20, header

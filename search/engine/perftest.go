@@ -221,7 +221,7 @@ func format(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // side returns the command line of one side.
 func (p *Perftest) side(tool string, host *rigHost, memory string, args []string) []string {
-	argv := p.limited(nil)
+	argv := p.limit()
 	if _, node, ok := memoryOf(memory); ok {
 		n := strconv.Itoa(node)
 		argv = append(argv, "numactl", "-N", n, "-m", n)

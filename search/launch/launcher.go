@@ -75,7 +75,7 @@ func (l *Launcher) Plan(ctx context.Context, w Want) (p Plan, err error) {
 	if err != nil {
 		return p, err
 	}
-	if p.Choice, err = Choose(p.Root, hosts, peers, read.Searching(past, schema.Instant(l.Now().UnixNano()))); err != nil {
+	if p.Choice, err = Choose(p.Root, hosts, peers, read.Searching(past, schema.InstantOf(l.Now()))); err != nil {
 		return p, &dispatch.NoHostError{Err: err}
 	}
 	if p.Request, err = l.request(ctx, w, p.Choice); err != nil {

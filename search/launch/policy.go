@@ -98,7 +98,7 @@ func (l *Launcher) past(ctx context.Context, within time.Duration) ([]read.Searc
 // runningOf returns a search of a subsystem that is running or not yet answered by its agent; nil: none.
 func runningOf(past []read.Search, subsystem schema.Subsystem, now time.Time) *read.Search {
 	for i := range past {
-		if s := &past[i]; key(s.Subsystem) == key(subsystem) && s.Running(schema.Instant(now.UnixNano())) {
+		if s := &past[i]; key(s.Subsystem) == key(subsystem) && s.Running(schema.InstantOf(now)) {
 			return s
 		}
 	}

@@ -75,7 +75,7 @@ func (w *world) sent(t *testing.T) (requests []schema.SearchRequest) {
 func TestPolicy(t *testing.T) {
 	subsystem := schema.Subsystem{NICModel: "MT4129", Firmware: "28"}
 	pastSearch := func(ago time.Duration, status schema.CommandStatus, experiments int) read.Search {
-		return read.Search{ID: "S1", Requested: schema.Instant(time.Now().Add(-ago).UnixNano()), Principal: "policy", Subsystem: subsystem, Budget: 100,
+		return read.Search{ID: "S1", Requested: schema.InstantOf(time.Now().Add(-ago)), Principal: "policy", Subsystem: subsystem, Budget: 100,
 			Agents: []read.SearchAgent{{Agent: "n1", Status: status, Experiments: experiments}}}
 	}
 	for name, c := range map[string]struct {

@@ -26,12 +26,12 @@ type axes struct {
 func (a *axes) x(v float64) float64 { return left + (plotWidth-left-right)*v/a.maxX }
 func (a *axes) y(v float64) float64 { return plotHeight - bottom - (plotHeight-top-bottom)*v/a.maxY }
 
-// newAxes draws the frame. Titles are constants of this package, never an engine's text.
-func newAxes(title, xTitle string, maxX, maxY float64) *axes {
+// newAxes draws the frame of a plot over experiments. Titles are constants of this package, never an engine's text.
+func newAxes(title string, maxX, maxY float64) *axes {
 	a := &axes{maxX: max(1, maxX), maxY: max(1, maxY)}
 	fmt.Fprintf(&a.b, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s" font-size="12" fill="#55606c">`, plotWidth, plotHeight, title)
 	fmt.Fprintf(&a.b, `<text x="%g" y="16" font-size="14" fill="#1d2733">%s</text>`, left, title)
-	fmt.Fprintf(&a.b, `<text x="%g" y="%g" text-anchor="end">%s</text>`, plotWidth-right, plotHeight-6, xTitle)
+	fmt.Fprintf(&a.b, `<text x="%g" y="%g" text-anchor="end">experiments</text>`, plotWidth-right, plotHeight-6)
 	for _, v := range svg.Ticks(a.maxX) {
 		fmt.Fprintf(&a.b, `<text x="%.1f" y="%g" text-anchor="middle">%g</text>`, a.x(v), plotHeight-bottom+16, v)
 	}
@@ -58,7 +58,7 @@ func plots(p *page, experiments []search.Measurement) []template.HTML {
 
 // foundPlot has a step at each anomaly's first experiment. standing is in that order.
 func foundPlot(experiments float64, standing []finding) template.HTML {
-	a := newAxes("anomalies found", "experiments", experiments, float64(len(standing)))
+	a := newAxes("anomalies found", experiments, float64(len(standing)))
 	fmt.Fprintf(&a.b, `<path fill="none" stroke="#1f6fb2" stroke-width="2" d="M%.1f %.1f`, a.x(0), a.y(0))
 	for i, f := range standing {
 		fmt.Fprintf(&a.b, "H%.1fV%.1f", a.x(float64(f.Experiment)), a.y(float64(i+1)))
@@ -70,7 +70,7 @@ func foundPlot(experiments float64, standing []finding) template.HTML {
 // seenPlot has a dot per experiment: the worst direction's rate as a share of the line
 // rate, and the pause, if any.
 func seenPlot(d *search.Description, n float64, experiments []search.Measurement) template.HTML {
-	a := newAxes("throughput of the worse direction, % of line rate (blue), and pause, % of time (red)", "experiments", n, 100)
+	a := newAxes("throughput of the worse direction, % of line rate (blue), and pause, % of time (red)", n, 100)
 	for i, m := range experiments {
 		if m.Status != search.OK {
 			continue

@@ -33,10 +33,7 @@ func Sentence(conditions map[string]search.Condition, symptom search.Symptom, sh
 			with = append(with, phrases(name, c)...)
 		}
 	}
-	if transport == "" {
-		transport = "traffic"
-	}
-	text := strings.TrimSpace(direction + " " + transport)
+	text := strings.TrimSpace(direction + " " + cmp.Or(transport, "traffic"))
 	if len(with) > 0 {
 		text += " with " + list(with)
 	}

@@ -69,13 +69,10 @@ func (c *canvas) pauseTree() []schema.LinkID {
 
 // into lists the links into a device, except from one device.
 func (c *canvas) into(d topology.DeviceID, except int) []schema.LinkID {
-	var out []schema.LinkID
-	for _, id := range c.g.LinksAt(d) {
-		if from, to := c.g.Ends(id); to == d && int(from) != except {
-			out = append(out, id)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(c.g.LinksAt(d)), func(id schema.LinkID) bool {
+		from, to := c.g.Ends(id)
+		return to != d || int(from) == except
+	})
 }
 
 func shuffle[T any](rng *rand.Rand, s []T) {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
@@ -119,10 +120,7 @@ func (c *canvas) plateau(w *crowd, how spreading) (links []schema.LinkID, stall 
 }
 
 func listOf(at map[schema.LinkID]float64, root schema.LinkID) (links []schema.LinkID, stall []float64, _ schema.LinkID) {
-	for id := range at {
-		links = append(links, id)
-	}
-	slices.Sort(links)
+	links = slices.Sorted(maps.Keys(at))
 	for _, id := range links {
 		stall = append(stall, at[id])
 	}

@@ -1,6 +1,9 @@
 package bench
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // spots tracks the taken cells of a space, and the cells too close to them.
 type spots struct {
@@ -41,12 +44,7 @@ func (p *spots) isTaken(q cell) bool { return p.owner[p.space.number(q)] >= 0 }
 
 // crowd reports whether any of the cells is too close to a taken one.
 func (p *spots) crowd(cells []cell) bool {
-	for _, q := range cells {
-		if p.near[p.space.number(q)] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(cells, func(q cell) bool { return p.near[p.space.number(q)] })
 }
 
 // beside lists the free cells next to taken ones, once per taken neighbour.

@@ -77,7 +77,7 @@ func TestSavedAndThenRestored(t *testing.T) {
 		for now := range before {
 			whole.Step(minuteAt(now), drawRegions(t))
 		}
-		loaded, err := tracking.Load(torusOf(t), tracking.DefaultConfig(), whole.Save(nil))
+		loaded, err := tracking.Load(torusOf(t), tracking.DefaultConfig(), whole.Save())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestSavedAndThenRestored(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if string(whole.Save(nil)) != string(loaded.Save(nil)) {
+		if string(whole.Save()) != string(loaded.Save()) {
 			in := drawRegions(t)
 			t.Fatal("differs", gocmp.Diff(whole.Step(minuteAt(now+1), slices.Clone(in)), loaded.Step(minuteAt(now+1), in), cmpopts.EquateEmpty()))
 		}

@@ -74,7 +74,7 @@ func TestNewNumbersDoNotShow(t *testing.T) {
 				moving.SetGraph(now.graph, moved)
 			case 1:
 				var err error
-				if moving, err = tracking.Load(now.graph, tracking.DefaultConfig(), moving.Save(nil)); err != nil {
+				if moving, err = tracking.Load(now.graph, tracking.DefaultConfig(), moving.Save()); err != nil {
 					t.Fatal(err)
 				}
 				moved := now.change(t, graphs)
@@ -114,7 +114,7 @@ func TestNewNumbersDoNotShowInHotLinks(t *testing.T) {
 				moving.SetGraph(now.graph, moved)
 			case 1:
 				var err error
-				if moving, err = tracking.LoadHotspots(now.graph, cfg, moving.Save(nil)); err != nil {
+				if moving, err = tracking.LoadHotspots(now.graph, cfg, moving.Save()); err != nil {
 					t.Fatal(err)
 				}
 				moved := now.change(t, graphs)
@@ -164,7 +164,7 @@ func TestLinksThatAreGone(t *testing.T) {
 	}
 	tr.SetGraph(g, without(g, func(l schema.LinkID) bool { return l < 40 || l >= 150 }))
 	forecasts, _ := tr.Skill()
-	loaded, err := tracking.Load(g, tracking.DefaultConfig(), tr.Save(nil))
+	loaded, err := tracking.Load(g, tracking.DefaultConfig(), tr.Save())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestOtherGraphIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, ofTracker := tracking.Load(other, tracking.DefaultConfig(), savedStory(t))
-	_, ofHotspots := tracking.LoadHotspots(other, tracking.DefaultHotspotConfig(), hot.Save(nil))
+	_, ofHotspots := tracking.LoadHotspots(other, tracking.DefaultHotspotConfig(), hot.Save())
 	for name, err := range map[string]error{"tracker": ofTracker, "hotspots": ofHotspots} {
 		if want := fmt.Sprintf("under version %016x of the graph, not %016x", g.Version(), other.Version()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)

@@ -48,7 +48,7 @@ func TestHotspotsSaved(t *testing.T) {
 		for now := range before {
 			step(now, whole)
 		}
-		saved := whole.Save(nil)
+		saved := whole.Save()
 		loaded, err := tracking.LoadHotspots(g, cfg, saved)
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestHotspotsSaved(t *testing.T) {
 				t.Fatal(diff)
 			}
 		}
-		if string(whole.Save(nil)) != string(loaded.Save(nil)) {
+		if string(whole.Save()) != string(loaded.Save()) {
 			t.Fatal("the loaded measure does not know what the saved one does")
 		}
 		saved[rapid.IntRange(0, len(saved)-1).Draw(t, "byte")]++
@@ -73,7 +73,7 @@ func TestHotspotsSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tracking.LoadHotspots(g, other, h.Save(nil)); err == nil {
+	if _, err := tracking.LoadHotspots(g, other, h.Save()); err == nil {
 		t.Errorf("of other thresholds: %v", err)
 	}
 }
@@ -85,19 +85,19 @@ func FuzzLoadHotspots(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(h.Save(nil))
+	f.Add(h.Save())
 	for now := range 5 {
 		values := make([]float32, g.NumLinks())
 		values[now], values[now+1] = 40, float32(10*now)
 		h.Step(snapshotOf(now, values))
 	}
-	f.Add(h.Save(nil))
+	f.Add(h.Save())
 	f.Fuzz(func(t *testing.T, saved []byte) {
 		h, err := tracking.LoadHotspots(g, tracking.DefaultHotspotConfig(), tracking.Sealed(saved))
 		if err != nil {
 			return
 		}
-		again := h.Save(nil)
+		again := h.Save()
 		if _, err := tracking.LoadHotspots(g, tracking.DefaultHotspotConfig(), again); err != nil {
 			t.Fatal(err)
 		}

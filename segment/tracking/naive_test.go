@@ -198,7 +198,7 @@ func TestRestartsDoNotShow(t *testing.T) {
 				}
 			}
 		}
-		loaded, err := tracking.Load(torusOf(t), tracking.DefaultConfig(), whole.Save(nil))
+		loaded, err := tracking.Load(torusOf(t), tracking.DefaultConfig(), whole.Save())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +219,7 @@ func TestRestartsDoNotShow(t *testing.T) {
 				}
 			}
 		}
-		if string(whole.Save(nil)) != string(loaded.Save(nil)) {
+		if string(whole.Save()) != string(loaded.Save()) {
 			t.Fatal("the loaded tracker does not know what the saved one does")
 		}
 	})

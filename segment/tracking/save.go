@@ -16,8 +16,8 @@ var format = codec.Format{Mark: "GTRK", Version: 4, Oldest: 2}
 // metricsOfVersion2 is the number of metrics when they were saved by number.
 const metricsOfVersion2 = 28
 
-// Save appends the tracker's state to buf, for Load.
-func (t *Tracker) Save(buf []byte) []byte { return format.Seal(buf, t.code) }
+// Save returns the tracker's state, for Load.
+func (t *Tracker) Save() []byte { return format.Seal(nil, t.code) }
 
 // Load restores a saved tracker. It fails if the data is damaged, in another format, or
 // of another fabric or version of the graph.

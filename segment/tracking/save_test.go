@@ -27,7 +27,7 @@ func savedStory(tb testing.TB) []byte {
 	for i := range 9 {
 		tr.Step(minuteAt(i), regions(region(0, 40+i, 10), region(60, 90+i, 12+3*float64(i)), region(100+5*i, 140, 30)))
 	}
-	return tr.Save(nil)
+	return tr.Save()
 }
 
 func TestDamageIsFound(t *testing.T) {
@@ -51,19 +51,19 @@ func TestDamageIsFound(t *testing.T) {
 // A state that loads, loads again after saving, and can continue.
 func FuzzLoad(f *testing.F) {
 	f.Add(savedStory(f))
-	f.Add(newTracker(f).Save(nil))
+	f.Add(newTracker(f).Save())
 	g := torus(f, "torus:8x8x8")
 	f.Fuzz(func(t *testing.T, saved []byte) {
 		tr, err := tracking.Load(g, tracking.DefaultConfig(), tracking.Sealed(saved))
 		if err != nil {
 			return
 		}
-		again := tr.Save(nil)
+		again := tr.Save()
 		other, err := tracking.Load(g, tracking.DefaultConfig(), again)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if string(other.Save(nil)) != string(again) {
+		if string(other.Save()) != string(again) {
 			t.Fatal("saved differently")
 		}
 		tr.Restore(minuteAt(20), regions(region(0, 40, 10), region(70, 90, 30)))

@@ -9,8 +9,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Save appends the state to buf, for LoadHotspots.
-func (h *Hotspots) Save(buf []byte) []byte { return format.Seal(buf, h.code) }
+// Save returns the state, for LoadHotspots.
+func (h *Hotspots) Save() []byte { return format.Seal(nil, h.code) }
 
 // LoadHotspots restores saved Hotspots. It fails if the data is damaged, in another
 // format, with other thresholds, or of another version of the graph.

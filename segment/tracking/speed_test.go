@@ -58,7 +58,7 @@ func BenchmarkStep(b *testing.B) {
 				tr.Step(minuteAt(now), buf)
 			}
 			b.ReportMetric(float64(60*n)*float64(b.N)/b.Elapsed().Seconds(), "links/s")
-			b.ReportMetric(float64(len(tr.Save(nil))), "saved-bytes")
+			b.ReportMetric(float64(len(tr.Save())), "saved-bytes")
 		})
 	}
 }
@@ -83,6 +83,6 @@ func BenchmarkHotspots(b *testing.B) {
 			h.Longest()
 		}
 		b.ReportMetric(float64(len(values))*float64(b.N)/b.Elapsed().Seconds(), "links/s")
-		b.ReportMetric(float64(len(h.Save(nil))), "saved-bytes")
+		b.ReportMetric(float64(len(h.Save())), "saved-bytes")
 	})
 }

@@ -107,7 +107,7 @@ func TestEarlierVersionsOfHotspotsLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if string(hot.Save(nil)) != string(hotSoFar(t).Save(nil)) {
+		if string(hot.Save()) != string(hotSoFar(t).Save()) {
 			t.Errorf("the hotspots of version %d know something else", v.version)
 		}
 	}

@@ -50,7 +50,7 @@ func newWaits(g *topology.Graph) *waits {
 	for place, d := range order {
 		w.byName[d] = nameRank(place)
 	}
-	w.rails = newRails(g, order)
+	w.rails = newRails(g)
 	for l := range w.from.len() {
 		from, to := g.Ends(schema.LinkID(l))
 		w.from[l], w.to[l] = deviceID(from), deviceID(to)

@@ -163,7 +163,36 @@ func (p *patches) join(t *trees, left []nodeID) {
 		p.joinBeside(t, t.leaving.of(d), t.to, w.out.of(d), w.to)
 		p.joinBeside(t, t.into.of(d), t.from, w.in.of(d), w.from)
 	}
+	p.joinAtHosts(t, left)
 	p.joinWaiting(t)
+}
+
+// joinAtHosts joins the nodes left that lead to one host by several ports: none of them has room for what it does not
+// take.
+func (p *patches) joinAtHosts(t *trees, left []nodeID) {
+	r := &t.waits.rails
+	if len(r.host) == 0 {
+		return
+	}
+	p.batch = p.batch[:0]
+	for _, i := range left {
+		if t.toHost(i) {
+			p.batch = append(p.batch, i)
+		}
+	}
+	slices.SortFunc(p.batch, func(a, b nodeID) int {
+		return cmp.Or(cmp.Compare(r.host[t.to[a]], r.host[t.to[b]]), cmp.Compare(t.stall[a], t.stall[b]), cmp.Compare(t.waits.byName[t.from[a]], t.waits.byName[t.from[b]]))
+	})
+	for m, k := 1, 1; k < len(p.batch); k++ {
+		a, b := p.batch[k-1], p.batch[k]
+		host := r.host[t.to[b]]
+		if r.host[t.to[a]] != host {
+			m = 1
+			continue
+		}
+		p.joinTwo(a, b, math.Log(float64(r.ports[host]-m)/float64(m+1))+t.oddsOfLevel(a, b))
+		m++
+	}
 }
 
 // joinWaiting joins nodes of which one may wait for the other, the least likely by chance first, so that the

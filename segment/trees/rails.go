@@ -10,37 +10,35 @@ import (
 )
 
 // rails are the leaves that connect the same hosts, which have an adapter on each: no switch that such leaves share need
-// be congested when their hosts exchange.
+// be congested when their hosts exchange, or when one of them takes nothing.
 type rails struct {
-	host by[deviceID, deviceID] // the first device, by name, that is an adapter of the same host; nil if no host has several
-	unit by[deviceID, deviceID] // the first of the leaves that connect the same hosts
+	host  by[deviceID, deviceID] // the first device, by name, that is an adapter of the same host; nil if no host has several links
+	ports by[deviceID, int]      // by host: links that lead to it
+	unit  by[deviceID, deviceID] // the first of the leaves that connect the same hosts
 }
 
-// newRails finds the rails of a fabric; order is its devices by name.
-func newRails(g *topology.Graph, order []deviceID) (r rails) {
-	r.host, r.unit = make([]deviceID, len(order)), make([]deviceID, len(order))
-	hosts, isAny := map[string]deviceID{}, false
-	for _, d := range order {
-		r.host[d] = d
-		if g.IsSwitch(topology.DeviceID(d)) {
-			continue
+// newRails finds the rails of a fabric.
+func newRails(g *topology.Graph) (r rails) {
+	n, isAny := g.NumDevices(), false
+	r.unit, r.ports = make([]deviceID, n), make([]int, n)
+	for _, host := range topology.HostsOf(g) {
+		r.host = append(r.host, deviceID(host))
+	}
+	var sets unionFind[deviceID]
+	sets.Reset(n)
+	for id := range g.NumLinks() {
+		from, to := g.Ends(schema.LinkID(id))
+		if !g.IsSwitch(from) {
+			sets.Union(r.host[deviceID(from)], deviceID(to))
 		}
-		name := topology.HostOf(g.Device(topology.DeviceID(d)).Name)
-		if first, ok := hosts[name]; ok {
-			r.host[d], isAny = first, true
-		} else {
-			hosts[name] = d
+		if !g.IsSwitch(to) {
+			host := r.host[deviceID(to)]
+			r.ports[host]++
+			isAny = isAny || r.ports[host] > 1
 		}
 	}
 	if !isAny {
 		return rails{}
-	}
-	var sets unionFind[deviceID]
-	sets.Reset(len(order))
-	for id := range g.NumLinks() {
-		if from, to := g.Ends(schema.LinkID(id)); !g.IsSwitch(from) {
-			sets.Union(r.host[deviceID(from)], deviceID(to))
-		}
 	}
 	for d := range r.unit.len() {
 		r.unit[d] = sets.Find(d)

@@ -9,6 +9,7 @@ import (
 	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/segment/segmenttest"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 // Hosts with an adapter on each of three rails exchange: what waits on the third rail is part of what waits on the others,
@@ -33,6 +34,31 @@ func TestSameHostsWaitOnAnotherRail(t *testing.T) {
 		}
 		got := segmenttest.New(t, g, segment.DefaultConfig()).Step(stalls.Snapshot(map[schema.Metric][]float32{schema.XmitWait: s.On(t, g)}))
 		if len(got) != c.want {
+			t.Errorf("%s: %s, want %d", c.name, segmenttest.Sizes(got), c.want)
+		}
+	}
+}
+
+// A host that takes nothing pauses all of its ports: they lead from switches that nothing else waits for, and are one
+// region, whether the host is one device or one for each adapter. Ports to different hosts are none.
+func TestPortsOfOneHost(t *testing.T) {
+	adapters, device := fabricOfRails(t), topologytest.Rails(t, 4, 6, 4, false)
+	for _, c := range []struct {
+		name string
+		g    *topology.Graph
+		port func(rail int) [2]string
+		want int
+	}{
+		{"adapters", adapters, func(rail int) [2]string { return [2]string{fmt.Sprint("leaf", rail), adapter(5, rail)} }, 1},
+		{"a device", device, func(rail int) [2]string { return [2]string{fmt.Sprintf("leaf%d-2", rail), "host2-3"} }, 1},
+		{"different hosts", adapters, func(rail int) [2]string { return [2]string{fmt.Sprint("leaf", rail), adapter(5+rail, rail)} }, 0},
+	} {
+		s := stalls.ByEnds{}
+		for rail := range 4 {
+			s[c.port(rail)] = []float32{55, 60, 48, 62}[rail]
+		}
+		got := segmenttest.New(t, c.g, segment.DefaultConfig()).Step(stalls.Snapshot(map[schema.Metric][]float32{schema.PFCPauseRx(3): s.On(t, c.g)}))
+		if len(got) != c.want || c.want == 1 && len(got[0].Links) != 4 {
 			t.Errorf("%s: %s, want %d", c.name, segmenttest.Sizes(got), c.want)
 		}
 	}

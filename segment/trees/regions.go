@@ -43,7 +43,7 @@ const (
 	// anywhere.
 	FalseRegionsPerDay = .1
 	intervalsPerDay    = 1440
-	leastTree          = 4    // links of the smallest region: with a root and away from others
+	FewestWithRoot     = 4    // links of the smallest region: with a root and away from others
 	FewestLinks        = 6    // links that count even beside other regions
 	MostLeastLinks     = 8    // so that an incast of eight hosts counts on every fabric
 	leastLoneShare     = 1e-5 // of links assumed hot alone if none is: its logarithm is needed
@@ -62,7 +62,7 @@ func (m *Method) leastLinks() int {
 		return MostLeastLinks
 	}
 	k := 1 + math.Log(FalseRegionsPerDay/(intervalsPerDay*n*p))/math.Log(growth)
-	return max(leastTree, min(MostLeastLinks, int(math.Ceil(k))))
+	return max(FewestWithRoot, min(MostLeastLinks, int(math.Ceil(k))))
 }
 
 // keep keeps the groups, with their roots, for which keeps holds.

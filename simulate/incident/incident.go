@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 
@@ -43,10 +44,7 @@ const (
 
 // shape returns the size of a Spec's fabric.
 func (s Spec) shape() (ranks, leaves, spines int) {
-	ranks = s.Ranks
-	if ranks == 0 {
-		ranks = usualRanks
-	}
+	ranks = cmp.Or(s.Ranks, usualRanks)
 	return ranks, max((ranks+ranksPerLeaf-1)/ranksPerLeaf, leastLeaves), max(s.Spines, leastSpines)
 }
 

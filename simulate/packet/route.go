@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 
@@ -33,10 +34,7 @@ func newLanes(g *topology.Graph, policy routing.Policy, cfg Config) (lanes, erro
 	case hasGlobals(g):
 		need = 2
 	}
-	vcs := cfg.VirtualChannels
-	if vcs == 0 {
-		vcs = need
-	}
+	vcs := cmp.Or(cfg.VirtualChannels, need)
 	if vcs*cfg.Classes > maxLanes {
 		return lanes{}, fmt.Errorf("packet model: classes=%d with %d virtual channels each: at most %d lanes", cfg.Classes, vcs, maxLanes)
 	}

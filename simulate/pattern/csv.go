@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,12 +155,7 @@ func assemble(rows []row, name string) (*Program, error) {
 	if err := checkLists(lists); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	ids := make([]int, 0, len(node))
-	for id := range node {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(node)) {
 		p.Processes = append(p.Processes, Process{ID: id, Node: node[id], Meets: meets(lists[id]), Start: list(lists[id]).start})
 	}
 	return p, nil
@@ -178,12 +174,7 @@ func checkLists(lists map[int][]Call) error {
 			}
 		}
 	}
-	ids := make([]int, 0, len(lists))
-	for id := range lists {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(lists)) {
 		met := 0
 		posted := map[int]int{}
 		for _, c := range lists[id] {

@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -74,9 +75,7 @@ func ReadYAML(r io.Reader, name string, nodes int) (*Program, error) {
 	if err := yamldoc.End(dec, "give each program a file"); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if f.Name == "" {
-		f.Name = name
-	}
+	f.Name = cmp.Or(f.Name, name)
 	if f.Pattern != "" {
 		if len(f.Programs) > 0 || f.Processes != 0 || f.PerNode != 0 {
 			return nil, fmt.Errorf("%s: a pattern cannot be combined with programs; put processes and per-node into it", name)

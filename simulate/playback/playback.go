@@ -30,8 +30,8 @@ func Read(name string) (*scenario.Script, error) {
 	return scenario.Read(file, name)
 }
 
-// Send sends the events of a step and the devices' readings.
-func Send(ctx context.Context, sink *emitter.Emitter, fabric string, step *scenario.Step) error {
+// send sends the events of a step and the devices' readings.
+func send(ctx context.Context, sink *emitter.Emitter, fabric string, step *scenario.Step) error {
 	// Events of jobs and failures have their own topics.
 	events := slices.DeleteFunc(slices.Clone(step.Events), func(e schema.Event) bool {
 		return e.Kind.IsFailure() || e.Kind == schema.JobStarted || e.Kind == schema.JobEnded

@@ -1,6 +1,7 @@
 package playback
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,9 +34,7 @@ func (p *Player) Play(ctx context.Context) (err error) {
 	fabric := p.Runner.Graph().Fabric()
 	var first int64
 	for step, ok := p.Runner.Step(); ok && ctx.Err() == nil; step, ok = p.Runner.Step() {
-		if first == 0 {
-			first = step.Interval.StartNanos
-		}
+		first = cmp.Or(first, step.Interval.StartNanos)
 		if p.Speed > 0 {
 			origin := began
 			if p.Live { // readings must not be late: intervals begin before the story, and setting up took time
@@ -75,5 +74,5 @@ func (p *Player) hand(ctx context.Context, fabric string, step *scenario.Step) e
 	if p.DevicesOnly {
 		step.Events, step.Jobs, step.Failures, step.Traffic = nil, nil, nil, nil
 	}
-	return Send(ctx, p.Sink, fabric, step)
+	return send(ctx, p.Sink, fabric, step)
 }

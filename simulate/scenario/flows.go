@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 
@@ -122,11 +123,7 @@ func (w *network) fileSystem(p placement, t *Traffic, rate float64, rng *rand.Ra
 	if len(w.storage) == 0 {
 		return
 	}
-	stripes := t.Stripes
-	if stripes == 0 {
-		stripes = defaultStripes
-	}
-	stripes = min(stripes, len(w.storage))
+	stripes := min(cmp.Or(t.Stripes, defaultStripes), len(w.storage))
 	next := rng.IntN(len(w.storage))
 	for _, d := range p.nodes {
 		for range stripes {

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -21,12 +22,8 @@ func (f *Fabric) nicsOf(g *topology.Graph, d topology.DeviceID) nics {
 	if n.send == 0 && !g.IsSwitch(d) {
 		n.send = linkSpeed(g, d)
 	}
-	if n.send == 0 {
-		n.send = fluid.DefaultConfig().SendBytesPerSecond
-	}
-	if n.receive == 0 {
-		n.receive = n.send
-	}
+	n.send = cmp.Or(n.send, fluid.DefaultConfig().SendBytesPerSecond)
+	n.receive = cmp.Or(n.receive, n.send)
 	return n
 }
 

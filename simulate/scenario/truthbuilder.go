@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -333,12 +334,7 @@ func (t *Truth) orderCauses(causes []Cause) {
 
 // byOffer lists streams by offered load, largest first.
 func byOffer(offers map[int]float64) []int {
-	streams := make([]int, 0, len(offers))
-	for s := range offers {
-		streams = append(streams, s)
-	}
-	slices.SortFunc(streams, func(a, b int) int { return cmp.Or(cmp.Compare(offers[b], offers[a]), a-b) })
-	return streams
+	return slices.SortedFunc(maps.Keys(offers), func(a, b int) int { return cmp.Or(cmp.Compare(offers[b], offers[a]), a-b) })
 }
 
 // jobShares lists the jobs of streams once each, by total offered load, largest first,

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -51,10 +52,7 @@ type generator struct {
 }
 
 func newGenerator(w *Workload, hosts int, rng *rand.Rand) *generator {
-	fillPercent := w.FillPercent
-	if fillPercent == 0 {
-		fillPercent = 80
-	}
+	fillPercent := cmp.Or(w.FillPercent, 80)
 	mean := max(2, (float64(hosts)*fillPercent/100/float64(w.Jobs)-singleNodeShare)/(1-singleNodeShare))
 	return &generator{w: w, rng: rng, median: mean / math.Exp(sizeSigma*sizeSigma/2), most: max(1, hosts/5)}
 }

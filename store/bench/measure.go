@@ -149,10 +149,10 @@ func discard[T any](_ T, err error) error { return err }
 func (b *Bench) questions() []question {
 	m := b.Model
 	end := firstInterval.AddDate(0, 0, b.Config.Days)
-	all := read.Span{From: schema.Instant(firstInterval.UnixNano()), To: schema.Instant(end.UnixNano())}
+	all := read.Span{From: schema.InstantOf(firstInterval), To: schema.InstantOf(end)}
 	f := m.Figures(Fabric, all)
-	day := read.Span{From: schema.Instant(end.AddDate(0, 0, -1).UnixNano()), To: all.To}
-	minutesSpan := read.Span{From: schema.Instant(end.AddDate(0, 0, -b.Config.MinutesDays).UnixNano()), To: all.To}
+	day := read.Span{From: schema.InstantOf(end.AddDate(0, 0, -1)), To: all.To}
+	minutesSpan := read.Span{From: schema.InstantOf(end.AddDate(0, 0, -b.Config.MinutesDays)), To: all.To}
 	const stall, link, second = schema.CreditStall, 20000, time.Second
 	return []question{
 		{"HotEpisodes", second, func(ctx context.Context) error { return discard(f.HotEpisodes(ctx, stall)) }},
@@ -166,7 +166,7 @@ func (b *Bench) questions() []question {
 			return discard(f.NetworkTransitions(ctx, schema.NoMetric))
 		}},
 		{"NetworkTime", second, func(ctx context.Context) error {
-			return discard(f.NetworkTime(ctx, schema.NoMetric))
+			return discard(f.NetworkTime(ctx))
 		}},
 		{"NetworkSteps/6h", second, func(ctx context.Context) error { return discard(f.NetworkSteps(ctx, 6)) }},
 		{"Network/day", second, func(ctx context.Context) error { return discard(m.Network(ctx, Fabric, day)) }},

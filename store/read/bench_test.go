@@ -93,7 +93,7 @@ func months(b *testing.B, m testModel) Span {
 			b.Fatal(err)
 		}
 	}
-	return Span{instantOf(start), instantOf(start) + schema.Instant(150*1440*minute)}
+	return Span{schema.InstantOf(start), schema.InstantOf(start) + schema.Instant(150*1440*minute)}
 }
 
 // BenchmarkTrackingQuery queries five months, or a day of them, and reports the disk space of the

@@ -68,7 +68,7 @@ type collectiveRow struct {
 }
 
 func (r *collectiveRow) run() (Collective, error) {
-	c := Collective{Job: r.Job, RunID: r.RunID, Agent: r.Agent, Time: instantOf(r.Time), Begin: instantOf(r.Begin), End: instantOf(r.End), Format: r.Format,
+	c := Collective{Job: r.Job, RunID: r.RunID, Agent: r.Agent, Time: schema.InstantOf(r.Time), Begin: schema.InstantOf(r.Begin), End: schema.InstantOf(r.End), Format: r.Format,
 		Ranks: int(r.Ranks), Iterations: int(r.Iterations), MakespanNanos: r.Makespan, ExpectedNanos: r.Expected, Text: r.Text,
 		Culprits: []CollectiveCulprit{}, StoppedRanks: append([]int{}, numbers[int](r.Stopped)...)}
 	n := len(r.Classes)
@@ -117,7 +117,7 @@ func (m *Model) reports(ctx context.Context, fabric string, s Span, id string, n
 	}
 	rows, err := limited[row](ctx, m, "collective_reports", inNanos(fabric, s).with("id", id).with("limit", n))
 	return convert(rows, err, func(r *row) (report.Published, error) {
-		p := report.Published{RunID: r.RunID, Agent: r.Agent, Time: instantOf(r.Time)}
+		p := report.Published{RunID: r.RunID, Agent: r.Agent, Time: schema.InstantOf(r.Time)}
 		if err := json.Unmarshal([]byte(r.Document), &p.Report); err != nil {
 			return p, fmt.Errorf("report of collective %s: %w", r.RunID, err)
 		}

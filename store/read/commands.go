@@ -26,8 +26,8 @@ func (m *Model) Commands(ctx context.Context, fabric string, s Span) ([]schema.S
 	}
 	found, err := limited[row](ctx, m, "commands", inNanos(fabric, s))
 	return convert(found, err, func(r *row) (schema.SeenCommand, error) {
-		return schema.SeenCommand{Seen: instantOf(r.Seen), Verified: r.Verified, Command: schema.Command{ID: r.ID, Fabric: fabric, Kind: r.Kind,
-			Targets: r.Targets, Arguments: rawJSON(r.Arguments), Issued: instantOf(r.Issued), Expires: instantOf(r.Expires),
+		return schema.SeenCommand{Seen: schema.InstantOf(r.Seen), Verified: r.Verified, Command: schema.Command{ID: r.ID, Fabric: fabric, Kind: r.Kind,
+			Targets: r.Targets, Arguments: rawJSON(r.Arguments), Issued: schema.InstantOf(r.Issued), Expires: schema.InstantOf(r.Expires),
 			Principal: r.Principal, DryRun: r.DryRun, Signature: []byte(r.Signature)}}, nil
 	})
 }
@@ -46,7 +46,7 @@ func (m *Model) CommandResults(ctx context.Context, fabric, id string) ([]schema
 	}
 	found, err := lookup[row](ctx, m, "command_results", Args{"fabric": fabric, "id": id})
 	return convert(found, err, func(r *row) (schema.CommandResult, error) {
-		return schema.CommandResult{CommandID: id, Fabric: fabric, Agent: r.Agent, Time: instantOf(r.Time),
+		return schema.CommandResult{CommandID: id, Fabric: fabric, Agent: r.Agent, Time: schema.InstantOf(r.Time),
 			Status: schema.CommandStatus(r.Status), Kind: r.Kind, Sequence: r.Number, Reason: r.Reason, Output: rawJSON(r.Output), Verified: r.Verified}, nil
 	})
 }

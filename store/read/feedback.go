@@ -24,7 +24,7 @@ func (m *Model) NewestFeedback(ctx context.Context, fabric string, s Span, n int
 	}
 	found, err := limited[row](ctx, m, "feedback_audit", inSpan(fabric, s).with("rows", uint32(n)))
 	return convert(found, err, func(r *row) (schema.FeedbackAction, error) {
-		return schema.FeedbackAction{Fabric: fabric, Time: instantOf(r.Time), Sink: r.Sink, Action: r.Action, Target: r.Target, DryRun: r.DryRun,
+		return schema.FeedbackAction{Fabric: fabric, Time: schema.InstantOf(r.Time), Sink: r.Sink, Action: r.Action, Target: r.Target, DryRun: r.DryRun,
 			Outcome: schema.FeedbackOutcome(r.Outcome), Reason: r.Reason, Score: r.Score, Before: r.Before, After: r.After}, nil
 	})
 }
@@ -44,7 +44,7 @@ func (m *Model) FeedbackMarks(ctx context.Context, fabric string) ([]schema.Feed
 	}
 	found, err := limited[row](ctx, m, "feedback_marks", Args{"fabric": fabric})
 	return convert(found, err, func(r *row) (schema.FeedbackAction, error) {
-		return schema.FeedbackAction{Fabric: fabric, Time: instantOf(r.Time), Sink: r.Sink, Action: r.Action, Target: r.Target,
+		return schema.FeedbackAction{Fabric: fabric, Time: schema.InstantOf(r.Time), Sink: r.Sink, Action: r.Action, Target: r.Target,
 			Outcome: schema.FeedbackDone, Reason: r.Reason, Score: r.Score, Before: r.Before, After: r.After}, nil
 	})
 }

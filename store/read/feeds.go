@@ -37,7 +37,7 @@ func (m *Model) NewestJobs(ctx context.Context, fabric string, span Span, n int,
 	a := inNanos(fabric, span).with("oldest", int64(span.From)-int64(longestJob)).with("ids", append([]string{}, ids...)).with("limit", n)
 	found, err := limited[row](ctx, m, "jobs", a)
 	return convert(found, err, func(r *row) (schema.Job, error) {
-		return schema.Job{Fabric: fabric, ID: r.ID, Name: r.Name, User: r.User, Nodes: r.Nodes, Start: instantOf(r.Start), End: instantOf(r.End), State: r.State}, nil
+		return schema.Job{Fabric: fabric, ID: r.ID, Name: r.Name, User: r.User, Nodes: r.Nodes, Start: schema.InstantOf(r.Start), End: schema.InstantOf(r.End), State: r.State}, nil
 	})
 }
 
@@ -53,7 +53,7 @@ func (m *Model) Failures(ctx context.Context, fabric string, span Span) ([]schem
 	}
 	found, err := limited[row](ctx, m, "failures", inNanos(fabric, span))
 	return convert(found, err, func(r *row) (schema.Failure, error) {
-		return schema.Failure{Fabric: fabric, Time: instantOf(r.Time), Kind: schema.EventKind(r.Kind), Device: r.Device, Port: r.Port, Detail: r.Detail}, nil
+		return schema.Failure{Fabric: fabric, Time: schema.InstantOf(r.Time), Kind: schema.EventKind(r.Kind), Device: r.Device, Port: r.Port, Detail: r.Detail}, nil
 	})
 }
 
@@ -70,7 +70,7 @@ func (m *Model) JobTraffic(ctx context.Context, fabric string, span Span, ids ..
 	}
 	found, err := limited[row](ctx, m, "job_traffic", inNanos(fabric, span).with("ids", append([]string{}, ids...)))
 	return convert(found, err, func(r *row) (schema.JobTraffic, error) {
-		return schema.JobTraffic{Fabric: fabric, JobID: r.ID, Time: instantOf(r.Time), Read: r.Read, Write: r.Write, RDMARead: r.RDMARead, RDMAWrite: r.RDMAWrite}, nil
+		return schema.JobTraffic{Fabric: fabric, JobID: r.ID, Time: schema.InstantOf(r.Time), Read: r.Read, Write: r.Write, RDMARead: r.RDMARead, RDMAWrite: r.RDMAWrite}, nil
 	})
 }
 
@@ -128,6 +128,6 @@ func (m *Model) Exposures(ctx context.Context, fabric string, span Span, ids []s
 	}
 	found, err := limited[row](ctx, m, "exposures", inSpan(fabric, span).with("ids", ids))
 	return convert(found, err, func(r *row) (Exposure, error) {
-		return Exposure{r.Job, r.Region, schema.Severity(r.Worst), instantOf(r.Begin), instantOf(r.End), int(r.Accused), int(r.Victim), r.Blame}, nil
+		return Exposure{r.Job, r.Region, schema.Severity(r.Worst), schema.InstantOf(r.Begin), schema.InstantOf(r.End), int(r.Accused), int(r.Victim), r.Blame}, nil
 	})
 }

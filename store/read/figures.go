@@ -285,7 +285,7 @@ func (f *Figures) Mitigations(ctx context.Context, window time.Duration) ([]Miti
 	}
 	outcomes, err := f.outcomes(ctx)
 	return convert(found, err, func(r *row) (Mitigation, error) {
-		return Mitigation{instantOf(r.Begin), instantOf(r.End), int(r.Events), outcomes[instantOf(r.Begin)]}, nil
+		return Mitigation{schema.InstantOf(r.Begin), schema.InstantOf(r.End), int(r.Events), outcomes[schema.InstantOf(r.Begin)]}, nil
 	})
 }
 
@@ -300,7 +300,7 @@ func (f *Figures) outcomes(ctx context.Context) (map[schema.Instant]*Outcome, er
 	}](ctx, f.model, "mitigation_outcomes", f.args())
 	byBegin := make(map[schema.Instant]*Outcome, len(found))
 	for _, r := range found {
-		byBegin[instantOf(r.Begin)] = &Outcome{instantOf(r.Congestion), r.Before, r.After, r.Alleviated}
+		byBegin[schema.InstantOf(r.Begin)] = &Outcome{schema.InstantOf(r.Congestion), r.Before, r.After, r.Alleviated}
 	}
 	return byBegin, err
 }
@@ -321,7 +321,7 @@ func (f *Figures) LinkSeries(ctx context.Context, version uint64, metric schema.
 	a := f.of(metric).with("version", version).
 		with("block", uint32(link)/store.LinksPerBlock).with("element", uint32(link)%store.LinksPerBlock+1)
 	found, err := limited[row](ctx, f.model, "link_series", a)
-	return convert(found, err, func(r *row) (Point, error) { return Point{instantOf(r.Time), *r.Value}, nil })
+	return convert(found, err, func(r *row) (Point, error) { return Point{schema.InstantOf(r.Time), *r.Value}, nil })
 }
 
 // LinkRank summarises a link's metric over a span, in the metric's unit.

@@ -198,7 +198,7 @@ func TestIntervalsOfWhichOnlyTheRowIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	states, err1 := m.Figures("bw", handSpan).NetworkTime(ctx, schema.NoMetric)
+	states, err1 := m.Figures("bw", handSpan).NetworkTime(ctx)
 	share, err2 := m.Figures("bw", handSpan).LinkTime(ctx, stall)
 	at, err3 := m.Network(ctx, "bw", handSpan)
 	if err := errors.Join(err1, err2, err3); err != nil {

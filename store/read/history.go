@@ -82,13 +82,13 @@ func (t *NetworkTime) Share(s schema.Severity) float64 {
 	return float64(t.Time[s]) / float64(all)
 }
 
-// NetworkTime returns the time in each state by a metric; NoMetric means by any.
-func (f *Figures) NetworkTime(ctx context.Context, metric schema.Metric) (t NetworkTime, err error) {
+// NetworkTime returns the time in each state, by whichever metric.
+func (f *Figures) NetworkTime(ctx context.Context) (t NetworkTime, err error) {
 	found, err := rolledUp[struct {
 		State     int8    `ch:"state"`
 		Intervals uint64  `ch:"intervals"`
 		Ms        float64 `ch:"total_ms"`
-	}](ctx, f, "network_time", f.of(metric))
+	}](ctx, f, "network_time", f.of(schema.NoMetric))
 	for _, r := range found {
 		if r.State < 0 {
 			t.Unknown = int(r.Intervals)
@@ -140,7 +140,7 @@ func (f *Figures) CongestionPeaks(ctx context.Context, metric schema.Metric) ([]
 		Highest float64   `ch:"highest"`
 	}
 	found, err := rolledUp[row](ctx, f, "congestion_peaks", f.of(metric))
-	return convert(found, err, func(r *row) (Peak, error) { return Peak{instantOf(r.Begin), r.Mean, r.Highest}, nil })
+	return convert(found, err, func(r *row) (Peak, error) { return Peak{schema.InstantOf(r.Begin), r.Mean, r.Highest}, nil })
 }
 
 // Completeness says how much of a span is stored under one version of the graph.
@@ -167,7 +167,7 @@ func (f *Figures) Completeness(ctx context.Context) ([]Completeness, error) {
 	}
 	found, err := limited[row](ctx, f.model, "completeness", f.args())
 	return convert(found, err, func(r *row) (Completeness, error) {
-		return Completeness{Version(r.Version), int(r.Intervals), int(r.Known), float64(r.Ms) / 1e3, int(r.Links), instantOf(r.First), instantOf(r.Last)}, nil
+		return Completeness{Version(r.Version), int(r.Intervals), int(r.Known), float64(r.Ms) / 1e3, int(r.Links), schema.InstantOf(r.First), schema.InstantOf(r.Last)}, nil
 	})
 }
 

@@ -216,16 +216,7 @@ func (h history) topLinks(span Span, n int) (ranks []LinkRank) {
 func drawInterval(rt *rapid.T, fabric string, n, links int, revision uint32) *schema.IntervalResult {
 	start := int64(historyFirst+n) * historyStep
 	snap := &schema.Snapshot{Fabric: fabric, GraphVersion: 1, Links: links, Interval: schema.Interval{StartNanos: start, DurationNanos: historyStep}}
-	s := schema.Series{Metric: stall, Values: make([]float32, links), Valid: schema.NewBitmap(links)}
-	halves := rapid.SliceOfN(rapid.IntRange(-20, 80), 7, 7).Draw(rt, "values") // negative: missing
-	for link := range links {
-		if half := halves[(link+n)%len(halves)]; half >= 0 {
-			s.Values[link] = float32(half) / 2
-			s.Valid.Set(link)
-			s.Count++
-		}
-	}
-	snap.Series = []schema.Series{s}
+	snap.Series = []schema.Series{drawSeries(rt, n, links, 7)}
 	r := &schema.IntervalResult{Snapshot: snap, Revision: revision}
 	for id := uint64(1); id <= 3; id++ {
 		if mean := rapid.IntRange(-20, 40).Draw(rt, "mean"); mean >= 0 {
@@ -392,7 +383,7 @@ func checkHistory(rt *rapid.T, m testModel, h history, jobs historyJobs, fabric 
 	check("MeanSpread", means, gotMeans, err)
 	gotTime, err := m.Figures(fabric, span).LinkTime(ctx, stall)
 	check("LinkTime", linkTime, gotTime, err)
-	network, err := m.Figures(fabric, span).NetworkTime(ctx, schema.NoMetric)
+	network, err := m.Figures(fabric, span).NetworkTime(ctx)
 	check("NetworkTime", h.networkTime(span), network, err)
 	transitions, err := m.Figures(fabric, span).NetworkTransitions(ctx, stall)
 	check("NetworkTransitions", h.networkTransitions(span), transitions, err)

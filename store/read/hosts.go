@@ -73,7 +73,7 @@ type hostRunRow struct {
 }
 
 func (r *hostRunRow) run() (HostRun, error) {
-	run := HostRun{Agent: r.Agent, RunID: r.RunID, Status: schema.CommandStatus(r.Status), Time: instantOf(r.Time), Principal: r.Principal, Why: r.Why, Reason: r.Reason,
+	run := HostRun{Agent: r.Agent, RunID: r.RunID, Status: schema.CommandStatus(r.Status), Time: schema.InstantOf(r.Time), Principal: r.Principal, Why: r.Why, Reason: r.Reason,
 		Trigger: order.Trigger(r.Trigger), Mode: order.Mode(r.Mode), Region: r.Region, Model: r.Model, State: hostping.State(r.State), Seconds: decimal(r.Seconds),
 		Probes: int(r.Probes), Sentence: r.Sentence, Verdicts: []HostVerdict{}}
 	if len(r.Accused) != len(r.Bottlenecks) || len(r.Confidences) != len(r.Bottlenecks) {
@@ -178,7 +178,7 @@ func (m *Model) HostOutliers(ctx context.Context, fabric string, s Span, model s
 	}
 	found, err := limited[row](ctx, m, "host_outliers", inNanos(fabric, s).with("model", model).with("percent", percent).with("limit", n))
 	return convert(found, err, func(r *row) (HostOutlier, error) {
-		return HostOutlier{r.Agent, r.RunID, instantOf(r.Time), r.Model, r.RNIC, r.Endpoint, r.Gbps, r.LatencyMicros, r.FleetGbps, r.FleetLatencyMicros, int(r.Hosts)}, nil
+		return HostOutlier{r.Agent, r.RunID, schema.InstantOf(r.Time), r.Model, r.RNIC, r.Endpoint, r.Gbps, r.LatencyMicros, r.FleetGbps, r.FleetLatencyMicros, int(r.Hosts)}, nil
 	})
 }
 
@@ -210,7 +210,7 @@ func (m *Model) HostBaselines(ctx context.Context, fabric, model string) (list [
 			return nil, fmt.Errorf("baseline of run %s of host %s: %w", r.RunID, r.Agent, err)
 		}
 		if n := len(list); n == 0 || list[n-1].Model != r.Model {
-			list = append(list, HostBaseline{Model: r.Model, Agents: []string{r.Agent}, Newest: instantOf(r.Time), Baseline: one})
+			list = append(list, HostBaseline{Model: r.Model, Agents: []string{r.Agent}, Newest: schema.InstantOf(r.Time), Baseline: one})
 			continue
 		}
 		b := &list[len(list)-1]

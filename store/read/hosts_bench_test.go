@@ -38,7 +38,7 @@ func fleet(b *testing.B, m testModel, at time.Time) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		steps = append(steps, order.Step{RunID: fmt.Sprint("monitor.", i), Agent: fmt.Sprint(i), Status: schema.CommandDone, Time: schema.Instant(at.UnixNano()),
+		steps = append(steps, order.Step{RunID: fmt.Sprint("monitor.", i), Agent: fmt.Sprint(i), Status: schema.CommandDone, Time: schema.InstantOf(at),
 			Outcome: order.Outcome{Trigger: order.IdleHost, Mode: order.Full, Model: g.Model, Probes: report.Probes, Report: &report, Graph: &g}})
 	}
 	if err := m.db.StoreHostRuns(b.Context(), "seed", steps); err != nil {
@@ -61,7 +61,7 @@ func BenchmarkFleet(b *testing.B) {
 	m, ctx := newModel(b), b.Context()
 	at := time.Now()
 	fleet(b, m, at)
-	span := Span{schema.Instant(at.Add(-48 * time.Hour).UnixNano()), schema.Instant(at.Add(time.Hour).UnixNano())}
+	span := Span{schema.InstantOf(at.Add(-48 * time.Hour)), schema.InstantOf(at.Add(time.Hour))}
 	for name, ask := range map[string]func() (int, error){
 		"HostStates": func() (int, error) { list, err := m.HostStates(ctx, "f", span, "", MaxHosts); return len(list), err },
 		"HostOutliers": func() (int, error) {

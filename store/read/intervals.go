@@ -86,7 +86,7 @@ func (r *storedRow) toStored() (Stored, error) {
 // for intervals older than that column, that nothing was measured.
 func unknownOf(reason schema.UnknownReason, since time.Time, s *Stored) *schema.Unknown {
 	if reason != "" {
-		return &schema.Unknown{Reason: reason, Since: instantOf(since)}
+		return &schema.Unknown{Reason: reason, Since: schema.InstantOf(since)}
 	}
 	for m, n := range s.Measured {
 		if m.IsStall() && n > 0 {
@@ -129,7 +129,7 @@ func (m *Model) FirstStored(ctx context.Context, fabric string) (schema.Instant,
 	if len(found) == 0 {
 		return 0, fmt.Errorf("first interval of fabric %q: %w", fabric, ErrNotFound)
 	}
-	return instantOf(found[0].Time), nil
+	return schema.InstantOf(found[0].Time), nil
 }
 
 // Intervals lists the stored intervals that start in a span, in order.

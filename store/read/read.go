@@ -72,6 +72,11 @@ func SpanOf(i schema.Interval) Span {
 	return Span{schema.Instant(i.StartNanos), schema.Instant(i.EndNanos())}
 }
 
+// Past is the span from within ago until now, with room for clocks that are ahead.
+func Past(now time.Time, within time.Duration) Span {
+	return Span{schema.InstantOf(now.Add(-within)), schema.InstantOf(now.Add(time.Hour))}
+}
+
 // Args are the values of a query's {name:Type} placeholders.
 type Args map[string]any
 
@@ -186,8 +191,6 @@ func convert[Row, R any](rows []Row, err error, one func(*Row) (R, error)) ([]R,
 	}
 	return out, nil
 }
-
-func instantOf(t time.Time) schema.Instant { return schema.Instant(t.UnixNano()) }
 
 // decimal returns the shortest decimal that the stored number represents: 0.8, not 0.800000011920929.
 func decimal(stored float32) float64 {

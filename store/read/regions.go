@@ -46,7 +46,7 @@ type regionRow struct {
 }
 
 func (r *regionRow) toRegion() (RegionAt, error) {
-	at := RegionAt{Time: instantOf(r.Time), GraphVersion: Version(r.GraphVersion), Region: schema.Region{ID: r.ID, Size: int(r.Size), Mean: r.Mean, Max: r.Max,
+	at := RegionAt{Time: schema.InstantOf(r.Time), GraphVersion: Version(r.GraphVersion), Region: schema.Region{ID: r.ID, Size: int(r.Size), Mean: r.Mean, Max: r.Max,
 		Name: r.Name, Links: numbers[schema.LinkID]([]uint32(r.Links)), AgeIntervals: int(r.AgeIntervals), Unread: int(r.Unread), BirthNanos: r.Birth.UnixNano()}}
 	to := &at.Region
 	if len(r.BoxMin) > 0 {
@@ -153,7 +153,7 @@ func (m *Model) NetworkStates(ctx context.Context, fabric string, span Span) ([]
 	}
 	found, err := lookup[row](ctx, m, "network_states", inSpan(fabric, span))
 	return convert(found, err, func(r *row) (StateAt, error) {
-		at := StateAt{Time: instantOf(r.Time), NetworkState: schema.NetworkState{Coverage: decimal(r.Coverage)}}
+		at := StateAt{Time: schema.InstantOf(r.Time), NetworkState: schema.NetworkState{Coverage: decimal(r.Coverage)}}
 		copy(at.Regions[:], r.Regions)
 		copy(at.RegionLinks[:], r.RegionLinks)
 		var err error
@@ -187,7 +187,7 @@ func (m *Model) Network(ctx context.Context, fabric string, span Span) ([]Networ
 	}
 	found, err := limited[row](ctx, m, "network", inSpan(fabric, span))
 	return convert(found, err, func(r *row) (NetworkAt, error) {
-		at := NetworkAt{Time: instantOf(r.Time), Length: time.Duration(r.LengthMs) * time.Millisecond, Severity: schema.Severity(r.Severity), Unknown: schema.UnknownReason(r.Reason)}
+		at := NetworkAt{Time: schema.InstantOf(r.Time), Length: time.Duration(r.LengthMs) * time.Millisecond, Severity: schema.Severity(r.Severity), Unknown: schema.UnknownReason(r.Reason)}
 		network := schema.NetworkForecast{Severity: at.Severity}
 		if at.Unknown != "" {
 			network.Unknown = &schema.Unknown{Reason: at.Unknown}

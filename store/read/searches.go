@@ -160,14 +160,14 @@ func (m *Model) searches(ctx context.Context, a Args) (list []Search, err error)
 	for i := range rows {
 		r := &rows[i]
 		if len(list) == 0 || list[len(list)-1].ID != r.ID {
-			list = append(list, Search{ID: r.ID, Requested: instantOf(r.Requested), Principal: r.Principal, Why: r.Why, Region: r.Region, Engine: r.Engine,
+			list = append(list, Search{ID: r.ID, Requested: schema.InstantOf(r.Requested), Principal: r.Principal, Why: r.Why, Region: r.Region, Engine: r.Engine,
 				Algorithm: r.Algorithm, Peers: append([]string{}, r.Peers...), Seed: r.Seed, Budget: int(r.Budget), Restrict: rawJSON(r.Restrict), Subsystem: r.subsystem(), Agents: []SearchAgent{}})
 		}
 		if r.Agent == "" {
 			continue
 		}
 		s := &list[len(list)-1]
-		s.Agents = append(s.Agents, SearchAgent{Agent: r.Agent, Status: schema.CommandStatus(r.Status), Time: instantOf(r.Time), Reason: r.Reason,
+		s.Agents = append(s.Agents, SearchAgent{Agent: r.Agent, Status: schema.CommandStatus(r.Status), Time: schema.InstantOf(r.Time), Reason: r.Reason,
 			Adapter: r.Adapter, Subsystem: r.subsystem(), Experiments: int(r.Experiments), Failed: int(r.Failed), Seconds: r.Seconds,
 			Gigabytes: r.Gigabytes, Anomalies: int(r.Anomalies)})
 	}
@@ -202,7 +202,7 @@ func (m *Model) findings(ctx context.Context, a Args) ([]Finding, error) {
 	}
 	found, err := limited[row](ctx, m, "search_findings", a)
 	return convert(found, err, func(r *row) (Finding, error) {
-		return Finding{SearchID: r.ID, Agent: r.Agent, Time: instantOf(r.Time), Subsystem: r.subsystem(), SearchFinding: schema.SearchFinding{
+		return Finding{SearchID: r.ID, Agent: r.Agent, Time: schema.InstantOf(r.Time), Subsystem: r.subsystem(), SearchFinding: schema.SearchFinding{
 			Experiment: int(r.Experiment), Revised: int(r.Revised), Symptom: r.Symptom, Workload: rawJSON(r.Workload), MFS: rawJSON(r.MFS)}}, nil
 	})
 }
@@ -268,7 +268,7 @@ func (m *Model) Hardware(ctx context.Context, fabric, device string) ([]HostAdap
 	}
 	found, err := limited[row](ctx, m, "host_hardware", Args{"fabric": fabric, "device": device})
 	list, err := convert(found, err, func(r *row) (HostAdapter, error) {
-		return HostAdapter{Agent: r.Agent, Adapter: r.Adapter, Device: r.Device, Time: instantOf(r.Time), Subsystem: r.subsystem()}, nil
+		return HostAdapter{Agent: r.Agent, Adapter: r.Adapter, Device: r.Device, Time: schema.InstantOf(r.Time), Subsystem: r.subsystem()}, nil
 	})
 	slices.SortFunc(list, func(a, b HostAdapter) int {
 		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Adapter, b.Adapter))

@@ -41,6 +41,6 @@ func (m *Model) Tracks(ctx context.Context, fabric string, span Span, metric sch
 		if err != nil {
 			err = fmt.Errorf("region %d: %w", r.ID, err)
 		}
-		return TrackSummary{r.ID, metric, r.Label, instantOf(r.First), instantOf(r.Last), int(r.Seen), schema.Severity(r.Worst), int(r.Links), r.Mean}, err
+		return TrackSummary{r.ID, metric, r.Label, schema.InstantOf(r.First), schema.InstantOf(r.Last), int(r.Seen), schema.Severity(r.Worst), int(r.Links), r.Mean}, err
 	})
 }

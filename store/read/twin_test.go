@@ -162,6 +162,20 @@ func (w twin) episodes(threshold float64) *HotDurations {
 	return durationsOf(threshold, durations, func(q float64, n int) int { return max(0, int(math.Ceil(q*float64(n)))-1) }) // of two, the shorter is the median
 }
 
+// drawSeries draws the stall of the n-th interval, of so many different values.
+func drawSeries(rt *rapid.T, n, links, values int) schema.Series {
+	s := schema.Series{Metric: stall, Values: make([]float32, links), Valid: schema.NewBitmap(links)}
+	halves := rapid.SliceOfN(rapid.IntRange(-20, 80), values, values).Draw(rt, "values") // negative: missing
+	for link := range links {
+		if half := halves[(link+n)%values]; half >= 0 {
+			s.Values[link] = float32(half) / 2
+			s.Valid.Set(link)
+			s.Count++
+		}
+	}
+	return s
+}
+
 // drawTwin draws intervals of twinMinutes, with links in one block or two.
 func drawTwin(rt *rapid.T, fabric string) twin {
 	links := rapid.SampledFrom([]int{1, 5, 512, 515}).Draw(rt, "links")
@@ -171,16 +185,7 @@ func drawTwin(rt *rapid.T, fabric string) twin {
 			continue
 		}
 		snap := &schema.Snapshot{Fabric: fabric, GraphVersion: 1, Links: links, Interval: schema.Interval{StartNanos: int64(m) * minute, DurationNanos: minute}}
-		s := schema.Series{Metric: stall, Values: make([]float32, links), Valid: schema.NewBitmap(links)}
-		halves := rapid.SliceOfN(rapid.IntRange(-20, 80), 10, 10).Draw(rt, "values") // negative: missing
-		for link := range links {
-			if half := halves[(link+m)%len(halves)]; half >= 0 {
-				s.Values[link] = float32(half) / 2
-				s.Valid.Set(link)
-				s.Count++
-			}
-		}
-		snap.Series = []schema.Series{s}
+		snap.Series = []schema.Series{drawSeries(rt, m, links, 10)}
 		r := &schema.IntervalResult{Snapshot: snap}
 		for id := uint64(1); id <= 3; id++ {
 			if mean := rapid.IntRange(-20, 40).Draw(rt, "mean"); mean >= 0 {

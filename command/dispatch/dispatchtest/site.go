@@ -41,7 +41,7 @@ func HostOf(agent, adapter, model, firmware string, kinds ...string) dispatch.Ho
 
 // SlowHost returns a diagnosis whose root leads to a host.
 func SlowHost(agent string, confidence float64) schema.Diagnosis {
-	return schema.Diagnosis{Fabric: "f", Time: schema.Instant(time.Now().UnixNano()), Region: 5, Cause: schema.Cause{Class: schema.CauseSlowHost, Confidence: confidence},
+	return schema.Diagnosis{Fabric: "f", Time: schema.InstantOf(time.Now()), Region: 5, Cause: schema.Cause{Class: schema.CauseSlowHost, Confidence: confidence},
 		Root: &schema.Root{Link: schema.NoLink, Device: "leaf0", Port: "1", Peer: agent + " HCA-1"}}
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -229,14 +230,10 @@ func (c *Cluster) Create(metadata, spec map[string]any) (name string) {
 	c.started++
 	name = fmt.Sprintf("pod-%d", c.started)
 	object := map[string]any{"name": name}
-	for key, value := range metadata {
-		object[key] = value
-	}
+	maps.Copy(object, metadata)
 	fields := map[string]any{"containers": []any{map[string]any{"name": "main", "image": "none",
 		"resources": map[string]any{"requests": map[string]string{"cpu": "4", "memory": "4Gi"}}}}}
-	for key, value := range spec {
-		fields[key] = value
-	}
+	maps.Copy(fields, spec)
 	c.do(http.MethodPost, "/api/v1/namespaces/default/pods", "application/json",
 		map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": object, "spec": fields}, nil)
 	return name

@@ -234,10 +234,7 @@ func WriteCLI(w io.Writer, root *cobra.Command) {
 
 func writeCommand(w io.Writer, cmd *cobra.Command) {
 	if cmd.Runnable() && !cmd.Hidden {
-		text := cmd.Long
-		if text == "" {
-			text = cmd.Short + "."
-		}
+		text := cmp.Or(cmd.Long, cmd.Short+".")
 		fmt.Fprintf(w, "\n## %s\n\n    %s\n\n%s\n", cmd.CommandPath(), cmd.UseLine(), text)
 		if cmd.Example != "" {
 			fmt.Fprintf(w, "\n```sh\n%s\n```\n", strings.TrimSpace(strings.ReplaceAll("\n"+cmd.Example, "\n  ", "\n")))

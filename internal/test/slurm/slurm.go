@@ -5,6 +5,7 @@
 package slurm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,9 +56,7 @@ func Start(tb testing.TB, cfg Config) *Cluster {
 	if len(cfg.Nodes) == 0 {
 		cfg.Nodes = []string{"n1", "n2", "n3", "n4"}
 	}
-	if cfg.CPUs == 0 {
-		cfg.CPUs = 2
-	}
+	cfg.CPUs = cmp.Or(cfg.CPUs, 2)
 	c := &Cluster{tb: tb, cfg: cfg, parts: map[string]*proc.Process{}}
 	tb.Cleanup(c.cleanup)
 	if err := c.start(); err != nil {

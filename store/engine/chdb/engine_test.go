@@ -23,16 +23,6 @@ func TestMain(m *testing.M) {
 	enginetest.RunInProcess(m, func(e *chdb.Engine) { testEngine = e })
 }
 
-func openSession(t *testing.T) *chdb.Session {
-	t.Helper()
-	session, err := testEngine.Session()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(session.Close)
-	return session
-}
-
 // ask returns the result of a query as text.
 func ask(t *testing.T, session *chdb.Session, st chdb.Statement) string {
 	t.Helper()
@@ -50,7 +40,7 @@ func TestVersion(t *testing.T) {
 }
 
 func TestQuery(t *testing.T) {
-	session := openSession(t)
+	session := enginetest.Session(t, testEngine)
 	for _, tt := range []struct {
 		name string
 		st   chdb.Statement
@@ -71,7 +61,7 @@ func TestQuery(t *testing.T) {
 }
 
 func TestExceptions(t *testing.T) {
-	session := openSession(t)
+	session := enginetest.Session(t, testEngine)
 	fails := func(name string, err error, code int) {
 		t.Helper()
 		var exception *chdb.Exception
@@ -91,7 +81,7 @@ func TestExceptions(t *testing.T) {
 }
 
 func TestStream(t *testing.T) {
-	session := openSession(t)
+	session := enginetest.Session(t, testEngine)
 	chunks, rows := 0, 0
 	err := session.Stream(chdb.Statement{SQL: "SELECT 1 FROM numbers(300000)", Format: "TSV"}, func(chunk []byte) error {
 		chunks++
@@ -104,7 +94,7 @@ func TestStream(t *testing.T) {
 }
 
 func TestStreamStopsWhenTold(t *testing.T) {
-	session := openSession(t)
+	session := enginetest.Session(t, testEngine)
 	enough := errors.New("enough")
 	err := session.Stream(chdb.Statement{SQL: "SELECT number FROM system.numbers", Format: "TSV"}, func([]byte) error { return enough })
 	if err != enough {
@@ -116,7 +106,7 @@ func TestStreamStopsWhenTold(t *testing.T) {
 }
 
 func TestInsert(t *testing.T) {
-	session := openSession(t)
+	session := enginetest.Session(t, testEngine)
 	if err := session.Exec("CREATE TABLE inserted (a UInt32) ENGINE = MergeTree ORDER BY a"); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +145,7 @@ func TestInsert(t *testing.T) {
 }
 
 func TestClassify(t *testing.T) {
-	session := openSession(t)
+	session := enginetest.Session(t, testEngine)
 	for sql, want := range map[string]chdb.Analysis{
 		"SELECT 1":                            {Class: chdb.ReadOnly, Statements: 1},
 		"SHOW TABLES;":                        {Class: chdb.ReadOnly, Statements: 1},
@@ -178,7 +168,7 @@ func TestClassify(t *testing.T) {
 
 // TestSessionsAreApart: settings and current database belong to one session.
 func TestSessionsAreApart(t *testing.T) {
-	a, b := openSession(t), openSession(t)
+	a, b := enginetest.Session(t, testEngine), enginetest.Session(t, testEngine)
 	if err := errors.Join(a.Exec("SET max_block_size = 1234"), a.Exec("USE system")); err != nil {
 		t.Fatal(err)
 	}

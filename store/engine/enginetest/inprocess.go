@@ -30,6 +30,17 @@ func RunInProcess(m *testing.M, use func(*chdb.Engine)) {
 	os.Exit(code)
 }
 
+// Session opens a session for one test.
+func Session(t testing.TB, e *chdb.Engine) *chdb.Session {
+	t.Helper()
+	session, err := e.Session()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(session.Close)
+	return session
+}
+
 func fail(err error) {
 	fmt.Fprintln(os.Stderr, "these tests need the embedded engine:", err)
 	os.Exit(1)

@@ -31,16 +31,6 @@ func TestMain(m *testing.M) {
 	enginetest.RunInProcess(m, func(e *chdb.Engine) { testEngine = e })
 }
 
-func openSession(t *testing.T) *chdb.Session {
-	t.Helper()
-	session, err := testEngine.Session()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(session.Close)
-	return session
-}
-
 // start serves the engine over TCP for one test.
 func start(t *testing.T) *httptest.Server {
 	t.Helper()
@@ -247,7 +237,7 @@ func TestRowsArriveAsTheyCome(t *testing.T) {
 // waitIdle waits until the engine runs no statement but this one.
 func waitIdle(t *testing.T) {
 	t.Helper()
-	session := openSession(t)
+	session := enginetest.Session(t, testEngine)
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		var running string
 		ask := chdb.Statement{SQL: "SELECT query FROM system.processes WHERE Settings['log_comment'] != ''", Format: "TSV"}

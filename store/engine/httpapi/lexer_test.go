@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/giverny/giverny/store/engine/chdb"
+	"github.com/giverny/giverny/store/engine/enginetest"
 	"github.com/giverny/giverny/store/engine/httpapi"
 )
 
@@ -16,7 +17,7 @@ import (
 // text full of quotes and comments calls file(). The scanner must see every
 // call that the parser sees.
 func TestScannerHidesNoFileFunction(t *testing.T) {
-	session := openSession(t)
+	session := enginetest.Session(t, testEngine)
 	pieces := []string{"file", "file(", "(", ")", "'", "''", "`", `"`, `\`, "/*", "*/", "--", "//", "#", "# ", "\n", "$", "$$", "$a$",
 		"a", "1", " ", ",", "+", "‘", "’", "“", "”", "\u00a0", "x'", "[", "]", ".", "AS"}
 	parsed, called := 0, 0

@@ -1,15 +1,14 @@
-package hardware_test
+package agent
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/giverny/giverny/internal/hardware"
 	"github.com/giverny/giverny/schema"
 )
 
-func TestRead(t *testing.T) {
+func TestReadMachine(t *testing.T) {
 	root := t.TempDir()
 	for path, text := range map[string]string{
 		"proc/cpuinfo":                           "processor\t: 0\nmodel name\t: AMD EPYC 7742 64-Core Processor\nphysical id\t: 0\n\nprocessor\t: 1\nmodel name\t: AMD EPYC 7742 64-Core Processor\nphysical id\t: 1\n",
@@ -31,10 +30,10 @@ func TestRead(t *testing.T) {
 		}
 	}
 	want := schema.HostHardware{CPU: "AMD EPYC 7742 64-Core Processor", NPS: 2, Kernel: "6.1.0-18-amd64"}
-	if got := hardware.Read(root); got.CPU != want.CPU || got.NPS != want.NPS || got.Kernel != want.Kernel {
+	if got := readMachine(root); got.CPU != want.CPU || got.NPS != want.NPS || got.Kernel != want.Kernel {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := hardware.Read(t.TempDir()); got.CPU != "" || got.NPS != 0 || got.Kernel != "" {
+	if got := readMachine(t.TempDir()); got.CPU != "" || got.NPS != 0 || got.Kernel != "" {
 		t.Errorf("an empty folder gives %+v", got)
 	}
 }

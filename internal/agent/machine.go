@@ -1,7 +1,4 @@
-// Package hardware reads a host's CPU model, NUMA nodes per socket and kernel release
-// from the files below a root folder. Unreadable values are left empty. Adapters are
-// read by collectors/ibsysfs.
-package hardware
+package agent
 
 import (
 	"bufio"
@@ -13,8 +10,9 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// Read reads the files below root, which is "/" except in tests.
-func Read(root string) schema.HostHardware {
+// readMachine reads a host's CPU model, NUMA nodes per socket and kernel release below root, which is "/" except in
+// tests. What cannot be read is empty.
+func readMachine(root string) schema.HostHardware {
 	model, sockets := processors(filepath.Join(root, "proc/cpuinfo"))
 	h := schema.HostHardware{CPU: model}
 	if nodes := numaNodes(filepath.Join(root, "sys/devices/system/node")); sockets > 0 {
