@@ -177,10 +177,10 @@ func worthLogging(failures int, err error) bool {
 	return failures == first || failures%10 == 0
 }
 
-// cause returns why no broker is available. The library says only that none is, whether they are down, refuse the login,
-// or have a certificate that is not trusted; a ping has the reason.
+// cause returns why no broker is available. The library says only that none is, or if none ever was that there is no topic,
+// whether they are down, refuse the login, or have a certificate that is not trusted; a ping has the reason.
 func (c *Client) cause(ctx context.Context, err error) error {
-	if !errors.Is(err, kafkago.BrokerNotAvailable) {
+	if !errors.Is(err, kafkago.BrokerNotAvailable) && !errors.Is(err, protocol.ErrNoTopic) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.config.DialTimeout)

@@ -210,6 +210,7 @@ func TestProduceGivesUpWithItsContext(t *testing.T) {
 	noLeaks(t)
 	config := testConfig()
 	config.Brokers = []string{"127.0.0.1:1"} // nothing listens there
+	config.Producer.SpoolAfter = time.Millisecond
 	p := newPeer(t, &broker{config: config})
 	ctx, cancel := context.WithTimeout(p.ctx, 300*time.Millisecond)
 	defer cancel()
@@ -225,6 +226,9 @@ func TestProduceGivesUpWithItsContext(t *testing.T) {
 	}
 	if err := p.client.Ping(ctx); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Errorf("Ping: %v", err)
+	}
+	if err := p.producer.Ready(p.ctx); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("Ready: %v, want the reason, not that there is no topic", err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -311,13 +312,14 @@ func (p *Producer) anyHasLeader(ctx context.Context, records []Record) bool {
 }
 
 // Ready returns which partitions have accepted no records for longer than producer.spool_after, and why.
-func (p *Producer) Ready(context.Context) error {
+func (p *Producer) Ready(ctx context.Context) error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	failing := maps.Clone(p.failing)
+	p.mu.Unlock()
 	var faults []error
-	for to, f := range p.failing {
+	for to, f := range failing {
 		if time.Since(f.since) > p.client.config.Producer.SpoolAfter {
-			faults = append(faults, fmt.Errorf("%s/%d accepts no records since %s: %w", to.topic, to.partition, f.since.UTC().Format(time.RFC3339), f.err))
+			faults = append(faults, fmt.Errorf("%s/%d accepts no records since %s: %w", to.topic, to.partition, f.since.UTC().Format(time.RFC3339), p.client.cause(ctx, f.err)))
 		}
 	}
 	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
