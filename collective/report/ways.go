@@ -1,10 +1,11 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
-	"slices"
 )
 
 // ways maps the flows of a report to links of a graph.
