@@ -288,6 +288,29 @@ func TestTheFullPortOfAnIncast(t *testing.T) {
 	}
 }
 
+// TestNoPartOnATorus: without load readings an exchange that moves next to nothing of a region's traffic has no part in
+// it. Where load is measured, the links show what it adds, and files count by what they add.
+func TestNoPartOnATorus(t *testing.T) {
+	for _, c := range []struct {
+		suspect suspect
+		loads   bool
+		want    float64
+	}{
+		{suspect{known: true, share: .01}, false, jobAbsent},
+		{suspect{known: true, share: (partShare + noPart) / 2}, false, jobAbsent / 2},
+		{suspect{known: true, share: .3}, false, 0},
+		{suspect{share: .01}, false, 0},
+		{suspect{known: true, file: true, share: .01}, false, 0},
+		{suspect{known: true, share: .01}, true, 0},
+	} {
+		_, rc, j, _ := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
+		rc.in.measuresLoad, rc.root.carries, c.suspect.job = c.loads, 0, j
+		if got := rc.rules().misfitPenalty(&c.suspect); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v: %v against it", c, got)
+		}
+	}
+}
+
 func TestShortOfEnough(t *testing.T) {
 	for _, c := range []struct{ share, least, enough, want float64 }{
 		{.6, .25, .5, 0},

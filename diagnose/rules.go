@@ -107,7 +107,12 @@ func (g grid) unseenPenalty(c *suspect, space float64) float64 {
 	return g.notSeenPenalty(c, space) + (1-c.converges)*(g.addsNone(c)+g.emptyGroundPenalty(c))
 }
 
+// misfitPenalty: where no load shows what an exchange adds, one that moves next to nothing of a region's traffic has no
+// part in it.
 func (g grid) misfitPenalty(c *suspect) float64 {
+	if !g.in.measuresLoad && c.known && !c.file {
+		return g.tooLittlePenalty(c) + jobAbsent*shortOf(c.share, noPart, partShare)
+	}
 	return (1 - c.converges) * g.tooLittlePenalty(c)
 }
 
