@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -40,6 +41,14 @@ func (d directed) receives(c *suspect) bool {
 		return false
 	}
 	return d.in.perSecond(d.in.recentOf(c.job).all) >= enoughShare*d.root.carries
+}
+
+// fillsItself reports whether the root is the full port to a host of this job alone, of which what the job reads from
+// files can fill less than half, and what it writes nothing: its nodes fill it.
+func (rc *regionCase) fillsItself(c *suspect) bool {
+	host, known := rc.fullPortTo()
+	return known && c.job.Traffic != nil && c.job.Has(host) && !rc.in.hasOthers(host, c.job) &&
+		rc.in.perSecond(rc.in.lately(c.job, history.Read)) < rc.root.carries/2
 }
 
 // onePort is by how much what a job moves may differ from what a port carries if the port lets no more through;

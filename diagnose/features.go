@@ -110,7 +110,7 @@ func (rc *regionCase) findEvidence(c *suspect, usual *[history.NumMeasured]sprea
 		return
 	}
 	first := history.Read
-	if rc.hasNegligibleFiles(c.job) {
+	if rc.hasNegligibleFiles(c.job) || rc.fillsItself(c) {
 		first = history.RDMARead
 	}
 	strengths := rc.findStrongestFeature(c, first, usual)
