@@ -30,6 +30,9 @@ func (rc *regionCase) tooLittlePenalty(c *suspect) float64 {
 		return penalty
 	}
 	least, enough, carries := culpritShare, rc.rules().enoughOfRoot(), rc.root.carries
+	if !c.file && !rc.in.measuresLoad && rc.back.HasSwitch() && rc.back.IsIncast() { // a host's port, of one job only
+		least, enough = addedShare, addedEnough
+	}
 	if c.file && rc.endsAtNoJob() {
 		least, enough, carries = addedShare, addedEnough, max(1, carries-rc.displaced(c.job)/interval)
 		all = rc.withWriters(c, all, addedEnough*carries*interval)

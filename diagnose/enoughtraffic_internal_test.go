@@ -260,6 +260,57 @@ func TestAJobIsComparedWithTheCapacity(t *testing.T) {
 	}
 }
 
+// TestTheFullPortOfAnIncast: without load readings the port of an incast is full while a link waits for it. What one job
+// exchanges fills that, or most of it; several jobs may share one for their files.
+func TestTheFullPortOfAnIncast(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	leaf1, _ := g.FindDevice("leaf1")
+	for name, c := range map[string]struct {
+		kind    string
+		file    bool
+		moves   float64 // as a share of the capacity
+		against float64
+	}{
+		"all that it carries": {schema.RootIncast, false, .8, 0},
+		"half of it":          {schema.RootIncast, false, .4, jobTooLittle * shortOf(.5, addedShare, addedEnough)},
+		"half, of files":      {schema.RootIncast, true, .4, 0},
+		"before a link":       {schema.RootLinkCapacity, false, .4, 0},
+	} {
+		rc, mine := regionOfTwo(t, g, map[string]float64{"spine0>leaf1": 80})
+		rc.in.history.Clock.Duration = 60e9
+		rc.weight, rc.back = rc.waits, root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf1, Kind: c.kind, Share: 1}}
+		rc.root.carries = rc.assumedLoad()
+		all := c.moves * g.Capacity(rc.region.Links[0]) * 60
+		mine.Traffic, mine.recent = &history.Traffic{}, moves{known: true, volume: volume{all: all, files: all}}
+		if got := rc.tooLittlePenalty(&suspect{job: mine, known: true, file: c.file, filesKnown: true}); math.Abs(got-c.against) > 1e-6 {
+			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.against)
+		}
+	}
+}
+
+// TestNoPartOnATorus: without load readings an exchange that moves next to nothing of a region's traffic has no part in
+// it. Where load is measured, the links show what it adds, and files count by what they add.
+func TestNoPartOnATorus(t *testing.T) {
+	for _, c := range []struct {
+		suspect suspect
+		loads   bool
+		want    float64
+	}{
+		{suspect{known: true, share: .01}, false, jobAbsent},
+		{suspect{known: true, share: (partShare + noPart) / 2}, false, jobAbsent / 2},
+		{suspect{known: true, share: .3}, false, 0},
+		{suspect{share: .01}, false, 0},
+		{suspect{known: true, file: true, share: .01}, false, 0},
+		{suspect{known: true, share: .01}, true, 0},
+	} {
+		_, rc, j, _ := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
+		rc.in.measuresLoad, rc.root.carries, c.suspect.job = c.loads, 0, j
+		if got := rc.rules().misfitPenalty(&c.suspect); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v: %v against it", c, got)
+		}
+	}
+}
+
 func TestShortOfEnough(t *testing.T) {
 	for _, c := range []struct{ share, least, enough, want float64 }{
 		{.6, .25, .5, 0},

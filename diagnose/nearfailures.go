@@ -109,6 +109,37 @@ func (d directed) fitFailures(near []nearFailure) {
 			f.score -= waitsForHost
 		}
 	}
+	if len(near) > 0 && near[0].score > 0 {
+		return // it agrees in time
+	}
+	for i := range d.failures {
+		if f := &d.failures[i]; d.leavesTooLittle(f) {
+			f.score = max(f.score, failureStands)
+		}
+	}
+}
+
+// leavesTooLittle reports whether, without load readings, a region ends at links that have to carry what a part that is
+// still down carried, and never stalled half as much before: whenever the traffic is highest these have too little room.
+func (d directed) leavesTooLittle(f *nearFailure) bool {
+	at := d.timeline.indexIn(f.Time)
+	if d.in.measuresLoad || !f.Broke() || f.restored || d.back.Switch.Kind != schema.RootLinkCapacity ||
+		at < leastBaseline || at >= len(d.timeline.stall) || !d.replaces(f.PlacedFailure) {
+		return false
+	}
+	now := d.timeline.stall[len(d.timeline.stall)-1]
+	return !slices.ContainsFunc(d.timeline.stall[:at], func(before float64) bool { return before > now/2 })
+}
+
+// replaces reports whether the switch where the stall of a region of a tree ends has links for the traffic of a failed
+// one: it is the lower end of that, or beside the upper one and joined to the lower.
+func (d directed) replaces(f *history.PlacedFailure) bool {
+	here := d.back.Switch.Device
+	return slices.ContainsFunc(f.Links, func(l schema.LinkID) bool {
+		lower, upper := d.in.graph.Ends(l)
+		return d.leadsUp(l) && here != upper && (here == lower ||
+			d.in.graph.Device(here).Level == d.in.graph.Device(upper).Level && d.in.history.Adjacent(here, lower))
+	})
 }
 
 func (g grid) fitFailures(near []nearFailure) {
