@@ -22,8 +22,6 @@ func (rc *regionCase) tooLittlePenalty(c *suspect) float64 {
 		if all, baseline = recent.files, before.files; rc.endsAtNoJob() {
 			all = rc.in.written(c.job)
 		}
-	} else if rc.endsAtOthers(c.job) {
-		all = min(all, rc.mayLeave(c.job)*float64(rc.in.history.Clock.Duration)/1e9)
 	}
 	interval := float64(rc.in.history.Clock.Duration) / 1e9
 	if penalty, known := rc.rules().tooLittleAtEnd(c, all, all-baseline*before.ran); known {

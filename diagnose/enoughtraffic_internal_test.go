@@ -101,34 +101,6 @@ func TestWhoFillsAPort(t *testing.T) {
 	}
 }
 
-// TestAnExchangeLeavesNothing: a job whose hosts take in what they send exchanges that, so it cannot fill the port to a
-// host that is none of its nodes, whatever it moves in total. What a lost reading hides may leave it.
-func TestAnExchangeLeavesNothing(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
-	for name, c := range map[string]struct {
-		port  string
-		takes float64 // by its second host, percent
-		lost  string  // a reading
-		want  float64
-	}{
-		"an exchange":     {"leaf0>host1", 80, "", jobTooLittle},
-		"it sends more":   {"leaf0>host1", 20, "", 0},
-		"a lost reading":  {"leaf0>host1", 80, "host0>leaf0", 0},
-		"to its own host": {"leaf0>host0", 80, "", 0},
-	} {
-		rc := incastAt(t, g, c.port, map[string]float64{"host0>leaf0": 40, "host3>leaf1": 40, "leaf1>host3": c.takes})
-		if c.lost != "" {
-			rc.p.Use.Valid.Unset(int(roottest.Link(t, g, c.lost)))
-		}
-		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, Traffic: &history.Traffic{}}}
-		j.Place(g)
-		j.recent = moves{known: true, volume: volume{all: .8 * rc.root.carries * 60}}
-		if got := rc.tooLittlePenalty(&suspect{job: j, known: true}); math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.want)
-		}
-	}
-}
-
 // TestWhatFillsAStorageNodesPort: what a job writes may fill a full port to a host without a job, but not what it reads:
 // that does not arrive there.
 func TestWhatFillsAStorageNodesPort(t *testing.T) {
