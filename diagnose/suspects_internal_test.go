@@ -260,24 +260,3 @@ func TestAReaderBeyondTheNearest(t *testing.T) {
 		t.Errorf("%d suspects, without the reader", len(rc.suspects))
 	}
 }
-
-// TestAWriterDoesNotReceive: where no load is read, the port of a switch at which stall ends is that to the only node
-// there of a job that exchanges, not of one that writes to files.
-func TestAWriterDoesNotReceive(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
-	for _, writes := range []bool{false, true} {
-		s, err := New(g, DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host2"}}, Traffic: history.NewTraffic(20, 0)}, recent: moves{known: true, volume: volume{all: 8}}}
-		j.Place(g)
-		j.Traffic.Set(history.Write, 0, 8)
-		at, _ := g.Ends(roottest.Link(t, g, "leaf0>host0"))
-		rc := &regionCase{in: &s.interval, suspects: []suspect{{job: j, known: true, file: writes, filesKnown: true}}, verdict: verdict{accused: 1}}
-		rc.timeline.onset, rc.back = -1, root.BackPressure{Switch: root.Switch{Device: at, Share: 1}}
-		if port := rc.onlyReceiver(); (port == nil) != writes {
-			t.Errorf("writes %v: receives at %+v", writes, port)
-		}
-	}
-}
