@@ -96,10 +96,6 @@ func (rc *regionCase) spaceScore(c *suspect) float64 {
 	return max(space, .9*c.leaves)
 }
 
-// A job did not cause what stalled before it began. If the region had risen by surelyBefore of its rise by then, the
-// job's traffic agrees with the stall by chance; less than mayPrecede is noise.
-const mayPrecede, surelyBefore = .2, .4
-
 // timeScore is the evidence by time for a suspect, which may succeed a job that started with the region.
 func (c *suspect) timeScore(succeeds bool) float64 {
 	time := jobFit*c.evidence.Fit() + jobRise*c.evidence.rise
@@ -115,7 +111,7 @@ func (c *suspect) timeScore(succeeds bool) float64 {
 			time += jobUnmeasured
 		}
 	}
-	return time * (1 - c.late)
+	return time
 }
 
 // Thresholds for a job that surely reads or writes what stalls the region: deviations of its traffic, correlation with

@@ -49,38 +49,6 @@ func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 	started(map[int64]bool{70: false, 80: true, 96: true})
 }
 
-// TestAJobBeganAfterTheRise: a job that began in the first interval of a region did not cause it as far as it had risen
-// by then: in the interval before, or in the same, of which it can have stalled for at most the rest.
-func TestAJobBeganAfterTheRise(t *testing.T) {
-	const onset = 15 // of 17 intervals of a minute, the first at 0
-	for _, c := range []struct {
-		name                string
-		before, first, then float64 // stall in the interval before the onset, in its own, and after it
-		start               float64 // minutes
-		late                float64
-	}{
-		{"it began with it", 1, 60, 70, onset + .2, 0},
-		{"it was there for most of the minute", 1, 63, 70, onset + .72, 1},
-		{"it may have stalled all the time that was left", 1, 63, 70, onset + .38, 0},
-		{"it rose in the minute before", 13, 39, 35, onset + .45, .75},
-		{"hardly", 6, 39, 35, onset + .45, 0},
-		{"a minute later", 1, 60, 70, onset + 1.1, 1},
-		{"it began before", 13, 39, 35, onset - .1, 0},
-		{"not measured", math.NaN(), 39, 35, onset + .45, 0},
-	} {
-		rises := slices.Concat(slices.Repeat([]float64{1}, onset-1), []float64{c.before, c.first, c.then})
-		line := timeline{clock: history.Clock{Duration: 60e9, Now: onset + 1}, stall: rises, onset: onset}
-		late := ramp(line.stalledBefore(schema.Instant(c.start*60e9)), mayPrecede, surelyBefore)
-		if math.Abs(late-c.late) > .1 {
-			t.Errorf("%s: %.2f of the evidence by time is by chance, want %.2f", c.name, late, c.late)
-		}
-		sooner, later := suspect{evidence: evidence{started: true, rise: 1}}, suspect{evidence: evidence{started: true, rise: 1}, late: late}
-		if got, want := later.timeScore(false), (1-late)*sooner.timeScore(false); math.Abs(got-want) > 1e-9 {
-			t.Errorf("%s: evidence by time %.2f, want %.2f", c.name, got, want)
-		}
-	}
-}
-
 // TestAJobHoldsItselfUp: if added load is a tree from a job's nodes to one of them, a fall of the job's total traffic
 // does not exonerate it, as it does a victim whose links the tree crosses.
 func TestAJobHoldsItselfUp(t *testing.T) {
