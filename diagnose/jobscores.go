@@ -25,12 +25,11 @@ func (c *suspect) mostScore() float64 {
 	return jobBias + jobSpace*space + time*timeWeight(space) + jobReceives*c.leaves + (jobShare+jobRose)*c.share + jobGrowth*c.growth
 }
 
-// rateJob scores a suspect, of which sends is the part by whose hosts wait to send. Its traffic counts as far as it has
-// a path to the region.
-func (rc *regionCase) rateJob(c *suspect) (score, sends float64) {
+// rateJob scores a suspect. Its traffic counts as far as it has a path to the region.
+func (rc *regionCase) rateJob(c *suspect) (score float64) {
 	succeeds := rc.succeeds(c.job)
 	if !succeeds && rc.timeline.foundStalled(c.job.Start) {
-		return math.Inf(-1), 0
+		return math.Inf(-1)
 	}
 	rules, space := rc.rules(), rc.spaceScore(c)
 	score = jobBias + jobSpace*space + c.timeScore(succeeds)*timeWeight(space)
@@ -53,10 +52,9 @@ func (rc *regionCase) rateJob(c *suspect) (score, sends float64) {
 	score += rules.endScore(c)
 	score -= rules.unseenPenalty(c, space)
 	score -= rules.misfitPenalty(c)
-	sends = rc.sendScore(c)
-	score += sends
+	score += rc.sendScore(c)
 	score += jobRose * min(1, rc.rose()) * c.share * (1 - rc.rerouted)
-	return score, sends
+	return score
 }
 
 // growthScore is the score of a suspect's part in the load that was added to the region, and did not move there from a

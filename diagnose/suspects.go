@@ -42,7 +42,6 @@ type suspect struct {
 	away      bool    // that switch is none of its own
 
 	score float64
-	sends float64 // part of the score: of its part of the time for which hosts wait to send
 	blame float64
 }
 
