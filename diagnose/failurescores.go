@@ -30,14 +30,15 @@ func (rc *regionCase) rateFailure(f *history.PlacedFailure, hops int, sure float
 	if coincidence > 0 && (rc.in.history.PassesNothing(f) || rc.in.history.WasIdle(f)) {
 		coincidence *= hostShare
 	}
-	moved = sure * rc.movedFrom(f)
+	across := rc.movedAcross(f)
+	moved = sure * max(across, rc.movedFrom(f))
 	coincidence = max(coincidence, moved)
 	score = failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
 	if score += failureMoved*moved - (1-moved)*rc.rose(); !rc.endsAtFailed(f) {
 		score -= endsElsewhere(1 - rc.ends.nodesProbability())
 	}
 	if rc.back.IsIncast() && !slices.Contains(f.Links, rc.back.Root.Link) {
-		score -= incastLoad
+		score -= incastLoad * (1 - across)
 	}
 	return score, moved
 }
