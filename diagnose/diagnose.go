@@ -93,7 +93,7 @@ func (rc *regionCase) examine(snap *schema.Snapshot) {
 func (rc *regionCase) rate() {
 	for i := range rc.suspects {
 		c := &rc.suspects[i]
-		c.score, c.sends = rc.rateJob(c)
+		c.score = rc.rateJob(c)
 	}
 	rc.hostScore, rc.linkScore = rc.smooth(rc.rateSlowHost(), rc.rateSlowLink())
 	slices.SortFunc(rc.suspects, func(a, b suspect) int {

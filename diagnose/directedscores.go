@@ -95,12 +95,6 @@ func (rc *regionCase) endsAtJob() bool {
 	return known && len(rc.in.tenants[host]) > 0
 }
 
-// endsAtOthers reports whether the root of directed links is the full port to a host that is no node of a job.
-func (rc *regionCase) endsAtOthers(j *job) bool {
-	host, known := rc.fullPortTo()
-	return known && !rc.in.graph.IsSwitch(host) && !j.Has(host)
-}
-
 // fullPortTo is the device to which the root leads, if that is a full port.
 func (rc *regionCase) fullPortTo() (at topology.DeviceID, known bool) {
 	if rc.back.Root.Kind != schema.RootIncast {

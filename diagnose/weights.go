@@ -109,7 +109,7 @@ type calibration struct{ slope, offset float64 }
 // added, are unknown on grids, too.
 var (
 	causeCalibration   = calibration{slope: .85, offset: .7}
-	unknownCalibration = calibration{slope: .8, offset: -1.6}
+	unknownCalibration = calibration{slope: .8, offset: -1}
 	unknownUnread      = calibration{slope: .8, offset: -3.2}
 )
 
