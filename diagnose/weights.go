@@ -16,7 +16,7 @@ const (
 	jobAbsent     = 4.  // it has next to no part in the region
 	jobTooLittle  = 6.  // it moves too little to fill the port where back pressure begins
 	jobUnmeasured = 4.  // it began with the onset, and its traffic is unknown
-	jobUnseen     = 2.3 // half of that, if the links' load does not show it; twice as much if no load is measured
+	jobUnseen     = 2.3 // half of that, on directed links without load readings, if nothing shows that it sends there
 	jobUnplaced   = 4.  // on a grid without load readings: the stall is where its traffic cannot be
 	// the added load is a tree of its nodes' routes, or all of its exchange, and its traffic is unknown
 	jobConverges = 5.
