@@ -77,24 +77,10 @@ func (rc *regionCase) rateSlowLink() float64 {
 	case rc.ends.neck.Slower && rc.ends.neck.Cannot && rc.ends.neck.Before(&rc.ends.drain):
 		return slowLinkMeasured - rc.rose() - endsElsewhere(1-rc.ends.nodesProbability())
 	case rc.ends.neck.Slower && rc.ends.neck.Before(&rc.ends.drain):
-		score := slowLinkFell + slowLinkLost*(rc.ends.neck.Lost-(1-root.ClearlyLess))
-		if rc.ends.atAnotherLink() {
-			score -= slowLinkFell
-		}
-		return score - rc.rose() - endsElsewhere(1-rc.ends.nodesProbability())
+		return slowLinkFell + slowLinkLost*(rc.ends.neck.Lost-(1-root.ClearlyLess)) - rc.rose() -
+			endsElsewhere(1-rc.ends.nodesProbability())
 	}
 	return math.Inf(-1)
-}
-
-// fewWaits is the share of time up to which packets hardly wait for a link inside the switch.
-const fewWaits = .1
-
-// atAnotherLink reports whether the back pressure of a region of a grid, of all links, most probably ends at another than
-// the one that carries less than before, for which packets hardly wait, and at one that carries about what it did: the
-// load of the former may just have ended.
-func (e *ends) atAnotherLink() bool {
-	end := &e.endings.Link
-	return end.Found && end.Link != e.neck.Link && end.Lost < 1-root.ClearlyLess && e.neck.Waits < fewWaits
 }
 
 // leastMoved is the share of a full link's load that must have been added before its origin is sought.

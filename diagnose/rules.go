@@ -104,7 +104,7 @@ func (grid) writtenPart(*suspect) float64 { return 1 }
 func (g grid) showsGrowth(c *suspect) bool { return c.file || !g.in.measuresLoad }
 
 func (g grid) unseenPenalty(c *suspect, space float64) float64 {
-	return g.notSeenPenalty(c, space) + (1-c.converges)*(g.addsNone(c)+g.emptyGroundPenalty(c))
+	return g.unplacedPenalty(space) + (1-c.converges)*(g.addsNone(c)+g.emptyGroundPenalty(c))
 }
 
 // misfitPenalty: where no load shows what an exchange adds, one that moves next to nothing of a region's traffic has no

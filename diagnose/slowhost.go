@@ -32,10 +32,10 @@ func (d directed) slowHostScore() float64 {
 }
 
 // pausedShare is how surely, 0 to 1, the host to which the reported port leads holds it back if the port's load is not
-// measured: only that host pauses it, and while it does the port sends nothing, so that of an incast the port is never
-// paused. A counter of waits for data may also count the time in which the port sends.
+// measured: only that host pauses it, or gives it no credits, and while it does the port sends nothing, so that of an
+// incast the port never waits.
 func (rc *regionCase) pausedShare() float64 {
-	if root := &rc.back.Root; root.Use < 0 && rc.region.Metric != schema.XmitWait {
+	if root := &rc.back.Root; root.Use < 0 {
 		return littleOf(100-root.Stall, root.Stall)
 	}
 	return 0

@@ -58,8 +58,8 @@ func TestWhereItEndsTellsHostsFromLinks(t *testing.T) {
 }
 
 // TestAHostPausesItsPort: without load readings a port that is paused nearly all the time shows a host that takes next to
-// nothing, as only that host pauses it: whatever jobs began or are accused, it is no incast. A counter of waits
-// may also count the time in which the port sends, and one that is paused for half of the time may carry half.
+// nothing, as only that host pauses it: whatever jobs began or are accused, it is no incast. One that is paused for half of
+// the time may carry half.
 func TestAHostPausesItsPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=2")
 	s, err := New(g, DefaultConfig())
@@ -76,7 +76,7 @@ func TestAHostPausesItsPort(t *testing.T) {
 		{schema.CreditStall, 95, slowHostPaused, schema.RootSlowReceiver},
 		{schema.PFCPauseRx(3), 80, (slowHostMaybe + slowHostPaused) / 2, schema.RootSlowReceiver},
 		{schema.PFCPauseRx(3), 60, slowHostMaybe, schema.RootIncast},
-		{schema.XmitWait, 95, slowHostMaybe, schema.RootIncast},
+		{schema.XmitWait, 95, slowHostPaused, schema.RootSlowReceiver},
 	} {
 		rc := &regionCase{in: &s.interval, region: &schema.Region{Metric: c.metric}, verdict: verdict{accused: 1},
 			back: root.BackPressure{Root: root.Port{Kind: schema.RootSlowReceiver, Link: roottest.Link(t, g, "leaf0>host0"), Use: -1, Stall: c.stall}}}

@@ -10,13 +10,13 @@ const (
 	jobSpace      = 4.5 // share of the region's stall where its traffic can be
 	jobFit        = 3.  // correlation
 	jobRise       = 2.5 // at the onset
-	jobStarted    = 2.5
+	jobStarted    = 2.
 	jobGrowth     = 2.  // of the load added to the region
 	jobElsewhere  = 2.5 // back pressure begins where its exchange does not go
 	jobAbsent     = 4.  // it has next to no part in the region
 	jobTooLittle  = 6.  // it moves too little to fill the port where back pressure begins
 	jobUnmeasured = 4.  // it began with the onset, and its traffic is unknown
-	jobUnseen     = 2.3 // half of that, if the links' load does not show it; twice as much if no load is measured
+	jobUnseen     = 2.3 // half of that, on directed links without load readings, if nothing shows that it sends there
 	jobUnplaced   = 4.  // on a grid without load readings: the stall is where its traffic cannot be
 	// the added load is a tree of its nodes' routes, or all of its exchange, and its traffic is unknown
 	jobConverges = 5.
