@@ -93,7 +93,10 @@ func (g *GridRegion) Endings(d *Drain) (found Endings) {
 		on = found.Any.Device
 	}
 	e.rateLine(on, e.places[links:], g)
-	if found.Slow = found.Nodes.Device; !found.OfMeans && d.IsRoot() {
+	switch found.Slow = found.Nodes.Device; {
+	case len(e.line) > 0 && g.waitingShare() >= neverIdle:
+		found.Slow = e.slowest(g)
+	case !found.OfMeans && d.IsRoot():
 		found.Slow = d.Device
 	}
 	return found

@@ -1,6 +1,10 @@
 package root
 
-import "github.com/giverny/giverny/topology"
+import (
+	"math"
+
+	"github.com/giverny/giverny/topology"
+)
 
 // Weights of the switches of a line whose nodes may be where back pressure ends, added to their log odds by the
 // comparison of all places. They were chosen on the ends of 163 incidents of four simulators
@@ -12,6 +16,9 @@ const (
 	climbs = -2.
 	// receiving is the weight of a switch with nodes to which the traffic to blame goes.
 	receiving = 4.
+	// besides weighs, for slow nodes for which something always waits, by how much the switch's links beside the line
+	// stall less than those of both neighbours, if the line stalls from both. It decides from half of that on.
+	besides = 16.
 )
 
 // linePlace is a switch of a line, with the log odds that back pressure ends at its nodes.
@@ -49,6 +56,34 @@ func climbOn(line []stop, of func(*stop) float64) (sum float64) {
 		}
 	}
 	return sum
+}
+
+// slowest is the switch of the line whose nodes accept too little, while something always waits for them. They serve
+// their links in turn, so those beside the line get most of what they bring, which is less. At the switches before it,
+// they share what the next link of the line gets.
+func (e *endings) slowest(g *GridRegion) (at topology.DeviceID) {
+	most := math.Inf(-1)
+	for _, p := range e.line {
+		line := g.lineFrom(p.device)
+		if min(linkOn(line, 0, 1).stall, linkOn(line, 0, -1).stall) >= g.least {
+			beside := min(g.mostBeside(switchOn(line, 1, 1).device), g.mostBeside(switchOn(line, 1, -1).device))
+			p.score += besides * (beside - g.mostBeside(p.device)) / 100
+		}
+		if p.score > most {
+			at, most = p.device, p.score
+		}
+	}
+	return at
+}
+
+// mostBeside is the highest stall of a switch's links beside the line, percent.
+func (g *regionReadings) mostBeside(at topology.DeviceID) (most float64) {
+	for _, l := range g.p.graph.LinksAt(at) {
+		if r := g.look(l); r.dim >= 0 && r.dim < g.last {
+			most = max(most, r.stall)
+		}
+	}
+	return most
 }
 
 // NodesEnd is the switch at whose nodes the back pressure of a region ends if it ends at nodes; receives says how
