@@ -7,8 +7,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// reach is breadth-first search from a region's switches over the links between switches. It reuses its
-// memory for the next region.
+// reach is breadth-first search from a region's switches over the links between switches, and over hosts with links to
+// several. It reuses its memory for the next region.
 type reach struct {
 	graph    *topology.Graph
 	switches schema.Bitmap // by device
@@ -32,19 +32,30 @@ func newReach(g *topology.Graph) reach {
 	for d := range topology.DeviceID(g.NumDevices()) {
 		if g.IsSwitch(d) {
 			r.switches.Set(int(d))
-			for _, l := range g.LinksAt(d) {
-				from, to := g.Ends(l)
-				if from == d {
-					from = to
-				}
-				if begun := r.next[r.first[d]:]; g.IsSwitch(from) && !slices.Contains(begun, from) {
-					r.next = append(r.next, from)
-				}
-			}
+			r.addBeside(d, d)
 		}
 		r.first[d+1] = int32(len(r.next))
 	}
 	return r
+}
+
+// addBeside adds the switches with a link to a device to the neighbours of a switch, and those with a link to its hosts: a
+// host in several rails or planes sends by one what another does not carry.
+func (r *reach) addBeside(at, d topology.DeviceID) {
+	for _, l := range r.graph.LinksAt(d) {
+		next, to := r.graph.Ends(l)
+		if next == d {
+			next = to
+		}
+		begun := r.next[r.first[at]:]
+		switch {
+		case next == at || slices.Contains(begun, next):
+		case r.graph.IsSwitch(next):
+			r.next = append(r.next, next)
+		case d == at:
+			r.addBeside(at, next)
+		}
+	}
 }
 
 // from finds the devices within most hops of the ends of links, which are at 0. A host is as far as its

@@ -30,14 +30,15 @@ func (rc *regionCase) rateFailure(f *history.PlacedFailure, hops int, sure float
 	if coincidence > 0 && (rc.in.history.PassesNothing(f) || rc.in.history.WasIdle(f)) {
 		coincidence *= hostShare
 	}
-	moved = sure * rc.movedFrom(f)
+	across := rc.movedAcross(f)
+	moved = sure * max(across, rc.movedFrom(f))
 	coincidence = max(coincidence, moved)
 	score = failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
 	if score += failureMoved*moved - (1-moved)*rc.rose(); !rc.endsAtFailed(f) {
 		score -= endsElsewhere(1 - rc.ends.nodesProbability())
 	}
 	if rc.back.IsIncast() && !slices.Contains(f.Links, rc.back.Root.Link) {
-		score -= incastLoad
+		score -= incastLoad * (1 - across)
 	}
 	return score, moved
 }
@@ -172,7 +173,8 @@ func (g grid) addedAround(failed schema.LinkID) (most, instead float64) {
 }
 
 // takesOver reports whether a region's links can carry the load of a failed link between switches instead: one of them
-// leaves the same switch, or leads to the same one, or the full one is a hop before or after such a link.
+// leaves the same switch, or leads to the same one, or the full one is a hop before or after such a link, or joins
+// another switch of the same pod to those above.
 func (rc *regionCase) takesOver(failed schema.LinkID) bool {
 	from, to := rc.in.graph.Ends(failed)
 	if !rc.in.graph.IsSwitch(from) || !rc.in.graph.IsSwitch(to) {
@@ -186,6 +188,27 @@ func (rc *regionCase) takesOver(failed schema.LinkID) bool {
 		return true
 	}
 	a, b := rc.in.graph.Ends(rc.root.link)
+	if rc.in.areInOnePod(rc.in.lower(from, to), rc.in.lower(a, b)) {
+		return true
+	}
 	return rc.in.graph.IsSwitch(a) && rc.in.graph.IsSwitch(b) && a != to && b != from &&
 		(rc.in.history.Adjacent(b, to) || rc.in.history.Adjacent(from, a))
+}
+
+// lower is the one of two devices of a tree with the lower level.
+func (in *interval) lower(a, b topology.DeviceID) topology.DeviceID {
+	if in.graph.Device(b).Level < in.graph.Device(a).Level {
+		return b
+	}
+	return a
+}
+
+// areInOnePod reports whether two switches of one level of a tree are above the same switch.
+func (in *interval) areInOnePod(a, b topology.DeviceID) bool {
+	level := in.graph.Device(a).Level
+	return a != b && in.graph.Device(b).Level == level &&
+		slices.ContainsFunc(in.graph.LinksAt(a), func(l schema.LinkID) bool {
+			from, below := in.graph.Ends(l)
+			return from == a && in.graph.IsSwitch(below) && in.graph.Device(below).Level < level && in.history.Adjacent(below, b)
+		})
 }

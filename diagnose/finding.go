@@ -118,11 +118,13 @@ func (in *interval) isScattered(j *job) bool {
 }
 
 // fitsFewerLeaves reports whether another placement could help a job on other fabrics than grids: not if it has one
-// leaf switch, or does not fit into fewer than all.
+// leaf switch, or one in each rail, or does not fit into fewer than all.
 func (in *interval) fitsFewerLeaves(j *job) bool {
 	own := map[topology.DeviceID]bool{}
 	for _, d := range j.Devices {
-		own[in.router.LeafOf(d)] = true
+		for _, leaf := range in.router.LeavesOf(d) {
+			own[leaf] = true
+		}
 	}
-	return len(own) > 1 && (in.smallestLeaf == 0 || len(j.Devices) <= len(in.hosts)-in.smallestLeaf)
+	return len(own) > len(in.router.LeavesOf(j.Devices[0])) && (in.smallestLeaf == 0 || len(j.Devices) <= len(in.hosts)-in.smallestLeaf)
 }

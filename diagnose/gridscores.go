@@ -92,14 +92,18 @@ func (g grid) holdsItselfUp(c *suspect) float64 {
 	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.evidence.rise)*moves) * sure
 }
 
+// A job's exchange covers a region from surelyCovers of its stall on, and not up to mayCover.
+const mayCover, surelyCovers = .75, .95
+
 // notSeenPenalty is the penalty of a suspect on a grid whose load does not show. Without load readings only its place
 // and time speak against it, so that the more of the region's stall lies where its traffic cannot be, the less it is
 // likely. If it began with the region and its traffic is unknown, its start is all there is against it, and an unlisted
-// job may have begun, too, unless the added load is a tree of its nodes, or on most of its exchange.
+// job may have begun, too, unless the added load is a tree of its nodes, or on most of its exchange. Without load readings
+// it counts more, unless nearly all of the region's stall is where its exchange leads: few other jobs have that.
 func (g grid) notSeenPenalty(c *suspect, space float64) (against float64) {
 	unseen := jobUnseen
 	if !g.in.measuresLoad {
-		against, unseen = jobUnplaced*(1-space), 2*jobUnseen
+		against, unseen = jobUnplaced*(1-space), jobUnseen*(2-ramp(space, mayCover, surelyCovers))
 	}
 	if c.evidence.started && !c.known && c.job != g.ends.sender && !g.loadsExchange(c.job) {
 		against += unseen * timeWeight(space)

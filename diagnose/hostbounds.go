@@ -32,18 +32,12 @@ func (rc *regionCase) loadsOver(hosts []topology.DeviceID, l schema.LinkID) (sen
 	if paths == nil || slices.ContainsFunc(hosts, rc.in.graph.IsSwitch) {
 		return sent, taken
 	}
-	from, to := rc.in.graph.Ends(l)
 	for _, d := range hosts {
-		leaf, sends := rc.in.router.LeafOf(d), rc.in.sendsOver(d, l)
-		takes := to == d ||
-			rc.in.graph.IsSwitch(to) && from != d && (!rc.in.graph.IsSwitch(from) || paths.LeadTo(leaf, l))
-		if !sends && !takes {
-			continue
-		}
 		for _, own := range rc.in.graph.LinksAt(d) {
-			if a, _ := rc.in.graph.Ends(own); a == d && sends {
+			switch from, _ := rc.in.graph.Ends(own); {
+			case from == d && rc.in.leadsFrom(own, l):
 				sent.add(rc.in.use(own), rc.baselineUse(own), rc.in.graph.Capacity(own))
-			} else if a != d && takes {
+			case from != d && rc.in.leadsTo(own, l):
 				taken.add(rc.in.use(own), rc.baselineUse(own), rc.in.graph.Capacity(own))
 			}
 		}
@@ -51,30 +45,27 @@ func (rc *regionCase) loadsOver(hosts []topology.DeviceID, l schema.LinkID) (sen
 	return sent, taken
 }
 
-// sendsOver reports whether shortest paths lead from a host over a link.
-func (in *interval) sendsOver(d topology.DeviceID, l schema.LinkID) bool {
+// leadsFrom reports whether shortest paths that begin with a link of a host lead over another one.
+func (in *interval) leadsFrom(own, l schema.LinkID) bool {
+	host, leaf := in.graph.Ends(own)
 	from, to := in.graph.Ends(l)
-	leaf := in.router.LeafOf(d)
-	return from == d || in.graph.IsSwitch(from) && leaf != to && to != d && in.router.Paths.LeadFrom(leaf, l)
+	return own == l || in.graph.IsSwitch(from) && to != leaf && to != host && in.router.Paths.LeadFrom(leaf, l)
 }
 
-// mayLeave bounds what leaves a job for a host that is none of its nodes, bytes/s: what its hosts send beyond what they
-// take in, as traffic within the job is in both.
-func (rc *regionCase) mayLeave(j *job) (bytes float64) {
-	for _, d := range j.Devices {
-		for _, l := range rc.in.graph.LinksAt(d) {
-			use, capacity := rc.in.use(l), rc.in.graph.Capacity(l)
-			switch from, _ := rc.in.graph.Ends(l); {
-			case from != d:
-				bytes -= use.orZero() / 100 * capacity
-			case use.known:
-				bytes += use.of / 100 * capacity
-			default:
-				bytes += capacity
-			}
-		}
-	}
-	return max(0, bytes)
+// leadsTo reports whether shortest paths that end with a link to a host lead over another one.
+func (in *interval) leadsTo(own, l schema.LinkID) bool {
+	leaf, host := in.graph.Ends(own)
+	from, to := in.graph.Ends(l)
+	return own == l ||
+		in.graph.IsSwitch(to) && from != host && (!in.graph.IsSwitch(from) || in.router.Paths.LeadTo(leaf, l))
+}
+
+// sendsOver reports whether shortest paths lead from a host over a link.
+func (in *interval) sendsOver(host topology.DeviceID, l schema.LinkID) bool {
+	return slices.ContainsFunc(in.graph.LinksAt(host), func(own schema.LinkID) bool {
+		from, _ := in.graph.Ends(own)
+		return from == host && in.leadsFrom(own, l)
+	})
 }
 
 // Of what was added to a root beyond which a host of no job takes it in, a job whose hosts send mayFill of it more than
@@ -113,11 +104,9 @@ func (d directed) findSink() {
 		added <= grownShare*d.root.carries {
 		return
 	}
-	_, to := d.in.graph.Ends(root.Link)
 	for _, host := range d.in.hostsWithoutJob() {
 		for _, l := range d.in.graph.LinksAt(host) {
-			if _, at := d.in.graph.Ends(l); at == host && d.takesMore(l) >= mayFill*added && (to == host ||
-				d.in.graph.IsSwitch(to) && d.in.router.Paths.LeadTo(d.in.router.LeafOf(host), root.Link)) {
+			if _, to := d.in.graph.Ends(l); to == host && d.takesMore(l) >= mayFill*added && d.in.leadsTo(l, root.Link) {
 				d.hasSink = true
 				return
 			}

@@ -94,7 +94,9 @@ func (in *interval) countHosts() {
 	leaves := map[topology.DeviceID]int{}
 	in.hosts = in.graph.Hosts()
 	for _, d := range in.hosts {
-		leaves[in.router.LeafOf(d)]++
+		for _, leaf := range in.router.LeavesOf(d) {
+			leaves[leaf]++
+		}
 	}
 	in.smallestLeaf = 0
 	for _, n := range leaves {

@@ -240,3 +240,19 @@ func TestAnExchangeEndsAtItsOwn(t *testing.T) {
 		}
 	}
 }
+
+// TestAnIncastElsewhere: nothing of what a job's nodes send each other ends at a switch without its hosts.
+func TestAnIncastElsewhere(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=3,hosts=3,spines=1")
+	for _, c := range []struct {
+		at, kind string
+		want     bool
+	}{{"leaf1", schema.RootIncast, false}, {"leaf2", schema.RootIncast, true}, {"leaf2", schema.RootLinkCapacity, false}} {
+		rc, mine := regionOfTwo(t, g, map[string]float64{"leaf0>spine0": 60})
+		at, _ := g.FindDevice(c.at)
+		rc.back = root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: at, Kind: c.kind, Share: 1}}
+		if got := rc.endsOutside(mine); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}

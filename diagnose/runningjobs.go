@@ -51,23 +51,26 @@ func (in *interval) findRunning() {
 	}
 }
 
-// settle adds a job to the tenants of its devices.
+// settle adds a job to the tenants of its devices and of their switches.
 func (in *interval) settle(j *job) {
 	for _, d := range j.Devices {
-		at := d
+		in.settleAt(d, j)
 		if !in.graph.IsSwitch(d) {
-			at = in.router.LeafOf(d)
-		}
-		for _, d := range [2]topology.DeviceID{d, at} {
-			t := in.tenants[d]
-			if len(t) == 0 {
-				if in.scratch.settled = append(in.scratch.settled, d); in.graph.IsSwitch(d) {
-					in.occupied++
-				}
-			}
-			if len(t) == 0 || t[len(t)-1] != j {
-				in.tenants[d] = append(t, j)
+			for _, leaf := range in.router.LeavesOf(d) {
+				in.settleAt(leaf, j)
 			}
 		}
+	}
+}
+
+func (in *interval) settleAt(d topology.DeviceID, j *job) {
+	t := in.tenants[d]
+	if len(t) == 0 {
+		if in.scratch.settled = append(in.scratch.settled, d); in.graph.IsSwitch(d) {
+			in.occupied++
+		}
+	}
+	if len(t) == 0 || t[len(t)-1] != j {
+		in.tenants[d] = append(t, j)
 	}
 }

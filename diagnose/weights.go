@@ -50,6 +50,7 @@ const (
 	failureOnset     = 4.5
 	failureNear      = 2.5
 	failureMoved     = 2.5 // its earlier load was added to the full link
+	failureStands    = 1.  // without load readings, the region ends at links that replace a part that is still down
 	restoredShare    = .25 // a restored part seldom causes congestion
 	hostShare        = .15 // nor does a host, its link, or an idle link: no traffic passes through
 	slowLinkFell     = 2.  // a link that carries less than before while others wait for it
@@ -108,7 +109,7 @@ type calibration struct{ slope, offset float64 }
 // added, are unknown on grids, too.
 var (
 	causeCalibration   = calibration{slope: .85, offset: .7}
-	unknownCalibration = calibration{slope: .8, offset: -1.6}
+	unknownCalibration = calibration{slope: .8, offset: -1}
 	unknownUnread      = calibration{slope: .8, offset: -3.2}
 )
 

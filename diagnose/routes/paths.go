@@ -10,16 +10,18 @@ import (
 // ShortestPaths splits a uniform all-to-all exchange over all shortest paths between switches, equally at every switch,
 // as equal-cost multipath (ECMP) does on average.
 type ShortestPaths struct {
-	graph  *topology.Graph
-	dist   [][]uint8           // by number of the goal, then by switch number: hops to the goal; nil: not known
-	known  int                 // number of those known
-	number []int32             // by device: switch number
-	in     [][]int32           // by switch number: switches with a link that is up to it
-	out    [][]schema.LinkID   // by switch: links that are up, to other switches
-	leaf   []topology.DeviceID // by device: the switch of a host; of a switch, itself
-	order  []topology.DeviceID // scratch
-	flow   []float64           // scratch, by device
-	goals  [][]uint8           // scratch: distances to some leaves
+	graph   *topology.Graph
+	dist    [][]uint8             // by number of the goal, then by switch number: hops to the goal; nil: not known
+	known   int                   // number of those known
+	number  []int32               // by device: switch number
+	in      [][]int32             // by switch number: switches with a link that is up to it
+	out     [][]schema.LinkID     // by switch: links that are up, to other switches
+	leaves  [][]topology.DeviceID // by device: the switches of a host, ascending; of a switch, itself
+	order   []topology.DeviceID   // scratch
+	flow    []float64             // scratch, by device
+	goals   [][]uint8             // scratch: distances to some leaves
+	nearest []uint8               // scratch: by switch number, hops to the nearest of some leaves
+	between []schema.LinkID       // scratch
 }
 
 const (
@@ -30,17 +32,18 @@ const (
 
 func newShortestPaths(g *topology.Graph) *ShortestPaths {
 	n := g.NumDevices()
-	t := &ShortestPaths{graph: g, out: make([][]schema.LinkID, n), leaf: make([]topology.DeviceID, n),
+	t := &ShortestPaths{graph: g, out: make([][]schema.LinkID, n), leaves: make([][]topology.DeviceID, n),
 		number: make([]int32, n), flow: make([]float64, n)}
+	self := make([]topology.DeviceID, n)
 	for d := range topology.DeviceID(n) {
-		t.leaf[d] = d
+		if !g.IsSwitch(d) {
+			t.leaves[d] = leavesOf(g, d)
+			continue
+		}
+		self[d] = d
+		t.leaves[d] = self[d : d+1 : d+1]
 		for _, l := range g.LinksAt(d) {
-			far := t.far(l, d)
-			if !g.IsSwitch(d) {
-				t.leaf[d] = far
-				break
-			}
-			if from, _ := g.Ends(l); g.IsSwitch(far) && g.Link(l).Up && (g.Duplex() || from == d) {
+			if from, _ := g.Ends(l); g.IsSwitch(t.far(l, d)) && g.Link(l).Up && (g.Duplex() || from == d) {
 				t.out[d] = append(t.out[d], l)
 			}
 		}
@@ -49,40 +52,24 @@ func newShortestPaths(g *topology.Graph) *ShortestPaths {
 	return t
 }
 
-// exchange adds the load of a uniform all-to-all exchange of devices.
-func (t *ShortestPaths) exchange(r *Router, devices []topology.DeviceID) {
-	n := float64(len(devices))
-	var leaves []topology.DeviceID
-	at := map[topology.DeviceID]float64{}
-	for _, d := range devices {
-		leaf := t.leaf[d]
-		if at[leaf] == 0 {
-			leaves = append(leaves, leaf)
+// leavesOf lists the switches that a host has links to, ascending: those with a link that is up or, if there are none,
+// all; the host itself if it has no links.
+func leavesOf(g *topology.Graph, d topology.DeviceID) (leaves []topology.DeviceID) {
+	anyUp := slices.ContainsFunc(g.LinksAt(d), func(l schema.LinkID) bool { return g.Link(l).Up })
+	for _, l := range g.LinksAt(d) {
+		if from, to := g.Ends(l); g.Link(l).Up || !anyUp {
+			leaves = append(leaves, from+to-d)
 		}
-		at[leaf]++
-		for _, l := range t.graph.LinksAt(d) {
-			if !t.graph.IsSwitch(d) {
-				r.add(l, 1/n)
-			}
-		}
+	}
+	if len(leaves) == 0 {
+		return []topology.DeviceID{d}
 	}
 	slices.Sort(leaves)
-	for _, goal := range leaves {
-		t.towards(r, goal, leaves, at, 1/(n*(n-1)))
-	}
+	return slices.Clip(slices.Compact(leaves))
 }
 
-// towards adds the traffic from every leaf to one.
-func (t *ShortestPaths) towards(r *Router, goal topology.DeviceID, leaves []topology.DeviceID,
-	at map[topology.DeviceID]float64, unit float64) {
-	dist := t.distances(goal)
-	t.order = t.order[:0]
-	for _, leaf := range leaves {
-		if leaf != goal && dist[t.number[leaf]] != unreached {
-			t.flow[leaf] = at[leaf] * at[goal] * unit
-			t.order = append(t.order, leaf)
-		}
-	}
+// lead leads the traffic that waits at switches on by distances to its goals; what has arrived stays there.
+func (t *ShortestPaths) lead(r *Router, dist []uint8) {
 	// The farthest first: all traffic reaches a switch before it is sent on.
 	slices.SortFunc(t.order, func(a, b topology.DeviceID) int {
 		return int(dist[t.number[b]]) - int(dist[t.number[a]])
@@ -94,10 +81,6 @@ func (t *ShortestPaths) towards(r *Router, goal topology.DeviceID, leaves []topo
 			}
 		}
 	}
-	for _, d := range t.order {
-		t.flow[d] = 0
-	}
-	t.flow[goal] = 0
 }
 
 func (t *ShortestPaths) farthest(dist []uint8) uint8 {
@@ -122,12 +105,17 @@ func (t *ShortestPaths) spread(r *Router, d topology.DeviceID, dist []uint8) {
 		}
 		share := t.flow[d] / float64(n)
 		r.add(l, share)
-		if t.flow[next] == 0 {
-			t.order = append(t.order, next)
-		}
-		t.flow[next] += share
+		t.put(next, share)
 	}
 	t.flow[d] = 0
+}
+
+// put adds traffic that waits at a switch.
+func (t *ShortestPaths) put(d topology.DeviceID, share float64) {
+	if t.flow[d] == 0 {
+		t.order = append(t.order, d)
+	}
+	t.flow[d] += share
 }
 
 func (t *ShortestPaths) far(l schema.LinkID, d topology.DeviceID) topology.DeviceID {
@@ -170,9 +158,11 @@ func (t *ShortestPaths) distances(goal topology.DeviceID) []uint8 {
 // numberSwitches numbers the switches and leaves, and lists the switches with a link to each.
 func (t *ShortestPaths) numberSwitches() {
 	count := int32(0)
-	isLeaf := make([]bool, len(t.leaf))
-	for _, leaf := range t.leaf {
-		isLeaf[leaf] = true // a switch is its own leaf
+	isLeaf := make([]bool, len(t.leaves))
+	for _, leaves := range t.leaves {
+		for _, leaf := range leaves {
+			isLeaf[leaf] = true // a switch is its own leaf
+		}
 	}
 	for d, is := range isLeaf {
 		if is {
@@ -238,7 +228,13 @@ func wayBetween(goals [][]uint8, a, b int32) (nearer, farther int) {
 // leafEnds are the switches at the ends of a link; both are the same for a host's link.
 func (t *ShortestPaths) leafEnds(l schema.LinkID) (from, to topology.DeviceID) {
 	from, to = t.graph.Ends(l)
-	return t.leaf[from], t.leaf[to]
+	switch {
+	case !t.graph.IsSwitch(from):
+		return to, to
+	case !t.graph.IsSwitch(to):
+		return from, from
+	}
+	return from, to
 }
 
 // LeadFrom reports whether a shortest path from a switch to another can use a link that leaves a switch.
@@ -257,4 +253,9 @@ func (t *ShortestPaths) LeadTo(leaf topology.DeviceID, l schema.LinkID) bool {
 	dist := t.distances(leaf)
 	near := dist[t.number[to]]
 	return near != unreached && dist[t.number[from]] == near+1
+}
+
+// Reach reports whether there is a path from a switch to another.
+func (t *ShortestPaths) Reach(from, to topology.DeviceID) bool {
+	return t.distances(to)[t.number[from]] != unreached
 }

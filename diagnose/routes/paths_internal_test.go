@@ -15,7 +15,7 @@ func TestDistancesAreOfSwitches(t *testing.T) {
 	}
 	paths, kept := NewRouter(g).Paths, 0
 	for d := range topology.DeviceID(g.NumDevices()) {
-		paths.distances(paths.leaf[d])
+		paths.distances(paths.leaves[d][0])
 	}
 	for _, dist := range paths.dist {
 		kept += len(dist)

@@ -106,18 +106,18 @@ func (r *Router) route(devices []topology.DeviceID) *Set {
 	return out
 }
 
-// LeafOf is the switch of a host; of a switch, itself.
-func (r *Router) LeafOf(d topology.DeviceID) topology.DeviceID {
-	if r.graph.IsSwitch(d) || r.Paths == nil {
-		return d
+// LeavesOf lists the switches of a host, ascending; of a switch, and on a grid, the device itself.
+func (r *Router) LeavesOf(d topology.DeviceID) []topology.DeviceID {
+	if r.Paths == nil {
+		return []topology.DeviceID{d}
 	}
-	return r.Paths.leaf[d]
+	return r.Paths.leaves[d]
 }
 
 // leavesOf lists the switches of hosts, ascending.
 func (r *Router) leavesOf(devices []topology.DeviceID) (leaves []topology.DeviceID) {
 	for _, d := range devices {
-		leaves = append(leaves, r.LeafOf(d))
+		leaves = append(leaves, r.LeavesOf(d)...)
 	}
 	slices.Sort(leaves)
 	return slices.Clip(slices.Compact(leaves))

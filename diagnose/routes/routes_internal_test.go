@@ -10,6 +10,7 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
+	"github.com/giverny/giverny/topology/topologytest"
 )
 
 func graphOf(t testing.TB, spec string) *topology.Graph {
@@ -60,10 +61,14 @@ func checkLoads(t failer, got *Set, want []float64) {
 	}
 }
 
-// On trees and dragonflies the traffic of each pair is split over all shortest paths, equally at every switch.
+// On trees and dragonflies, and where hosts have a port in each rail or plane, the traffic of each pair is split over all
+// shortest paths, equally at every device.
 func TestTreeRoutesAreAllShortestPaths(t *testing.T) {
+	graphs := []*topology.Graph{topologytest.Rails(t, 3, 2, 2, false), topologytest.Rails(t, 2, 3, 4, true)}
 	for _, spec := range []string{"fattree:leaves=4,hosts=3,spines=2", "fattree:k=4", "dragonfly:groups=5,routers=2,hosts=2"} {
-		g := graphOf(t, spec)
+		graphs = append(graphs, graphOf(t, spec))
+	}
+	for _, g := range graphs {
 		hosts := g.Hosts()
 		rapid.Check(t, func(t *rapid.T) {
 			devices := rapid.SliceOfNDistinct(rapid.Map(rapid.IntRange(0, len(hosts)-1), func(i int) topology.DeviceID { return hosts[i] }), 2, len(hosts), rapid.ID).Draw(t, "devices")

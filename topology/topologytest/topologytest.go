@@ -1,8 +1,13 @@
-// Package topologytest makes graphs for tests. Input: the spec of a regular topology. Output: its graph; a wrong spec fails
-// the test.
+// Package topologytest makes graphs for tests. Input: the spec of a regular topology, or the size of one whose hosts have
+// several ports. Output: its graph; a wrong one fails the test.
 package topologytest
 
-import "github.com/giverny/giverny/topology"
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/giverny/giverny/topology"
+)
 
 // T is what *testing.T, *testing.B and *rapid.T have in common.
 type T interface {
@@ -14,6 +19,42 @@ type T interface {
 func Parse(t T, fabric, spec string) *topology.Graph {
 	t.Helper()
 	g, err := topology.Parse(fabric, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// Rails is a tree of directed links of 1 GB/s whose hosts have a port in each rail: groups of hosts share a leaf in each.
+// Two spines join all leaves or, of planes, those of their own plane. host0-0 has a port in the first rail only.
+func Rails(t T, groups, hosts, rails int, arePlanes bool) *topology.Graph {
+	t.Helper()
+	b, ports := topology.NewBuilder("test"), 0
+	device := func(kind topology.DeviceKind, format string, args ...any) topology.DeviceID {
+		return b.Device(topology.Device{Name: fmt.Sprintf(format, args...), Kind: kind})
+	}
+	cable := func(from, to topology.DeviceID, class topology.LinkClass) {
+		ports += 2
+		b.Both(topology.Link{From: from, To: to, FromPort: strconv.Itoa(ports), ToPort: strconv.Itoa(ports + 1), Class: class, CapacityBytesPerSecond: 1e9})
+	}
+	for rail := range rails {
+		plane := 0
+		if arePlanes {
+			plane = rail
+		}
+		for group := range groups {
+			leaf := device(topology.Switch, "leaf%d-%d", rail, group)
+			for spine := range 2 {
+				cable(leaf, device(topology.Switch, "spine%d-%d", plane, spine), topology.ClassSwitch)
+			}
+			for h := range hosts {
+				if host := device(topology.Host, "host%d-%d", group, h); rail == 0 || group+h > 0 {
+					cable(host, leaf, topology.ClassHost)
+				}
+			}
+		}
+	}
+	g, err := b.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
