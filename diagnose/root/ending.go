@@ -93,11 +93,13 @@ func (g *GridRegion) Endings(d *Drain) (found Endings) {
 		on = found.Any.Device
 	}
 	e.rateLine(on, e.places[links:], g)
-	switch found.Slow = found.Nodes.Device; {
-	case len(e.line) > 0 && g.waitingShare() >= neverIdle:
-		found.Slow = e.slowest(g)
-	case !found.OfMeans && d.IsRoot():
+	if found.Slow = found.Nodes.Device; !found.OfMeans && d.IsRoot() {
 		found.Slow = d.Device
+	}
+	if g.waitingShare() >= neverIdle {
+		if at, known := e.slowest(g); known {
+			found.Slow = at
+		}
 	}
 	return found
 }

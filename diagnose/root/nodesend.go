@@ -1,10 +1,6 @@
 package root
 
-import (
-	"math"
-
-	"github.com/giverny/giverny/topology"
-)
+import "github.com/giverny/giverny/topology"
 
 // Weights of the switches of a line whose nodes may be where back pressure ends, added to their log odds by the
 // comparison of all places. They were chosen on the ends of 163 incidents of four simulators
@@ -16,9 +12,9 @@ const (
 	climbs = -2.
 	// receiving is the weight of a switch with nodes to which the traffic to blame goes.
 	receiving = 4.
-	// besides weighs, for slow nodes for which something always waits, by how much the switch's links beside the line
-	// stall less than those of both neighbours, if the line stalls from both. It decides from half of that on.
-	besides = 16.
+	// clearlyBeside is by how much, percent, the links beside the line at slow nodes stall less than those of both
+	// neighbours.
+	clearlyBeside = 5
 )
 
 // linePlace is a switch of a line, with the log odds that back pressure ends at its nodes.
@@ -58,22 +54,22 @@ func climbOn(line []stop, of func(*stop) float64) (sum float64) {
 	return sum
 }
 
-// slowest is the switch of the line whose nodes accept too little, while something always waits for them. They serve
-// their links in turn, so those beside the line get most of what they bring, which is less. At the switches before it,
-// they share what the next link of the line gets.
-func (e *endings) slowest(g *GridRegion) (at topology.DeviceID) {
-	most := math.Inf(-1)
+// slowest is the switch of the line whose nodes accept too little, while something always waits for them, if stall
+// beside the line shows it. They serve their links in turn, so those beside the line get most of what they bring, which
+// is less. At the switches before it, they share what the next link of the line gets.
+func (e *endings) slowest(g *GridRegion) (at topology.DeviceID, known bool) {
+	most := float64(clearlyBeside)
 	for _, p := range e.line {
 		line := g.lineFrom(p.device)
-		if min(linkOn(line, 0, 1).stall, linkOn(line, 0, -1).stall) >= g.least {
-			beside := min(g.mostBeside(switchOn(line, 1, 1).device), g.mostBeside(switchOn(line, 1, -1).device))
-			p.score += besides * (beside - g.mostBeside(p.device)) / 100
+		if min(linkOn(line, 0, 1).stall, linkOn(line, 0, -1).stall) < g.least {
+			continue
 		}
-		if p.score > most {
-			at, most = p.device, p.score
+		beside := min(g.mostBeside(switchOn(line, 1, 1).device), g.mostBeside(switchOn(line, 1, -1).device))
+		if less := beside - g.mostBeside(p.device); less >= most {
+			at, most, known = p.device, less, true
 		}
 	}
-	return at
+	return at, known
 }
 
 // mostBeside is the highest stall of a switch's links beside the line, percent.
