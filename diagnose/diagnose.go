@@ -93,7 +93,7 @@ func (rc *regionCase) examine(snap *schema.Snapshot) {
 func (rc *regionCase) rate() {
 	for i := range rc.suspects {
 		c := &rc.suspects[i]
-		c.score, c.sends = rc.rateJob(c)
+		c.score = rc.rateJob(c)
 	}
 	rc.hostScore, rc.linkScore = rc.smooth(rc.rateSlowHost(), rc.rateSlowLink())
 	slices.SortFunc(rc.suspects, func(a, b suspect) int {
@@ -116,11 +116,14 @@ func (rc *regionCase) rootLoad() (of rootLoad) {
 const assumedUse = .5
 
 // assumedLoad is what the root of a region carries if no load is measured, bytes/s. Where its port is not known, it has
-// the capacity of the link that stalls most.
+// the capacity of the link that stalls most. The port of an incast is full while a link waits for it.
 func (rc *regionCase) assumedLoad() float64 {
-	l := rc.back.Root.Link
+	l, use := rc.back.Root.Link, assumedUse
 	if !rc.back.HasRoot() {
 		l = rc.region.Links[slices.Index(rc.weight, slices.Max(rc.weight))]
 	}
-	return assumedUse * rc.in.graph.Capacity(l)
+	if rc.back.IsIncast() {
+		use = max(use, slices.Max(rc.waits))
+	}
+	return use * rc.in.graph.Capacity(l)
 }

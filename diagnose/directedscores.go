@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
@@ -30,11 +31,11 @@ func (d directed) endScore(c *suspect) (score float64) {
 
 // receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that
 // load is the job's, even if neither its total nor the port's load grew, as its other traffic is held up and the port
-// was full before. If only the switch is known, it is the port to a host of a job that moves what one port carries.
+// was full before. If only the switch is known, it is the port to a host of a job that moves what one port carries, or a few.
 func (d directed) receives(c *suspect) bool {
 	host, known := d.fullPortTo()
 	if !known {
-		return d.movesOnePort(c)
+		return d.movesFullPorts(c)
 	}
 	if !c.known || !c.job.Has(host) || d.in.hasOthers(host, c.job) {
 		return false
@@ -42,12 +43,22 @@ func (d directed) receives(c *suspect) bool {
 	return d.in.perSecond(d.in.recentOf(c.job).all) >= enoughShare*d.root.carries
 }
 
-// onePort is by how much what a job moves may differ from what a port carries if the port lets no more through.
-const onePort = .1
+// fillsItself reports whether the root is the full port to a host of this job alone, of which what the job reads from
+// files can fill less than half, and what it writes nothing: its nodes fill it.
+func (rc *regionCase) fillsItself(c *suspect) bool {
+	host, known := rc.fullPortTo()
+	return known && c.job.Has(host) && !rc.in.hasOthers(host, c.job) && (c.job.Traffic == nil ||
+		rc.in.perSecond(rc.in.lately(c.job, history.Read)) < rc.root.carries/2)
+}
 
-// movesOnePort reports whether, at an incast at a switch whose port is not known, a job moves less than before the
-// onset, and since then as much as the port to one of its own hosts there carries: all of it is for that host.
-func (d directed) movesOnePort(c *suspect) bool {
+// onePort is by how much what a job moves may differ from what a port carries if the port lets no more through;
+// mostPorts is of how many such ports the sum shows.
+const onePort, mostPorts = .1, 4
+
+// movesFullPorts reports whether, at an incast at a switch whose port is not known, a job moves less than before the
+// onset, and since then as much as the port to one of its own hosts there carries, or constantly as much as a few such
+// ports: all of it is for as many hosts.
+func (d directed) movesFullPorts(c *suspect) bool {
 	if !c.known || !d.back.HasSwitch() || !d.back.IsIncast() || d.lostBy(c.job) < smallLoss {
 		return false
 	}
@@ -58,14 +69,16 @@ func (d directed) movesOnePort(c *suspect) bool {
 	if len(since) == 0 {
 		return false
 	}
-	moves := d.in.perSecond(history.SumOf(since) / float64(len(since)))
-	for _, l := range d.in.graph.LinksAt(d.back.Switch.Device) {
+	moves := d.in.perSecond(meanOf(since))
+	spread := spreadOf(since, 0)
+	isFlat := spread.count >= flatIntervals && spread.scale <= flatShare*spread.median
+	return slices.ContainsFunc(d.in.graph.LinksAt(d.back.Switch.Device), func(l schema.LinkID) bool {
 		_, host := d.in.graph.Ends(l)
-		if c.job.Has(host) && !d.in.hasOthers(host, c.job) && math.Abs(moves/d.in.graph.Capacity(l)-1) <= onePort {
-			return true
-		}
-	}
-	return false
+		ports := moves / d.in.graph.Capacity(l)
+		whole := max(1, math.Round(ports))
+		return c.job.Has(host) && !d.in.hasOthers(host, c.job) && math.Abs(ports-whole) <= onePort &&
+			(whole == 1 || isFlat && whole <= mostPorts)
+	})
 }
 
 // endsAtNoJob reports whether the root is the full port to a host without a job: what arrives there is file traffic, of
@@ -80,12 +93,6 @@ func (rc *regionCase) endsAtNoJob() bool {
 func (rc *regionCase) endsAtJob() bool {
 	host, known := rc.fullPortTo()
 	return known && len(rc.in.tenants[host]) > 0
-}
-
-// endsAtOthers reports whether the root of directed links is the full port to a host that is no node of a job.
-func (rc *regionCase) endsAtOthers(j *job) bool {
-	host, known := rc.fullPortTo()
-	return known && !rc.in.graph.IsSwitch(host) && !j.Has(host)
 }
 
 // fullPortTo is the device to which the root leads, if that is a full port.

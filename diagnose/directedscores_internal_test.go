@@ -69,23 +69,27 @@ func TestTrafficEndsAtHosts(t *testing.T) {
 	}
 }
 
-// TestAGatherMovesWhatOnePortCarries: at an incast at a switch, a job whose total fell at the onset to what the port of
-// a host carries sends all to its host there. Other jobs that lost traffic were held up.
-func TestAGatherMovesWhatOnePortCarries(t *testing.T) {
+// TestAGatherMovesWhatPortsCarry: at an incast at a switch, a job whose total fell at the onset to what the port of a
+// host carries sends all to its host there, and one whose total is constant since, and that of a few ports, to a few.
+// Other jobs that lost traffic were held up.
+func TestAGatherMovesWhatPortsCarry(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	port := g.Capacity(roottest.Link(t, g, "leaf0>host0")) * 60
 	leaf0, _ := g.FindDevice("leaf0")
 	for name, c := range map[string]struct {
-		before, since float64 // what it moves, as a share of what a port carries
-		nodes         []string
-		kind          string
-		want          bool
+		before, since, varies float64 // what it moves, as a share of what a port carries
+		nodes                 []string
+		kind                  string
+		want                  bool
 	}{
-		"a gather":      {2.5, 1.05, []string{"host0", "host3"}, schema.RootIncast, true},
-		"held up":       {2.5, 1.4, []string{"host0", "host3"}, schema.RootIncast, false},
-		"as before":     {1.05, 1.05, []string{"host0", "host3"}, schema.RootIncast, false},
-		"elsewhere":     {2.5, 1.05, []string{"host3", "host4"}, schema.RootIncast, false},
-		"before a link": {2.5, 1.05, []string{"host0", "host3"}, schema.RootLinkCapacity, false},
+		"a gather":      {2.5, 1.05, .05, []string{"host0", "host3"}, schema.RootIncast, true},
+		"two receivers": {5, 2.03, .01, []string{"host0", "host3"}, schema.RootIncast, true},
+		"it varies":     {5, 2.03, .2, []string{"host0", "host3"}, schema.RootIncast, false},
+		"many":          {9, 5.02, .01, []string{"host0", "host3"}, schema.RootIncast, false},
+		"held up":       {2.5, 1.4, .01, []string{"host0", "host3"}, schema.RootIncast, false},
+		"as before":     {1.05, 1.05, .01, []string{"host0", "host3"}, schema.RootIncast, false},
+		"elsewhere":     {2.5, 1.05, .01, []string{"host3", "host4"}, schema.RootIncast, false},
+		"before a link": {2.5, 1.05, .01, []string{"host0", "host3"}, schema.RootLinkCapacity, false},
 	} {
 		s, err := New(g, DefaultConfig())
 		if err != nil {
@@ -99,7 +103,7 @@ func TestAGatherMovesWhatOnePortCarries(t *testing.T) {
 		for slot := range int64(15) {
 			moves := c.before
 			if slot >= onset {
-				moves = c.since
+				moves = c.since + c.varies*float64(slot%2*2-1)/2
 			}
 			s.history.TrafficOf(j.Job).Set(history.RDMAWrite, slot, moves*port)
 		}

@@ -22,19 +22,16 @@ func (rc *regionCase) tooLittlePenalty(c *suspect) float64 {
 		if all, baseline = recent.files, before.files; rc.endsAtNoJob() {
 			all = rc.in.written(c.job)
 		}
-	} else if rc.endsAtOthers(c.job) {
-		all = min(all, rc.mayLeave(c.job)*float64(rc.in.history.Clock.Duration)/1e9)
 	}
 	interval := float64(rc.in.history.Clock.Duration) / 1e9
 	if penalty, known := rc.rules().tooLittleAtEnd(c, all, all-baseline*before.ran); known {
 		return penalty
 	}
-	least, enough, carries := culpritShare, rc.rules().enoughOfRoot(), rc.root.carries
-	if c.file && rc.endsAtNoJob() {
-		least, enough, carries = addedShare, addedEnough, max(1, carries-rc.displaced(c.job)/interval)
-		all = rc.withWriters(c, all, addedEnough*carries*interval)
+	least, enough := culpritShare, rc.rules().enoughOfRoot()
+	if !c.file && !rc.in.measuresLoad && rc.back.HasSwitch() && rc.back.IsIncast() { // a host's port, of one job only
+		least, enough = addedShare, addedEnough
 	}
-	return jobTooLittle * shortOf(all/interval/carries, least, enough)
+	return jobTooLittle * shortOf(all/interval/rc.root.carries, least, enough)
 }
 
 // shortOf is how far a job's share of a load is from enough: 1 at the least of a culprit.
@@ -123,38 +120,3 @@ func (rc *regionCase) withOthers(c *suspect, grew float64) float64 {
 
 // joins reports whether a suspect's file traffic rose at the onset.
 func (c *suspect) joins() bool { return c.file && c.filesKnown && c.evidence.rise >= togetherRise }
-
-// withWriters is what a suspect writes to a full port of a host of no job, bytes, with other writers that rose with it,
-// unless one of them writes enough alone.
-func (rc *regionCase) withWriters(c *suspect, recent, enough float64) (all float64) {
-	all = recent
-	if !c.joins() || recent >= enough {
-		return all
-	}
-	for i := range rc.suspects {
-		o := &rc.suspects[i]
-		if o.job == c.job || !o.joins() {
-			continue
-		}
-		theirs := rc.in.written(o.job)
-		if theirs >= enough {
-			return recent
-		}
-		all += theirs
-	}
-	if recent < togetherShare*all {
-		return recent
-	}
-	return all
-}
-
-// displaced is the traffic with files, bytes, of the jobs that lost traffic at the onset of a region: a culprit leaves
-// them the rest of a full port that they share.
-func (rc *regionCase) displaced(culprit *job) (bytes float64) {
-	for i := range rc.suspects {
-		if j := rc.suspects[i].job; j != culprit && rc.lostBy(j) >= smallLoss {
-			bytes += rc.in.recentOf(j).files
-		}
-	}
-	return bytes
-}

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -102,87 +101,9 @@ func TestWhoFillsAPort(t *testing.T) {
 	}
 }
 
-// TestAnExchangeLeavesNothing: a job whose hosts take in what they send exchanges that, so it cannot fill the port to a
-// host that is none of its nodes, whatever it moves in total. What a lost reading hides may leave it.
-func TestAnExchangeLeavesNothing(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
-	for name, c := range map[string]struct {
-		port  string
-		takes float64 // by its second host, percent
-		lost  string  // a reading
-		want  float64
-	}{
-		"an exchange":     {"leaf0>host1", 80, "", jobTooLittle},
-		"it sends more":   {"leaf0>host1", 20, "", 0},
-		"a lost reading":  {"leaf0>host1", 80, "host0>leaf0", 0},
-		"to its own host": {"leaf0>host0", 80, "", 0},
-	} {
-		rc := incastAt(t, g, c.port, map[string]float64{"host0>leaf0": 40, "host3>leaf1": 40, "leaf1>host3": c.takes})
-		if c.lost != "" {
-			rc.p.Use.Valid.Unset(int(roottest.Link(t, g, c.lost)))
-		}
-		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, Traffic: &history.Traffic{}}}
-		j.Place(g)
-		j.recent = moves{known: true, volume: volume{all: .8 * rc.root.carries * 60}}
-		if got := rc.tooLittlePenalty(&suspect{job: j, known: true}); math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.want)
-		}
-	}
-}
-
-// TestAFullStorageNodeIsShared: a job that writes half of what a full port to a host without a job carries is able to
-// congest it if another job that writes has lost traffic since.
-func TestAFullStorageNodeIsShared(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
-	for _, lost := range []float64{0, .5} {
-		rc := incastAt(t, g, "leaf0>host0", map[string]float64{"leaf0>host0": 100})
-		half := g.Capacity(rc.root.link) / 2 * 60
-		for i, host := range []string{"host1", "host2"} {
-			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}, recent: moves{known: true, volume: volume{all: half, files: half}}}
-			j.Traffic.Set(history.Write, 0, half)
-			j.Place(g)
-			j.lost = loss{cached: true, onset: rc.timeline.began(), share: lost * float64(i)}
-			rc.suspects = append(rc.suspects, suspect{job: j, known: true, file: true, filesKnown: true})
-		}
-		if got := rc.tooLittlePenalty(&rc.suspects[0]); (got == 0) != (lost > 0) {
-			t.Errorf("%.1f against a job while the other lost %g", got, lost)
-		}
-	}
-}
-
-// TestWritersTogether: several jobs that write fill a full port to a host without a job together, unless one does
-// alone; a job with a small part of what they write does not join them.
-func TestWritersTogether(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
-	for _, c := range []struct {
-		shares []float64 // of the port, by job
-		able   []bool
-	}{
-		{[]float64{.35, .35, .3}, []bool{true, true, true}},
-		{[]float64{.85, .35}, []bool{true, false}},
-		{[]float64{.5, .4, .1}, []bool{true, true, false}},
-		{[]float64{.3}, []bool{false}},
-	} {
-		rc := incastAt(t, g, "leaf0>host0", map[string]float64{"leaf0>host0": 100, "host1>leaf0": 100, "host2>leaf0": 100, "host3>leaf0": 100})
-		rc.timeline.stall, rc.timeline.onset = nil, noOnset
-		for i, share := range c.shares {
-			host := fmt.Sprint("host", i+1)
-			j := &job{Job: &history.Job{Job: schema.Job{ID: host, Nodes: []string{host}}, Traffic: history.NewTraffic(20, 0)}}
-			j.Place(g)
-			j.Traffic.Set(history.Write, 0, share*g.Capacity(rc.root.link)*60)
-			rc.suspects = append(rc.suspects, suspect{job: j, known: true, file: true, filesKnown: true, evidence: evidence{rise: 1}})
-		}
-		for i := range rc.suspects {
-			if got := rc.tooLittlePenalty(&rc.suspects[i]); (got < .5) != c.able[i] {
-				t.Errorf("%v: %.1f against job %d", c.shares, got, i)
-			}
-		}
-	}
-}
-
-// A job that writes files must explain three quarters of a full port to a host without a job: half clears the job
-// there, but not if the host is another job's. What a job reads does not arrive there.
-func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
+// TestWhatFillsAStorageNodesPort: what a job writes may fill a full port to a host without a job, but not what it reads:
+// that does not arrive there.
+func TestWhatFillsAStorageNodesPort(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
 	port := roottest.Link(t, g, "leaf0>host0")
 	for _, c := range []struct {
@@ -190,7 +111,7 @@ func TestHalfOfAStorageNodesPortIsTooLittle(t *testing.T) {
 		tenant  string
 		files   history.Feature
 		against bool
-	}{{.5, "", history.Write, true}, {.8, "", history.Write, false}, {.8, "", history.Read, true}, {.5, "host0", history.Write, false}} {
+	}{{.25, "", history.Write, true}, {.8, "", history.Write, false}, {.8, "", history.Read, true}, {.5, "host0", history.Write, false}} {
 		s, err := New(g, DefaultConfig())
 		if err != nil {
 			t.Fatal(err)
@@ -256,6 +177,57 @@ func TestAJobIsComparedWithTheCapacity(t *testing.T) {
 		j.Place(g)
 		if got := rc.tooLittlePenalty(&suspect{job: j, known: true}); math.Abs(got-want) > 1e-6 {
 			t.Errorf("%.1f against a job that moves %g of the capacity, want %.1f", got, share, want)
+		}
+	}
+}
+
+// TestTheFullPortOfAnIncast: without load readings the port of an incast is full while a link waits for it. What one job
+// exchanges fills that, or most of it; several jobs may share one for their files.
+func TestTheFullPortOfAnIncast(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	leaf1, _ := g.FindDevice("leaf1")
+	for name, c := range map[string]struct {
+		kind    string
+		file    bool
+		moves   float64 // as a share of the capacity
+		against float64
+	}{
+		"all that it carries": {schema.RootIncast, false, .8, 0},
+		"half of it":          {schema.RootIncast, false, .4, jobTooLittle * shortOf(.5, addedShare, addedEnough)},
+		"half, of files":      {schema.RootIncast, true, .4, 0},
+		"before a link":       {schema.RootLinkCapacity, false, .4, 0},
+	} {
+		rc, mine := regionOfTwo(t, g, map[string]float64{"spine0>leaf1": 80})
+		rc.in.history.Clock.Duration = 60e9
+		rc.weight, rc.back = rc.waits, root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf1, Kind: c.kind, Share: 1}}
+		rc.root.carries = rc.assumedLoad()
+		all := c.moves * g.Capacity(rc.region.Links[0]) * 60
+		mine.Traffic, mine.recent = &history.Traffic{}, moves{known: true, volume: volume{all: all, files: all}}
+		if got := rc.tooLittlePenalty(&suspect{job: mine, known: true, file: c.file, filesKnown: true}); math.Abs(got-c.against) > 1e-6 {
+			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.against)
+		}
+	}
+}
+
+// TestNoPartOnATorus: without load readings an exchange that moves next to nothing of a region's traffic has no part in
+// it. Where load is measured, the links show what it adds, and files count by what they add.
+func TestNoPartOnATorus(t *testing.T) {
+	for _, c := range []struct {
+		suspect suspect
+		loads   bool
+		want    float64
+	}{
+		{suspect{known: true, share: .01}, false, jobAbsent},
+		{suspect{known: true, share: (partShare + noPart) / 2}, false, jobAbsent / 2},
+		{suspect{known: true, share: .3}, false, 0},
+		{suspect{share: .01}, false, 0},
+		{suspect{known: true, file: true, share: .01}, false, 0},
+		{suspect{known: true, share: .01}, true, 0},
+	} {
+		_, rc, j, _ := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
+		rc.in.measuresLoad, rc.root.carries, c.suspect.job = c.loads, 0, j
+		if got := rc.rules().misfitPenalty(&c.suspect); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v: %v against it", c, got)
 		}
 	}
 }

@@ -77,24 +77,10 @@ func (rc *regionCase) rateSlowLink() float64 {
 	case rc.ends.neck.Slower && rc.ends.neck.Cannot && rc.ends.neck.Before(&rc.ends.drain):
 		return slowLinkMeasured - rc.rose() - endsElsewhere(1-rc.ends.nodesProbability())
 	case rc.ends.neck.Slower && rc.ends.neck.Before(&rc.ends.drain):
-		score := slowLinkFell + slowLinkLost*(rc.ends.neck.Lost-(1-root.ClearlyLess))
-		if rc.ends.atAnotherLink() {
-			score -= slowLinkFell
-		}
-		return score - rc.rose() - endsElsewhere(1-rc.ends.nodesProbability())
+		return slowLinkFell + slowLinkLost*(rc.ends.neck.Lost-(1-root.ClearlyLess)) - rc.rose() -
+			endsElsewhere(1-rc.ends.nodesProbability())
 	}
 	return math.Inf(-1)
-}
-
-// fewWaits is the share of time up to which packets hardly wait for a link inside the switch.
-const fewWaits = .1
-
-// atAnotherLink reports whether the back pressure of a region of a grid, of all links, most probably ends at another than
-// the one that carries less than before, for which packets hardly wait, and at one that carries about what it did: the
-// load of the former may just have ended.
-func (e *ends) atAnotherLink() bool {
-	end := &e.endings.Link
-	return end.Found && end.Link != e.neck.Link && end.Lost < 1-root.ClearlyLess && e.neck.Waits < fewWaits
 }
 
 // leastMoved is the share of a full link's load that must have been added before its origin is sought.
@@ -173,7 +159,8 @@ func (g grid) addedAround(failed schema.LinkID) (most, instead float64) {
 }
 
 // takesOver reports whether a region's links can carry the load of a failed link between switches instead: one of them
-// leaves the same switch, or leads to the same one, or the full one is a hop before or after such a link.
+// leaves the same switch, or leads to the same one, or the full one is a hop before or after such a link, or joins
+// another switch of the same pod to those above.
 func (rc *regionCase) takesOver(failed schema.LinkID) bool {
 	from, to := rc.in.graph.Ends(failed)
 	if !rc.in.graph.IsSwitch(from) || !rc.in.graph.IsSwitch(to) {
@@ -187,6 +174,27 @@ func (rc *regionCase) takesOver(failed schema.LinkID) bool {
 		return true
 	}
 	a, b := rc.in.graph.Ends(rc.root.link)
+	if rc.in.areInOnePod(rc.in.lower(from, to), rc.in.lower(a, b)) {
+		return true
+	}
 	return rc.in.graph.IsSwitch(a) && rc.in.graph.IsSwitch(b) && a != to && b != from &&
 		(rc.in.history.Adjacent(b, to) || rc.in.history.Adjacent(from, a))
+}
+
+// lower is the one of two devices of a tree with the lower level.
+func (in *interval) lower(a, b topology.DeviceID) topology.DeviceID {
+	if in.graph.Device(b).Level < in.graph.Device(a).Level {
+		return b
+	}
+	return a
+}
+
+// areInOnePod reports whether two switches of one level of a tree are above the same switch.
+func (in *interval) areInOnePod(a, b topology.DeviceID) bool {
+	level := in.graph.Device(a).Level
+	return a != b && in.graph.Device(b).Level == level &&
+		slices.ContainsFunc(in.graph.LinksAt(a), func(l schema.LinkID) bool {
+			from, below := in.graph.Ends(l)
+			return from == a && in.graph.IsSwitch(below) && in.graph.Device(below).Level < level && in.history.Adjacent(below, b)
+		})
 }

@@ -47,15 +47,24 @@ func TestMovedLoad(t *testing.T) {
 }
 
 // TestMovedLoadFromAHopAway: on a tree of three levels, what went down a failed link comes over another switch of the
-// pod, and fills the link into that; a link into another pod carries none of it.
+// pod, and fills the link into that; a link into another pod carries none of it. The same if the link into the pod fails.
 func TestMovedLoadFromAHopAway(t *testing.T) {
 	g := roottest.Graph(t, "fattree:k=4")
-	lost := roottest.Link(t, g, "agg3-1>leaf3-0")
-	for full, want := range map[string]bool{"core0>agg3-0": true, "core0>agg1-0": false, "agg3-0>core0": false, "core2>agg3-1": false} {
+	for _, c := range []struct {
+		lost, full string
+		want       bool
+	}{
+		{"agg3-1>leaf3-0", "core0>agg3-0", true},
+		{"agg3-1>leaf3-0", "core0>agg1-0", false},
+		{"agg3-1>leaf3-0", "agg3-0>core0", false},
+		{"agg3-1>leaf3-0", "core2>agg3-1", false},
+		{"core0>agg3-0", "core2>agg3-1", true},
+		{"core0>agg3-0", "core2>agg1-1", false},
+	} {
 		s := &Stage{interval: interval{graph: g, history: remembersAt(g, history.Clock{})}}
-		rc := &regionCase{in: &s.interval, region: &schema.Region{}, root: rootLoad{link: roottest.Link(t, g, full)}}
-		if got := rc.takesOver(lost); got != want {
-			t.Errorf("%s takes over %v, want %v", full, got, want)
+		rc := &regionCase{in: &s.interval, region: &schema.Region{}, root: rootLoad{link: roottest.Link(t, g, c.full)}}
+		if got := rc.takesOver(roottest.Link(t, g, c.lost)); got != c.want {
+			t.Errorf("%s takes over from %s: %v, want %v", c.full, c.lost, got, c.want)
 		}
 	}
 }

@@ -103,14 +103,13 @@ const preferred = .05
 func (rc *regionCase) findEvidence(c *suspect, usual *[history.NumMeasured]spread) {
 	c.evidence.P = 1
 	c.evidence.started = rc.timeline.startedAt(c.job.Start)
-	c.late = ramp(rc.timeline.stalledBefore(c.job.Start), mayPrecede, surelyBefore)
 	if most := c.mostScore(); most < -jobReads || most < 0 && !rc.mayFetch(c) {
 		_, c.known = rc.in.maximum(c.job, history.RDMARead)
 		c.known = c.known && !rc.in.measuresFilesOnly(c.job)
 		return
 	}
 	first := history.Read
-	if rc.hasNegligibleFiles(c.job) {
+	if rc.hasNegligibleFiles(c.job) || rc.fillsItself(c) {
 		first = history.RDMARead
 	}
 	strengths := rc.findStrongestFeature(c, first, usual)

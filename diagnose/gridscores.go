@@ -92,19 +92,13 @@ func (g grid) holdsItselfUp(c *suspect) float64 {
 	return (jobConverges*(unmoved+(1-unmoved)*moves) + jobRise*(1-c.evidence.rise)*moves) * sure
 }
 
-// notSeenPenalty is the penalty of a suspect on a grid whose load does not show. Without load readings only its place
-// and time speak against it, so that the more of the region's stall lies where its traffic cannot be, the less it is
-// likely. If it began with the region and its traffic is unknown, its start is all there is against it, and an unlisted
-// job may have begun, too, unless the added load is a tree of its nodes, or on most of its exchange.
-func (g grid) notSeenPenalty(c *suspect, space float64) (against float64) {
-	unseen := jobUnseen
-	if !g.in.measuresLoad {
-		against, unseen = jobUnplaced*(1-space), 2*jobUnseen
+// unplacedPenalty is the penalty of a suspect on a grid without load readings: only its place and time speak against it,
+// so that the more of the region's stall lies where its traffic cannot be, the less it is likely.
+func (g grid) unplacedPenalty(space float64) float64 {
+	if g.in.measuresLoad {
+		return 0
 	}
-	if c.evidence.started && !c.known && c.job != g.ends.sender && !g.loadsExchange(c.job) {
-		against += unseen * timeWeight(space)
-	}
-	return against
+	return jobUnplaced * (1 - space)
 }
 
 // A job loads its exchange on a grid if on loadedWays of it at least root.LeastUse of the capacity was added since the

@@ -68,25 +68,6 @@ func (in *interval) sendsOver(host topology.DeviceID, l schema.LinkID) bool {
 	})
 }
 
-// mayLeave bounds what leaves a job for a host that is none of its nodes, bytes/s: what its hosts send beyond what they
-// take in, as traffic within the job is in both.
-func (rc *regionCase) mayLeave(j *job) (bytes float64) {
-	for _, d := range j.Devices {
-		for _, l := range rc.in.graph.LinksAt(d) {
-			use, capacity := rc.in.use(l), rc.in.graph.Capacity(l)
-			switch from, _ := rc.in.graph.Ends(l); {
-			case from != d:
-				bytes -= use.orZero() / 100 * capacity
-			case use.known:
-				bytes += use.of / 100 * capacity
-			default:
-				bytes += capacity
-			}
-		}
-	}
-	return max(0, bytes)
-}
-
 // Of what was added to a root beyond which a host of no job takes it in, a job whose hosts send mayFill of it more than
 // before, beyond what they take in, may send it; from surelyFills on it surely does.
 const mayFill, surelyFills = .7, .9

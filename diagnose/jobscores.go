@@ -25,12 +25,11 @@ func (c *suspect) mostScore() float64 {
 	return jobBias + jobSpace*space + time*timeWeight(space) + jobReceives*c.leaves + (jobShare+jobRose)*c.share + jobGrowth*c.growth
 }
 
-// rateJob scores a suspect, of which sends is the part by whose hosts wait to send. Its traffic counts as far as it has
-// a path to the region.
-func (rc *regionCase) rateJob(c *suspect) (score, sends float64) {
+// rateJob scores a suspect. Its traffic counts as far as it has a path to the region.
+func (rc *regionCase) rateJob(c *suspect) (score float64) {
 	succeeds := rc.succeeds(c.job)
 	if !succeeds && rc.timeline.foundStalled(c.job.Start) {
-		return math.Inf(-1), 0
+		return math.Inf(-1)
 	}
 	rules, space := rc.rules(), rc.spaceScore(c)
 	score = jobBias + jobSpace*space + c.timeScore(succeeds)*timeWeight(space)
@@ -53,10 +52,9 @@ func (rc *regionCase) rateJob(c *suspect) (score, sends float64) {
 	score += rules.endScore(c)
 	score -= rules.unseenPenalty(c, space)
 	score -= rules.misfitPenalty(c)
-	sends = rc.sendScore(c)
-	score += sends
+	score += rc.sendScore(c)
 	score += jobRose * min(1, rc.rose()) * c.share * (1 - rc.rerouted)
-	return score, sends
+	return score
 }
 
 // growthScore is the score of a suspect's part in the load that was added to the region, and did not move there from a
@@ -96,10 +94,6 @@ func (rc *regionCase) spaceScore(c *suspect) float64 {
 	return max(space, .9*c.leaves)
 }
 
-// A job did not cause what stalled before it began. If the region had risen by surelyBefore of its rise by then, the
-// job's traffic agrees with the stall by chance; less than mayPrecede is noise.
-const mayPrecede, surelyBefore = .2, .4
-
 // timeScore is the evidence by time for a suspect, which may succeed a job that started with the region.
 func (c *suspect) timeScore(succeeds bool) float64 {
 	time := jobFit*c.evidence.Fit() + jobRise*c.evidence.rise
@@ -115,7 +109,7 @@ func (c *suspect) timeScore(succeeds bool) float64 {
 			time += jobUnmeasured
 		}
 	}
-	return time * (1 - c.late)
+	return time
 }
 
 // Thresholds for a job that surely reads or writes what stalls the region: deviations of its traffic, correlation with

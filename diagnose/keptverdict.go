@@ -211,8 +211,8 @@ func (k *kept) agrees(d *schema.Diagnosis) bool {
 	return len(d.Jobs) > 0 && len(k.jobs) > 0 && d.Jobs[0].JobID == k.jobs[0].JobID
 }
 
-// stands reports whether what a verdict blames is still there: its jobs run, no failed part came back, and the region
-// did not always stall as it does now.
+// stands reports whether what a verdict blames is still there: its jobs run, no failed part came back or was suspected and
+// carries something, and the region did not always stall as it does now.
 func (rc *regionCase) stands(h *kept) bool {
 	for _, a := range h.jobs {
 		if !slices.ContainsFunc(rc.in.running, func(j *job) bool {
@@ -222,7 +222,7 @@ func (rc *regionCase) stands(h *kept) bool {
 		}
 	}
 	return !slices.ContainsFunc(h.failures, func(f schema.NearFailure) bool {
-		return rc.in.cameBack(f, h) || rc.settledSince(f)
+		return rc.in.cameBack(f, h) || rc.settledSince(f) || rc.in.history.Refutes(f.Kind, f.Device, f.Port)
 	})
 }
 

@@ -127,3 +127,31 @@ func TestARegionSettlesAfterAFailure(t *testing.T) {
 		}
 	}
 }
+
+// TestASuspectedCableThatCarries: a verdict on a cable that was suspected to be dead falls when that carries something; a
+// logged failure is over when a log says so.
+func TestASuspectedCableThatCarries(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=2,spines=2")
+	at := g.PortKey(roottest.Link(t, g, "leaf0>spine1"))
+	for _, c := range []struct {
+		kind   schema.EventKind
+		carry  string
+		stands bool
+	}{
+		{schema.LinkDownSuspected, "spine1>leaf0", false},
+		{schema.LinkDownSuspected, "spine0>leaf0", true},
+		{schema.LinkFailed, "spine1>leaf0", true},
+	} {
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap, _ := roottest.Snapshot(t, g, nil, map[string]float64{c.carry: 10})
+		snap.Interval = schema.Interval{DurationNanos: 60e9}
+		s.history.Learn(&schema.IntervalResult{Snapshot: snap}, nil)
+		h := &kept{failures: []schema.NearFailure{{Kind: c.kind, Device: at.Device, Port: at.Port}}}
+		if got := (&regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock}}).stands(h); got != c.stands {
+			t.Errorf("%s while %s carries something: stands %v", c.kind, c.carry, got)
+		}
+	}
+}

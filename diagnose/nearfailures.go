@@ -20,7 +20,6 @@ type nearFailure struct {
 	restored, over bool
 
 	score float64
-	stall float64 // around what failed, percent
 	// part of the region that leads to it rather than to other failures: share of links on a grid, else stall, percent
 	share float64
 }
@@ -62,7 +61,7 @@ func (rc *regionCase) sortFailures() {
 		case a.over && !b.over:
 			return 1
 		}
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.stall, a.stall), cmp.Compare(b.Time, a.Time))
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.Time, a.Time))
 	})
 }
 
@@ -84,7 +83,7 @@ func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) 
 	}
 	score, moved := rc.rateFailure(f, hops, sure)
 	rc.rerouted = max(rc.rerouted, moved)
-	near := nearFailure{PlacedFailure: f, silent: c, hops: hops, score: score, stall: rc.stallAround(f)}
+	near := nearFailure{PlacedFailure: f, silent: c, hops: hops, score: score}
 	if c == nil {
 		rc.failures = append(rc.failures, near)
 		return
@@ -109,6 +108,37 @@ func (d directed) fitFailures(near []nearFailure) {
 			f.score -= waitsForHost
 		}
 	}
+	if len(near) > 0 && near[0].score > 0 {
+		return // it agrees in time
+	}
+	for i := range d.failures {
+		if f := &d.failures[i]; d.leavesTooLittle(f) {
+			f.score = max(f.score, failureStands)
+		}
+	}
+}
+
+// leavesTooLittle reports whether, without load readings, a region ends at links that have to carry what a part that is
+// still down carried, and never stalled half as much before: whenever the traffic is highest these have too little room.
+func (d directed) leavesTooLittle(f *nearFailure) bool {
+	at := d.timeline.indexIn(f.Time)
+	if d.in.measuresLoad || !f.Broke() || f.restored || d.back.Switch.Kind != schema.RootLinkCapacity ||
+		at < leastBaseline || at >= len(d.timeline.stall) || !d.replaces(f.PlacedFailure) {
+		return false
+	}
+	now := d.timeline.stall[len(d.timeline.stall)-1]
+	return !slices.ContainsFunc(d.timeline.stall[:at], func(before float64) bool { return before > now/2 })
+}
+
+// replaces reports whether the switch where the stall of a region of a tree ends has links for the traffic of a failed
+// one: it is the lower end of that, or beside the upper one and joined to the lower.
+func (d directed) replaces(f *history.PlacedFailure) bool {
+	here := d.back.Switch.Device
+	return slices.ContainsFunc(f.Links, func(l schema.LinkID) bool {
+		lower, upper := d.in.graph.Ends(l)
+		return d.leadsUp(l) && here != upper && (here == lower ||
+			d.in.graph.Device(here).Level == d.in.graph.Device(upper).Level && d.in.history.Adjacent(here, lower))
+	})
 }
 
 func (g grid) fitFailures(near []nearFailure) {
@@ -133,25 +163,6 @@ func (g grid) fitFailures(near []nearFailure) {
 			f.score -= leadsElsewhere
 		}
 	}
-}
-
-// stallAround is the stall of a failed part: of its own links where measured, with a small part of the stall
-// of others at its ends and of its load before.
-func (rc *regionCase) stallAround(f *history.PlacedFailure) float64 {
-	sum := 0.
-	for _, l := range f.Links {
-		sum += .2 * rc.baselineUse(l).orZero()
-	}
-	for i, l := range rc.region.Links {
-		from, to := rc.in.graph.Ends(l)
-		switch {
-		case slices.Contains(f.Links, l):
-			sum += 3 * rc.weight[i]
-		case slices.Contains(f.Devices, from), slices.Contains(f.Devices, to):
-			sum += .1 * rc.weight[i]
-		}
-	}
-	return sum
 }
 
 // logged moves the failures that best explain why a link carries less to the front, and returns how many of them are

@@ -85,3 +85,47 @@ func TestAFailureBesideASlowHost(t *testing.T) {
 		t.Error("nothing waits for the second failure")
 	}
 }
+
+// TestAFailureThatStands: without load readings, a cable that is still down explains a region that ends at links for
+// what it carried, however much later, unless the region stalled as much before or another failure agrees in time.
+func TestAFailureThatStands(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=2,spines=2")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	calm, always := make([]float64, 20), make([]float64, 20)
+	calm[19], always[19], always[3] = 20, 20, 15
+	const little = -2.
+	for name, c := range map[string]struct {
+		failed, at string
+		kind       string
+		stall      []float64
+		restored   bool
+		another    float64 // score of another failure
+		want       float64
+	}{
+		"its traffic goes beside it":   {"leaf0>spine1", "spine0", schema.RootLinkCapacity, calm, false, little, failureStands},
+		"over the other ports there":   {"leaf0>spine1", "leaf0", schema.RootLinkCapacity, calm, false, little, failureStands},
+		"it passes another switch":     {"leaf0>spine1", "leaf1", schema.RootLinkCapacity, calm, false, little, little},
+		"it has less to carry":         {"leaf0>spine1", "spine1", schema.RootLinkCapacity, calm, false, little, little},
+		"to a host":                    {"host0>leaf0", "leaf0", schema.RootLinkCapacity, calm, false, little, little},
+		"an incast":                    {"leaf0>spine1", "spine0", schema.RootIncast, calm, false, little, little},
+		"the region stalled before it": {"leaf0>spine1", "spine0", schema.RootLinkCapacity, always, false, little, little},
+		"it came back":                 {"leaf0>spine1", "spine0", schema.RootLinkCapacity, calm, true, little, little},
+		"another agrees in time":       {"leaf0>spine1", "spine0", schema.RootLinkCapacity, calm, false, .5, little},
+	} {
+		up := roottest.Link(t, g, c.failed)
+		from, to := g.Ends(up)
+		back := roottest.Link(t, g, g.Device(to).Name+">"+g.Device(from).Name)
+		at, _ := g.FindDevice(c.at)
+		f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Port: "1", Time: 5 * 60e9}, Links: []schema.LinkID{back, up}}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{}, timeline: timeline{clock: history.Clock{Duration: 60e9, Now: 19}, stall: c.stall, onset: 19},
+			back:     root.BackPressure{Switch: root.Switch{Device: at, Kind: c.kind, Share: 1}},
+			failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{}, score: c.another}, {PlacedFailure: f, restored: c.restored, score: little}}}
+		rc.rules().fitFailures(rc.failures)
+		if got := rc.failures[1].score; got != c.want {
+			t.Errorf("%s: score %v, want %v", name, got, c.want)
+		}
+	}
+}

@@ -240,22 +240,16 @@ func TestJobsFillAStorageNodeTogether(t *testing.T) {
 	}
 }
 
-// TestAStartAloneIsHalfAReason: a job without traffic data began with a region, and the load of the links may show that
-// or not. If no load is measured, it counts against any suspect that the stall lies where its traffic cannot be.
-func TestAStartAloneIsHalfAReason(t *testing.T) {
+// TestStallWhereNoTrafficCanBe: if no load is measured, it counts against any suspect that the stall lies where its
+// traffic cannot be.
+func TestStallWhereNoTrafficCanBe(t *testing.T) {
 	for _, c := range []struct {
-		loads, known, sends, most bool
-		space, want               float64
-	}{
-		{true, false, false, false, .8, jobUnseen}, {true, false, true, false, .8, 0}, {true, false, false, true, .8, 0}, {true, true, false, false, .8, 0},
-		{false, false, false, false, 1, 2 * jobUnseen}, {false, true, false, false, 1, 0}, {false, true, false, false, .5, jobUnplaced / 2},
-	} {
-		s, rc, j, _ := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
-		s.measuresLoad, j.exchange = c.loads, exchangeLoad{known: true, round: rc.p.Since, most: c.most}
-		if rc.ends.sender = nil; c.sends {
-			rc.ends.sender = j
-		}
-		if got := gridOf(rc).notSeenPenalty(&suspect{job: j, known: c.known, evidence: evidence{started: true}}, c.space); got != c.want {
+		loads       bool
+		space, want float64
+	}{{true, .5, 0}, {false, 1, 0}, {false, .5, jobUnplaced / 2}} {
+		s, rc, _, _ := endScene(t, 1.5, 0, "1,1,0", "1,1,1")
+		s.measuresLoad = c.loads
+		if got := gridOf(rc).unplacedPenalty(c.space); got != c.want {
 			t.Errorf("%+v: %v against it", c, got)
 		}
 	}

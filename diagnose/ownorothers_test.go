@@ -141,3 +141,18 @@ func TestAnotherJobThatLosesItsTraffic(t *testing.T) {
 		})
 	}
 }
+
+// What fills the port to a host of the accused is its files only if it reads at least half of that: what it reads beside
+// is no reason to call the congestion that of a file system, and what it writes does not arrive there.
+func TestFilesBesideAnIncastWithinAJob(t *testing.T) {
+	for _, c := range []struct {
+		read float64 // of the full port
+		want schema.CauseClass
+	}{{.4, schema.CauseIntraApplication}, {.8, schema.CauseSystem}} {
+		p := incastPlant(t, 0)
+		p.filed["1"] = c.read * p.moved["1"]
+		if d := p.step(3)[0]; d.Cause.Class != c.want || len(d.Jobs) != 1 || d.Jobs[0].JobID != "1" {
+			t.Errorf("%.0f%% read from files: %s %v, want %s of job 1", 100*c.read, d.Cause.Class, d.Jobs, c.want)
+		}
+	}
+}

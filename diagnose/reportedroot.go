@@ -28,13 +28,12 @@ func (rc *regionCase) failedRoot(root *schema.Root) *nearFailure {
 }
 
 // rootPort is the root of a region: where it ends, given the verdict. Of the answers that are known the first one wins:
-// what is blamed says more than the readings, a port more than a switch, and the accused job's only host there more
-// than the port for which most waits. Back pressure has a place on directed links only, the ends of traffic on grids
-// only.
+// what is blamed says more than the readings, and a port more than a switch. Back pressure has a place on directed links
+// only, the ends of traffic on grids only.
 func (rc *regionCase) rootPort() *schema.Root {
 	for _, answer := range [...]func() *schema.Root{
 		rc.failedPart,
-		rc.beginsAtPort, rc.onlyReceiver, rc.leadingPort, rc.beginsAtSwitch,
+		rc.beginsAtPort, rc.leadingPort, rc.beginsAtSwitch,
 		rc.slowNodes, rc.linkOnGrid, rc.nodesOnGrid,
 	} {
 		if at := answer(); at != nil {
@@ -117,30 +116,6 @@ func (rc *regionCase) cycleFromFirst() []schema.LinkID {
 		return cmp.Or(cmp.Compare(x.Device, y.Device), cmp.Compare(x.Port, y.Port))
 	}))
 	return slices.Concat(cycle[first:], cycle[:first])
-}
-
-// onlyReceiver is the port to the only host of the accused job at the switch where the stall ends, if nothing
-// else says which port is full. What a job writes to files ends elsewhere.
-func (rc *regionCase) onlyReceiver() *schema.Root {
-	if !rc.back.Switch.HasMost() || rc.verdict.accused == 0 || rc.mostlyWrites(&rc.suspects[0]) {
-		return nil
-	}
-	only := schema.NoLink
-	for _, d := range rc.suspects[0].job.Devices {
-		for _, l := range rc.in.graph.LinksAt(d) {
-			if from, to := rc.in.graph.Ends(l); to != d || from != rc.back.Switch.Device {
-				continue
-			}
-			if only != schema.NoLink {
-				return nil
-			}
-			only = l
-		}
-	}
-	if only == schema.NoLink {
-		return nil
-	}
-	return rc.portOf(only, "", schema.RootIncast)
 }
 
 // probablyAtNodes is the probability that back pressure ends at nodes from which on these are named without load

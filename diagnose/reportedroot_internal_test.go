@@ -3,7 +3,6 @@ package diagnose
 import (
 	"testing"
 
-	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
@@ -55,36 +54,6 @@ func TestRootOnATorus(t *testing.T) {
 		}
 		if got != c.want || kind != c.kind {
 			t.Errorf("%s: root %q at %q, want %q at %q", c.name, kind, got, c.kind, c.want)
-		}
-	}
-}
-
-// TestTheOnlyReceiver: the port at the switch where stall ends is known if one host of the accused job is there, not if
-// two are or none.
-func TestTheOnlyReceiver(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
-	leaf, _ := g.Ends(roottest.Link(t, g, "leaf0>host0"))
-	for name, c := range map[string]struct {
-		nodes []string
-		want  schema.LinkID
-	}{
-		"one host":         {[]string{"host0", "host3"}, roottest.Link(t, g, "leaf0>host0")},
-		"two hosts":        {[]string{"host0", "host1", "host3"}, schema.NoLink},
-		"none at this one": {[]string{"host3", "host4"}, schema.NoLink},
-	} {
-		s, err := New(g, DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: c.nodes}}}
-		j.Place(g)
-		rc := &regionCase{in: &s.interval, suspects: []suspect{{job: j}}, verdict: verdict{accused: 1}, back: root.BackPressure{Switch: root.Switch{Device: leaf, Share: 1}}}
-		got := schema.NoLink
-		if port := rc.onlyReceiver(); port != nil {
-			got = port.Link
-		}
-		if got != c.want {
-			t.Errorf("%s: port %d, want %d", name, got, c.want)
 		}
 	}
 }

@@ -104,10 +104,15 @@ func (grid) writtenPart(*suspect) float64 { return 1 }
 func (g grid) showsGrowth(c *suspect) bool { return c.file || !g.in.measuresLoad }
 
 func (g grid) unseenPenalty(c *suspect, space float64) float64 {
-	return g.notSeenPenalty(c, space) + (1-c.converges)*(g.addsNone(c)+g.emptyGroundPenalty(c))
+	return g.unplacedPenalty(space) + (1-c.converges)*(g.addsNone(c)+g.emptyGroundPenalty(c))
 }
 
+// misfitPenalty: where no load shows what an exchange adds, one that moves next to nothing of a region's traffic has no
+// part in it.
 func (g grid) misfitPenalty(c *suspect) float64 {
+	if !g.in.measuresLoad && c.known && !c.file {
+		return g.tooLittlePenalty(c) + jobAbsent*shortOf(c.share, noPart, partShare)
+	}
 	return (1 - c.converges) * g.tooLittlePenalty(c)
 }
 
@@ -140,7 +145,17 @@ func (d directed) writtenPart(c *suspect) float64 {
 // showsGrowth: where no load is measured, a job that grows may have added little of it.
 func (d directed) showsGrowth(*suspect) bool { return d.in.measuresLoad }
 
-func (directed) unseenPenalty(*suspect, float64) float64 { return 0 }
+// unseenPenalty: without load readings, its start is all there is against a suspect whose traffic is unknown, if the
+// region is an incast at a switch without its hosts, and nothing shows that they send there.
+func (d directed) unseenPenalty(c *suspect, space float64) float64 {
+	if c.known || d.in.measuresLoad || d.waiting || !d.back.IsIncast() || d.hasHostAtEnd(c.job) {
+		return 0
+	}
+	if _, _, all := d.startWaits(c); all > 0 {
+		return 0
+	}
+	return jobUnseen * timeWeight(space)
+}
 
 func (d directed) misfitPenalty(c *suspect) float64 {
 	return d.tooLittlePenalty(c) + d.noPartPenalty(c)*(1-c.leaves)

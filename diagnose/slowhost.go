@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"math"
-	"slices"
 
 	"github.com/giverny/giverny/schema"
 )
@@ -20,8 +19,6 @@ func (d directed) slowHostScore() float64 {
 	switch {
 	case d.back.Root.Kind != schema.RootSlowReceiver:
 		return math.Inf(-1)
-	case d.back.Root.Use >= 0 && d.waitsForUplink():
-		return slowHostMaybe
 	case d.back.Root.Slower: // it does not pause the port: the link to it may be slow
 		score := slowLinkFell
 		if d.back.Root.Cannot {
@@ -35,32 +32,13 @@ func (d directed) slowHostScore() float64 {
 }
 
 // pausedShare is how surely, 0 to 1, the host to which the reported port leads holds it back if the port's load is not
-// measured: only that host pauses it, and while it does the port sends nothing, so that of an incast the port is never
-// paused. A counter of waits for data may also count the time in which the port sends.
+// measured: only that host pauses it, or gives it no credits, and while it does the port sends nothing, so that of an
+// incast the port never waits.
 func (rc *regionCase) pausedShare() float64 {
-	if root := &rc.back.Root; root.Use < 0 && rc.region.Metric != schema.XmitWait {
+	if root := &rc.back.Root; root.Use < 0 {
 		return littleOf(100-root.Stall, root.Stall)
 	}
 	return 0
-}
-
-// waitsForUplink reports whether only hosts wait to send into the switch of the reported port, and a cable that this
-// switch sends to failed when the region began: a host that takes little also holds up other switches, that cable only
-// what the switch's own hosts send.
-func (d directed) waitsForUplink() bool {
-	if len(d.failures) == 0 {
-		return false
-	}
-	f := &d.failures[0]
-	if f.score <= 0 || f.share == 0 || f.Port == "" || !f.Broke() || f.restored ||
-		d.in.history.PassesNothing(f.PlacedFailure) {
-		return false
-	}
-	at, _ := d.in.graph.Ends(d.back.Root.Link)
-	return slices.Contains(f.Devices, at) && !slices.ContainsFunc(d.region.Links, func(l schema.LinkID) bool {
-		from, _ := d.in.graph.Ends(l)
-		return d.in.graph.IsSwitch(from)
-	})
 }
 
 // In a lossless fabric only the host itself can hold back a port to it. At pausedPercent of its capacity it takes

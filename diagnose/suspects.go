@@ -32,10 +32,9 @@ type suspect struct {
 	value      float64 // maximum of the feature over the window, bytes
 	devs       float64 // of the value above the jobs' median
 	evidence   evidence
-	late       float64 // how surely the region rose before the job began, 0 to 1
-	file       bool    // its outlier is file system traffic
-	filesKnown bool    // file system traffic was measured
-	fetches    bool    // that is RDMA reads from others than its nodes, of which the table does not know
+	file       bool // its outlier is file system traffic
+	filesKnown bool // file system traffic was measured
+	fetches    bool // that is RDMA reads from others than its nodes, of which the table does not know
 
 	// On a torus, whether its nodes send to one switch (findConverging).
 	converges float64 // how surely the added load is that, 0 to 1
@@ -43,7 +42,6 @@ type suspect struct {
 	away      bool    // that switch is none of its own
 
 	score float64
-	sends float64 // part of the score: of its part of the time for which hosts wait to send
 	blame float64
 }
 

@@ -49,38 +49,6 @@ func TestWhatFoundARegionDidNotCauseIt(t *testing.T) {
 	started(map[int64]bool{70: false, 80: true, 96: true})
 }
 
-// TestAJobBeganAfterTheRise: a job that began in the first interval of a region did not cause it as far as it had risen
-// by then: in the interval before, or in the same, of which it can have stalled for at most the rest.
-func TestAJobBeganAfterTheRise(t *testing.T) {
-	const onset = 15 // of 17 intervals of a minute, the first at 0
-	for _, c := range []struct {
-		name                string
-		before, first, then float64 // stall in the interval before the onset, in its own, and after it
-		start               float64 // minutes
-		late                float64
-	}{
-		{"it began with it", 1, 60, 70, onset + .2, 0},
-		{"it was there for most of the minute", 1, 63, 70, onset + .72, 1},
-		{"it may have stalled all the time that was left", 1, 63, 70, onset + .38, 0},
-		{"it rose in the minute before", 13, 39, 35, onset + .45, .75},
-		{"hardly", 6, 39, 35, onset + .45, 0},
-		{"a minute later", 1, 60, 70, onset + 1.1, 1},
-		{"it began before", 13, 39, 35, onset - .1, 0},
-		{"not measured", math.NaN(), 39, 35, onset + .45, 0},
-	} {
-		rises := slices.Concat(slices.Repeat([]float64{1}, onset-1), []float64{c.before, c.first, c.then})
-		line := timeline{clock: history.Clock{Duration: 60e9, Now: onset + 1}, stall: rises, onset: onset}
-		late := ramp(line.stalledBefore(schema.Instant(c.start*60e9)), mayPrecede, surelyBefore)
-		if math.Abs(late-c.late) > .1 {
-			t.Errorf("%s: %.2f of the evidence by time is by chance, want %.2f", c.name, late, c.late)
-		}
-		sooner, later := suspect{evidence: evidence{started: true, rise: 1}}, suspect{evidence: evidence{started: true, rise: 1}, late: late}
-		if got, want := later.timeScore(false), (1-late)*sooner.timeScore(false); math.Abs(got-want) > 1e-9 {
-			t.Errorf("%s: evidence by time %.2f, want %.2f", c.name, got, want)
-		}
-	}
-}
-
 // TestAJobHoldsItselfUp: if added load is a tree from a job's nodes to one of them, a fall of the job's total traffic
 // does not exonerate it, as it does a victim whose links the tree crosses.
 func TestAJobHoldsItselfUp(t *testing.T) {
@@ -258,26 +226,5 @@ func TestAReaderBeyondTheNearest(t *testing.T) {
 	rc.findSuspects()
 	if len(rc.suspects) != maxSuspects || !slices.ContainsFunc(rc.suspects, func(c suspect) bool { return c.job == s.readers[0] }) {
 		t.Errorf("%d suspects, without the reader", len(rc.suspects))
-	}
-}
-
-// TestAWriterDoesNotReceive: where no load is read, the port of a switch at which stall ends is that to the only node
-// there of a job that exchanges, not of one that writes to files.
-func TestAWriterDoesNotReceive(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=2,hosts=2,spines=1")
-	for _, writes := range []bool{false, true} {
-		s, err := New(g, DefaultConfig())
-		if err != nil {
-			t.Fatal(err)
-		}
-		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host2"}}, Traffic: history.NewTraffic(20, 0)}, recent: moves{known: true, volume: volume{all: 8}}}
-		j.Place(g)
-		j.Traffic.Set(history.Write, 0, 8)
-		at, _ := g.Ends(roottest.Link(t, g, "leaf0>host0"))
-		rc := &regionCase{in: &s.interval, suspects: []suspect{{job: j, known: true, file: writes, filesKnown: true}}, verdict: verdict{accused: 1}}
-		rc.timeline.onset, rc.back = -1, root.BackPressure{Switch: root.Switch{Device: at, Share: 1}}
-		if port := rc.onlyReceiver(); (port == nil) != writes {
-			t.Errorf("writes %v: receives at %+v", writes, port)
-		}
 	}
 }

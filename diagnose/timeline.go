@@ -1,9 +1,6 @@
 package diagnose
 
 import (
-	"math"
-
-	"github.com/giverny/giverny/diagnose/correlation"
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
@@ -61,38 +58,6 @@ func (t *timeline) foundStalled(at schema.Instant) bool {
 		return false
 	}
 	return meanOf(t.stall[t.onset+1:now]) >= alreadyStalled*meanOf(t.stall[now:])
-}
-
-// startsLate is by how much the scheduler's clock may be ahead of that of the readings, as a share of an interval.
-const startsLate = .2
-
-// stalledBefore is by how much a region had risen when something began in its first two intervals, as a share of its
-// rise since, both above the most in the intervals before: in the intervals until then, of which the one before the
-// onset may show the first moments of the rise, or in the same one, in which it stalled at most for all of the time that
-// was left.
-func (t *timeline) stalledBefore(at schema.Instant) float64 {
-	at -= schema.Instant(startsLate * float64(t.clock.Duration))
-	now, first := t.indexIn(at), t.onset-1
-	if first < 0 || now <= first || now > t.onset+1 || now >= len(t.stall) {
-		return 0
-	}
-	usual, most := 0., 0.
-	for i, v := range t.stall[:now] {
-		switch {
-		case i >= first-correlation.Average && i < first && v > usual: // not if it is not measured
-			usual = v
-		case i >= first && v > most:
-			most = v
-		}
-	}
-	passed := math.Mod(float64(at)/float64(t.clock.Duration), 1)
-	if v := t.stall[now] - 100*(1-passed); v > most*passed {
-		most = v / passed
-	}
-	if rise := meanOf(t.stall[now:]) - usual; rise > 0 {
-		return (most - usual) / rise
-	}
-	return 0
 }
 
 // baseline returns the slots with which the present is compared, before an onset: those before the region first stalled

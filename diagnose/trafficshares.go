@@ -140,13 +140,16 @@ func (in *interval) recentOf(j *job) volume {
 
 // written is what a job writes to files, bytes: the maximum of the last intervals, as recentOf. What it reads leaves
 // the storage nodes.
-func (in *interval) written(j *job) (bytes float64) {
+func (in *interval) written(j *job) (bytes float64) { return in.lately(j, history.Write) }
+
+// lately is the maximum of a feature of a job in the last intervals.
+func (in *interval) lately(j *job, f history.Feature) (most float64) {
 	for slot := in.history.Clock.Now - settle; slot <= in.history.Clock.Now; slot++ {
-		if v := j.Traffic.At(history.Write, slot); !history.IsMissing(v) {
-			bytes = max(bytes, float64(v))
+		if v := j.Traffic.At(f, slot); !history.IsMissing(v) {
+			most = max(most, float64(v))
 		}
 	}
-	return bytes
+	return most
 }
 
 // mostlyWrites reports whether at least half of what a suspect moves is written to files.

@@ -22,7 +22,7 @@ func (d directed) unlistedPart(accused int) float64 {
 		// of a reader, these may be storage nodes
 		return d.unlistedWaits(accused, unlistedWeight)
 	case !d.in.measuresLoad:
-		return 0
+		return d.unlistedStarts()
 	case d.endsAtNoJob() && d.suspects[0].file && d.suspects[0].leaves == 0:
 		if waits := d.unlistedWaits(accused, 1); waits > 0 {
 			return waits
@@ -98,6 +98,15 @@ func (d directed) unlistedWaits(accused int, weight float64) float64 {
 		return 0
 	}
 	return min(mostUnlisted, weight*theirs/max(own, usualPart*(all-theirs), theirs/mostUnlisted))
+}
+
+// unlistedStarts is the same by where the waiting of an incast starts, if no host is seen to wait.
+func (d directed) unlistedStarts() float64 {
+	own, free, all := d.startWaits(&d.suspects[0])
+	if free == 0 {
+		return 0
+	}
+	return min(mostUnlisted, unlistedWeight*free/max(own, usualPart*all))
 }
 
 // hostsWithoutJob lists the hosts without a listed job. It is computed once per interval. Traffic between them is at

@@ -62,13 +62,10 @@ func (rc *regionCase) weigh(accused int) odds {
 		c.blame = math.Exp(c.score)
 		o.all += c.blame
 	}
-	others := 0.
 	for i := range accused {
-		c := &rc.suspects[i]
-		o.jobs += c.blame
-		others += math.Exp(c.score - min(0, c.sends)) // that others send more counts against it only
+		o.jobs += rc.suspects[i].blame
 	}
-	o.unlisted = others * rc.rules().unlistedPart(accused)
+	o.unlisted = o.jobs * rc.rules().unlistedPart(accused)
 	o.failures, o.over = rc.failureOdds()
 	o.host, o.link = math.Exp(rc.hostScore), math.Exp(rc.linkScore)
 	o.all += o.over

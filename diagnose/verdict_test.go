@@ -269,22 +269,26 @@ func TestASingleInterval(t *testing.T) {
 	}
 }
 
-// Without a traffic table, a job that begins with the region, on its links, is accused if the load of the links rises
-// there; others are not, nor is any job if the load is not measured: an unlisted job may have begun.
+// Without a traffic table, a job that begins with the region, on its links, is accused; others are not, nor is it without
+// load readings if the region reaches beyond its links: an unlisted job may have begun.
 func TestWithoutTraffic(t *testing.T) {
-	for _, hasUse := range []bool{false, true} {
+	for _, c := range []struct {
+		hasUse bool
+		nodes  int // of the region's that are the job's
+		want   bool
+	}{{true, 27, true}, {false, 27, true}, {false, 9, false}} {
 		p := newPlant(t, "torus:8x8x8")
-		p.traffic, p.hasUse = false, hasUse
+		p.traffic, p.hasUse = false, c.hasUse
 		one := neighbours(p)
 		p.step(25)
-		p.job("9", one...)
+		p.job("9", one[:c.nodes]...)
 		p.congest(40, p.within(one)...)
 		for _, l := range p.within(one) {
 			p.use[l] = 70
 		}
 		d := p.step(3)
-		if isAccused := len(d[0].Jobs) == 1 && d[0].Jobs[0].JobID == "9" && d[0].Jobs[0].Feature == ""; isAccused != hasUse || len(d[0].Jobs) > 1 {
-			t.Errorf("load is measured: %v; %s: %+v", hasUse, d[0].Text, d[0].Jobs)
+		if isAccused := len(d[0].Jobs) == 1 && d[0].Jobs[0].JobID == "9" && d[0].Jobs[0].Feature == ""; isAccused != c.want || len(d[0].Jobs) > 1 {
+			t.Errorf("%+v: %s: %+v", c, d[0].Text, d[0].Jobs)
 		}
 	}
 }

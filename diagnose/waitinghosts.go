@@ -164,20 +164,36 @@ func (rc *regionCase) leadsUp(l schema.LinkID) bool {
 // startScore is that of a suspect by the part of its switches in the waiting of an incast that starts there. What it
 // reads, which is not known without traffic data, may come from any hosts of no listed job.
 func (rc *regionCase) startScore(c *suspect) float64 {
-	if len(rc.starts) == 0 || !rc.back.IsIncast() {
-		return 0
-	}
-	own, all := 0., 0.
-	for _, k := range rc.starts {
-		all += rc.waits[k]
-		if l := rc.region.Links[k]; rc.in.isAt(c.job, l) || !c.onlySends() && rc.in.hasFree(rc.fromOf(l)) {
-			own += rc.waits[k]
-		}
-	}
-	if all < leastStart*slices.Max(rc.waits) {
+	own, _, all := rc.startWaits(c)
+	if all == 0 {
 		return 0
 	}
 	return max(-jobTooLittle, min(0, jobStarts*math.Log(own/all/startPart)))
+}
+
+// startWaits is the waiting of an incast that starts at the switches of a suspect, at others with a host of no listed
+// job, and at all; 0 if that says nothing.
+func (rc *regionCase) startWaits(c *suspect) (own, free, all float64) {
+	if len(rc.starts) == 0 || !rc.back.IsIncast() {
+		return 0, 0, 0
+	}
+	fetches := !c.onlySends() && rc.hasHostAtEnd(c.job)
+	for _, k := range rc.starts {
+		all += rc.waits[k]
+		switch l := rc.region.Links[k]; {
+		case rc.in.isAt(c.job, l):
+			own += rc.waits[k]
+		case !rc.in.hasFree(rc.fromOf(l)):
+		case fetches:
+			own += rc.waits[k]
+		default:
+			free += rc.waits[k]
+		}
+	}
+	if all < leastStart*slices.Max(rc.waits) {
+		return 0, 0, 0
+	}
+	return own, free, all
 }
 
 // onlySends reports whether all that a suspect can add to a region leaves its own hosts: what it reads by RDMA may come
@@ -186,15 +202,22 @@ func (c *suspect) onlySends() bool {
 	return c.known && (c.feature == history.Write || c.feature == history.RDMAWrite)
 }
 
-// hasFree reports whether hosts of no listed job are at a switch, or may be below it.
-func (in *interval) hasFree(at topology.DeviceID) bool {
-	hosts := 0
-	for _, l := range in.graph.LinksAt(at) {
-		if from, _ := in.graph.Ends(l); !in.graph.IsSwitch(from) {
-			if hosts++; len(in.tenants[from]) == 0 {
-				return true
-			}
-		}
+// hasHostAtEnd reports whether a job has a host at the switch of an incast: only there can what it reads wait.
+func (rc *regionCase) hasHostAtEnd(j *job) bool {
+	at := rc.back.Switch.Device
+	if rc.back.Root.Kind == schema.RootIncast {
+		at = rc.fromOf(rc.back.Root.Link)
 	}
-	return hosts == 0
+	return slices.ContainsFunc(rc.in.graph.LinksAt(at), func(l schema.LinkID) bool { return j.Has(rc.fromOf(l)) })
+}
+
+// hasFree reports whether hosts of no listed job are at a switch of a tree, or below it.
+func (in *interval) hasFree(at topology.DeviceID) bool {
+	return slices.ContainsFunc(in.graph.LinksAt(at), func(l schema.LinkID) bool {
+		from, _ := in.graph.Ends(l)
+		if !in.graph.IsSwitch(from) {
+			return len(in.tenants[from]) == 0
+		}
+		return in.graph.Device(from).Level < in.graph.Device(at).Level && in.hasFree(from)
+	})
 }

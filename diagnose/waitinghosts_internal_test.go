@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/history"
+	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
@@ -104,34 +105,83 @@ func TestWhoWaitsToSend(t *testing.T) {
 }
 
 // TestWhereAnIncastStarts: if no host waits, traffic comes from the switches whose links up wait first. What a job reads
-// may come from one with a host of no job.
+// may come from one with a host of no job, if it has a host at the incast; otherwise such hosts may be an unlisted job's.
 func TestWhereAnIncastStarts(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=3,spines=1")
 	own, half := map[string]float64{"leaf0>spine0": 60, "spine0>leaf3": 80}, map[string]float64{"leaf0>spine0": 40, "leaf2>spine0": 40, "spine0>leaf3": 80}
 	others, hardly := map[string]float64{"leaf2>spine0": 80, "spine0>leaf3": 80}, map[string]float64{"leaf2>spine0": 10, "spine0>leaf3": 80}
+	const here, there = "leaf1>host3", "leaf3>host9"
+	writes := suspect{known: true, feature: history.RDMAWrite}
 	for name, c := range map[string]struct {
-		stalls  map[string]float64
-		suspect suspect
-		kind    string
-		want    float64
+		stalls         map[string]float64
+		suspect        suspect
+		kind, root     string
+		want, unlisted float64
 	}{
-		"at its own":          {own, suspect{known: true, feature: history.RDMAWrite}, schema.RootIncast, 0},
-		"half at its own":     {half, suspect{known: true, feature: history.RDMAWrite}, schema.RootIncast, jobStarts * math.Log(.5/startPart)},
-		"at others":           {others, suspect{known: true, feature: history.RDMAWrite}, schema.RootIncast, -jobTooLittle},
-		"it writes":           {others, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, -jobTooLittle},
-		"it reads":            {others, suspect{known: true, file: true, feature: history.Read}, schema.RootIncast, 0},
-		"it reads by RDMA":    {others, suspect{known: true, feature: history.RDMARead}, schema.RootIncast, 0},
-		"it may read":         {others, suspect{}, schema.RootIncast, 0},
-		"hardly anything is":  {hardly, suspect{known: true, feature: history.RDMAWrite}, schema.RootIncast, 0},
-		"a link is too full":  {others, suspect{known: true, feature: history.RDMAWrite}, schema.RootLinkCapacity, 0},
-		"its hosts are there": {map[string]float64{"leaf1>spine0": 60}, suspect{known: true, feature: history.RDMAWrite}, schema.RootIncast, 0},
+		"at its own":             {own, writes, schema.RootIncast, here, 0, 0},
+		"half at its own":        {half, writes, schema.RootIncast, here, jobStarts * math.Log(.5/startPart), unlistedWeight},
+		"at others":              {others, writes, schema.RootIncast, here, -jobTooLittle, min(mostUnlisted, unlistedWeight/usualPart)},
+		"it writes":              {others, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, here, -jobTooLittle, min(mostUnlisted, unlistedWeight/usualPart)},
+		"it reads":               {others, suspect{known: true, file: true, feature: history.Read}, schema.RootIncast, here, 0, 0},
+		"it reads by RDMA":       {others, suspect{known: true, feature: history.RDMARead}, schema.RootIncast, here, 0, 0},
+		"it may read":            {others, suspect{}, schema.RootIncast, here, 0, 0},
+		"it may read, elsewhere": {others, suspect{}, schema.RootIncast, there, -jobTooLittle, min(mostUnlisted, unlistedWeight/usualPart)},
+		"hardly anything is":     {hardly, writes, schema.RootIncast, here, 0, 0},
+		"a link is too full":     {others, writes, schema.RootLinkCapacity, here, 0, 0},
+		"its hosts are there":    {map[string]float64{"leaf1>spine0": 60}, writes, schema.RootIncast, here, 0, 0},
 	} {
 		rc, mine := regionOfTwo(t, g, c.stalls)
 		c.suspect.job = mine
-		rc.suspects, rc.back.Root.Kind = []suspect{c.suspect}, c.kind
+		rc.suspects, rc.back.Root = []suspect{c.suspect}, root.Port{Kind: c.kind, Link: roottest.Link(t, g, c.root)}
 		rc.rules().findWaits()
 		if got := rc.sendScore(&rc.suspects[0]); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+		if got := directedOf(rc).unlistedStarts(); math.Abs(got-c.unlisted) > 1e-6 {
+			t.Errorf("%s: hosts of no listed job have %v of that, want %v", name, got, c.unlisted)
+		}
+	}
+}
+
+// TestHostsOfNoJobBelowASwitch: they are at the switches below it, too.
+func TestHostsOfNoJobBelowASwitch(t *testing.T) {
+	g := roottest.Graph(t, "fattree:k=4")
+	s, err := New(g, DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2", "host3", "host4"}}}}
+	j.Place(g)
+	s.settle(j)
+	for name, want := range map[string]bool{"leaf0-0": false, "agg0-0": false, "leaf1-0": true, "agg1-0": true} {
+		if at, _ := g.FindDevice(name); s.hasFree(at) != want {
+			t.Errorf("%s: %v, want %v", name, !want, want)
+		}
+	}
+}
+
+// TestAStartAlone: without load readings the start of a job whose traffic is unknown counts less, if it has no host at
+// the switch of an incast, and nothing shows where the incast starts.
+func TestAStartAlone(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=3,spines=1")
+	end, start := map[string]float64{"spine0>leaf3": 80}, map[string]float64{"leaf0>spine0": 60, "spine0>leaf3": 80}
+	for name, c := range map[string]struct {
+		stalls     map[string]float64
+		kind, root string
+		known      bool
+		want       float64
+	}{
+		"elsewhere":             {end, schema.RootIncast, "leaf3>host9", false, jobUnseen},
+		"at its host's switch":  {end, schema.RootIncast, "leaf1>host4", false, 0},
+		"its traffic is known":  {end, schema.RootIncast, "leaf3>host9", true, 0},
+		"the incast has starts": {start, schema.RootIncast, "leaf3>host9", false, 0},
+		"a link is too full":    {end, schema.RootLinkCapacity, "leaf3>host9", false, 0},
+	} {
+		rc, mine := regionOfTwo(t, g, c.stalls)
+		rc.suspects, rc.back.Root = []suspect{{job: mine, known: c.known}}, root.Port{Kind: c.kind, Link: roottest.Link(t, g, c.root)}
+		rc.rules().findWaits()
+		if got := rc.rules().unseenPenalty(&rc.suspects[0], 1); got != c.want {
+			t.Errorf("%s: %v against it, want %v", name, got, c.want)
 		}
 	}
 }

@@ -10,13 +10,13 @@ const (
 	jobSpace      = 4.5 // share of the region's stall where its traffic can be
 	jobFit        = 3.  // correlation
 	jobRise       = 2.5 // at the onset
-	jobStarted    = 2.5
+	jobStarted    = 2.
 	jobGrowth     = 2.  // of the load added to the region
 	jobElsewhere  = 2.5 // back pressure begins where its exchange does not go
 	jobAbsent     = 4.  // it has next to no part in the region
 	jobTooLittle  = 6.  // it moves too little to fill the port where back pressure begins
 	jobUnmeasured = 4.  // it began with the onset, and its traffic is unknown
-	jobUnseen     = 2.3 // half of that, if the links' load does not show it; twice as much if no load is measured
+	jobUnseen     = 2.3 // half of that, on directed links without load readings, if nothing shows that it sends there
 	jobUnplaced   = 4.  // on a grid without load readings: the stall is where its traffic cannot be
 	// the added load is a tree of its nodes' routes, or all of its exchange, and its traffic is unknown
 	jobConverges = 5.
@@ -50,6 +50,7 @@ const (
 	failureOnset     = 4.5
 	failureNear      = 2.5
 	failureMoved     = 2.5 // its earlier load was added to the full link
+	failureStands    = 1.  // without load readings, the region ends at links that replace a part that is still down
 	restoredShare    = .25 // a restored part seldom causes congestion
 	hostShare        = .15 // nor does a host, its link, or an idle link: no traffic passes through
 	slowLinkFell     = 2.  // a link that carries less than before while others wait for it
@@ -108,7 +109,7 @@ type calibration struct{ slope, offset float64 }
 // added, are unknown on grids, too.
 var (
 	causeCalibration   = calibration{slope: .85, offset: .7}
-	unknownCalibration = calibration{slope: .8, offset: -1.6}
+	unknownCalibration = calibration{slope: .8, offset: -1}
 	unknownUnread      = calibration{slope: .8, offset: -3.2}
 )
 

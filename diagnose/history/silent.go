@@ -163,6 +163,18 @@ func (h *History) addSilent(l schema.LinkID, since int64, unread bool) {
 	h.Silent = append(h.Silent, c)
 }
 
+// Refutes reports whether the counters of this interval refute that a part is dead: a link of it carries something.
+func (h *History) Refutes(kind schema.EventKind, device, port string) bool {
+	use := h.memory.metrics[schema.BandwidthUsed]
+	if use == nil || kind != schema.LinkDownSuspected && kind != schema.SwitchDownSuspected {
+		return false
+	}
+	part := PlacedFailure{Failure: schema.Failure{Kind: kind, Device: device, Port: port}}
+	part.Place(h.graph)
+	row := use.Row(h.Clock.Now)
+	return slices.ContainsFunc(part.Links, func(l schema.LinkID) bool { return carries(row, l) })
+}
+
 // over reports whether a log says that the failed part came back.
 func (h *History) over(f *PlacedFailure) bool {
 	return slices.ContainsFunc(h.Failures, func(o PlacedFailure) bool {

@@ -21,8 +21,7 @@ type Drain struct {
 	Senders []topology.DeviceID // ascending
 	Meeting Meeting             // where traffic merges, whichever jobs send it
 
-	tree       float64 // the fit with all links of the tree weighted alike, comparable with that of a neck
-	mostlyIdle bool    // they have nothing to send for most of the time in which they do not send
+	tree float64 // the fit with all links of the tree weighted alike, comparable with that of a neck
 }
 
 const (
@@ -66,14 +65,14 @@ func (g *GridRegion) Drain(senders []Sender) (best Drain, from int) {
 	if g.grid == nil {
 		return best, -1
 	}
-	idle, mostly := g.idles()
+	idle := g.idles()
 	ends, most := g.ends()
 	if len(ends) == 0 {
-		return Drain{Idle: idle, mostlyIdle: mostly}, -1
+		return Drain{Idle: idle}, -1
 	}
 	meeting := g.meetingOf(ends, idle)
 	if !most {
-		return Drain{Idle: idle, mostlyIdle: mostly, Meeting: meeting}, -1
+		return Drain{Idle: idle, Meeting: meeting}, -1
 	}
 	best, from = g.knownDrain(senders, ends)
 	// Only for the grid's last dimension: with a slow link of an earlier one, a tree to the switch before it fits as
@@ -87,7 +86,7 @@ func (g *GridRegion) Drain(senders []Sender) (best Drain, from int) {
 		g.tree.Gather(best.Senders, best.Device)
 		best.tree, best.Grew = g.agreement(), g.grew
 	}
-	best.Meeting, best.Idle, best.mostlyIdle = meeting, idle, mostly
+	best.Meeting, best.Idle = meeting, idle
 	return best, from
 }
 
@@ -154,9 +153,8 @@ const (
 )
 
 // FullLink is, on a grid, the link at a region that carries most of its capacity, if that is more than before the onset
-// and the link does not stall itself. Of equally full links it is the one before which the region lies. If links are
-// idle for most of the time that they do not send, stall says how much waits: then it is the one before which most is
-// held back. It is NoLink if none is full.
+// and the link does not stall itself. Of equally full links it is the one before which the region lies. It is NoLink if
+// none is full.
 func (g *GridRegion) FullLink(n *Neck, d *Drain) schema.LinkID {
 	best, most := schema.NoLink, float64(fullPercent)
 	if g.grid == nil {
@@ -164,43 +162,19 @@ func (g *GridRegion) FullLink(n *Neck, d *Drain) schema.LinkID {
 	}
 	g.check()
 	w := g.walkBy(g.p)
-	before := n.Link != schema.NoLink && !n.Slower && n.Before(d)
-	if before {
+	if n.Link != schema.NoLink && !n.Slower && n.Before(d) {
 		best, most = n.Link, max(most, w.UseOf(n.Link)+alikeFull)
 	}
-	w.listFull(g.links, leastBefore*w.waitsAt(d))
-	fullest := most - alikeFull
-	for _, on := range w.full {
-		if fullest = max(fullest, on.use); on.use > most {
-			best, most = on.link, on.use
-		}
-	}
-	if !d.mostlyIdle {
-		return best
-	}
-	held := -1.
-	if before {
-		best, held = n.Link, w.heldBefore(n.Link)
-	}
-	for _, on := range w.full {
-		if on.use >= fullest-alikeFull && on.held > held {
-			best, held = on.link, on.held
-		}
+	if fuller := w.fullest(g.links, most, leastBefore*w.waitsAt(d)); fuller != schema.NoLink {
+		return fuller
 	}
 	return best
 }
 
-// fullLink is a link of a grid that carries most of its capacity.
-type fullLink struct {
-	link schema.LinkID
-	use  float64 // percent of its capacity
-	held float64 // traffic waiting before it, bytes/s (heldBefore)
-}
-
-// listFull lists the links at a region's switches that are full, fuller than before the onset and do not stall, and
-// before which least bytes/s or more wait.
-func (w *gridWalk) listFull(links []schema.LinkID, least float64) {
-	w.full = w.full[:0]
+// fullest is the fullest of the links at a region's switches that carry more than most percent of their capacity and
+// more than before the onset, do not stall, and before which least bytes/s or more wait; NoLink if there is none.
+func (w *gridWalk) fullest(links []schema.LinkID, most, least float64) (fullest schema.LinkID) {
+	fullest = schema.NoLink
 	w.seen.clear()
 	for _, l := range links {
 		from, to := w.graph.Ends(l)
@@ -210,16 +184,14 @@ func (w *gridWalk) listFull(links []schema.LinkID, least float64) {
 			}
 			for _, out := range w.graph.LinksAt(d) {
 				use := w.UseOf(out)
-				if use <= fullPercent || w.grid.Dim(out) < 0 || w.StallOf(out) >= lineStall ||
-					use <= SteadyLoad*w.Before(out) {
-					continue
-				}
-				if held := w.heldBefore(out); held >= least {
-					w.full = append(w.full, fullLink{out, use, held})
+				if use > most && w.grid.Dim(out) >= 0 && w.StallOf(out) < lineStall &&
+					use > SteadyLoad*w.Before(out) && w.heldBefore(out) >= least {
+					fullest, most = out, use
 				}
 			}
 		}
 	}
+	return fullest
 }
 
 // waitsOn is the load of a link times the share of time that it stalls, bytes/s.

@@ -37,32 +37,6 @@ func TestAFullLinkThatGainedLoad(t *testing.T) {
 	want("another stalls", full)
 }
 
-// TestOfFullLinksMostIsHeldBackBeforeTheRoot: if links are mostly idle when they do not send, the root among several
-// full links is the one with most held back upstream, by what its inputs stall more than it does.
-func TestOfFullLinksMostIsHeldBackBeforeTheRoot(t *testing.T) {
-	u := newTiedUp(t)
-	link := func(name string) schema.LinkID { return roottest.Link(t, u.Graph, name) }
-	little, much := link("0,0,0>1,0,0"), link("2,2,0>2,3,0")
-	fuller, full := link("1,0,0>1,1,0"), link("2,3,0>2,3,1")
-	u.p.Stall.Values[little], u.p.Use.Values[little] = 20, 40
-	u.p.Stall.Values[much], u.p.Use.Values[much] = 50, 40
-	u.p.Use.Values[fuller], u.Was[fuller] = 94, 30
-	u.p.Use.Values[full], u.Was[full] = 91, 30
-	want := func(what string, idle bool, l schema.LinkID) {
-		t.Helper()
-		if got := u.f.Region(u.p, []schema.LinkID{little, much}).FullLink(&Neck{Link: schema.NoLink},
-			&Drain{mostlyIdle: idle}); got != l {
-			t.Errorf("%s: link %d, want %d", what, got, l)
-		}
-	}
-	want("something always waits", false, fuller)
-	want("links are idle for most of the time that they do not send", true, full)
-	u.p.Stall.Values[much], u.p.Stall.Values[full] = 30, 15
-	want("the rest waits for what is behind it", true, fuller)
-	u.p.Stall.Values[full], u.p.Use.Values[full] = 0, 80
-	want("the other has room", true, fuller)
-}
-
 // TestLittleWaitsBeforeAFullLink: a full link with little waiting upstream, relative to where the region's traffic
 // ends, is not its root.
 func TestLittleWaitsBeforeAFullLink(t *testing.T) {

@@ -27,8 +27,7 @@ type gridFlow struct {
 	goes   [][2]going // by index in shown.list, and direction
 	ways   []way      // of all links followed
 	back   backward
-	seen   marks[topology.DeviceID] // by listFull
-	full   []fullLink               // of the current region
+	seen   marks[topology.DeviceID] // by fullest
 }
 
 // gridWalk follows the stall of a region of a grid to the links for which it may wait.

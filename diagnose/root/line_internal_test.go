@@ -69,7 +69,7 @@ func TestTheSidesOfTheEnd(t *testing.T) {
 			slices.Sort(links)
 			u.f.region.readings.forget()
 			r := u.f.Region(u.p, links)
-			idle, _ := r.idles()
+			idle := r.idles()
 			m := r.meetingOf(ends, idle)
 			if want := ends[(turn+c.end)%2]; m.Device != want || !m.IsKnown() {
 				t.Errorf("%s: meets at %s by %.2f, want %s", c.name, u.Graph.Device(m.Device).Name, m.Agree,
@@ -184,7 +184,7 @@ func TestTheEndTakesWhatDoesNotGoOn(t *testing.T) {
 		slices.Sort(links)
 		r := u.f.Region(u.p, slices.Compact(links))
 		ends, _ := r.ends()
-		idle, _ := r.idles()
+		idle := r.idles()
 		if m := r.meetingOf(ends, idle); m.Device != end || !m.IsKnown() {
 			t.Errorf("of senders at %s: meets at %s by %.2f", senders, u.Graph.Device(m.Device).Name, m.Agree)
 		}

@@ -41,7 +41,7 @@ func TestReadingsAreMeans(t *testing.T) {
 			r := u.f.On(u.Snap)
 			r.Remember(new(Floor))
 			p := r.For(u.Stall, Past{Before: u.Torus.Before})
-			if idle, _ := u.f.Region(p, links).idles(); p.oneWay != c.oneWay || idle != c.idle {
+			if idle := u.f.Region(p, links).idles(); p.oneWay != c.oneWay || idle != c.idle {
 				t.Errorf("one direction shows %.1f of the time, want %.1f; idle %v, want %v", p.oneWay, c.oneWay,
 					idle, c.idle)
 			}

@@ -41,7 +41,7 @@ func (f *Finder) Follow(p *Pressure, region *schema.Region, weight []float64) Ba
 		return BackPressure{Root: first, Cycle: cycle, Leading: noPort}
 	}
 	w.spread(region.Links, weight)
-	b := w.rootOf(region)
+	b := w.rootOf(region.Links)
 	b.ends = w.keepEnds(w.graph)
 	return b
 }
@@ -125,10 +125,10 @@ func (w *walk) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkID {
 
 // rootOf chooses the port where most of the stall begins or, if that is not known, the port or switch with the largest
 // part.
-func (w *walk) rootOf(region *schema.Region) BackPressure {
+func (w *walk) rootOf(links []schema.LinkID) BackPressure {
 	b := BackPressure{Root: noPort, Leading: noPort}
 	ends, total := w.switches()
-	if root := w.portWithMost(ends, total, region); root.Link != schema.NoLink {
+	if root := w.portWithMost(ends, total, links); root.Link != schema.NoLink {
 		b.Root = w.classify(root)
 	}
 	if b.HasRoot() || len(ends) == 0 {
@@ -139,7 +139,7 @@ func (w *walk) rootOf(region *schema.Region) BackPressure {
 		if ends[i].stall < leadingShare*total {
 			break
 		}
-		if b.Leading = w.portAt(&ends[i], region.Links); b.Leading.Kind != "" {
+		if b.Leading = w.portAt(&ends[i], links); b.Leading.Kind != "" {
 			b.Leading.Share = ends[i].stall / total
 			break
 		}
@@ -153,19 +153,14 @@ func (w *walk) rootOf(region *schema.Region) BackPressure {
 }
 
 // portWithMost is the port for which most of the stall that ends at the given switches waits, with its share but not
-// yet its kind: at the switch where most ends, at a slow cable with that at both of its ends, or the root that the
-// region was found with.
-func (w *walk) portWithMost(ends []atSwitch, total float64, region *schema.Region) Port {
+// yet its kind: at the switch where most ends, or at a slow cable with that at both of its ends.
+func (w *walk) portWithMost(ends []atSwitch, total float64, links []schema.LinkID) Port {
 	port := noPort
 	if len(ends) > 0 && ends[0].stall >= rootShare*total {
-		port.Link, port.Share = w.portOfSwitch(&ends[0], region.Links), ends[0].stall/total
+		port.Link, port.Share = w.portOfSwitch(&ends[0], links), ends[0].stall/total
 	}
 	if cable, share := w.heldAtBothEnds(ends, total); cable != schema.NoLink && share >= port.Share {
 		port.Link, port.Share = cable, share
-	}
-	if root := region.Root; port.Link == schema.NoLink && root != nil && root.Link != schema.NoLink &&
-		int(root.Link) < w.graph.NumLinks() && w.toPort[root.Link] >= leadingShare*total {
-		port.Link, port.Share = root.Link, rootShare
 	}
 	if port.Link != schema.NoLink && port.Share >= oneReceiver {
 		port.Link = w.lastAsFull(port.Link)

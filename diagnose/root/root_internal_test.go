@@ -127,22 +127,6 @@ func TestSlowPortToAHost(t *testing.T) {
 	}
 }
 
-// TestRootThatNothingWaitsFor: a root that the segmentation saw in a noisy reading is dropped if no stall was followed
-// to it.
-func TestRootThatNothingWaitsFor(t *testing.T) {
-	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
-	p, links := readings(t, g, map[string]float64{"host0>leaf0": 50, "host4>leaf1": 50, "host8>leaf2": 50},
-		map[string]float64{"host0>leaf0": 50, "host4>leaf1": 50, "host8>leaf2": 50, "leaf0>spine0": 98,
-			"leaf1>spine0": 98, "leaf2>spine0": 98, "leaf3>host15": 80})
-	p.Before = func(schema.LinkID) float64 { return 10 }
-	weight, _ := weightOf(p, links)
-	seen := &schema.Root{Link: roottest.Link(t, g, "leaf3>host15")}
-	if back := NewFinder(g, nil).Follow(p, &schema.Region{Metric: schema.CreditStall, Links: links, Root: seen},
-		weight); back.Root.Link == seen.Link || back.HasRoot() {
-		t.Errorf("root %q at link %d", back.Root.Kind, back.Root.Link)
-	}
-}
-
 // TestTheOnlyWay: where no port carries anything, traffic waits for the only one that it can take, if there is only
 // one.
 func TestTheOnlyWay(t *testing.T) {

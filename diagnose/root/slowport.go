@@ -68,11 +68,11 @@ func (p *Pressure) left(l schema.LinkID) float64 {
 func (p *Pressure) gained(l schema.LinkID) float64 { return p.UseOf(l) - max(0, p.Before(l)) }
 
 // slowest is the port of a switch whose use fell clearly since the onset. It is one that nearly all traffic held back
-// by the inputs may wait for: first a port with a constant load since, then the one that lost most, as a smaller load
-// may just have ended. Traffic from a neighbour does not wait for the port back there, so that if it waits too, another
-// port is the slow one.
+// by the inputs may wait for: first a port with a constant load since, then one whose cable carries the same the other
+// way, then the one that lost most, as a smaller load may just have ended. Traffic from a neighbour does not wait for
+// the port back there, so that if it waits too, another port is the slow one.
 func (p ports) slowest(at topology.DeviceID, links []schema.LinkID) schema.LinkID {
-	slow, most, flat := schema.NoLink, 0., false
+	slow, most, sure := schema.NoLink, 0., 0
 	all := p.mayWaitFor(at, schema.NoLink)
 	for _, l := range p.graph.LinksAt(at) {
 		from, _ := p.graph.Ends(l)
@@ -84,8 +84,8 @@ func (p ports) slowest(at topology.DeviceID, links []schema.LinkID) schema.LinkI
 		if !lostRate || p.mayWaitFor(at, l) < nearlyAll*all {
 			continue
 		}
-		if lost, sure := -p.gained(l), p.isFlat(l); sure && !flat || sure == flat && lost > most {
-			slow, most, flat = l, lost, sure
+		if lost, like := -p.gained(l), p.likeSlow(l); like > sure || like == sure && lost > most {
+			slow, most, sure = l, lost, like
 		}
 	}
 	return slow
@@ -118,17 +118,38 @@ func (p ports) loaded(port, slow schema.LinkID) bool {
 // sameRate is the least ratio of the loads of a cable's two directions if each carries all that the cable lets it.
 const sameRate = .9
 
+// likeSlow is how much the load of a link since the onset is like that of a cable that lost rate: 2 constant, 1 clearly
+// less than before in both directions and the same in both, as a rate limits both alike, else 0.
+func (p ports) likeSlow(l schema.LinkID) int {
+	switch {
+	case p.isFlat(l):
+		return 2
+	case p.left(l) < ClearlyLess &&
+		p.anyBack(l, justSame, func(back schema.LinkID) bool { return p.left(back) < ClearlyLess }):
+		return 1
+	}
+	return 0
+}
+
+// justSame is sameRate of a single interval, in which loads are the same by chance more often than in several.
+const justSame = .95
+
+// anyBack reports whether a link leads back between the ends of another, of which a condition holds and whose load is
+// the same, to the given ratio.
+func (p ports) anyBack(l schema.LinkID, same float64, holds func(back schema.LinkID) bool) bool {
+	from, to := p.graph.Ends(l)
+	return slices.ContainsFunc(p.graph.LinksAt(from), func(back schema.LinkID) bool {
+		a, b := p.graph.Ends(back)
+		return a == to && b == from && holds(back) &&
+			min(p.UseOf(l), p.UseOf(back)) >= same*max(p.UseOf(l), p.UseOf(back))
+	})
+}
+
 // isCableSlow reports whether a cable lost rate: both directions carry the same constant load since the onset, and one
 // of them clearly less than before. A change of load does not limit both alike.
 func (p ports) isCableSlow(l schema.LinkID) bool {
-	from, to := p.graph.Ends(l)
 	use := p.UseOf(l)
-	if use <= 0 || use >= fullPercent || !p.isFlat(l) {
-		return false
-	}
-	return slices.ContainsFunc(p.graph.LinksAt(from), func(back schema.LinkID) bool {
-		a, b := p.graph.Ends(back)
-		return a == to && b == from && p.isFlat(back) && min(p.left(l), p.left(back)) < ClearlyLess &&
-			min(use, p.UseOf(back)) >= sameRate*max(use, p.UseOf(back))
+	return use > 0 && use < fullPercent && p.isFlat(l) && p.anyBack(l, sameRate, func(back schema.LinkID) bool {
+		return p.isFlat(back) && min(p.left(l), p.left(back)) < ClearlyLess
 	})
 }

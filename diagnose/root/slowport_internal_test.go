@@ -80,6 +80,26 @@ func TestCableWithConstantLoadInBothDirections(t *testing.T) {
 	}
 }
 
+// TestTheSameLoadInBothDirections: of the ports of a switch that carry less than before, in the first intervals the
+// cable is slow that carries the same both ways, not the port that lost most.
+func TestTheSameLoadInBothDirections(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	for _, c := range []struct {
+		back float64
+		want string
+	}{{24.7, "spine0>leaf0"}, {20, "spine0>leaf3"}} {
+		p, links := readings(t, g, map[string]float64{"leaf1>spine0": 80, "leaf2>spine0": 80},
+			map[string]float64{"leaf1>spine0": 15, "leaf2>spine0": 15, "spine0>leaf0": 25.3, "leaf0>spine0": c.back,
+				"spine0>leaf3": 28, "leaf3>spine0": 23})
+		was := map[schema.LinkID]float64{roottest.Link(t, g, "spine0>leaf0"): 57, roottest.Link(t, g, "leaf0>spine0"): 42,
+			roottest.Link(t, g, "spine0>leaf3"): 73, roottest.Link(t, g, "leaf3>spine0"): 22}
+		p.Before = func(l schema.LinkID) float64 { return was[l] }
+		if b := follow(p, links); b.Root.Link != roottest.Link(t, g, c.want) || !b.Root.Slower {
+			t.Errorf("%v%% the other way: root %v, slower %v, want %s", c.back, b.Root.Link, b.Root.Slower, c.want)
+		}
+	}
+}
+
 // TestCableThatHoldsUpBothItsEnds: where all traffic waits for one port, the others send less, too. Of those that
 // cannot send for as long as others wait, the cable is slow whose other direction cannot either. No onset is needed.
 func TestCableThatHoldsUpBothItsEnds(t *testing.T) {
