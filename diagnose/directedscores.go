@@ -47,8 +47,8 @@ func (d directed) receives(c *suspect) bool {
 // files can fill less than half, and what it writes nothing: its nodes fill it.
 func (rc *regionCase) fillsItself(c *suspect) bool {
 	host, known := rc.fullPortTo()
-	return known && c.job.Traffic != nil && c.job.Has(host) && !rc.in.hasOthers(host, c.job) &&
-		rc.in.perSecond(rc.in.lately(c.job, history.Read)) < rc.root.carries/2
+	return known && c.job.Has(host) && !rc.in.hasOthers(host, c.job) && (c.job.Traffic == nil ||
+		rc.in.perSecond(rc.in.lately(c.job, history.Read)) < rc.root.carries/2)
 }
 
 // onePort is by how much what a job moves may differ from what a port carries if the port lets no more through;

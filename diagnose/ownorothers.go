@@ -21,18 +21,32 @@ func (rc *regionCase) ownLinks(own *job) float64 {
 	return float64(mine) / float64(len(rc.region.Links))
 }
 
+// onlyItsHostsWait reports whether hardly any hosts of other jobs wait to send into a region, if any hosts do.
+func (rc *regionCase) onlyItsHostsWait(j *job) bool {
+	own, unlisted, all := rc.hostWaits(j)
+	return own+unlisted >= nearlyAllWaits*all
+}
+
+// nearlyAllWaits is the least share of the time for which hosts wait that leaves others next to none.
+const nearlyAllWaits = .9
+
 // hasOthers reports whether a device is a node of another job, or its switch. A requeued job is the same job.
 func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
 	return slices.ContainsFunc(in.tenants[d], func(j *job) bool { return j.ID != own.ID })
 }
 
-// classOf distinguishes system congestion from intra-application congestion: one job without file traffic, in whose
-// region others have little part, and none that has some loses much. It also returns the probability that the class is right if the
-// accused are. In the middle either class is right, so the two probabilities may sum to more than 1.
+// classOf distinguishes system congestion from intra-application congestion: one job without file traffic that fills the
+// port to a host of its own, as jobs contend for a port if both send over it, and what waits behind is only held up,
+// unless back pressure stops hosts of others, too; or in whose region others have little part, and none that has some loses much. It also returns the probability that the
+// class is right if the accused are. In the middle either class is right, so the two probabilities may sum to more
+// than 1.
 func (rc *regionCase) classOf(accused int) (class schema.CauseClass, right float64) {
 	c := &rc.suspects[0]
 	if accused > 1 || c.file || rc.endsAtNoJob() || c.away || rc.endsOutside(c.job) || rc.mostlyFiles(c) {
 		return schema.CauseSystem, 1
+	}
+	if rc.fillsItself(c) && rc.onlyItsHostsWait(c.job) {
+		return schema.CauseIntraApplication, 1
 	}
 	shape := rc.othersModel(c)
 	part := rc.meanPart(c.job, rc.othersPart(c))

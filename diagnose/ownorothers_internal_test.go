@@ -240,3 +240,34 @@ func TestAnExchangeEndsAtItsOwn(t *testing.T) {
 		}
 	}
 }
+
+// TestBehindAFullPortOfItsOwn: where all waits for a host of the accused alone, others that pass behind it are held up,
+// and make that no contention, unless their hosts wait to send, too.
+func TestBehindAFullPortOfItsOwn(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=4,spines=1")
+	port := roottest.Link(t, g, "leaf0>host0")
+	for name, c := range map[string]struct {
+		waits string
+		want  schema.CauseClass
+	}{
+		"a link that others pass": {"spine0>leaf0", schema.CauseIntraApplication},
+		"a host of others":        {"host5>leaf1", schema.CauseSystem},
+	} {
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host0", "host4")}}
+		s.tenants = make([][]*job, g.NumDevices())
+		s.tenants[own.Devices[0]] = []*job{own}
+		p, _ := readings(t, g, nil, nil)
+		s.read = &p.Readings
+		s.tenants[hostsOf(t, g, "host5")[0]] = []*job{{Job: &history.Job{Job: schema.Job{ID: "2"}}}}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1, Links: []schema.LinkID{roottest.Link(t, g, c.waits)}},
+			waits: []float64{.5}, suspects: []suspect{{job: own}}, // its exchange is not seen on the link: all there is others'
+			back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast}}}
+		if class, _ := rc.classOf(1); class != c.want {
+			t.Errorf("%s waits: %s, want %s", name, class, c.want)
+		}
+	}
+}

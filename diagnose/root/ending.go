@@ -96,6 +96,11 @@ func (g *GridRegion) Endings(d *Drain) (found Endings) {
 	if found.Slow = found.Nodes.Device; !found.OfMeans && d.IsRoot() {
 		found.Slow = d.Device
 	}
+	if g.waitingShare() >= neverIdle {
+		if at, known := e.slowest(g); known {
+			found.Slow = at
+		}
+	}
 	return found
 }
 

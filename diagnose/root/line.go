@@ -34,6 +34,8 @@ const (
 	// risesWeight is the penalty in that case on stall that does not fall upstream of the end, by a factor of upstream
 	// per hop.
 	risesWeight, upstream = .7, .8
+	// neverIdle is the same share from which on something always waits for nearly all of them.
+	neverIdle = .85
 	// leastMeets is the least agreement of the links of a line for its end to be named.
 	leastMeets = .2
 )
@@ -212,17 +214,20 @@ func (g *regionReadings) sides(at topology.DeviceID) (stall float64) {
 	return stall / max(1, n)
 }
 
-// idles reports whether the region's links have nothing to send part of the time. If something always waits, a link stalls whenever it does not send, and stalls least where
-// traffic ends, as most is sent on there. If not, what a switch does not accept stalls the links before it most, and
+// idles reports whether the region's links have nothing to send part of the time. If something always waits, a link
+// stalls whenever it does not send, and stalls least where traffic ends, as most is sent on there. If not, what a switch does not accept stalls the links before it most, and
 // those before them by their share of it.
-func (g *regionReadings) idles() bool {
+func (g *regionReadings) idles() bool { return g.waitingShare() < idleShare }
+
+// waitingShare is the mean share of their time without sending in which the region's links stall, weighted by stall.
+func (g *regionReadings) waitingShare() float64 {
 	var waits, stalls float64
 	for _, l := range g.links {
 		r := g.look(l)
 		waits += r.stall * r.waits
 		stalls += r.stall
 	}
-	return waits < idleShare*stalls
+	return waits / stalls
 }
 
 // level is the mean stall, percent, of a switch's stalled links.

@@ -12,6 +12,9 @@ const (
 	climbs = -2.
 	// receiving is the weight of a switch with nodes to which the traffic to blame goes.
 	receiving = 4.
+	// clearlyBeside is by how much, percent, the links beside the line at slow nodes stall less than those of both
+	// neighbours.
+	clearlyBeside = 5
 )
 
 // linePlace is a switch of a line, with the log odds that back pressure ends at its nodes.
@@ -49,6 +52,34 @@ func climbOn(line []stop, of func(*stop) float64) (sum float64) {
 		}
 	}
 	return sum
+}
+
+// slowest is the switch of the line whose nodes accept too little, while something always waits for them, if stall
+// beside the line shows it. They serve their links in turn, so those beside the line get most of what they bring, which
+// is less. At the switches before it, they share what the next link of the line gets.
+func (e *endings) slowest(g *GridRegion) (at topology.DeviceID, known bool) {
+	most := float64(clearlyBeside)
+	for _, p := range e.line {
+		line := g.lineFrom(p.device)
+		if min(linkOn(line, 0, 1).stall, linkOn(line, 0, -1).stall) < g.least {
+			continue
+		}
+		beside := min(g.mostBeside(switchOn(line, 1, 1).device), g.mostBeside(switchOn(line, 1, -1).device))
+		if less := beside - g.mostBeside(p.device); less >= most {
+			at, most, known = p.device, less, true
+		}
+	}
+	return at, known
+}
+
+// mostBeside is the highest stall of a switch's links beside the line, percent.
+func (g *regionReadings) mostBeside(at topology.DeviceID) (most float64) {
+	for _, l := range g.p.graph.LinksAt(at) {
+		if r := g.look(l); r.dim >= 0 && r.dim < g.last {
+			most = max(most, r.stall)
+		}
+	}
+	return most
 }
 
 // NodesEnd is the switch at whose nodes the back pressure of a region ends if it ends at nodes; receives says how

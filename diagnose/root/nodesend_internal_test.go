@@ -53,3 +53,34 @@ func TestWhichNodesOfALine(t *testing.T) {
 		}
 	}
 }
+
+// TestSlowNodesOfALine: while something always waits, the slow nodes are at the switch whose other links stall least,
+// compared with those of its neighbours on the stalled line; not if links are idle part of the time.
+func TestSlowNodesOfALine(t *testing.T) {
+	for name, c := range map[string]struct {
+		use  float32 // of the stalled links
+		want string
+	}{
+		"something always waits": {40, "3,3,3"},
+		"idle":                   {4, "3,3,4"},
+	} {
+		u := newTiedUp(t)
+		var region []schema.LinkID
+		for name, stall := range map[string]float32{
+			"3,3,1>3,3,2": 60, "3,3,2>3,3,3": 60, "3,3,3>3,3,4": 60, "3,3,4>3,3,5": 60,
+			"3,2,2>3,3,2": 58, "3,2,3>3,3,3": 30, "3,2,4>3,3,4": 58,
+		} {
+			l := roottest.Link(t, u.Graph, name)
+			u.p.Stall.Values[l], u.p.Use.Values[l] = stall, c.use
+			region = append(region, l)
+		}
+		slices.Sort(region)
+		r := u.f.Region(u.p, region)
+		drain, _ := r.Drain(nil)
+		drain.Device, drain.Fit = u.Device(t, "3,3,4"), 1 // as a tree that fits as well to the neighbour
+		ends := r.Endings(&drain)
+		if got := u.Graph.Device(ends.Slow).Name; got != c.want {
+			t.Errorf("%s: at %s, want %s", name, got, c.want)
+		}
+	}
+}
