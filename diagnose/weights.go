@@ -10,7 +10,7 @@ const (
 	jobSpace      = 4.5 // share of the region's stall where its traffic can be
 	jobFit        = 3.  // correlation
 	jobRise       = 2.5 // at the onset
-	jobStarted    = 2.
+	jobStarted    = 2.25
 	jobGrowth     = 2.  // of the load added to the region
 	jobElsewhere  = 2.5 // back pressure begins where its exchange does not go
 	jobAbsent     = 4.  // it has next to no part in the region
