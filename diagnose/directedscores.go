@@ -31,7 +31,8 @@ func (d directed) endScore(c *suspect) (score float64) {
 
 // receives reports whether the root is the full port to a host of this job alone, which moves enough to fill it: that
 // load is the job's, even if neither its total nor the port's load grew, as its other traffic is held up and the port
-// was full before. If only the switch is known, it is the port to a host of a job that moves what one port carries, or a few.
+// was full before. If only the switch is known, it is the port to a host of a job that moves what one port carries, or
+// a few.
 func (d directed) receives(c *suspect) bool {
 	host, known := d.fullPortTo()
 	if !known {

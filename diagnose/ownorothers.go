@@ -35,11 +35,11 @@ func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
 	return slices.ContainsFunc(in.tenants[d], func(j *job) bool { return j.ID != own.ID })
 }
 
-// classOf distinguishes system congestion from intra-application congestion: one job without file traffic that fills the
-// port to a host of its own, as jobs contend for a port if both send over it, and what waits behind is only held up,
-// unless back pressure stops hosts of others, too; or in whose region others have little part, and none that has some loses much. It also returns the probability that the
-// class is right if the accused are. In the middle either class is right, so the two probabilities may sum to more
-// than 1.
+// classOf distinguishes system congestion from intra-application congestion, which is of one job without file traffic.
+// Either it fills the port to a host of its own, and back pressure stops no host of others: jobs contend for a port if
+// both send over it, and what waits behind is only held up. Or others have little part in the region, and none that has
+// some loses much. It also returns the probability that the class is right if the accused are. In the middle either
+// class is right, so the two probabilities may sum to more than 1.
 func (rc *regionCase) classOf(accused int) (class schema.CauseClass, right float64) {
 	c := &rc.suspects[0]
 	if accused > 1 || c.file || rc.endsAtNoJob() || c.away || rc.endsOutside(c.job) || rc.mostlyFiles(c) {

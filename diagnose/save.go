@@ -19,7 +19,7 @@ var savedFormat = codec.Format{Mark: "DIAG", Version: 11, Oldest: 1}
 // The first versions with some content: formOfKept kept verdicts, formOfMeans the means of scores, formOfNecks the link
 // that lost rate, formOfRoots the roots of the last intervals and the onsets of kept verdicts, formOfParts the part of
 // others in a region, formOfFloor what a fabric's readings stand for, formOfSlower whether the failed part of a kept
-// verdict carries less, formOfUsual what jobs moved before it. The history has more.
+// verdict carries less, formOfBaselines what jobs moved before it. The history has more.
 const (
 	formOfKept, formOfMeans, formOfNecks, formOfRoots       = 2, 3, 4, 6
 	formOfParts, formOfFloor, formOfSlower, formOfBaselines = 7, 8, 10, 11

@@ -12,7 +12,7 @@ import (
 // load theirs. Shares of the known traffic count only if that is comparable with the links' load.
 const explainedStall, explainedLoad = .9, .8
 
-// ownGround of a region's links have no node of others if it lies on a job's own ground.
+// mostlyOwn of a region's links have no node of others if it lies on a job's own ground.
 const mostlyOwn = .7
 
 // explains is the score of a job whose traffic accounts for a standing region, alone or with that of other jobs. If the

@@ -35,7 +35,7 @@ type History struct {
 	averages   averages
 	past       past
 	Silent     []SilentCable   // cables that are dead by their counters in this interval
-	quietLinks []schema.LinkID // scratch of findSilent
+	quietLinks []schema.LinkID // scratch of FindSilent
 	back       []schema.LinkID // by link: that of its cable in the other direction
 }
 

@@ -21,7 +21,7 @@ type levelSum struct {
 
 // add adds the levels of a slot.
 func (s *levelSum) add(levels uint64) {
-	if full := ^levels; (full-lowBits)&^full&highBits != 0 { // some byte may be levelMissing
+	if full := ^levels; (full-lowBits)&^full&highBits != 0 { // some byte may be LevelMissing
 		for lane := 0; lane < 64; lane += 8 {
 			if uint8(levels>>lane) == LevelMissing {
 				s.missing += 1 << lane

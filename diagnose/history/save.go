@@ -14,7 +14,7 @@ import (
 const formOfOutages, formOfListed, formOfColumns = 5, 9, 10
 
 // hotLevel is the stall, in any slot, from which a link's levels are saved; the others are restored as calm.
-const hotLevel = uint8(schema.LowPercent * 5 / 2) // levelsPerPercent
+const hotLevel = uint8(schema.LowPercent * 5 / 2) // LevelsPerPercent
 
 // usedLevel is the same for the use of links.
 const usedLevel = uint8(1)

@@ -33,7 +33,7 @@ const (
 	fewSilent = 4
 	// leastSilent silent cables of a switch, if all that carried anything, mean a dead switch.
 	leastSilent = 3
-	// silentDoubt is the score that full doubt takes from a cable.
+	// SilentDoubt is the score that full doubt takes from a cable.
 	SilentDoubt = 4.
 )
 

@@ -84,7 +84,7 @@ func (h *History) MeanUse(of Slots) (mean func(schema.LinkID) float64, number ui
 	}, number
 }
 
-// Slots holds up to mostSlots slots, latest first.
+// Slots holds up to MostSlots slots, latest first.
 type Slots struct {
 	At [MostSlots]int64
 	N  int

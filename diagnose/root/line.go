@@ -215,8 +215,8 @@ func (g *regionReadings) sides(at topology.DeviceID) (stall float64) {
 }
 
 // idles reports whether the region's links have nothing to send part of the time. If something always waits, a link
-// stalls whenever it does not send, and stalls least where traffic ends, as most is sent on there. If not, what a switch does not accept stalls the links before it most, and
-// those before them by their share of it.
+// stalls whenever it does not send, and stalls least where traffic ends, as most is sent on there. If not, what a switch
+// does not accept stalls the links before it most, and those before them by their share of it.
 func (g *regionReadings) idles() bool { return g.waitingShare() < idleShare }
 
 // waitingShare is the mean share of their time without sending in which the region's links stall, weighted by stall.
