@@ -20,6 +20,7 @@ type nearFailure struct {
 	restored, over bool
 
 	score float64
+	stall float64 // around what failed, percent
 	// part of the region that leads to it rather than to other failures: share of links on a grid, else stall, percent
 	share float64
 }
@@ -61,7 +62,7 @@ func (rc *regionCase) sortFailures() {
 		case a.over && !b.over:
 			return 1
 		}
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.Time, a.Time))
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.stall, a.stall), cmp.Compare(b.Time, a.Time))
 	})
 }
 
@@ -83,7 +84,7 @@ func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) 
 	}
 	score, moved := rc.rateFailure(f, hops, sure)
 	rc.rerouted = max(rc.rerouted, moved)
-	near := nearFailure{PlacedFailure: f, silent: c, hops: hops, score: score}
+	near := nearFailure{PlacedFailure: f, silent: c, hops: hops, score: score, stall: rc.stallAround(f)}
 	if c == nil {
 		rc.failures = append(rc.failures, near)
 		return
@@ -163,6 +164,25 @@ func (g grid) fitFailures(near []nearFailure) {
 			f.score -= leadsElsewhere
 		}
 	}
+}
+
+// stallAround is the stall of a failed part: of its own links where measured, with a small part of the stall
+// of others at its ends and of its load before.
+func (rc *regionCase) stallAround(f *history.PlacedFailure) float64 {
+	sum := 0.
+	for _, l := range f.Links {
+		sum += .2 * rc.baselineUse(l).orZero()
+	}
+	for i, l := range rc.region.Links {
+		from, to := rc.in.graph.Ends(l)
+		switch {
+		case slices.Contains(f.Links, l):
+			sum += 3 * rc.weight[i]
+		case slices.Contains(f.Devices, from), slices.Contains(f.Devices, to):
+			sum += .1 * rc.weight[i]
+		}
+	}
+	return sum
 }
 
 // logged moves the failures that best explain why a link carries less to the front, and returns how many of them are

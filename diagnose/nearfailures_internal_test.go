@@ -7,6 +7,7 @@ import (
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -53,6 +54,32 @@ func TestAFailedLinkBesideARegion(t *testing.T) {
 		if second.share != 0 || second.score != want {
 			t.Errorf("%+v: a link that nothing leads to has score %v and share %v, want %v and 0", c, second.score, second.share, want)
 		}
+	}
+}
+
+// TestOfLikelyFailuresTheOneWhereMostStalls: of links that failed together, as near as each other, the one at whose ends
+// most of a region stalls is first, whichever failed last.
+func TestOfLikelyFailuresTheOneWhereMostStalls(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	p, links := readings(t, g, map[string]float64{"host0>leaf0": 60, "host1>leaf0": 60, "host4>leaf1": 20}, nil)
+	p.Before = func(schema.LinkID) float64 { return -1 }
+	s := &Stage{interval: interval{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9, Now: 9})}}
+	s.read = &p.Readings
+	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: links}, root: rootLoad{link: schema.NoLink}, timeline: timeline{clock: s.history.Clock, onset: -1, burst: -1}}
+	for _, l := range links {
+		rc.weight = append(rc.weight, float64(p.StallOf(l)))
+	}
+	rc.in.reach = newReach(g)
+	rc.in.reach.from(links, 3)
+	for i, name := range []string{"leaf0>spine0", "leaf1>spine1"} {
+		l := g.Link(roottest.Link(t, g, name))
+		f := history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Device: g.Device(l.From).Name, Port: l.FromPort, Time: schema.Instant(i)}}
+		f.Place(g)
+		rc.addNear(&f, nil)
+	}
+	rc.sortFailures()
+	if first := rc.failures[0]; len(rc.failures) != 2 || first.score != rc.failures[1].score || first.Device != "leaf0" {
+		t.Errorf("%d failures, first that of %s", len(rc.failures), first.Device)
 	}
 }
 
