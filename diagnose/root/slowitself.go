@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 )
 
 // slowItself reports whether a link between switches that stalls lost rate itself: some counters also count the time in
@@ -12,7 +13,8 @@ import (
 // others wait for it as well.
 func (p ports) slowItself(l schema.LinkID) bool {
 	from, via := p.graph.Ends(l)
-	if !p.graph.IsSwitch(from) || !p.graph.IsSwitch(via) || p.UseOf(l) < LeastUse || p.left(l) >= ClearlyLess {
+	if !p.graph.IsSwitch(from) || !p.graph.IsSwitch(via) || p.UseOf(l) < LeastUse || p.left(l) >= ClearlyLess ||
+		p.besideLost(l, via) {
 		return false
 	}
 	return !slices.ContainsFunc(p.graph.LinksAt(via), func(out schema.LinkID) bool {
@@ -29,6 +31,16 @@ func (p ports) othersWaitFor(port, other schema.LinkID) bool {
 	at, _ := p.graph.Ends(port)
 	return slices.ContainsFunc(p.graph.LinksAt(at), func(in schema.LinkID) bool {
 		return in != other && p.StallOf(in) >= stalledPercent && p.onlyWaitsFor(in, port)
+	})
+}
+
+// besideLost reports whether another link into a switch stalls like the given one and lost load, too. Cables
+// seldom lose rate together, so both wait for what is behind the switch.
+func (p ports) besideLost(l schema.LinkID, via topology.DeviceID) bool {
+	return slices.ContainsFunc(p.graph.LinksAt(via), func(in schema.LinkID) bool {
+		_, to := p.graph.Ends(in)
+		return in != l && to == via && p.StallOf(in) >= max(stalledPercent, passesOn*p.StallOf(l)) &&
+			p.left(in) < ClearlyLess
 	})
 }
 

@@ -78,3 +78,17 @@ func TestPortThatLostAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestLinksIntoOneSwitchThatLostTogether: of several links into a switch that stall and lost load none is slow itself.
+func TestLinksIntoOneSwitchThatLostTogether(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
+	for beside, want := range map[float64]bool{48: true, 25: false} { // use of the other link
+		p, _ := readings(t, g, map[string]float64{"leaf0>spine0": 60, "leaf1>spine0": 50},
+			map[string]float64{"leaf0>spine0": 20, "leaf1>spine0": beside, "spine0>leaf1": 45, "spine0>leaf2": 45,
+				"spine0>leaf3": 45})
+		p.Before = func(schema.LinkID) float64 { return 50 }
+		if got := (ports{p}).slowItself(roottest.Link(t, g, "leaf0>spine0")); got != want {
+			t.Errorf("beside one that carries %v%%: slow itself %v, want %v", beside, got, want)
+		}
+	}
+}
