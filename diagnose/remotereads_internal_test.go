@@ -81,3 +81,44 @@ func TestReadsCountedAsRDMAReads(t *testing.T) {
 		}
 	}
 }
+
+// TestReadsOfAJobThatBegan: on a torus a job that began with a region reads from elsewhere if about what it moves was
+// added to the links at its nodes that its own exchange does not use. Less is of its exchange, more is others'.
+func TestReadsOfAJobThatBegan(t *testing.T) {
+	const own = 1e9 // bytes/s
+	g := roottest.Graph(t, "torus:4x4x4")
+	for name, c := range map[string]struct {
+		link  string
+		added float64 // as a multiple of what the job moves
+		want  bool
+	}{
+		"all of it arrives from outside": {"0,1,2>0,2,2", 1, true},
+		"a part of it":                   {"0,1,2>0,2,2", .4, false},
+		"much more passes":               {"0,1,2>0,2,2", 2, false},
+		"within its exchange":            {"0,1,2>1,1,2", 1, false},
+	} {
+		p, region := readings(t, g, map[string]float64{"0,0,1>0,0,2": 30}, nil)
+		for l := range schema.LinkID(g.NumLinks()) {
+			p.Use.Values[l] = 20
+			p.Use.Valid.Set(int(l))
+		}
+		l := roottest.Link(t, g, c.link)
+		p.Use.Values[l] += float32(100 * c.added * own / g.Capacity(l))
+		p.Before = func(schema.LinkID) float64 { return 20 }
+		s, err := New(g, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.read = &p.Readings
+		s.history.Clock.Duration, s.measuresLoad = 60e9, true
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"0,1,2", "1,1,2"}}, Traffic: &history.Traffic{}}}
+		j.Place(g)
+		j.recent = moves{known: true, volume: volume{all: own * 60}}
+		j.baseline = moves{known: true}
+		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, timeline: timeline{clock: s.history.Clock, onset: 0, stall: []float64{30}}}
+		j.baseline.slots = rc.timeline.baseline()
+		if got := rc.fetches(&suspect{job: j, feature: history.RDMARead, evidence: evidence{started: true}}); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

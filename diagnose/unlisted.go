@@ -31,7 +31,10 @@ func (d directed) unlistedPart(accused int) float64 {
 	if d.root.link == schema.NoLink || !d.timeline.hasOnset() {
 		return 0
 	}
-	theirs, own := d.mayHaveMore(d.in.hostsWithoutJob(), d.root.link, false), 0.
+	theirs, own, hosts := 0., 0., d.in.hostsWithoutJob()
+	if sent, _ := d.loadsOver(hosts, d.root.link); sent.read > 0 { // else nothing shows that they send
+		theirs = d.mayHaveMore(hosts, d.root.link, false)
+	}
 	for i := range accused {
 		more := d.mayHaveAdded(&d.suspects[i])
 		// the rest is the job's, whatever its hosts send in total
