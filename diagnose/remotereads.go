@@ -18,35 +18,12 @@ func (rc *regionCase) hasNegligibleFiles(j *job) bool {
 
 // A job may fetch what it reads by RDMA from elsewhere, such as storage nodes, if at most fetchCross of the region's
 // stall is on links of its own exchange, or at its border, and its traffic doubled. Of a job that itself began then
-// that says nothing, but its links on a grid may.
+// that says nothing.
 const fetchCross = .25
 
 // mayFetch reports whether a suspect may fetch.
 func (rc *regionCase) mayFetch(c *suspect) bool {
-	return rc.timeline.hasOnset() && max(c.cross, c.gate) <= fetchCross && rc.doubled(c.job) &&
-		(!c.evidence.started || rc.comesFromElsewhere(c.job))
-}
-
-// Of what a job moves, leastFromElsewhere must have been added to links that only traffic with others than its nodes
-// uses; beyond mostFromElsewhere other jobs' traffic passes there.
-const leastFromElsewhere, mostFromElsewhere = .5, 1.5
-
-// comesFromElsewhere reports whether about what a job moves was added since the onset to those links at its nodes on a
-// grid that its own exchange does not use.
-func (rc *regionCase) comesFromElsewhere(j *job) bool {
-	if !rc.in.graph.Duplex() || !rc.in.measuresLoad {
-		return false
-	}
-	routes, links := rc.in.routesOf(j), rc.in.scratch.links[:0]
-	for _, l := range routes.Gates {
-		if routes.On(l) == 0 {
-			links = append(links, l)
-		}
-	}
-	rc.in.scratch.links = links
-	_, added := rc.carriedOn(links)
-	moves := rc.in.perSecond(rc.in.recentOf(j).all)
-	return leastFromElsewhere*moves <= added && added <= mostFromElsewhere*moves
+	return rc.timeline.hasOnset() && !c.evidence.started && max(c.cross, c.gate) <= fetchCross && rc.doubled(c.job)
 }
 
 // doubled reports whether a job moves more than twice what it did before the onset of a region.
@@ -54,11 +31,11 @@ func (rc *regionCase) doubled(j *job) bool {
 	return rc.in.recentOf(j).all > 2*rc.baselineOf(j).all
 }
 
-// fetches reports whether the RDMA reads of a suspect that may fetch are what stands out, and follow the stall or began
-// with it: the table has them not as traffic with files, but they are with others than its nodes.
+// fetches reports whether the RDMA reads of a suspect that may fetch are what stands out, and follow the stall: the
+// table has them not as traffic with files, but they are with others than its nodes.
 func (rc *regionCase) fetches(c *suspect) bool {
-	follows := c.evidence.Correlation >= readsCorrelation && c.evidence.P <= readsP
-	return c.feature == history.RDMARead && (follows || c.evidence.started) && rc.mayFetch(c)
+	return c.feature == history.RDMARead && c.evidence.Correlation >= readsCorrelation && c.evidence.P <= readsP &&
+		rc.mayFetch(c)
 }
 
 // seenPart is the part of what a job fetches more that is expected on the way from one end: it may have several, and
