@@ -1,8 +1,8 @@
 // Package perfquery reads the counters of a whole InfiniBand subnet from one host by
 // running ibnetdiscover(8) and perfquery(8). It is read-only and resets no counters. A
 // node or port that does not answer is skipped for a while (back-off), so that it does
-// not slow the sweep. Use few workers, about 4: the tools share the single management queue pair
-// of an adapter, and ibsim serves ten.
+// not slow the sweep. Use few workers, about 4: the tools share the single management
+// queue pair of an adapter, and ibsim serves ten.
 package perfquery
 
 import (

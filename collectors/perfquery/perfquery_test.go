@@ -215,7 +215,7 @@ func TestNodeThatHangsOrBreaksOff(t *testing.T) {
 	goleak.VerifyNone(t, leak)
 }
 
-// The tool stops at a port that does not answer: those after it are read all the same, with their 64-bit counters, also while
+// The tool stops at a port that does not answer: those after it are read, too, with their 64-bit counters, also while
 // the silent one is left alone.
 func TestSilentPortOfASwitch(t *testing.T) {
 	for _, port := range []string{"1", "3"} {
