@@ -22,13 +22,30 @@ func (rc *regionCase) movedAcross(f *history.PlacedFailure) float64 {
 	case !rc.in.graph.IsSwitch(to):
 		lost = rc.lostAt(f, to, from, false)
 	default:
-		sent, taken := 0., 0.
-		for _, h := range rc.in.hosts {
-			sent, taken = sent+rc.lostAt(f, h, from, true), taken+rc.lostAt(f, h, to, false)
-		}
-		lost = max(sent, taken)
+		lost = max(rc.lostBelow(f, from, true), rc.lostBelow(f, to, false))
 	}
 	return min(1, lost/rc.root.added)
+}
+
+// lostBelow is lostAt of all hosts of a switch.
+func (rc *regionCase) lostBelow(f *history.PlacedFailure, leaf topology.DeviceID, sends bool) (lost float64) {
+	for _, l := range rc.in.graph.LinksAt(leaf) {
+		from, host := rc.in.graph.Ends(l)
+		if from == leaf && !rc.in.graph.IsSwitch(host) && rc.in.isFirstFrom(leaf, l) {
+			lost += rc.lostAt(f, host, leaf, sends)
+		}
+	}
+	return lost
+}
+
+// isFirstFrom reports whether a link to a host is the first of those from the same switch.
+func (in *interval) isFirstFrom(leaf topology.DeviceID, l schema.LinkID) bool {
+	_, host := in.graph.Ends(l)
+	links := in.graph.LinksAt(host)
+	return links[slices.IndexFunc(links, func(own schema.LinkID) bool {
+		from, _ := in.graph.Ends(own)
+		return from == leaf
+	})] == l
 }
 
 // lostAt is what a host of a leaf sends, or takes in, less than before by its ports to others that a failure cut off,

@@ -98,9 +98,9 @@ func TestAReceiverAtItsLineRate(t *testing.T) {
 	}
 }
 
-// TestLinksWithoutReadingsAccuseNobody: where only switches report, nothing shows that hosts of no job send what arrives
+// TestLinksWithoutReadingsAreNoEvidence: where only switches report, nothing shows that hosts of no job send what arrives
 // at one of them, whatever the accused is measured to write.
-func TestLinksWithoutReadingsAccuseNobody(t *testing.T) {
+func TestLinksWithoutReadingsAreNoEvidence(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	port := roottest.Link(t, g, "leaf1>host4")
 	for name, writes := range map[string]float64{"not measured": 0, "a small write": .2, "all of it": .8} {

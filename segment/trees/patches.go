@@ -183,15 +183,11 @@ func (p *patches) joinAtHosts(t *trees, left []nodeID) {
 	slices.SortFunc(p.batch, func(a, b nodeID) int {
 		return cmp.Or(cmp.Compare(r.host[t.to[a]], r.host[t.to[b]]), cmp.Compare(t.stall[a], t.stall[b]), cmp.Compare(t.waits.byName[t.from[a]], t.waits.byName[t.from[b]]))
 	})
-	for m, k := 1, 1; k < len(p.batch); k++ {
-		a, b := p.batch[k-1], p.batch[k]
-		host := r.host[t.to[b]]
-		if r.host[t.to[a]] != host {
-			m = 1
-			continue
+	for begin, end := 0, 0; begin < len(p.batch); begin = end {
+		host := r.host[t.to[p.batch[begin]]]
+		for end = begin + 1; end < len(p.batch) && r.host[t.to[p.batch[end]]] == host; end++ {
 		}
-		p.joinTwo(a, b, math.Log(float64(r.ports[host]-m)/float64(m+1))+t.oddsOfLevel(a, b))
-		m++
+		p.joinRow(t, p.batch[begin:end], r.ports[host])
 	}
 }
 
@@ -220,8 +216,7 @@ func (p *patches) joinWaiting(t *trees) {
 	}
 }
 
-// joinBeside joins the nodes left at a switch whose far ends are on one level. There are n choose m ways for m of n
-// links to be hot.
+// joinBeside joins the nodes left at a switch whose far ends are on one level.
 func (p *patches) joinBeside(t *trees, nodes []nodeID, far []deviceID, links []linkID, ends []deviceID) {
 	p.batch = p.batch[:0]
 	for _, i := range nodes {
@@ -233,17 +228,20 @@ func (p *patches) joinBeside(t *trees, nodes []nodeID, far []deviceID, links []l
 	slices.SortFunc(p.batch, func(a, b nodeID) int {
 		return cmp.Or(cmp.Compare(level[far[a]], level[far[b]]), cmp.Compare(t.stall[a], t.stall[b]), cmp.Compare(t.waits.byName[far[a]], t.waits.byName[far[b]]))
 	})
-	for n, m, k := 0, 1, 1; k < len(p.batch); k++ {
-		a, b := p.batch[k-1], p.batch[k]
-		if level[far[a]] != level[far[b]] {
-			m = 1
-			continue
+	for begin, end := 0, 0; begin < len(p.batch); begin = end {
+		to := level[far[p.batch[begin]]]
+		for end = begin + 1; end < len(p.batch) && level[far[p.batch[end]]] == to; end++ {
 		}
-		if m == 1 {
-			n = countEnds(links, ends, level, level[far[a]])
+		if end > begin+1 {
+			p.joinRow(t, p.batch[begin:end], countEnds(links, ends, level, to))
 		}
-		p.joinTwo(a, b, math.Log(float64(n-m)/float64(m+1))+t.oddsOfLevel(a, b))
-		m++
+	}
+}
+
+// joinRow joins nodes, by stall, that are some of n links. There are n choose m ways for m of them to be hot.
+func (p *patches) joinRow(t *trees, row []nodeID, n int) {
+	for m := 1; m < len(row); m++ {
+		p.joinTwo(row[m-1], row[m], math.Log(float64(n-m)/float64(m+1))+t.oddsOfLevel(row[m-1], row[m]))
 	}
 }
 
