@@ -40,6 +40,7 @@ func TestAMissingTopicOrLeaderDoesNotBlockOthers(t *testing.T) {
 	a := startAgent(t, p, queue)
 	defer a.stop(t)
 	n := 0
+	const blocked = 600
 	put := func(times int) {
 		t.Helper()
 		for range times {
@@ -69,9 +70,9 @@ func TestAMissingTopicOrLeaderDoesNotBlockOthers(t *testing.T) {
 	} {
 		fault.begin()
 		time.Sleep(6 * time.Second) // until the controller has noticed
-		put(5)
+		put(blocked)
 		began := time.Now()
-		waitFor(t, "the jobs to pass, "+fault.name, func() bool { return a.spool.Len() == 5 })
+		waitFor(t, "the jobs to pass, "+fault.name, func() bool { return a.spool.Len() == blocked })
 		t.Logf("%s: the jobs passed after %v; %v", fault.name, time.Since(began), a.producer.Ready(p.ctx))
 		fault.ends()
 		waitFor(t, "an empty spool, "+fault.name, func() bool { return a.spool.Len() == 0 && a.producer.Ready(p.ctx) == nil })

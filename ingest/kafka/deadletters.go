@@ -85,7 +85,7 @@ func (c *Consumer) send(ctx context.Context, letters []letter) error {
 		messages[i] = l.message
 		size += len(l.message.value)
 	}
-	err := c.producer.send(ctx, topicPartition{c.client.config.DeadLetterTopic(), 0}, size, messages)
+	err := c.producer.send(ctx, topicPartition{c.client.config.DeadLetterTopic(), 0}, size, messages, c.producer.queue)
 	switch refused, is := errors.AsType[*RefusedError](err); {
 	case is && len(letters) > 1:
 		for i := range letters {

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/giverny/giverny/ingest/envelope"
@@ -133,7 +133,7 @@ func (p *Producer) Produce(ctx context.Context, r Record) error {
 // returns how many of them, from the first on, are acknowledged; if not all are, err is the error of the
 // next one.
 func (p *Producer) ProduceBatch(ctx context.Context, records []Record) (acked int, err error) {
-	acked, err = p.produce(ctx, records)
+	acked, err = p.produce(ctx, records, p.queue)
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		p.client.metrics.produceDropped.WithLabelValues(refused.Reason).Inc()
 	} else if err != nil {
@@ -142,10 +142,11 @@ func (p *Producer) ProduceBatch(ctx context.Context, records []Record) (acked in
 	return acked, err
 }
 
-func (p *Producer) produce(ctx context.Context, records []Record) (acked int, err error) {
+// produce is ProduceBatch without the counts. queue bounds the bytes that wait; nil: the caller bounds them.
+func (p *Producer) produce(ctx context.Context, records []Record, queue *semaphore.Weighted) (acked int, err error) {
 	for acked < len(records) {
 		n := p.run(records[acked:])
-		done, err := p.produceRun(ctx, records[acked:acked+n])
+		done, err := p.produceRun(ctx, records[acked:acked+n], queue)
 		acked += done
 		if err != nil {
 			return acked, err
@@ -168,7 +169,7 @@ func (p *Producer) run(records []Record) int {
 	return len(records)
 }
 
-func (p *Producer) produceRun(ctx context.Context, run []Record) (acked int, err error) {
+func (p *Producer) produceRun(ctx context.Context, run []Record, queue *semaphore.Weighted) (acked int, err error) {
 	topic := p.client.config.Topic(run[0].Kind)
 	messages := make([]message, len(run))
 	size := 0
@@ -178,7 +179,7 @@ func (p *Producer) produceRun(ctx context.Context, run []Record) (acked int, err
 			if i == 0 {
 				return 0, err
 			}
-			return p.produceRun(ctx, run[:i]) // the long one is first in the caller's next run
+			return p.produceRun(ctx, run[:i], queue) // the long one is first in the caller's next run
 		}
 		size += len(r.Payload)
 		taken := r.taken
@@ -187,13 +188,13 @@ func (p *Producer) produceRun(ctx context.Context, run []Record) (acked int, err
 		}
 		messages[i] = message{[]byte(r.Fabric), bytes.Clone(r.Payload), []kafkago.Header{{Key: headerKind, Value: []byte(r.Kind.String())}}, taken}
 	}
-	err = p.send(ctx, topicPartition{topic, run[0].Partition}, size, messages)
+	err = p.send(ctx, topicPartition{topic, run[0].Partition}, size, messages, queue)
 	if err == nil {
 		return len(run), nil
 	}
 	if _, refused := errors.AsType[*RefusedError](err); refused && len(run) > 1 { // retry one by one to find it
 		for i := range run {
-			if done, err := p.produceRun(ctx, run[i:i+1]); done == 0 {
+			if done, err := p.produceRun(ctx, run[i:i+1], queue); done == 0 {
 				return i, err
 			}
 		}
@@ -224,17 +225,29 @@ type message struct {
 	taken      handover
 }
 
-// send writes messages to a partition in one request, one request at a time so that retries keep the order.
-func (p *Producer) send(ctx context.Context, to topicPartition, size int, messages []message) error {
-	weight := int64(min(size, p.client.config.Producer.MaxQueuedBytes))
-	if err := p.queue.Acquire(ctx, weight); err != nil {
-		return fmt.Errorf("%d bytes are already waiting for Kafka: %w", p.client.config.Producer.MaxQueuedBytes, err)
+// admit waits until bytes fit in a queue.
+func (p *Producer) admit(ctx context.Context, queue *semaphore.Weighted, bytes int) (release func(), err error) {
+	if queue == nil {
+		queue = semaphore.NewWeighted(math.MaxInt64)
+	}
+	weight := int64(min(bytes, p.client.config.Producer.MaxQueuedBytes))
+	if err := queue.Acquire(ctx, weight); err != nil {
+		return nil, fmt.Errorf("%d bytes are already waiting for Kafka: %w", p.client.config.Producer.MaxQueuedBytes, err)
 	}
 	p.client.metrics.queuedBytes.Add(float64(weight))
-	defer func() {
-		p.queue.Release(weight)
+	return func() {
+		queue.Release(weight)
 		p.client.metrics.queuedBytes.Sub(float64(weight))
-	}()
+	}, nil
+}
+
+// send writes messages to a partition in one request, one request at a time so that retries keep the order.
+func (p *Producer) send(ctx context.Context, to topicPartition, size int, messages []message, queue *semaphore.Weighted) error {
+	release, err := p.admit(ctx, queue, size)
+	if err != nil {
+		return err
+	}
+	defer release()
 	slot := p.slot(to)
 	select {
 	case slot <- struct{}{}:
@@ -243,7 +256,7 @@ func (p *Producer) send(ctx context.Context, to topicPartition, size int, messag
 		return ctx.Err()
 	}
 	tries := 1
-	err := p.client.backoff().Do(ctx, func() error {
+	err = p.client.backoff().Do(ctx, func() error {
 		err := p.try(ctx, to, size, messages)
 		p.noteOutcome(to, err)
 		if reason := refusal(err); reason != "" {
@@ -276,39 +289,6 @@ func (p *Producer) noteOutcome(to topicPartition, err error) {
 	default:
 		p.failing[to] = failure{time.Now(), err}
 	}
-}
-
-// deniesTopic reports whether the brokers' last answer about a record's partition concerns that alone: this client may not
-// write to its topic, there is none, or the partition has had no leader for longer than an election takes.
-func (p *Producer) deniesTopic(r Record) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	f := p.failing[topicPartition{p.client.config.Topic(r.Kind), r.Partition}]
-	is := func(err error) bool { return errors.Is(f.err, err) }
-	if slices.ContainsFunc([]error{kafkago.LeaderNotAvailable, kafkago.NotLeaderForPartition, protocol.ErrNoLeader}, is) {
-		return time.Since(f.since) > p.client.config.Producer.SpoolAfter
-	}
-	return slices.ContainsFunc([]error{kafkago.TopicAuthorizationFailed, kafkago.UnknownTopicOrPartition, protocol.ErrNoTopic, protocol.ErrNoPartition}, is)
-}
-
-// anyHasLeader reports whether one of the records is for a partition that has a leader, as the transport last heard.
-func (p *Producer) anyHasLeader(ctx context.Context, records []Record) bool {
-	ctx, cancel := context.WithTimeout(ctx, p.client.config.RequestTimeout)
-	defer cancel()
-	metadata, err := p.client.kafka.Metadata(ctx, &kafkago.MetadataRequest{})
-	if err != nil {
-		return false
-	}
-	for _, topic := range metadata.Topics {
-		for _, partition := range topic.Partitions {
-			if partition.Error == nil && partition.Leader.Host != "" && slices.ContainsFunc(records, func(r Record) bool {
-				return r.Partition == partition.ID && p.client.config.Topic(r.Kind) == topic.Name
-			}) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // Ready returns which partitions have accepted no records for longer than producer.spool_after, and why.

@@ -6,31 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/spool"
-	"github.com/giverny/giverny/internal/retry"
 )
 
 // SpoolingProducer is a Producer that accepts records while Kafka is unavailable: they wait in a Spool and
-// are sent in order when it is back. While the spool is empty nothing touches the disk.
+// are sent in order when it is back. While the spool is empty nothing touches the disk. Each partition of a topic has a
+// queue of its own, and one more for records that are too large for the topic, so that none waits for another.
 type SpoolingProducer struct {
 	producer *Producer
 	spool    *spool.Spool
 	patience time.Duration
-	wake     chan struct{}
+	wake     chan struct{}         // receives after a record went to the spool
 	tooLarge atomic.Pointer[error] // why a record in the spool cannot be sent; nil if none is known to be too large
-	pauses   *retry.Pauses         // between tries of such records
 }
 
-// Limits of what is taken from the spool for one request, and of its tries.
+// Limits of what is taken from a queue of the spool at a time.
 const (
-	deniedPatience = time.Second // for a topic that denied the last record: enough for one try
-	alonePatience  = time.Minute // if only one topic's records wait: those of others that come meanwhile wait as long
-	drainRecords   = 512
-	drainBytes     = 512 << 10
+	drainRecords = 512
+	drainBytes   = 512 << 10
 )
 
 // NewSpoolingProducer adds a spool to a producer. patience is how long a record waits for Kafka before it
@@ -43,7 +43,10 @@ func NewSpoolingProducer(producer *Producer, queue *spool.Spool, patience time.D
 	if err := CheckSpool(config, queue.Config()); err != nil {
 		return nil, err
 	}
-	return &SpoolingProducer{producer: producer, spool: queue, patience: min(patience, config.Producer.SpoolAfter), wake: make(chan struct{}, 1), pauses: producer.client.backoff().Pauses()}, nil
+	if err := queue.Distribute(queueOfEncoded); err != nil {
+		producer.client.log.Error("spool: records of an earlier version stay in one queue", "error", err)
+	}
+	return &SpoolingProducer{producer: producer, spool: queue, patience: min(patience, config.Producer.SpoolAfter), wake: make(chan struct{}, 1)}, nil
 }
 
 // CheckSpool checks that every record of a producer fits in a spool.
@@ -66,23 +69,31 @@ func (s *SpoolingProducer) Produce(ctx context.Context, r Record) error {
 		return s.refused(err)
 	}
 	r.taken = s.producer.clocks.take()
-	if s.spool.Len() == 0 {
+	queue := queueOf(r)
+	if s.spool.LenOf(queue) == 0 {
 		direct, cancel := context.WithTimeout(ctx, s.patience)
-		_, err := s.producer.produce(direct, []Record{r})
+		_, err := s.producer.produce(direct, []Record{r}, s.producer.queue)
 		cancel()
 		if _, refused := errors.AsType[*RefusedError](err); err == nil || refused && !tooLargeForBroker(err) {
 			return s.refused(err)
 		}
-		s.noteTooLarge(err)
+		if tooLargeForBroker(err) {
+			s.noteTooLarge(err)
+			queue += largeSuffix
+		}
 	}
-	if err := s.spool.Append(encodeRecord(r)); err != nil {
+	if err := s.spool.Append(queue, encodeRecord(r)); err != nil {
 		return err
 	}
+	s.wakeRun()
+	return nil
+}
+
+func (s *SpoolingProducer) wakeRun() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
 // refused counts a record that is lost because it was rejected.
@@ -95,9 +106,6 @@ func (s *SpoolingProducer) refused(err error) error {
 
 // noteTooLarge keeps an error that says that a record is too large for the brokers, and logs the first.
 func (s *SpoolingProducer) noteTooLarge(err error) {
-	if !tooLargeForBroker(err) {
-		return
-	}
 	if s.tooLarge.Swap(&err) == nil {
 		s.producer.client.log.Warn("spool: record is too large for the topic, it waits in the spool; raise the topic's max.message.bytes", "error", err)
 	}
@@ -112,25 +120,65 @@ func (s *SpoolingProducer) Ready(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// Run drains the spool into Kafka until ctx ends. Remaining records stay for the next run.
+// Run sends the records of the spool until ctx ends, each queue on its own. Remaining records stay for the next run.
 func (s *SpoolingProducer) Run(ctx context.Context) error {
+	var drains errgroup.Group
+	ended := make(chan string)
+	running := map[string]bool{}
 	for ctx.Err() == nil {
-		encoded, first := s.spool.Peek(drainRecords, drainBytes)
-		if len(encoded) == 0 {
-			s.tooLarge.Store(nil)
-			select {
-			case <-s.wake:
-			case <-ctx.Done():
+		for _, queue := range s.spool.Queues() {
+			if running[queue] {
+				continue
 			}
-			continue
+			running[queue] = true
+			drains.Go(func() error {
+				s.drain(ctx, queue)
+				select {
+				case ended <- queue:
+				case <-ctx.Done():
+				}
+				return nil
+			})
 		}
-		s.spool.Remove(first, s.drain(ctx, encoded))
+		select {
+		case <-s.wake:
+		case queue := <-ended:
+			delete(running, queue)
+		case <-ctx.Done():
+		}
 	}
-	return nil
+	return drains.Wait()
 }
 
-// drain returns how many of the records, from the first on, are in Kafka or permanently rejected.
-func (s *SpoolingProducer) drain(ctx context.Context, encoded [][]byte) int {
+// drain sends the records of a queue until it is empty or ctx ends.
+func (s *SpoolingProducer) drain(ctx context.Context, queue string) {
+	pauses := s.producer.client.backoff().Pauses()
+	for ctx.Err() == nil {
+		encoded, first := s.spool.Peek(queue, drainRecords, drainBytes)
+		if len(encoded) == 0 {
+			break
+		}
+		done, err := s.send(ctx, encoded)
+		if done > 0 {
+			pauses.Reset()
+		}
+		if tooLargeForBroker(err) {
+			s.noteTooLarge(err)
+			done += s.postpone(queue, encoded[done:])
+		}
+		s.spool.Remove(queue, first, done)
+		if tooLargeForBroker(err) && isLarge(queue) {
+			pauses.Wait(ctx)
+		}
+	}
+	if isLarge(queue) && !slices.ContainsFunc(s.spool.Queues(), isLarge) {
+		s.tooLarge.Store(nil)
+	}
+}
+
+// send returns how many of the records, from the first on, are in Kafka or permanently rejected. An error says why the
+// next one is not; it is nil if that is to be sent by another call.
+func (s *SpoolingProducer) send(ctx context.Context, encoded [][]byte) (done int, err error) {
 	records := make([]Record, 0, len(encoded))
 	for _, b := range encoded {
 		r, err := decodeRecord(b)
@@ -139,50 +187,48 @@ func (s *SpoolingProducer) drain(ctx context.Context, encoded [][]byte) int {
 				break // it is the first one of the next call
 			}
 			s.drop(spool.DropCorrupt, err)
-			return 1
+			return 1, nil
 		}
 		records = append(records, r)
 	}
-	first, patience := s.producer.run(records), alonePatience
-	switch {
-	case s.producer.deniesTopic(records[0]):
-		patience = deniedPatience
-	case first < len(records): // others wait behind the first topic's
-		patience = s.producer.client.config.Producer.SpoolAfter
-	}
-	patient, cancel := context.WithTimeout(ctx, patience)
-	done, err := s.producer.produce(patient, records)
-	cancel()
-	if done > 0 {
-		s.pauses.Reset()
-	}
-	switch {
-	case tooLargeForBroker(err):
-		s.noteTooLarge(err)
-		return done + s.postpone(ctx, encoded[done:done+1])
-	case done == 0 && err != nil && s.producer.deniesTopic(records[0]):
-		if s.producer.anyHasLeader(ctx, records[first:]) {
-			return s.postpone(ctx, encoded[:first])
-		}
-		s.pauses.Wait(ctx)
-	}
-	if refused, ok := errors.AsType[*RefusedError](err); ok {
+	done, err = s.producer.produce(ctx, records, nil)
+	if refused, ok := errors.AsType[*RefusedError](err); ok && !tooLargeForBroker(err) {
 		_ = s.refused(err)
 		s.drop(refused.Reason, err)
-		done++
+		return done + 1, nil
 	}
-	return done
+	return done, err
 }
 
-// postpone moves records to the end of the spool, so that they do not block the others, and pauses if that happens again
-// and again. It returns their number. The spool counts those for which there is no room.
-func (s *SpoolingProducer) postpone(ctx context.Context, encoded [][]byte) int {
-	for _, b := range encoded {
-		_ = s.spool.Append(b)
+// postpone moves the first of the records, which is too large for its topic, to the queue of such records, or to the end of
+// that if it is there, so that it does not block the others. It returns 1 if the record was moved, and 0 if it blocks none.
+// The spool counts it if there is no room.
+func (s *SpoolingProducer) postpone(queue string, encoded [][]byte) int {
+	large := queueOfEncoded(encoded[0])
+	if !isLarge(queue) || s.spool.LenOf(queue) > 1 {
+		_ = s.spool.Append(large+largeSuffix, encoded[0])
+		s.wakeRun()
+		return 1
 	}
-	s.pauses.Wait(ctx)
-	return len(encoded)
+	return 0
 }
+
+// queueOf is the name of the queue for the records of a topic's partition.
+func queueOf(r Record) string { return fmt.Sprintf("%s-%d", r.Kind, r.Partition) }
+
+// queueOfEncoded is queueOf for a record in the spool, readable or not.
+func queueOfEncoded(b []byte) string {
+	r, err := decodeRecord(b)
+	if err != nil {
+		return "unreadable"
+	}
+	return queueOf(r)
+}
+
+// largeSuffix ends the names of the queues for records that are too large for their topic.
+const largeSuffix = "-large"
+
+func isLarge(queue string) bool { return strings.HasSuffix(queue, largeSuffix) }
 
 func (s *SpoolingProducer) drop(reason string, err error) {
 	s.spool.CountDropped(reason)

@@ -2,12 +2,16 @@ package kafka_test
 
 import (
 	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/produce"
 
@@ -76,6 +80,139 @@ func TestRejectedRecordsWaitInTheSpool(t *testing.T) {
 	}
 }
 
+// However many records of a topic are blocked, and although they alone could fill the queue in memory, those of another
+// topic pass, through the spool too; all arrive, each topic's in order. The spool may be that of an earlier version, in
+// which they all were in one queue.
+func TestManyBlockedRecordsKeepNoneWaiting(t *testing.T) {
+	const blocked, others = 2000, 40
+	for _, earlier := range []bool{false, true} {
+		t.Run(fmt.Sprintf("earlier version %v", earlier), func(t *testing.T) {
+			config := testConfig()
+			config.Producer.SpoolAfter = 200 * time.Millisecond
+			config.Producer.MaxMessageBytes, config.Producer.MaxQueuedBytes = 64<<10, 64<<10
+			p := newPeer(t, startEmbedded(t, config, embedded.DefaultConfig()))
+			p.topics(t, 1)
+			var rejects atomic.Bool
+			rejects.Store(true)
+			p.intercept(func(request kafkago.Request) (kafkago.Response, error) {
+				r, ok := request.(*produce.Request)
+				if !ok || !rejects.Load() || !strings.HasSuffix(r.Topics[0].Topic, "events") {
+					return nil, nil
+				}
+				return &produce.Response{Topics: []produce.ResponseTopic{{Topic: r.Topics[0].Topic, Partitions: []produce.ResponsePartition{{ErrorCode: int16(kafkago.TopicAuthorizationFailed)}}}}}, nil
+			})
+			var events, jobs []kafka.Record
+			for i := range blocked {
+				r := event("f", 0, i)
+				r.Payload = fmt.Appendf(nil, "%s %0500d", r.Payload, 0)
+				events = append(events, r)
+			}
+			for i := range others {
+				r := event("f", 0, i)
+				r.Kind = envelope.Jobs
+				jobs = append(jobs, r)
+			}
+			queue := spool.DefaultConfig()
+			queue.Dir = t.TempDir()
+			if earlier {
+				oneQueue(t, queue, slices.Concat(events, jobs))
+			}
+			a := startAgent(t, p, queue)
+			defer a.stop(t)
+			if !earlier {
+				for _, r := range slices.Concat(events, jobs) {
+					if err := a.producer.Produce(p.ctx, r); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			wantPayloads(t, p.read(t, kafka.Assignment{Kind: envelope.Jobs, Fabric: "f"}, others), payloads(jobs)...)
+			if n := a.spool.Len(); n != blocked {
+				t.Errorf("%d records wait, want %d", n, blocked)
+			}
+			rejects.Store(false)
+			waitFor(t, "an empty spool", func() bool { return a.spool.Len() == 0 && a.producer.Ready(p.ctx) == nil })
+			wantPayloads(t, p.read(t, eventsOf("f", 0), blocked), payloads(events)...)
+		})
+	}
+}
+
+// oneQueue writes records to a spool as versions did that had a single queue.
+func oneQueue(t *testing.T, config spool.Config, records []kafka.Record) {
+	t.Helper()
+	s, err := spool.Open(config, prometheus.NewRegistry(), quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if err := s.Append("q", kafka.EncodeRecord(r)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	paths, _ := filepath.Glob(filepath.Join(config.Dir, "q.queue", "*"))
+	for _, path := range paths {
+		if err := os.Rename(path, filepath.Join(config.Dir, filepath.Base(path))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func payloads(records []kafka.Record) (all []string) {
+	for _, r := range records {
+		all = append(all, string(r.Payload))
+	}
+	return all
+}
+
+// A record that is too large for its topic does not bring those of the topic out of order that are not, and does not send
+// them to the disk.
+func TestOnlyRecordsTooLargeComeLater(t *testing.T) {
+	config := testConfig()
+	config.Producer.SpoolAfter = 200 * time.Millisecond
+	p := newPeer(t, startEmbedded(t, config, embedded.DefaultConfig()))
+	p.topics(t, 1)
+	var limit atomic.Int64
+	limit.Store(100)
+	p.intercept(func(request kafkago.Request) (kafkago.Response, error) {
+		r, ok := request.(*produce.Request)
+		if !ok || !slices.ContainsFunc(payloadsOf(r), func(s string) bool { return len(s) > int(limit.Load()) }) {
+			return nil, nil
+		}
+		return &produce.Response{Topics: []produce.ResponseTopic{{Topic: r.Topics[0].Topic, Partitions: []produce.ResponsePartition{{ErrorCode: int16(kafkago.MessageSizeTooLarge)}}}}}, nil
+	})
+	queue := spool.DefaultConfig()
+	queue.Dir = t.TempDir()
+	a := startAgent(t, p, queue)
+	defer func() { a.stop(t) }()
+	sizes := map[int]int{0: 1000, 3: 300, 5: 1000, 6: 200}
+	var small []string
+	for i := range 10 {
+		r := event("f", 0, i)
+		if n := sizes[i]; n > 0 {
+			r.Payload = fmt.Appendf(nil, "%0*d", n, i)
+		} else {
+			small = append(small, string(r.Payload))
+		}
+		if err := a.producer.Produce(p.ctx, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantPayloads(t, p.read(t, eventsOf("f", 0), len(small)), small...)
+	limit.Store(500) // the smaller ones pass behind a larger one
+	waitFor(t, "two records", func() bool { return a.spool.Len() == 2 })
+	if err := a.producer.Ready(p.ctx); err == nil || !strings.Contains(err.Error(), "raise the topic's max.message.bytes") {
+		t.Errorf("ready: %v", err)
+	}
+	a.stop(t)
+	a = startAgent(t, p, queue)
+	limit.Store(2000)
+	waitFor(t, "an empty spool", func() bool { return a.spool.Len() == 0 && a.producer.Ready(p.ctx) == nil })
+	p.read(t, eventsOf("f", 0), 10)
+}
+
 // A record of a kind that only a later version knows is dropped: it has no topic, and keeps those after it waiting.
 func TestASpooledRecordOfALaterVersion(t *testing.T) {
 	p := newPeer(t, startEmbedded(t, testConfig(), embedded.DefaultConfig()))
@@ -86,7 +223,7 @@ func TestASpooledRecordOfALaterVersion(t *testing.T) {
 	defer a.stop(t)
 	later := event("f", 0, 0)
 	later.Kind = 77
-	if err := a.spool.Append(kafka.EncodeRecord(later)); err != nil {
+	if err := a.spool.Append("later-0", kafka.EncodeRecord(later)); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.producer.Produce(p.ctx, event("f", 0, 1)); err != nil {

@@ -3,7 +3,8 @@ package spool_test
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
@@ -30,12 +31,14 @@ func (d smallDisk) Write(b []byte) (int, error) {
 }
 
 func folderBytes(dir string) (bytes int) {
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
-			bytes += int(info.Size())
+	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			if info, err := e.Info(); err == nil {
+				bytes += int(info.Size())
+			}
 		}
-	}
+		return nil
+	})
 	return bytes
 }
 
@@ -67,7 +70,7 @@ func TestSpoolOnAFullDisk(t *testing.T) {
 				t.Errorf("state %q, want %q", got, want)
 			}
 			room = 0 // others take all freed space
-			if err := s.Append([]byte("one more")); !errors.Is(err, syscall.ENOSPC) || s.Len() == 0 || metric.Sum(t, s.metrics, "giverny_spool_dropped_total", "write_error") != 1 {
+			if err := s.Append(only, []byte("one more")); !errors.Is(err, syscall.ENOSPC) || s.Len() == 0 || metric.Sum(t, s.metrics, "giverny_spool_dropped_total", "write_error") != 1 {
 				t.Errorf("on a disk without any room: %v, %d kept", err, s.Len())
 			}
 			want := all[len(all)-s.Len():]

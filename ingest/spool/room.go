@@ -6,17 +6,31 @@ import (
 	"slices"
 )
 
-// makeRoom removes the oldest segments until enough bytes are free. It counts their records as lost.
+// makeRoom removes the oldest segments of all queues until enough bytes are free. It counts their records as lost.
 func (s *Spool) makeRoom(bytes int64, reason string) {
 	before, lost := s.bytes, uint64(0)
-	for before-s.bytes < bytes && len(s.segments) > 0 {
-		lost += s.segments[0].end() - s.first
-		s.removeOldest()
+	for before-s.bytes < bytes {
+		q := s.oldest()
+		if q == nil {
+			break
+		}
+		lost += q.segments[0].end() - q.first
+		q.removeOldest()
 	}
 	if lost > 0 {
 		s.countLost(reason, lost)
 		s.log.Error("spool: full, oldest records dropped; bring Kafka back, or raise spool.max_bytes", "reason", reason, "records", lost, "max_bytes", s.config.MaxBytes)
 	}
+}
+
+// oldest returns the queue with the oldest segment; nil if there is none.
+func (s *Spool) oldest() (oldest *queue) {
+	for _, q := range s.queues {
+		if len(q.segments) > 0 && (oldest == nil || q.segments[0].age < oldest.segments[0].age) {
+			oldest = q
+		}
+	}
+	return oldest
 }
 
 func (s *Spool) countLost(reason string, records uint64) {
@@ -32,10 +46,11 @@ func (s *Spool) countLost(reason string, records uint64) {
 func (s *Spool) State() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.next == s.first && len(s.lost) == 0 {
+	waiting := s.waiting()
+	if waiting == 0 && len(s.lost) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("records waiting: %d", s.next-s.first)
+	text := fmt.Sprintf("records waiting: %d", waiting)
 	for _, reason := range slices.Sorted(maps.Keys(s.lost)) {
 		text += fmt.Sprintf(", lost as %s: %d", reason, s.lost[reason])
 	}

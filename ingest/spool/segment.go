@@ -8,15 +8,18 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 )
 
-// segment is a file of records of a Spool.
+// segment is a file of records of a queue.
 type segment struct {
-	path  string
-	first uint64 // number of its first record
-	count uint64
-	bytes int64  // of complete records; a truncated one may follow
-	lost  uint64 // records from the first damaged one on, as far as their lengths show
+	path    string
+	first   uint64 // number of its first record
+	count   uint64
+	bytes   int64     // of complete records; a truncated one may follow
+	lost    uint64    // records from the first damaged one on, as far as their lengths show
+	age     uint64    // orders the segments of all queues, the oldest first
+	written time.Time // of the last record; zero for segments of this process
 }
 
 func (s *segment) end() uint64 { return s.first + s.count }
@@ -37,6 +40,7 @@ func (s *segment) scan(log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	s.written = info.ModTime()
 	r := bufio.NewReaderSize(f, 256<<10)
 	var record []byte
 	for at := int64(0); ; {

@@ -1,5 +1,5 @@
-// Package spool is a FIFO queue of records on disk that survives a crash of the process at any instant: it
-// holds what an agent cannot send yet. Records are opaque bytes to it, and it does not know where they go.
+// Package spool is a set of FIFO queues of records on disk that survive a crash of the process at any instant: they
+// hold what an agent cannot send yet. Records are opaque bytes to it, and it does not know where they go.
 package spool
 
 import (
@@ -10,8 +10,11 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -22,13 +25,11 @@ import (
 	"github.com/giverny/giverny/internal/dirlock"
 )
 
-// Spool is a queue of records on disk. Appended records survive a crash; removed ones may reappear after one.
-// It is safe for concurrent use.
+// Spool is a set of queues of records on disk, which share its size. A queue that nobody reads does not keep the others
+// from being read. Appended records survive a crash; removed ones may reappear after one. It is safe for concurrent use.
 //
-// It is a folder of segments, files of records named by the number of their first one, and a cursor file with
-// the number of the next record. A record is its length (u32) and CRC-32C (u32), little-endian, then its bytes.
-// A segment ends at the first truncated or damaged record. No record is empty: after a power failure a file may
-// end in zeros.
+// It is a folder with a folder for each queue that has ever had a record: see queue. Earlier versions had a single queue,
+// whose files are in the folder itself: see Distribute.
 type Spool struct {
 	config  Config
 	metrics *metrics
@@ -36,15 +37,12 @@ type Spool struct {
 	release func() // releases the lock on the folder
 	create  func(path string) (segmentFile, error)
 
-	mu       sync.Mutex
-	segments []*segment // guarded by mu, as are all fields below; oldest first
-	out      segmentFile
-	next     uint64 // number of the record to append
-	first    uint64 // number of the oldest record
-	readAt   int64  // position of first in segments[0]
-	bytes    int64
-	frame    []byte            // scratch
-	lost     map[string]uint64 // records by reason, since the spool was last empty
+	mu     sync.Mutex
+	queues map[string]*queue // guarded by mu, as are the queues and all fields below
+	bytes  int64             // of all segments
+	begun  uint64            // number of segments ever begun: their ages
+	frame  []byte            // scratch
+	lost   map[string]uint64 // records by reason, since the spool was last empty
 }
 
 type segmentFile interface {
@@ -57,12 +55,13 @@ type segmentFile interface {
 const (
 	frameBytes    = 8 // before each record: its length and CRC
 	segmentSuffix = ".spool"
+	queueSuffix   = ".queue"
 	cursorName    = "next"
 	segmentsWhole = 16       // a segment is at most this fraction of a full spool
 	minBytes      = 32 << 20 // so that the longest record in most uses fits in a segment
 
 	minSegmentBytes = 64 << 10        // before the next segment starts
-	partsOfWaiting  = 64              // a segment is at most this fraction of what waits: space is freed by whole segments
+	partsOfWaiting  = 64              // a segment is at most this fraction of its queue: space is freed by whole segments
 	lockPatience    = 2 * time.Second // for the process before, which is ending
 )
 
@@ -92,13 +91,13 @@ func open(config Config, reg prometheus.Registerer, log *slog.Logger) (*Spool, e
 	if err != nil {
 		return nil, fmt.Errorf("open spool: %w", err)
 	}
-	s := &Spool{config: config, metrics: metrics, log: log, release: release, create: createSegment, lost: map[string]uint64{}}
+	s := &Spool{config: config, metrics: metrics, log: log, release: release, create: createSegment, queues: map[string]*queue{}, lost: map[string]uint64{}}
 	if err := s.load(); err != nil {
 		release()
 		return nil, fmt.Errorf("open spool %s: %w", config.Dir, err)
 	}
-	if len(s.segments) > 0 {
-		log.Info("spool: records of an earlier run are waiting", "records", s.next-s.first, "bytes", s.bytes)
+	if n := s.waiting(); n > 0 {
+		log.Info("spool: records of an earlier run are waiting", "records", n, "bytes", s.bytes)
 	}
 	return s, nil
 }
@@ -117,34 +116,64 @@ func createSegment(path string) (segmentFile, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_WRONLY, 0o640)
 }
 
-// Close saves the cursor and closes the files. The records stay; if a full disk prevents saving, some are delivered twice.
+// Close saves the cursors and closes the files. The records stay; if a full disk prevents saving, some are delivered twice.
 func (s *Spool) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.noteIOError(s.saveCursor())
-	err := s.closeOut()
+	var errs []error
+	for _, q := range s.queues {
+		s.noteIOError(q.saveCursor())
+		errs = append(errs, q.closeOut())
+	}
 	s.release()
-	return err
+	return errors.Join(errs...)
 }
 
-// Len returns the number of records.
+// Len returns the number of records of all queues.
 func (s *Spool) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return int(s.next - s.first)
+	return int(s.waiting())
 }
 
-// Append adds a record at the end. If that exceeds max_bytes, or the disk is full, the oldest segments are dropped: the
-// newest readings are worth most, since late ones complete intervals only for a limited time. On a disk error the record
-// is counted as dropped. If only the sync fails, the record stays, and the error is counted and logged.
-func (s *Spool) Append(record []byte) error {
+func (s *Spool) waiting() (records uint64) {
+	for _, q := range s.queues {
+		records += q.waiting()
+	}
+	return records
+}
+
+// LenOf returns the number of records of a queue.
+func (s *Spool) LenOf(name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := s.queues[name]; q != nil {
+		return int(q.waiting())
+	}
+	return 0
+}
+
+// Queues returns the names of the queues that have records, sorted. That of a single queue of an earlier version is empty.
+func (s *Spool) Queues() (names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
+		if s.queues[name].waiting() > 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Append adds a record at the end of a queue, whose name must be that of a file. If that exceeds max_bytes, or the disk is
+// full, the oldest segments of all queues are dropped: the newest readings are worth most, since late ones complete
+// intervals only for a limited time. On a disk error the record is counted as dropped. If only the sync fails, the record
+// stays, and the error is counted and logged.
+func (s *Spool) Append(name string, record []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.report()
-	s.frame = binary.LittleEndian.AppendUint32(s.frame[:0], uint32(len(record)))
-	s.frame = binary.LittleEndian.AppendUint32(s.frame, crc32.Checksum(record, castagnoli))
-	s.frame = append(s.frame, record...)
-	if err := s.write(); err != nil {
+	if err := s.write(name, record, s.config.MaxBytes); err != nil {
 		s.metrics.errors.WithLabelValues(errorWrite).Inc()
 		s.countLost(DropWrite, 1)
 		return fmt.Errorf("spool %s: %w", s.config.Dir, err)
@@ -152,86 +181,52 @@ func (s *Spool) Append(record []byte) error {
 	return nil
 }
 
-func (s *Spool) write() error {
-	size := int64(len(s.frame))
-	if size == frameBytes {
+func (s *Spool) write(name string, record []byte, maxBytes int64) error {
+	size := int64(frameBytes + len(record))
+	if len(record) == 0 {
 		return errors.New("an empty record")
+	}
+	if name == "" || strings.ContainsAny(name, `/\`) {
+		return fmt.Errorf("%q is no name of a queue", name)
 	}
 	if size > s.config.segmentBytes() {
 		return fmt.Errorf("record of %d bytes exceeds the segment size of %d; raise spool.max_bytes", size, s.config.segmentBytes())
 	}
-	s.makeRoom(s.bytes+size-s.config.MaxBytes, DropFull)
-	err := s.writeFrame()
+	q := s.queues[name]
+	if q == nil {
+		q = &queue{spool: s, dir: filepath.Join(s.config.Dir, name+queueSuffix)}
+		s.queues[name] = q
+	}
+	s.frame = binary.LittleEndian.AppendUint32(s.frame[:0], uint32(len(record)))
+	s.frame = binary.LittleEndian.AppendUint32(s.frame, crc32.Checksum(record, castagnoli))
+	s.frame = append(s.frame, record...)
+	s.makeRoom(s.bytes+size-maxBytes, DropFull)
+	err := q.append(s.frame)
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		s.makeRoom(size, DropDisk) // once: others may use the freed space
-		err = s.writeFrame()
+		err = q.append(s.frame)
 	}
 	return err
 }
 
-// writeFrame appends the frame to the last segment. If it fails the spool is unchanged.
-func (s *Spool) writeFrame() error {
-	size := int64(len(s.frame))
-	if s.out != nil && s.last().bytes+size > s.segmentLimit() {
-		s.noteIOError(s.closeOut())
-	}
-	if s.out == nil {
-		if err := s.openOut(); err != nil {
-			return err
-		}
-	}
-	last := s.last()
-	if _, err := s.out.Write(s.frame); err != nil {
-		// A partial frame would end the segment for readers. Cut it off, or start another file.
-		if cut := s.out.Truncate(last.bytes); cut != nil {
-			err = errors.Join(err, cut, s.closeOut())
-		}
-		return err
-	}
-	last.bytes += size
-	last.count++
-	s.bytes += size
-	s.next++
-	if s.config.Fsync == FsyncAlways {
-		s.noteIOError(s.out.Sync())
-	}
-	return nil
-}
-
-// segmentLimit keeps segments small relative to the spool, because whole segments are dropped to make room.
-func (s *Spool) segmentLimit() int64 {
-	return min(max(s.bytes/partsOfWaiting, minSegmentBytes), s.config.segmentBytes())
-}
-
-func (s *Spool) last() *segment { return s.segments[len(s.segments)-1] }
-
-func (s *Spool) openOut() error {
-	if n := len(s.segments); n > 0 && s.segments[n-1].count == 0 {
-		s.segments = s.segments[:n-1] // writing its first record failed
-	}
-	path := filepath.Join(s.config.Dir, fmt.Sprintf("%020d%s", s.next, segmentSuffix))
-	out, err := s.create(path)
+// makeDir makes the folder of a queue. If somebody has removed that of the spool with its lock, it makes that again, but
+// none above it, which may be a disk that is not mounted.
+func (s *Spool) makeDir(dir string) error {
+	err := os.Mkdir(dir, 0o750)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = s.restoreDir(); err == nil {
-			out, err = s.create(path)
+			err = os.Mkdir(dir, 0o750)
 		}
 	}
-	if err != nil {
-		return err
+	if errors.Is(err, fs.ErrExist) {
+		return nil
 	}
-	s.out = out
-	if len(s.segments) == 0 {
-		s.first, s.readAt = s.next, 0
-	}
-	s.segments = append(s.segments, &segment{path: path, first: s.next})
-	if s.config.Fsync != FsyncNever {
+	if err == nil && s.config.Fsync != FsyncNever {
 		s.noteIOError(atomicfile.SyncDir(s.config.Dir))
 	}
-	return nil
+	return err
 }
 
-// restoreDir makes the folder again, which somebody has removed with its lock. It makes none above it, which may be a disk that
-// is not mounted.
 func (s *Spool) restoreDir() error {
 	if err := os.Mkdir(s.config.Dir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -246,39 +241,6 @@ func (s *Spool) restoreDir() error {
 	return nil
 }
 
-func (s *Spool) closeOut() error {
-	if s.out == nil {
-		return nil
-	}
-	var err error
-	if s.config.Fsync != FsyncNever {
-		err = s.out.Sync()
-	}
-	err = errors.Join(err, s.out.Close())
-	s.out = nil
-	return err
-}
-
-// removeOldest removes a segment. If its file cannot be deleted, the cursor tells the next run that its
-// records are done.
-func (s *Spool) removeOldest() {
-	oldest := s.segments[0]
-	if len(s.segments) == 1 {
-		s.noteIOError(s.closeOut())
-	}
-	if err := os.Remove(oldest.path); !errors.Is(err, fs.ErrNotExist) {
-		s.noteIOError(err)
-	}
-	s.bytes -= oldest.bytes
-	s.segments = s.segments[1:]
-	s.first, s.readAt = max(s.first, oldest.end()), 0
-	if len(s.segments) > 0 {
-		s.first = max(s.first, s.segments[0].first)
-	} else {
-		s.first = s.next // the last records of the last segment may be damaged
-	}
-}
-
 // noteIOError counts and logs an I/O error that loses no record.
 func (s *Spool) noteIOError(err error) {
 	if err != nil {
@@ -288,62 +250,36 @@ func (s *Spool) noteIOError(err error) {
 }
 
 func (s *Spool) report() {
-	s.metrics.records.Set(float64(s.next - s.first))
+	s.metrics.records.Set(float64(s.waiting()))
 	s.metrics.bytes.Set(float64(s.bytes))
 }
 
-// Peek returns the oldest records, at least one unless the spool is empty, up to maxRecords and about
+// Peek returns the oldest records of a queue, at least one unless it is empty, up to maxRecords and about
 // maxBytes, and the number of the first one for Remove. The caller owns their memory. Unreadable records are
 // lost, and counted.
-func (s *Spool) Peek(maxRecords, maxBytes int) (records [][]byte, first uint64) {
+func (s *Spool) Peek(name string, maxRecords, maxBytes int) (records [][]byte, first uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.report()
-	for s.first < s.next {
-		oldest := s.segments[0]
-		records, err := oldest.read(s.readAt, min(maxRecords, int(oldest.end()-s.first)), maxBytes)
-		if err == nil && len(records) > 0 {
-			return records, s.first
-		}
-		if err != nil {
-			s.loseRest(err)
-		}
-		s.removeOldest()
+	if q := s.queues[name]; q != nil {
+		return q.peek(maxRecords, maxBytes)
 	}
-	return nil, s.first
+	return nil, 0
 }
 
-// loseRest counts the unreadable rest of the oldest segment as lost.
-func (s *Spool) loseRest(err error) {
-	lost := s.segments[0].end() - s.first
-	s.metrics.errors.WithLabelValues(errorRead).Inc()
-	s.countLost(DropCorrupt, lost)
-	s.log.Error("spool: segment is unreadable, records dropped", "path", s.segments[0].path, "records", lost, "error", err)
-}
-
-// Remove removes n records that Peek returned with the number first. Some of them may have been dropped
+// Remove removes n records that Peek returned for a queue with the number first. Some of them may have been dropped
 // since to make room.
-func (s *Spool) Remove(first uint64, n int) {
+func (s *Spool) Remove(name string, first uint64, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.report()
-	for end := first + uint64(n); s.first < end && len(s.segments) > 0; {
-		oldest := s.segments[0]
-		if end >= oldest.end() {
-			s.removeOldest()
-			continue
-		}
-		readAt, err := oldest.skip(s.readAt, end-s.first)
-		if err != nil {
-			s.first = end // the rest is unreadable too
-			s.loseRest(err)
-			s.removeOldest()
-			break
-		}
-		s.readAt, s.first = readAt, end
+	q := s.queues[name]
+	if q == nil {
+		return
 	}
-	if s.first == s.next {
+	q.remove(first + uint64(n))
+	if s.waiting() == 0 {
 		clear(s.lost)
 	}
-	s.noteIOError(s.saveCursor())
+	s.noteIOError(q.saveCursor())
 }

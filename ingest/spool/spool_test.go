@@ -53,26 +53,36 @@ func (s *spoolUnderTest) crash(t fataler, dir string) *spoolUnderTest {
 	return openSpool(t, config)
 }
 
+// only is the queue of tests with one.
+const only = "a"
+
 func (s *spoolUnderTest) put(t fataler, records ...string) {
 	t.Helper()
+	s.putIn(t, only, records...)
+}
+
+func (s *spoolUnderTest) putIn(t fataler, queue string, records ...string) {
+	t.Helper()
 	for _, r := range records {
-		if err := s.Append([]byte(r)); err != nil {
+		if err := s.Append(queue, []byte(r)); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 // drain removes and returns everything.
-func (s *spoolUnderTest) drain() (all []string) {
+func (s *spoolUnderTest) drain() []string { return s.drainOf(only) }
+
+func (s *spoolUnderTest) drainOf(queue string) (all []string) {
 	for {
-		records, first := s.Peek(3, 1<<20)
+		records, first := s.Peek(queue, 3, 1<<20)
 		if len(records) == 0 {
 			return all
 		}
 		for _, r := range records {
 			all = append(all, string(r))
 		}
-		s.Remove(first, len(records))
+		s.Remove(queue, first, len(records))
 	}
 }
 
@@ -83,7 +93,7 @@ func numbered(from, to int) (all []string) {
 	return all
 }
 
-// The naive twin is a slice.
+// The naive twin is a slice for each queue.
 func TestSpoolAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base, err := os.MkdirTemp("", "spool")
@@ -93,36 +103,47 @@ func TestSpoolAgainstTwin(t *testing.T) {
 		defer os.RemoveAll(base)
 		config := spool.Config{Dir: filepath.Join(base, "0"), MaxBytes: rapid.SampledFrom([]int64{1 << 11, 1 << 12}).Draw(t, "max bytes"), Fsync: "never"}
 		s := openSpool(t, config)
-		var twin []string
+		queues := []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "queues")]
+		twin := map[string][]string{}
+		held := func() (n int) {
+			for _, records := range twin {
+				n += len(records)
+			}
+			return n
+		}
 		written, lost := 0, 0
 		for i := range rapid.IntRange(1, 60).Draw(t, "steps") {
+			queue := rapid.SampledFrom(queues).Draw(t, "queue")
 			switch rapid.IntRange(0, 6).Draw(t, "op") {
 			case 0, 1, 2:
 				more := numbered(written, written+rapid.IntRange(1, 8).Draw(t, "appended"))
 				written += len(more)
 				for _, r := range more {
 					before := int(metric.Sum(t, s.metrics, "giverny_spool_bytes"))
-					s.put(t, r)
-					twin = append(twin, r)
-					dropped := len(twin) - s.Len() // the oldest, to make room
+					s.putIn(t, queue, r)
+					twin[queue] = append(twin[queue], r)
+					dropped := held() - s.Len() // the oldest, to make room
 					if full := before+8+len(r) > int(config.MaxBytes); dropped < 0 || full != (dropped > 0) {
 						t.Fatalf("%d records dropped with %d bytes of %d", dropped, before, config.MaxBytes)
 					}
-					twin, lost = twin[dropped:], lost+dropped
+					for _, q := range queues {
+						twin[q] = twin[q][len(twin[q])-s.LenOf(q):]
+					}
+					lost += dropped
 				}
 			case 3, 4:
-				records, first := s.Peek(rapid.IntRange(1, 10).Draw(t, "records"), rapid.IntRange(0, 200).Draw(t, "bytes"))
-				if len(records) == 0 && len(twin) > 0 || len(records) > len(twin) {
-					t.Fatalf("%d records come out of %d", len(records), len(twin))
+				records, first := s.Peek(queue, rapid.IntRange(1, 10).Draw(t, "records"), rapid.IntRange(0, 200).Draw(t, "bytes"))
+				if len(records) == 0 && len(twin[queue]) > 0 || len(records) > len(twin[queue]) {
+					t.Fatalf("%d records come out of %d", len(records), len(twin[queue]))
 				}
 				for j, r := range records {
-					if string(r) != twin[j] {
-						t.Fatalf("record %d is %q, want %q", j, r, twin[j])
+					if string(r) != twin[queue][j] {
+						t.Fatalf("record %d is %q, want %q", j, r, twin[queue][j])
 					}
 				}
 				n := rapid.IntRange(0, len(records)).Draw(t, "removed")
-				s.Remove(first, n)
-				twin = twin[n:]
+				s.Remove(queue, first, n)
+				twin[queue] = twin[queue][n:]
 			case 5:
 				if err := s.Close(); err != nil {
 					t.Fatal(err)
@@ -131,17 +152,19 @@ func TestSpoolAgainstTwin(t *testing.T) {
 			case 6:
 				s, lost = s.crash(t, filepath.Join(base, fmt.Sprint(i+1))), 0
 			}
-			if s.Len() != len(twin) {
-				t.Fatalf("%d records, want %d", s.Len(), len(twin))
+			if s.Len() != held() {
+				t.Fatalf("%d records, want %d", s.Len(), held())
 			}
 			bytes := segmentBytes(s.config.Dir)
-			if n := metric.Sum(t, s.metrics, "giverny_spool_bytes"); n != float64(bytes) || bytes > int(config.MaxBytes) || metric.Sum(t, s.metrics, "giverny_spool_records") != float64(len(twin)) ||
+			if n := metric.Sum(t, s.metrics, "giverny_spool_bytes"); n != float64(bytes) || bytes > int(config.MaxBytes) || metric.Sum(t, s.metrics, "giverny_spool_records") != float64(held()) ||
 				metric.Sum(t, s.metrics, "giverny_spool_dropped_total", "spool_full") != float64(lost) {
 				t.Fatalf("%v bytes reported, %d on the disk, at most %d; %d records lost", n, bytes, config.MaxBytes, lost)
 			}
 		}
-		if got := s.drain(); !slices.Equal(got, twin) {
-			t.Fatalf("drained %q, want %q", got, twin)
+		for _, q := range queues {
+			if got := s.drainOf(q); !slices.Equal(got, twin[q]) {
+				t.Fatalf("drained %q from %s, want %q", got, q, twin[q])
+			}
 		}
 		_ = s.Close()
 	})
@@ -149,13 +172,18 @@ func TestSpoolAgainstTwin(t *testing.T) {
 
 // segmentBytes is the size of the segments in a folder.
 func segmentBytes(dir string) (bytes int) {
-	paths, _ := filepath.Glob(filepath.Join(dir, "*.spool"))
-	for _, path := range paths {
+	for _, path := range segments(dir) {
 		if info, err := os.Stat(path); err == nil {
 			bytes += int(info.Size())
 		}
 	}
 	return bytes
+}
+
+// segments are the files of all queues in a folder.
+func segments(dir string) []string {
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.queue", "*.spool"))
+	return paths
 }
 
 // Wherever a crash truncates the last file, what is read is a prefix of what was written.
@@ -167,9 +195,7 @@ func TestSpoolCutShort(t *testing.T) {
 	_ = s.Close()
 	for cut := 0; cut <= len(whole); cut += 3 {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), whole[:cut], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeIn(t, filepath.Join(dir, only+".queue"), filepath.Base(path), whole[:cut])
 		s := openSpool(t, spool.Config{Dir: dir, MaxBytes: 1 << 16, Fsync: "never"})
 		s.put(t, "after")
 		got := s.drain()
@@ -181,9 +207,19 @@ func TestSpoolCutShort(t *testing.T) {
 	}
 }
 
+func writeIn(t *testing.T, dir, name string, content []byte) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func onlySegment(t *testing.T, dir string) (path string, content []byte) {
 	t.Helper()
-	paths, _ := filepath.Glob(filepath.Join(dir, "*.spool"))
+	paths := segments(dir)
 	if len(paths) != 1 {
 		t.Fatalf("segments %q, want one", paths)
 	}
@@ -199,7 +235,7 @@ func TestSpoolMakesRoom(t *testing.T) {
 	defer s.Close()
 	all := numbered(0, 300)
 	s.put(t, all[:20]...)
-	peeked, first := s.Peek(5, 1<<20)
+	peeked, first := s.Peek(only, 5, 1<<20)
 	s.put(t, all[20:]...)
 	lost := int(metric.Sum(t, s.metrics, "giverny_spool_dropped_total", "spool_full"))
 	if lost == 0 || lost+s.Len() != len(all) {
@@ -208,17 +244,17 @@ func TestSpoolMakesRoom(t *testing.T) {
 	if got := metric.Sum(t, s.metrics, "giverny_spool_bytes"); got > 1<<12 || got < 1<<11 {
 		t.Errorf("%v bytes on the disk, the limit is %d", got, 1<<12)
 	}
-	s.Remove(first, len(peeked)) // they were dropped long ago to make room
+	s.Remove(only, first, len(peeked)) // they were dropped long ago to make room
 	if got := s.drain(); !slices.Equal(got, all[lost:]) {
 		t.Errorf("kept %d records, from %q; want %d from %q", len(got), got[0], len(all)-lost, all[lost])
 	}
 	if text := s.State(); text != "" {
 		t.Errorf("state of an empty spool: %q", text)
 	}
-	if err := s.Append(make([]byte, 4096)); err == nil {
+	if err := s.Append(only, make([]byte, 4096)); err == nil {
 		t.Error("a record longer than a segment was taken")
 	}
-	if err := s.Append(nil); err == nil {
+	if err := s.Append(only, nil); err == nil {
 		t.Error("an empty record was taken")
 	}
 }
@@ -248,7 +284,7 @@ func TestSpoolDamagedInTheMiddle(t *testing.T) {
 	s := openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "never"})
 	all := numbered(0, 40)
 	s.put(t, all...)
-	paths, _ := filepath.Glob(filepath.Join(s.config.Dir, "*.spool"))
+	paths := segments(s.config.Dir)
 	if len(paths) < 3 {
 		t.Fatalf("%d segments, want more", len(paths))
 	}
@@ -263,7 +299,7 @@ func TestSpoolDamagedInTheMiddle(t *testing.T) {
 	for _, damaged := range []int{0, 1, len(paths) - 1} { // there is nothing before the first, and nothing after the last
 		s = openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 12, Fsync: "never"})
 		s.put(t, all...)
-		paths, _ = filepath.Glob(filepath.Join(s.config.Dir, "*.spool"))
+		paths = segments(s.config.Dir)
 		flip(t, paths[damaged], 9)
 		s = s.crash(t, t.TempDir())
 		t.Run(fmt.Sprintf("segment %d after a restart", damaged+1), func(t *testing.T) { wantTwoGaps(t, s, all) })
@@ -349,13 +385,10 @@ func FuzzSpoolSegment(f *testing.F) {
 	f.Add([]byte("\x01\x00\x00\x00\x52\x7d\x53\x52a\x02\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "00000000000000000007.spool"), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		folder := filepath.Join(dir, only+".queue")
+		writeIn(t, folder, "00000000000000000007.spool", content)
 		if len(content) > 0 {
-			if err := os.WriteFile(filepath.Join(dir, "next"), content[:1], 0o600); err != nil {
-				t.Fatal(err)
-			}
+			writeIn(t, folder, "next", content[:1])
 		}
 		s := openSpool(t, spool.Config{Dir: dir, MaxBytes: 1 << 20, Fsync: "never"})
 		s.put(t, "last")
