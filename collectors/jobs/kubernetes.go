@@ -99,10 +99,11 @@ type kubernetes struct {
 	cfg      KubernetesConfig
 	client   *http.Client
 	grouping PodGrouping
-	pods     map[string]*Pod       // by UID; nil: a list is needed
+	pods     *podSet               // nil: a list is needed
 	listed   time.Time             // when all were read
 	version  string                // resource version from which the next watch starts
 	before   map[string]schema.Job // the jobs of the previous list, by ID
+	drops    feeds.Drops           // pods that could not be parsed since then
 }
 
 // relistEvery is the longest time between two lists: after a restore of etcd the versions are lower, and a watch from a version
@@ -123,10 +124,16 @@ func (k *kubernetes) list(ctx context.Context, now, _ time.Time) (List, error) {
 			k.listed = now
 		}
 	}
+	drops := k.drops
+	k.drops = feeds.Drops{}
 	if k.pods == nil {
-		return List{}, err
+		return List{Drops: drops}, err
 	}
-	list := k.grouping.Jobs(k.pods, k.before)
+	list := k.grouping.Jobs(k.pods.pods, k.before)
+	list.Add(drops)
+	for _, id := range k.pods.unread {
+		list.missing(id)
+	}
 	k.before = map[string]schema.Job{}
 	for _, row := range list.Rows {
 		k.before[row.Job.ID] = row.Job
@@ -145,26 +152,47 @@ const pageSize = 500
 
 // listPods reads all pods, a page at a time.
 func (k *kubernetes) listPods(ctx context.Context) error {
-	pods, next := map[string]*Pod{}, ""
+	pods, before, next := newPodSet(), cmp.Or(k.pods, newPodSet()), ""
 	for {
 		query := k.query()
 		query.Set("limit", strconv.Itoa(pageSize))
 		if next != "" {
 			query.Set("continue", next)
 		}
-		var page podList
-		err := k.get(ctx, query, func(body io.Reader) error { return json.NewDecoder(body).Decode(&page) })
+		var page listMetadata
+		err := k.get(ctx, query, func(body io.Reader) error {
+			return readPage(body, &page, func(text json.RawMessage) {
+				p, err := parsePod(text)
+				pods.put(p, err, &k.grouping, before, &k.drops)
+			})
+		})
 		if err != nil {
 			return err
 		}
-		for i := range page.Items {
-			pods[page.Items[i].Metadata.UID] = &page.Items[i]
-		}
-		if next = page.Metadata.Continue; next == "" {
-			k.pods, k.version = pods, page.Metadata.ResourceVersion
+		if next = page.Continue; next == "" {
+			k.pods, k.version = pods, page.ResourceVersion
 			return nil
 		}
 	}
+}
+
+// readPage reads a page of a pod list, pod by pod, so that memory does not grow with it.
+func readPage(body io.Reader, page *listMetadata, pod func(text json.RawMessage)) error {
+	in := json.NewDecoder(body)
+	err := eachKey(in, func(key string) error {
+		switch key {
+		case "metadata":
+			return in.Decode(page)
+		case "items":
+			return eachElement(in, pod)
+		}
+		var skipped json.RawMessage
+		return in.Decode(&skipped)
+	})
+	if err != nil {
+		return fmt.Errorf("list of pods: %w", explain(err))
+	}
+	return nil
 }
 
 // watchPods processes changes for a while. It is no error if the server or a proxy does not end the watch by itself.
@@ -206,15 +234,19 @@ func (k *kubernetes) take(event *podEvent) error {
 		}
 		return fmt.Errorf("watch of pods: %s", status.Message)
 	}
-	var p Pod
-	if err := json.Unmarshal(event.Object, &p); err != nil {
-		return fmt.Errorf("watch of pods: %w", err)
+	p, err := parsePod(event.Object)
+	switch event.Type {
+	case "ADDED", "MODIFIED", "DELETED":
+		if p.Metadata.UID == "" {
+			k.listed = time.Time{} // which pod changed is not known: read all again
+			return fmt.Errorf("watch of pods: an event of no pod: %w", cmp.Or(err, errNoUID))
+		}
 	}
 	switch event.Type {
 	case "ADDED", "MODIFIED":
-		k.pods[p.Metadata.UID] = &p
+		k.pods.put(p, err, &k.grouping, k.pods, &k.drops)
 	case "DELETED":
-		delete(k.pods, p.Metadata.UID)
+		k.pods.remove(p.Metadata.UID)
 	}
 	if p.Metadata.ResourceVersion != "" { // a bookmark has nothing else
 		k.version = p.Metadata.ResourceVersion

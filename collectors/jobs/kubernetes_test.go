@@ -149,3 +149,69 @@ func TestAWatchWithoutEnd(t *testing.T) {
 		}
 	}
 }
+
+// A pod that cannot be parsed costs itself only, in a list and in a watch: it is counted and named, the other pods are read,
+// it stays as it was last read, and a job that has no other pod is not taken for ended. Once it can be parsed it counts.
+func TestAPodThatCannotBeParsed(t *testing.T) {
+	of := func(job string) string { return fmt.Sprintf(`"job-name":%q`, job) }
+	running := func(uid, name, job, node string) string {
+		return pod(uid, name, of(job), "", node, "Running", "00:30", "", 1)
+	}
+	damaged := func(text string) string { return strings.Replace(text, `"startTime":"`, `"startTime":"on Monday, `, 1) }
+	api := &apiServer{pages: []string{running("a", "a-0", "llama", "n1") + "," + running("b", "b-0", "other", "n2") + "," + running("c", "c-0", "third", "n3")}}
+	server := httptest.NewServer(api)
+	defer server.Close()
+	cfg := jobs.KubernetesKind().NewConfig().(*jobs.KubernetesConfig)
+	cfg.URL, cfg.Token = secret.NewURL(server.URL), secret.NewText("x")
+	dir := t.TempDir()
+	s := open(t, cfg, dir)
+	want(t, "all", read(t, s, "01:00"), "ml/llama runs", "ml/other runs", "ml/third runs")
+	next := func(what, clock string, dropped int, wanted ...string) {
+		t.Helper()
+		rows, err := s.Read(t.Context(), at(clock).Time())
+		if err != nil || s.Commit() != nil {
+			t.Fatal(what, err)
+		}
+		want(t, what, ids(rows.Jobs), wanted...)
+		if rows.Dropped["malformed"] != uint64(dropped) || len(rows.Faults) != dropped || dropped > 0 && rows.Faults[0].Where != "pod ml/a-0" {
+			t.Errorf("%s: dropped %v, %v", what, rows.Dropped, rows.Faults)
+		}
+	}
+	api.events = []string{event("MODIFIED", damaged(running("a", "a-0", "llama", "n1"))), event("ADDED", running("d", "d-0", "fourth", "n4")), event("DELETED", damaged(running("c", "c-0", "third", "n3")))}
+	next("a watch", "01:01", 1, "ml/fourth runs", "ml/third left the queue")
+	next("nothing more", "01:02", 0)
+	if got := api.asked[len(api.asked)-1]; !strings.Contains(got, "watch=true") {
+		t.Errorf("the last request was %s", got)
+	}
+	// After a restart nothing is known of the pod but that its job runs.
+	s = open(t, cfg, dir)
+	api.pages = []string{damaged(running("a", "a-0", "llama", "n1")) + "," + `{"metadata":{"uid":7},"status":[]}, null`, running("b", "b-0", "other", "n2")}
+	rows, err := s.Read(t.Context(), at("01:03").Time())
+	if err != nil || rows.Dropped["malformed"] != 3 {
+		t.Fatalf("%v; dropped %v", err, rows.Dropped)
+	}
+	want(t, "after a restart", ids(rows.Jobs), "ml/fourth left the queue")
+	api.events = []string{event("ADDED", running("e", "a-1", "llama", "n5"))}
+	next("another pod of the job", "01:04", 0, "ml/llama runs")
+	api.events = []string{event("MODIFIED", running("a", "a-0", "llama", "n1")), event("DELETED", running("e", "a-1", "llama", "n5"))}
+	next("it can be parsed", "01:05", 0, "ml/llama runs")
+	api.events = []string{event("DELETED", damaged(running("a", "a-0", "llama", "n1")))}
+	next("it is deleted", "01:06", 0, "ml/llama left the queue")
+}
+
+// An event that names no pod is an error, and all pods are read again.
+func TestAnEventOfNoPod(t *testing.T) {
+	api := &apiServer{pages: []string{pod("a", "a-0", `"job-name":"llama"`, "", "n1", "Running", "00:30", "", 1)}}
+	server := httptest.NewServer(api)
+	defer server.Close()
+	cfg := jobs.KubernetesKind().NewConfig().(*jobs.KubernetesConfig)
+	cfg.URL, cfg.Token = secret.NewURL(server.URL), secret.NewText("x")
+	s := open(t, cfg, t.TempDir())
+	want(t, "the list", read(t, s, "01:00"), "ml/llama runs")
+	api.events = []string{event("DELETED", `{}`)}
+	api.pages = []string{""}
+	if _, err := s.Read(t.Context(), at("01:01").Time()); err == nil || !strings.Contains(err.Error(), "watch of pods: an event of no pod") {
+		t.Errorf("no error: %v", err)
+	}
+	want(t, "the next list", read(t, s, "01:02"), "ml/llama left the queue")
+}

@@ -32,9 +32,9 @@ func readPods(r io.Reader, name string) (List, error) {
 		listed = true
 		return eachElement(in, func(text json.RawMessage) {
 			refused.place++
-			pod := new(Pod)
-			if err := json.Unmarshal(text, pod); err != nil {
-				refused.drop(feeds.Malformed, err.Error())
+			pod, err := parsePod(text)
+			if err != nil {
+				refused.drop(feeds.Malformed, fmt.Sprintf("%s: %v", pod.where(), err))
 				return
 			}
 			pods[fmt.Sprint(refused.place)] = pod

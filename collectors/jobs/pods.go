@@ -147,12 +147,12 @@ func (g *PodGrouping) user(p *Pod) string {
 func (g *PodGrouping) Jobs(pods map[string]*Pod, before map[string]schema.Job) List {
 	groups := map[string]*podGroup{}
 	for _, p := range pods {
-		name, ok := g.group(p)
+		id, ok := g.jobID(p)
 		if !ok || p.Spec.NodeName == "" || p.started() == 0 {
 			continue
 		}
-		id := p.Metadata.Namespace + "/" + name
 		if groups[id] == nil {
+			name, _ := g.group(p)
 			groups[id] = &podGroup{id: id, name: name, user: g.user(p)}
 		}
 		groups[id].pods = append(groups[id].pods, p)
@@ -229,13 +229,30 @@ func (g *podGroup) addTo(list *List, before schema.Job) {
 	list.add(job, hosts, phase)
 }
 
-// podList is a page of a pod list.
-type podList struct {
-	Metadata struct {
-		ResourceVersion string `json:"resourceVersion"`
-		Continue        string `json:"continue"`
-	} `json:"metadata"`
-	Items []Pod `json:"items"`
+// parsePod parses a pod. If that fails it returns what can be read of its metadata.
+func parsePod(text json.RawMessage) (*Pod, error) {
+	p := new(Pod)
+	err := json.Unmarshal(text, p)
+	if err != nil {
+		var readable struct {
+			Metadata PodMetadata `json:"metadata"`
+		}
+		_ = json.Unmarshal(text, &readable)
+		p = &Pod{Metadata: readable.Metadata}
+	}
+	return p, err
+}
+
+// jobID returns the ID of the job of a pod; false: it is not part of a job.
+func (g *PodGrouping) jobID(p *Pod) (id string, ok bool) {
+	name, ok := g.group(p)
+	return p.Metadata.Namespace + "/" + name, ok
+}
+
+// listMetadata is that of a page of a pod list.
+type listMetadata struct {
+	ResourceVersion string `json:"resourceVersion"`
+	Continue        string `json:"continue"`
 }
 
 // podEvent is a line of a watch.

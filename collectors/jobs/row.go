@@ -61,6 +61,11 @@ func (l *List) drop(reason, detail string) { l.refuse(l.place, reason, detail) }
 // lose drops the current row, which is that of a job with the ID; "" if it cannot be read.
 func (l *List) lose(id, reason, detail string) {
 	l.drop(reason, detail)
+	l.missing(id)
+}
+
+// missing says that the job with the ID is listed, but in no row.
+func (l *List) missing(id string) {
 	if l.lost == nil {
 		l.lost = map[string]bool{}
 	}
