@@ -21,7 +21,7 @@ var kinds = []struct {
 	{"protection", schema.Throttled}, {string(schema.Throttled), schema.Throttled},
 }
 
-// failureTable holds the rows of a failures file, by time.
+// failureTable holds the rows of a failures file, by time once sorted.
 type failureTable struct {
 	rows  []schema.Failure
 	given int
@@ -30,35 +30,46 @@ type failureTable struct {
 // readFailures reads tab-separated lines of time, kind, device, port and detail, in any order. Trailing fields may be
 // left out. A header and lines that begin with # are ignored.
 func (r *reading) readFailures(f *File) error {
-	err := f.lines(func(line string) error {
+	return f.lines(func(line string) error {
 		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "time\t") {
 			return nil
 		}
-		failures, err := r.parseFailure(line)
-		r.failures.rows = append(r.failures.rows, failures...)
-		return err
+		failure, err := r.parseFailure(line)
+		if err != nil {
+			return err
+		}
+		return r.addFailure(failure)
 	})
-	slices.SortStableFunc(r.failures.rows, func(a, b schema.Failure) int { return cmp.Compare(a.Time, b.Time) })
+}
+
+// addFailure adds a failure with the name of its device: one at each device of its node, or none where it is to be left out.
+func (r *reading) addFailure(f schema.Failure) error {
+	f.Fabric = r.graph.Fabric()
+	placed, err := r.place(f)
+	r.failures.rows = append(r.failures.rows, placed...)
 	return err
 }
 
-// parseFailure reads a line: a failure at each device of its node, or none where it is to be left out.
-func (r *reading) parseFailure(line string) ([]schema.Failure, error) {
+// sort is called when all failures have been added.
+func (t *failureTable) sort() {
+	slices.SortStableFunc(t.rows, func(a, b schema.Failure) int { return cmp.Compare(a.Time, b.Time) })
+}
+
+// parseFailure reads a line.
+func (r *reading) parseFailure(line string) (failure schema.Failure, err error) {
 	fields := strings.SplitN(strings.TrimSuffix(line, "\r"), "\t", 5)
 	if len(fields) < 2 {
-		return nil, fmt.Errorf("%.80q: want time, kind, device, port and detail, separated by tabs", line)
+		return failure, fmt.Errorf("%.80q: want time, kind, device, port and detail, separated by tabs", line)
 	}
 	for len(fields) < 5 {
 		fields = append(fields, "")
 	}
-	failure := schema.Failure{Fabric: r.graph.Fabric(), Device: strings.TrimSpace(fields[2]),
-		Port: strings.TrimSpace(fields[3]), Detail: fields[4]}
-	var err error
+	failure = schema.Failure{Device: strings.TrimSpace(fields[2]), Port: strings.TrimSpace(fields[3]), Detail: fields[4]}
 	if failure.Time, err = schema.ParseInstant(strings.TrimSpace(fields[0]), r.cfg.Zone); err != nil {
-		return nil, err
+		return failure, err
 	}
 	if failure.Time == 0 {
-		return nil, errors.New("no time")
+		return failure, errors.New("no time")
 	}
 	var names []string
 	for _, k := range kinds[:len(kinds)-1] {
@@ -71,10 +82,10 @@ func (r *reading) parseFailure(line string) ([]schema.Failure, error) {
 		return k.name == strings.TrimSpace(fields[1])
 	})
 	if i < 0 {
-		return nil, fmt.Errorf("kind %q: want one of %s", fields[1], strings.Join(names, ", "))
+		return failure, fmt.Errorf("kind %q: want one of %s", fields[1], strings.Join(names, ", "))
 	}
 	failure.Kind = kinds[i].kind
-	return r.place(failure)
+	return failure, nil
 }
 
 // place finds the device and port of a failure in the topology, or all devices of its node.

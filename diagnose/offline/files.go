@@ -15,17 +15,11 @@ import (
 type File struct {
 	Name string
 	io.Reader
-	Plain bool   // already decompressed, whatever its name
-	Unit  string // what a line was in the file from which these were made, such as "job"; empty: a line
+	Plain bool // already decompressed, whatever its name
 }
 
 // at names a line in errors.
-func (f *File) at(line int) string {
-	if f.Unit != "" {
-		return fmt.Sprintf("%s: %s %d", f.Name, f.Unit, line)
-	}
-	return fmt.Sprintf("%s:%d", f.Name, line)
-}
+func (f *File) at(line int) string { return fmt.Sprintf("%s:%d", f.Name, line) }
 
 // plain returns the decompressed text.
 func (f *File) plain() (io.ReadCloser, error) {

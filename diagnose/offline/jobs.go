@@ -13,7 +13,8 @@ import (
 
 // jobTable holds the jobs of a file.
 type jobTable struct {
-	jobs  []schema.Job // by start
+	jobs  []schema.Job   // by start, once sorted
+	at    map[jobKey]int // the place of each in jobs, until they are sorted
 	ids   map[string]bool
 	begun int          // how many of jobs have been passed to the analysis
 	ended []schema.Job // by end
@@ -25,39 +26,53 @@ type jobKey struct {
 	start schema.Instant
 }
 
-// readJobs reads a jobs file. The last line of a job wins.
+// readJobs reads a jobs file.
 func (r *reading) readJobs(f *File) error {
-	at := map[jobKey]int{}
-	err := f.lines(func(line string) error {
-		job, err := r.parseJob(line)
-		if err != nil || job.Start == 0 { // or the job is still queued
+	return f.lines(func(line string) error {
+		job, err := jobline.Parse([]byte(line), r.cfg.Zone)
+		if err != nil {
 			return err
 		}
-		key := jobKey{job.ID, job.Start}
-		if i, known := at[key]; known {
-			if len(job.Nodes) == 0 {
-				job.Nodes = r.jobs.jobs[i].Nodes // the line of an ended job may lack them
-			}
-			r.jobs.jobs[i] = job
-			return nil
-		}
-		at[key] = len(r.jobs.jobs)
-		r.jobs.jobs = append(r.jobs.jobs, job)
-		r.jobs.ids[job.ID] = true
-		return nil
+		return r.addJob(job)
 	})
-	if err != nil {
+}
+
+// addJob adds a job with the names of its nodes. The last row of a job wins.
+func (r *reading) addJob(job schema.Job) error {
+	if job.End != 0 && job.End < job.Start {
+		return fmt.Errorf("job %q ends at %s, before it starts at %s", job.ID, job.End, job.Start)
+	}
+	missing := nodes.Missing{}
+	job.Fabric, job.Nodes = r.graph.Fabric(), r.resolver.Devices(job.Nodes, missing)[0]
+	if err := r.unknownNodes(job.ID, missing); err != nil || job.Start == 0 { // or the job is still queued
 		return err
 	}
-	slices.SortStableFunc(r.jobs.jobs, func(a, b schema.Job) int { return cmp.Compare(a.Start, b.Start) })
-	r.jobs.endEarlierRuns()
-	for i := range r.jobs.jobs {
-		if r.jobs.jobs[i].End != 0 {
-			r.jobs.ended = append(r.jobs.ended, r.jobs.jobs[i])
+	t := &r.jobs
+	key := jobKey{job.ID, job.Start}
+	if i, known := t.at[key]; known {
+		if len(job.Nodes) == 0 {
+			job.Nodes = t.jobs[i].Nodes // the row of an ended job may lack them
+		}
+		t.jobs[i] = job
+		return nil
+	}
+	t.at[key] = len(t.jobs)
+	t.jobs = append(t.jobs, job)
+	t.ids[job.ID] = true
+	return nil
+}
+
+// sort is called when all jobs have been added.
+func (t *jobTable) sort() {
+	t.at = nil
+	slices.SortStableFunc(t.jobs, func(a, b schema.Job) int { return cmp.Compare(a.Start, b.Start) })
+	t.endEarlierRuns()
+	for i := range t.jobs {
+		if t.jobs[i].End != 0 {
+			t.ended = append(t.ended, t.jobs[i])
 		}
 	}
-	slices.SortStableFunc(r.jobs.ended, func(a, b schema.Job) int { return cmp.Compare(a.End, b.End) })
-	return nil
+	slices.SortStableFunc(t.ended, func(a, b schema.Job) int { return cmp.Compare(a.End, b.End) })
 }
 
 // endEarlierRuns ends runs of requeued jobs whose end is missing when their job starts again, as the tracker of the job
@@ -71,19 +86,6 @@ func (t *jobTable) endEarlierRuns() {
 		}
 		next[job.ID] = job.Start
 	}
-}
-
-func (r *reading) parseJob(line string) (schema.Job, error) {
-	job, err := jobline.Parse([]byte(line), r.cfg.Zone)
-	switch {
-	case err != nil:
-		return job, err
-	case job.End != 0 && job.End < job.Start:
-		return job, fmt.Errorf("job %q ends at %s, before it starts at %s", job.ID, job.End, job.Start)
-	}
-	missing := nodes.Missing{}
-	job.Fabric, job.Nodes = r.graph.Fabric(), r.resolver.Devices(job.Nodes, missing)[0]
-	return job, r.unknownNodes(job.ID, missing)
 }
 
 // unknownNodes is the error for nodes that the topology lacks; with SkipUnknown it is a note.

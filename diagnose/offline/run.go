@@ -25,6 +25,9 @@ type Config struct {
 // Files are the input tables. Links is required, the others may be nil.
 type Files struct {
 	Links, Jobs, Traffic, Failures, NodeMap *File
+	// JobRows and FailureRows are the jobs and failures if another parser has read them.
+	JobRows     *Rows[schema.Job]
+	FailureRows *Rows[schema.Failure]
 }
 
 // maxNotes limits the notes of each kind.
@@ -65,7 +68,7 @@ func Run(g *topology.Graph, cfg Config, files Files, report func(line string),
 	if err != nil {
 		return err
 	}
-	r := &reading{cfg: cfg, graph: g, jobs: jobTable{ids: map[string]bool{}}, notes: map[string]int{}, report: report}
+	r := &reading{cfg: cfg, graph: g, jobs: jobTable{at: map[jobKey]int{}, ids: map[string]bool{}}, notes: map[string]int{}, report: report}
 	if err := r.readTables(files); err != nil {
 		return err
 	}
@@ -110,14 +113,25 @@ func (r *reading) readTables(files Files) error {
 	for _, t := range []struct {
 		file *File
 		read func(*File) error
-	}{{files.Jobs, r.readJobs}, {files.Traffic, r.readTraffic}, {files.Failures, r.readFailures}} {
-		if t.file == nil {
-			continue
+		rows func() error
+	}{
+		{files.Jobs, r.readJobs, func() error { return files.JobRows.each(r.addJob) }},
+		{files.Traffic, r.readTraffic, nil},
+		{files.Failures, r.readFailures, func() error { return files.FailureRows.each(r.addFailure) }},
+	} {
+		if t.file != nil {
+			if err := t.read(t.file); err != nil {
+				return err
+			}
 		}
-		if err := t.read(t.file); err != nil {
-			return err
+		if t.rows != nil {
+			if err := t.rows(); err != nil {
+				return err
+			}
 		}
 	}
+	r.jobs.sort()
+	r.failures.sort()
 	return nil
 }
 

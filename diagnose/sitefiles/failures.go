@@ -13,6 +13,7 @@ import (
 	"github.com/giverny/giverny/collectors/feeds"
 	"github.com/giverny/giverny/diagnose/offline"
 	"github.com/giverny/giverny/internal/plural"
+	"github.com/giverny/giverny/schema"
 )
 
 // isFailureLines reports whether a file of failures with this head has tab-separated fields on each line.
@@ -25,40 +26,39 @@ func isFailureLines(head []byte) bool {
 	return true
 }
 
-// failuresFile converts a file of failures to the format of giverny diagnose: tab-separated fields on each line. The other
-// formats of the failures feed (CSV and logs) are converted line by line, keeping line numbers. Times without a zone are in the
-// given one; those without a year are the latest before the file was written. Omissions are reported.
-func failuresFile(in *offline.File, zone *time.Location, report func(line string)) (*offline.File, error) {
+// failuresFile reads a file of failures. It returns text if that has the format of giverny diagnose: tab-separated fields on
+// each line. The other formats of the failures feed (CSV and logs) are parsed. Times without a zone are in the given one; those
+// without a year are the latest before the file was written. Omissions are reported.
+func failuresFile(in *offline.File, zone *time.Location, report func(line string)) (text *offline.File, rows *offline.Rows[schema.Failure], err error) {
 	buffered, head, err := plainText(in)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	name := in.Name
 	if isFailureLines(head) {
-		return &offline.File{Name: name, Reader: buffered, Plain: true}, nil
+		return &offline.File{Name: name, Reader: buffered, Plain: true}, nil, nil
 	}
 	parser, err := failures.NewParser(failures.Options{Zone: zone, Reference: failures.Reference(in.Name, time.Now()), Name: name})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	text, n, others, err := failureLines(parser, buffered, name, report)
+	rows, others, err := failureRows(parser, buffered, name, report)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", name, err)
-	case n == 0 && others == 0:
-		return nil, fmt.Errorf("%s: no line has a known format: want time, kind, device, port and detail, separated by tabs, commas or semicolons, or a log of opensm, ibdiagnet, netwatch or syslog", name)
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	case len(rows.Rows) == 0 && others == 0:
+		return nil, nil, fmt.Errorf("%s: no line has a known format: want time, kind, device, port and detail, separated by tabs, commas or semicolons, or a log of opensm, ibdiagnet, netwatch or syslog", name)
 	}
-	report(fmt.Sprintf("%s: %s, %s", name, plural.Count(n, "failure", "failures"), plural.Count(others, "other line", "other lines")))
-	return &offline.File{Name: name, Reader: text, Plain: true}, nil
+	report(fmt.Sprintf("%s: %s, %s", name, plural.Count(len(rows.Rows), "failure", "failures"), plural.Count(others, "other line", "other lines")))
+	return nil, rows, nil
 }
 
 // maxLogLine bounds a log line, in bytes.
 const maxLogLine = 1 << 20
 
-// failureLines writes the fields of each failure of a log on the line number it had, and counts them and the other lines in
-// known formats.
-func failureLines(parser *failures.Parser, log io.Reader, name string, report func(line string)) (text io.Reader, n, others int, err error) {
-	var lines bytes.Buffer
+// failureRows returns the failures of a log, and counts the other lines in known formats.
+func failureRows(parser *failures.Parser, log io.Reader, name string, report func(line string)) (failed *offline.Rows[schema.Failure], others int, err error) {
+	failed = &offline.Rows[schema.Failure]{Name: name}
 	scan := bufio.NewScanner(log)
 	scan.Buffer(nil, maxLogLine)
 	for at := 1; scan.Scan() && scan.Err() == nil; at++ { // not the part of a line before an error of reading
@@ -68,17 +68,12 @@ func failureLines(parser *failures.Parser, log io.Reader, name string, report fu
 			report(fmt.Sprintf("%s:%d: %s: left out", name, at, f.Detail))
 		}
 		for _, f := range rows.Failures {
-			n++
-			fmt.Fprintf(&lines, "%s\t%s\t%s\t%s\t%s", f.Time, f.Kind, oneField(f.Device), oneField(f.Port), oneField(f.Detail))
+			failed.Add(f, at)
 		}
 		others += int(rows.Dropped[feeds.NotAFailure])
-		lines.WriteByte('\n')
 	}
 	if errors.Is(scan.Err(), bufio.ErrTooLong) {
-		return nil, 0, 0, fmt.Errorf("a line is longer than %d bytes", maxLogLine)
+		return nil, 0, fmt.Errorf("a line is longer than %d bytes", maxLogLine)
 	}
-	return &lines, n, others, scan.Err()
+	return failed, others, scan.Err()
 }
-
-// oneField removes the separators of fields and lines from a text.
-func oneField(text string) string { return strings.NewReplacer("\t", " ", "\n", " ").Replace(text) }

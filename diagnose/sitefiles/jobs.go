@@ -3,7 +3,7 @@ package sitefiles
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -13,6 +13,7 @@ import (
 	"github.com/giverny/giverny/diagnose/offline"
 	"github.com/giverny/giverny/internal/decompress"
 	"github.com/giverny/giverny/internal/plural"
+	"github.com/giverny/giverny/schema"
 )
 
 // listOfJobs matches a key in the output of squeue --json, sacct --json and slurmrestd, or of kubectl.
@@ -41,47 +42,40 @@ func isJobLines(head []byte) bool {
 	return !csvHeader.Match(line)
 }
 
-// jobsFile converts a file of jobs to the format of giverny diagnose: a line of JSON per job. The other formats of the jobs
-// feed (output of sacct, squeue, slurmrestd and kubectl, and CSV) are converted; times without a zone are in the given one.
-// Omissions are reported.
-func jobsFile(in *offline.File, zone *time.Location, report func(line string)) (*offline.File, error) {
+// jobsFile reads a file of jobs. It returns text if that has the format of giverny diagnose: a line of JSON per job. The other
+// formats of the jobs feed (output of sacct, squeue, slurmrestd and kubectl, and CSV) are parsed; times without a zone are in
+// the given one. Omissions are reported.
+func jobsFile(in *offline.File, zone *time.Location, report func(line string)) (text *offline.File, rows *offline.Rows[schema.Job], err error) {
 	buffered, head, err := plainText(in)
 	name := in.Name
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case len(head) == 0:
 		report(name + ": empty, no jobs")
-		return &offline.File{Name: name, Reader: buffered, Plain: true}, nil
+		return &offline.File{Name: name, Reader: buffered, Plain: true}, nil, nil
 	case squeueTable.Match(head):
-		return nil, fmt.Errorf("%s:1: this is squeue's table, which has no start times: want the output of `squeue --json --states=all`", name)
+		return nil, nil, fmt.Errorf("%s:1: this is squeue's table, which has no start times: want the output of `squeue --json --states=all`", name)
 	case podsTable.Match(head):
-		return nil, fmt.Errorf("%s:1: this is kubectl's table, which has no start times: want the output of `kubectl get pods -A -o json`", name)
+		return nil, nil, fmt.Errorf("%s:1: this is kubectl's table, which has no start times: want the output of `kubectl get pods -A -o json`", name)
 	case isJobLines(head):
-		return &offline.File{Name: name, Reader: buffered, Plain: true}, nil
+		return &offline.File{Name: name, Reader: buffered, Plain: true}, nil, nil
 	}
 	list, err := jobs.Read(buffered, name, jobs.Options{Zone: zone})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, f := range list.Faults {
 		report(fmt.Sprintf("%s: %s: left out", f.Where, f.Detail))
 	}
-	text, n, waiting, err := jobLines(&list, report)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	note := fmt.Sprintf("%s: %s, not counting %s and %s", name, plural.Count(n, "job", "jobs"),
+	rows, waiting := jobRows(&list, name, report)
+	note := fmt.Sprintf("%s: %s, not counting %s and %s", name, plural.Count(len(rows.Rows), "job", "jobs"),
 		plural.Count(waiting, "pending job", "pending jobs"), plural.Count(list.Steps, "job step", "job steps"))
 	if len(list.Rows) == 0 && list.Steps > 0 {
 		note += ": the lines of the jobs themselves are missing; run sacct with --allocations"
 	}
 	report(note)
-	file := &offline.File{Name: name, Reader: text, Plain: true}
-	if !list.Lines() {
-		file.Unit = "job"
-	}
-	return file, nil
+	return nil, rows, nil
 }
 
 // plainText returns the decompressed file and its head.
@@ -97,28 +91,21 @@ func plainText(in *offline.File) (text *bufio.Reader, head []byte, err error) {
 	return text, head, nil // the first read returns the error again
 }
 
-// jobLines writes a line of JSON for each job that has begun, padded with empty lines to the line number it had in the file, so
-// that errors name the right place.
-func jobLines(list *jobs.List, report func(line string)) (text io.Reader, n, waiting int, err error) {
-	var lines bytes.Buffer
-	out, at := json.NewEncoder(&lines), 1
-	for _, row := range list.Rows {
+// jobRows returns the jobs that have begun, and counts those that wait.
+func jobRows(list *jobs.List, name string, report func(line string)) (rows *offline.Rows[schema.Job], waiting int) {
+	rows = &offline.Rows[schema.Job]{Name: name}
+	if !list.Lines() {
+		rows.Unit = "job"
+	}
+	for i, row := range list.Rows {
 		switch job := &row.Job; {
 		case row.Phase == jobs.Waiting:
 			waiting++
-			continue
 		case job.End != 0 && job.End < job.Start:
 			report(fmt.Sprintf("%s: job %q ends at %s, before it starts at %s: left out", list.Where(row.Place), job.ID, job.End, job.Start))
-			continue
+		default:
+			rows.Add(row.Job, cmp.Or(row.Place, i+1)) // the jobs of pods have no places
 		}
-		for ; at < row.Place; at++ {
-			lines.WriteByte('\n')
-		}
-		if err := out.Encode(row.Job); err != nil {
-			return nil, 0, 0, err
-		}
-		at++
-		n++
 	}
-	return &lines, n, waiting, nil
+	return rows, waiting
 }

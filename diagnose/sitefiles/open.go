@@ -24,7 +24,7 @@ func (c closers) Close() (err error) {
 	return err
 }
 
-// Open opens and converts the files, for reading until they are closed. Times without a zone are in the given one.
+// Open opens the files, and parses those whose format is not that of diagnose/offline, for reading until they are closed. Times without a zone are in the given one.
 func Open(paths Paths, zone *time.Location, report func(line string)) (files offline.Files, opened io.Closer, err error) {
 	var all closers
 	for _, in := range []struct {
@@ -42,10 +42,10 @@ func Open(paths Paths, zone *time.Location, report func(line string)) (files off
 		*in.into = &offline.File{Name: in.path, Reader: bufio.NewReaderSize(file, 1<<20)}
 	}
 	if files.Jobs != nil {
-		files.Jobs, err = jobsFile(files.Jobs, zone, report)
+		files.Jobs, files.JobRows, err = jobsFile(files.Jobs, zone, report)
 	}
 	if err == nil && files.Failures != nil {
-		files.Failures, err = failuresFile(files.Failures, zone, report)
+		files.Failures, files.FailureRows, err = failuresFile(files.Failures, zone, report)
 	}
 	if err != nil {
 		err = errors.Join(err, all.Close())
