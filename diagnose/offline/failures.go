@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/giverny/giverny/collectors/nodes"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -42,12 +43,23 @@ func (r *reading) readFailures(f *File) error {
 	})
 }
 
-// addFailure adds a failure with the name of its device: one at each device of its node, or none where it is to be left out.
+// addFailure adds a failure with the name of its device, or of several as a host list: one at each device of each node, or none
+// where it is to be left out.
 func (r *reading) addFailure(f schema.Failure) error {
 	f.Fabric = r.graph.Fabric()
-	placed, err := r.place(f)
-	r.failures.rows = append(r.failures.rows, placed...)
-	return err
+	names, err := nodes.Expand([]string{f.Device})
+	if err != nil {
+		return fmt.Errorf("device %q: %w", f.Device, err)
+	}
+	for _, name := range names {
+		f.Device = name
+		placed, err := r.place(f)
+		if err != nil {
+			return err
+		}
+		r.failures.rows = append(r.failures.rows, placed...)
+	}
+	return nil
 }
 
 // sort is called when all failures have been added.

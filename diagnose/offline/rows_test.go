@@ -10,6 +10,23 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
+// A failure of several nodes, as slurmctld logs it, is one of each, as it is in the live analysis.
+func TestAFailureOfAHostList(t *testing.T) {
+	files := offline.Files{Links: file("links.csv", someLinks), Failures: file("log", "2026-01-05T00:00:01Z\tnode_failed\thost[1-2]\n")}
+	got, err := run(t, "fattree:leaves=4,hosts=12,spines=4", files, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(got.said(), "\n"); !strings.Contains(text, "node_failed host1 ; node_failed host2 ;") {
+		t.Errorf("got %s", text)
+	}
+	files.Failures = file("log", "2026-01-05T00:00:01Z\tnode_failed\thost[2-1]\n")
+	files.Links = file("links.csv", someLinks)
+	if _, err := run(t, "fattree:leaves=4,hosts=12,spines=4", files, false); err == nil || !strings.HasPrefix(err.Error(), `log:1: device "host[2-1]"`) {
+		t.Errorf("a list that is none: %v", err)
+	}
+}
+
 // Jobs and failures that another parser has read are those of lines of the same text. A fault names their place; a running job
 // whose nodes are not known is none.
 func TestRowsOfAnotherParser(t *testing.T) {
