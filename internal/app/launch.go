@@ -2,11 +2,13 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/command/dispatch"
+	"github.com/giverny/giverny/feedback/record"
 	"github.com/giverny/giverny/feedback/slurm"
 	hostlaunch "github.com/giverny/giverny/hostping/launch"
 	"github.com/giverny/giverny/internal/lifecycle"
@@ -77,26 +79,30 @@ type policy interface {
 	Run(ctx context.Context) error
 }
 
-// makePolicies creates the policies for automatic searches and hostping runs, if
-// enabled.
+// makePolicies creates the policies for automatic searches and hostping runs, if enabled.
 func (parts *Parts) makePolicies() error {
 	p := parts.process
-	if cfg := p.cfg.Search.Launch.Policy; cfg.Enabled {
-		launchers, err := eachFabric(parts, p.searchLauncher)
-		if err != nil {
-			return fmt.Errorf("search.launch.policy: %w", err)
-		}
-		rec := parts.feedback.Recorder(searchlaunch.SinkName, searchlaunch.Reasons())
-		parts.addPolicy(searchlaunch.NewPolicy(cfg, launchers, rec, time.Now), rec.State)
+	return errors.Join(
+		makePolicy(parts, "search.launch.policy", p.cfg.Search.Launch.Policy, searchlaunch.SinkName, searchlaunch.Reasons(), p.searchLauncher, searchlaunch.NewPolicy),
+		makePolicy(parts, "hostping.launch.policy", p.cfg.Hostping.Launch.Policy, hostlaunch.SinkName, hostlaunch.Reasons(), p.hostLauncher, hostlaunch.NewPolicy),
+	)
+}
+
+// makePolicy creates a policy if it is enabled, and registers it as a sink and a stage. key is that of its configuration; made
+// creates it with a launcher for each fabric.
+func makePolicy[L any, P policy](parts *Parts, key string, cfg dispatch.PolicyConfig, sink string, reasons []string,
+	launcher func(*command.Client, string) (L, error), made func(dispatch.PolicyConfig, map[string]L, *record.Recorder, func() time.Time) P) error {
+	if !cfg.Enabled {
+		return nil
 	}
-	if cfg := p.cfg.Hostping.Launch.Policy; cfg.Enabled {
-		launchers, err := eachFabric(parts, p.hostLauncher)
-		if err != nil {
-			return fmt.Errorf("hostping.launch.policy: %w", err)
-		}
-		rec := parts.feedback.Recorder(hostlaunch.SinkName, hostlaunch.Reasons())
-		parts.addPolicy(hostlaunch.NewPolicy(cfg, launchers, rec, time.Now), rec.State)
+	launchers, err := eachFabric(parts, launcher)
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
 	}
+	rec := parts.feedback.Recorder(sink, reasons)
+	launches := made(cfg, launchers, rec, time.Now)
+	parts.policies = append(parts.policies, launches)
+	parts.process.ops.AddState(launches.Name(), rec.State)
 	return nil
 }
 
@@ -113,12 +119,6 @@ func eachFabric[L any](parts *Parts, launcher func(*command.Client, string) (L, 
 		}
 	}
 	return launchers, nil
-}
-
-// addPolicy registers a policy as a sink and a stage.
-func (parts *Parts) addPolicy(made policy, state func() string) {
-	parts.policies = append(parts.policies, made)
-	parts.process.ops.AddState(made.Name(), state)
 }
 
 // policyStages returns the stages that run the policies.

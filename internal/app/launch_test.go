@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,4 +103,24 @@ func TestSearchPolicyIsOffByDefault(t *testing.T) {
 		t.Errorf("without a key: %v", err)
 	}
 	keyless.db.Close()
+}
+
+// Each launch policy that is enabled is a sink and a stage with its own name; one that is not is none.
+func TestLaunchPoliciesThatAreEnabled(t *testing.T) {
+	const hostping = "{allow_hosts: ['n*']}}\nhostping: {launch: {allow_hosts: ['n*'], policy: {enabled: true}}"
+	const both = "{allow_hosts: ['n*'], policy: {enabled: true}}}\nhostping: {launch: {allow_hosts: ['n*'], policy: {enabled: true}}"
+	for launch, want := range map[string][]string{"{allow_hosts: ['n*']}": nil, hostping: {"hostping policy"}, both: {"search policy", "hostping policy"}} {
+		p, parts := analyserThat(t, launch)
+		var names, stages []string
+		for _, made := range parts.policies {
+			names = append(names, made.Name())
+		}
+		for _, stage := range parts.policyStages() {
+			stages = append(stages, stage.Name)
+		}
+		if !slices.Equal(names, want) || !slices.Equal(stages, want) {
+			t.Errorf("%s: policies %q with the stages %q, want %q", launch, names, stages, want)
+		}
+		_ = p.db.Close()
+	}
 }
