@@ -53,7 +53,7 @@ func (p *Parser) opensm(line string) (f schema.Failure, o outcome) {
 	if !ok {
 		return f, noTime
 	}
-	f.Time, f.Detail = instant(at), text
+	f.Time, f.Detail = schema.InstantOf(at), text
 	return f, found
 }
 
@@ -112,7 +112,7 @@ func (p *Parser) ibdiagnet(line string) (f schema.Failure, o outcome) {
 	if at.IsZero() {
 		return f, noTime
 	}
-	f.Time = instant(at)
+	f.Time = schema.InstantOf(at)
 	return f, found
 }
 
@@ -200,7 +200,7 @@ func (p *Parser) netwatch(line string) (f schema.Failure, o outcome) {
 	if !ok {
 		return f, noTime
 	}
-	f.Time = instant(at)
+	f.Time = schema.InstantOf(at)
 	return f, found
 }
 

@@ -160,5 +160,3 @@ func (p *Parser) unzoned(t time.Time) time.Time {
 	p.before = t
 	return t
 }
-
-func instant(t time.Time) schema.Instant { return schema.Instant(t.UnixNano()) }

@@ -196,7 +196,7 @@ func (p *Parser) syslog(line string) (f schema.Failure, o outcome) {
 		case f.Device == "" && f.Kind != schema.Throttled:
 			return f, malformed
 		}
-		f.Time = instant(e.at)
+		f.Time = schema.InstantOf(e.at)
 		return f, found
 	}
 	return f, nothing

@@ -66,7 +66,7 @@ func (p *Parser) table(line string) (f schema.Failure, o outcome) {
 	case !known:
 		return f, unknown
 	}
-	f = schema.Failure{Time: instant(at), Kind: kind, Device: p.cell(fields, "device"), Port: p.cell(fields, "port"), Detail: p.cell(fields, "detail")}
+	f = schema.Failure{Time: schema.InstantOf(at), Kind: kind, Device: p.cell(fields, "device"), Port: p.cell(fields, "port"), Detail: p.cell(fields, "detail")}
 	if f.Device == "" && kind != schema.Throttled {
 		return f, malformed
 	}

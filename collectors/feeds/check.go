@@ -50,7 +50,7 @@ func Sendable(id string) bool {
 // check returns the rows that are plausible and can be sent. It counts the others, in addition to the source's drops.
 func check(rows *Rows, now time.Time, tolerance time.Duration) *Rows {
 	out := &Rows{Drops: rows.Drops}
-	latest := schema.Instant(now.Add(tolerance).UnixNano())
+	latest := schema.InstantOf(now.Add(tolerance))
 	for _, j := range rows.Jobs {
 		where := fmt.Sprintf("job %.40q", j.ID)
 		switch {

@@ -33,7 +33,7 @@ func parseTime(text string, zone *time.Location) (schema.Instant, error) {
 			if t.Year() < 1971 || t.Year() > 2200 {
 				return 0, errNoTime
 			}
-			return schema.Instant(t.UnixNano()), nil
+			return schema.InstantOf(t), nil
 		}
 	}
 	return 0, errNoTime

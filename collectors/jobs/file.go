@@ -187,7 +187,7 @@ func (f *file) list(_ context.Context, now, _ time.Time) (List, error) {
 	}
 	if err == nil {
 		f.read, f.partial = info, end < info.Size()
-		f.ahead = slices.ContainsFunc(list.Rows, func(r Row) bool { return max(r.Job.Start, r.Job.End) > schema.Instant(now.UnixNano()) })
+		f.ahead = slices.ContainsFunc(list.Rows, func(r Row) bool { return max(r.Job.Start, r.Job.End) > schema.InstantOf(now) })
 	}
 	return list, err
 }

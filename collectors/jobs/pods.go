@@ -78,7 +78,7 @@ func (p *Pod) ended() bool { return p.Status.Phase == "Succeeded" || p.Status.Ph
 func (p *Pod) finished() (at schema.Instant) {
 	for _, c := range p.Status.Containers {
 		if t := c.State.Terminated; t != nil && t.FinishedAt != nil {
-			at = max(at, schema.Instant(t.FinishedAt.UnixNano()))
+			at = max(at, schema.InstantOf(*t.FinishedAt))
 		}
 	}
 	if at != 0 || !p.ended() {
@@ -86,7 +86,7 @@ func (p *Pod) finished() (at schema.Instant) {
 	}
 	for _, c := range p.Status.Conditions {
 		if c.Changed != nil && (c.Type == "DisruptionTarget" && c.Status == "True" || c.Type == "Ready" && c.Status == "False") {
-			at = max(at, schema.Instant(c.Changed.UnixNano()))
+			at = max(at, schema.InstantOf(*c.Changed))
 		}
 	}
 	return at
@@ -105,7 +105,7 @@ func (p *Pod) started() schema.Instant {
 	if p.Status.StartTime == nil {
 		return 0
 	}
-	return schema.Instant(p.Status.StartTime.UnixNano())
+	return schema.InstantOf(*p.Status.StartTime)
 }
 
 func (p *Pod) controller() PodOwner {

@@ -131,9 +131,9 @@ func eachElement(in *json.Decoder, visit func(text json.RawMessage)) error {
 	return err
 }
 
-// instant converts seconds since 1970.
-func instant(n slurmnumber.Number) schema.Instant {
-	if n.Value <= 0 || n.Value > 7_258_118_400 { // the year 2200
+// instantOfSeconds converts seconds since 1970; 0 if they are none or beyond the year 2200.
+func instantOfSeconds(n slurmnumber.Number) schema.Instant {
+	if n.Value <= 0 || n.Value > 7_258_118_400 {
 		return 0
 	}
 	return schema.Instant(n.Value * int64(time.Second))
@@ -291,7 +291,7 @@ func (j *slurmJob) addTo(list *List, opt SlurmOptions) {
 	if !start.Set {
 		start, end = j.Time.Start, j.Time.End
 	}
-	job := schema.Job{ID: j.id(opt), Name: strings.Join(j.Name, " "), User: j.user(), Start: instant(start), End: instant(end),
+	job := schema.Job{ID: j.id(opt), Name: strings.Join(j.Name, " "), User: j.user(), Start: instantOfSeconds(start), End: instantOfSeconds(end),
 		State: strings.Join(state, ",")}
 	var hosts []string
 	sources := []string(j.Nodes)
@@ -317,7 +317,7 @@ func (j *slurmJob) addTo(list *List, opt SlurmOptions) {
 	case phase != Waiting && job.Start == 0:
 		phase = Waiting // cancelled before it started
 	}
-	if resized := instant(j.ResizeTime); phase != Waiting && resized > job.Start && (phase == Running || resized <= job.End) {
+	if resized := instantOfSeconds(j.ResizeTime); phase != Waiting && resized > job.Start && (phase == Running || resized <= job.End) {
 		job.Start = resized // as in sacct, the nodes before are those of an earlier run
 	}
 	list.add(job, hosts, phase)

@@ -59,7 +59,7 @@ func NewTracker(limits Limits, tolerance time.Duration) *Tracker {
 // Update processes a list of the time now, and records in it the rows it refuses or doubts. Changes are returned by
 // Take. A row with a time ahead of the clock is refused for now: either clock may be corrected before a later list.
 func (t *Tracker) Update(list *List, now time.Time) {
-	latestTime := schema.Instant(now.Add(t.tolerance).UnixNano())
+	latestTime := schema.InstantOf(now.Add(t.tolerance))
 	listed := make(map[key]bool, len(list.Rows))
 	latest := map[string]schema.Instant{} // start by id
 	evicted := false
@@ -185,7 +185,7 @@ func (t *Tracker) change(e *entry, job schema.Job) {
 // end ends running jobs that are no longer listed or too old, and forgets jobs that ended long ago. An end that no
 // list shows is set to the time of its detection, which is an upper bound.
 func (t *Tracker) end(list *List, listed map[key]bool, latest map[string]schema.Instant, now time.Time) {
-	nanos := schema.Instant(now.UnixNano())
+	nanos := schema.InstantOf(now)
 	complete := list.Complete && !list.lost[""]
 	for _, k := range t.sorted() {
 		e := t.known[k]

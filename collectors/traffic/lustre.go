@@ -261,7 +261,7 @@ func (m *Meter) spread(moved map[string]*[2]float64, now time.Time) (traffic []s
 		}
 		if over {
 			for job, bytes := range m.open {
-				traffic = append(traffic, schema.JobTraffic{JobID: job, Time: schema.Instant(begin.UnixNano()), Read: &bytes[0], Write: &bytes[1]})
+				traffic = append(traffic, schema.JobTraffic{JobID: job, Time: schema.InstantOf(begin), Read: &bytes[0], Write: &bytes[1]})
 			}
 			m.open = map[string]*[2]float64{}
 		}
