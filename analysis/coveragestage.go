@@ -126,7 +126,7 @@ func (s *coverageStage) SetGraph(g *topology.Graph, moved []schema.LinkID) error
 var coverageFormat = codec.Format{Mark: "GCOV", Version: 2, Oldest: 1}
 
 func (s *coverageStage) Save() schema.StageState {
-	return stateOf(s, coverageFormat.Seal(nil, s.code))
+	return stateOf(s, coverageFormat.Seal(s.code))
 }
 
 func (s *coverageStage) Load(saved schema.StageState) error {

@@ -16,7 +16,7 @@ var readersFormat = codec.Format{Mark: "GRDR", Version: 1, Oldest: 1}
 func (c *Core) saveReaders() schema.StageState {
 	readers := c.window.Readers()
 	return schema.StageState{Stage: readersState, Version: stateForm,
-		Bytes: readersFormat.Seal(nil, func(to *codec.Coder) { codeReaders(to, c.graph.Version(), &readers) })}
+		Bytes: readersFormat.Seal(func(to *codec.Coder) { codeReaders(to, c.graph.Version(), &readers) })}
 }
 
 func (c *Core) loadReaders(states []schema.StageState) error {

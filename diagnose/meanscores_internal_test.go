@@ -124,7 +124,7 @@ func TestMeansAreSaved(t *testing.T) {
 	}
 	before := savedFormat
 	before.Version = formOfKept
-	if err := fresh.Load(schema.StageState{Stage: "diagnose", Version: formOfKept, Bytes: before.Seal(nil, s.code)}); err != nil || len(fresh.given.means) != 0 {
+	if err := fresh.Load(schema.StageState{Stage: "diagnose", Version: formOfKept, Bytes: before.Seal(s.code)}); err != nil || len(fresh.given.means) != 0 {
 		t.Errorf("a state without means: %v, %v", fresh.given.means, err)
 	}
 }

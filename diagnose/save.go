@@ -30,7 +30,7 @@ const (
 // the window, the means of the scores of causes, the roots of the last intervals, and what readings of a grid stand
 // for.
 func (s *Stage) Save() schema.StageState {
-	return schema.StageState{Stage: s.Name(), Version: int(savedFormat.Version), Bytes: savedFormat.Seal(nil, s.code)}
+	return schema.StageState{Stage: s.Name(), Version: int(savedFormat.Version), Bytes: savedFormat.Seal(s.code)}
 }
 
 // Load restores what Save returned into a new stage, under the same version of the fabric and the same

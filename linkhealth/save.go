@@ -12,7 +12,7 @@ var format = codec.Format{Mark: "GLNK", Version: 4, Oldest: 1}
 
 // Save returns the state. Counters are saved as rates only: the first readings
 // after Load are a new baseline.
-func (m *Monitor) Save() []byte { return format.Seal(nil, m.code) }
+func (m *Monitor) Save() []byte { return format.Seal(m.code) }
 
 // Load returns a monitor with a saved state, for the same version of the fabric.
 func Load(g *topology.Graph, cfg Config, saved []byte) (*Monitor, error) {

@@ -13,7 +13,7 @@ import (
 var memoryFormat = codec.Format{Mark: "GMEM", Version: 2, Oldest: 1}
 
 // Save encodes the state for Load.
-func (m *Memory) Save() []byte { return memoryFormat.Seal(nil, m.code) }
+func (m *Memory) Save() []byte { return memoryFormat.Seal(m.code) }
 
 // Load restores a state saved under the same version of the fabric. It fails without changes if the data is damaged, of a later
 // format or of another version.

@@ -189,5 +189,5 @@ func rates(snap *schema.Snapshot, g *topology.Graph) func(schema.LinkID) float64
 // reload saves a history, and loads it into another.
 func reload(from, to *History) error {
 	saved := codec.Format{Mark: "TEST", Version: formOfColumns, Oldest: formOfColumns}
-	return saved.Open(saved.Seal(nil, from.Code), to.Code)
+	return saved.Open(saved.Seal(from.Code), to.Code)
 }

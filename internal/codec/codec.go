@@ -36,12 +36,11 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Seal appends the framed fields to buf.
-func (f Format) Seal(buf []byte, fields func(*Coder)) []byte {
-	begin := len(buf)
-	c := Coder{buf: append(append(buf, f.Mark...), f.Version), version: f.Version}
+// Seal returns the framed fields.
+func (f Format) Seal(fields func(*Coder)) []byte {
+	c := Coder{buf: append([]byte(f.Mark), f.Version), version: f.Version}
 	fields(&c)
-	return binary.LittleEndian.AppendUint32(c.buf, crc32.Checksum(c.buf[begin:], castagnoli))
+	return binary.LittleEndian.AppendUint32(c.buf, crc32.Checksum(c.buf, castagnoli))
 }
 
 // Open decodes with fields what Seal wrote, in any supported version; see Coder.Version. It fails

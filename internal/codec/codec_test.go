@@ -65,7 +65,7 @@ func drawState(t *rapid.T) state {
 func TestWhatIsSealedOpens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := drawState(t)
-		sealed := format.Seal([]byte("in front"), before.code)[len("in front"):]
+		sealed := format.Seal(before.code)
 		after := state{Links: []uint32{99}, Shares: []float64{7}} // to be overwritten
 		if err := format.Open(sealed, after.code); err != nil {
 			t.Fatal(err)
@@ -87,7 +87,7 @@ func TestWhatIsSealedOpens(t *testing.T) {
 func TestVersions(t *testing.T) {
 	want := state{Name: "lily", Links: []uint32{3, 5}}
 	for version, readable := range map[uint8]bool{1: false, 2: true, 3: true, 4: false} {
-		sealed := codec.Format{Mark: format.Mark, Version: version}.Seal(nil, want.code)
+		sealed := codec.Format{Mark: format.Mark, Version: version}.Seal(want.code)
 		var got state
 		switch err := format.Open(sealed, got.code); {
 		case !readable && !errors.Is(err, codec.ErrVersion):
@@ -96,7 +96,7 @@ func TestVersions(t *testing.T) {
 			t.Errorf("version %d: %+v, %v", version, got, err)
 		}
 	}
-	if err := (codec.Format{Mark: "ELSE", Version: 3}).Open(format.Seal(nil, want.code), want.code); !errors.Is(err, codec.ErrDamaged) {
+	if err := (codec.Format{Mark: "ELSE", Version: 3}).Open(format.Seal(want.code), want.code); !errors.Is(err, codec.ErrDamaged) {
 		t.Errorf("of another mark: %v", err)
 	}
 }
@@ -104,7 +104,7 @@ func TestVersions(t *testing.T) {
 // Open returns the error passed to Fail.
 func TestFail(t *testing.T) {
 	refused := errors.New("of another fabric")
-	err := format.Open(format.Seal(nil, new(state).code), func(c *codec.Coder) {
+	err := format.Open(format.Seal(new(state).code), func(c *codec.Coder) {
 		var s state
 		c.Text(&s.Name)
 		c.Fail(refused)
@@ -127,7 +127,7 @@ func FuzzOpen(f *testing.F) {
 		if len(s.Name)+len(s.Links)+8*len(s.Shares) > len(body) {
 			t.Fatalf("%d bytes gave a state of %d, %d and %d", len(body), len(s.Name), len(s.Links), len(s.Shares))
 		}
-		if err := format.Open(format.Seal(nil, s.code), again.code); err != nil || !cmp.Equal(s, again, cmpopts.EquateEmpty()) {
+		if err := format.Open(format.Seal(s.code), again.code); err != nil || !cmp.Equal(s, again, cmpopts.EquateEmpty()) {
 			t.Fatalf("%v: %s", err, cmp.Diff(s, again))
 		}
 	})
@@ -135,7 +135,7 @@ func FuzzOpen(f *testing.F) {
 
 // body is a state without its frame.
 func (s *state) body() []byte {
-	sealed := format.Seal(nil, s.code)
+	sealed := format.Seal(s.code)
 	return sealed[len(format.Mark)+1 : len(sealed)-4]
 }
 

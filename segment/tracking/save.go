@@ -17,7 +17,7 @@ var format = codec.Format{Mark: "GTRK", Version: 4, Oldest: 2}
 const metricsOfVersion2 = 28
 
 // Save returns the tracker's state, for Load.
-func (t *Tracker) Save() []byte { return format.Seal(nil, t.code) }
+func (t *Tracker) Save() []byte { return format.Seal(t.code) }
 
 // Load restores a saved tracker. It fails if the data is damaged, in another format, or
 // of another fabric or version of the graph.

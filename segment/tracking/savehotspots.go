@@ -10,7 +10,7 @@ import (
 )
 
 // Save returns the state, for LoadHotspots.
-func (h *Hotspots) Save() []byte { return format.Seal(nil, h.code) }
+func (h *Hotspots) Save() []byte { return format.Seal(h.code) }
 
 // LoadHotspots restores saved Hotspots. It fails if the data is damaged, in another
 // format, with other thresholds, or of another version of the graph.
