@@ -18,6 +18,7 @@ import (
 	"github.com/giverny/giverny/command/safety"
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 )
@@ -168,9 +169,5 @@ func (a *archive) seen() (list []string) {
 
 func waitUntil(t *testing.T, what string, there func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !there(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("timed out waiting for %s", what)
-		}
-	}
+	await.Until(t, what, patience, 10*time.Millisecond, there)
 }

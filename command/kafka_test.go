@@ -18,6 +18,7 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/embedded"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -76,14 +77,10 @@ func (p process) startAgents(t *testing.T, cfg command.Config, names ...string) 
 		})
 	}
 	for _, state := range states {
-		for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-			if _, err := os.Stat(state); err == nil {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%s is not there", state)
-			}
-		}
+		await.Until(t, state, patience, 5*time.Millisecond, func() bool {
+			_, err := os.Stat(state)
+			return err == nil
+		})
 	}
 }
 

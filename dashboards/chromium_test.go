@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/giverny/giverny/internal/test/await"
 )
 
 // chromium is a headless browser that all tests share, driven by its DevTools
@@ -188,10 +190,8 @@ func (p *tab) eval(expression string) string {
 // await waits until a JavaScript expression is true.
 func (p *tab) await(expression string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(time.Minute); p.eval(expression) != "true"; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			p.t.Fatalf("the page never gets to %s; it says: %s", expression, p.eval("document.body.innerText"))
-		}
+	if !await.Holds(time.Minute, 20*time.Millisecond, func() bool { return p.eval(expression) == "true" }) {
+		p.t.Fatalf("the page never gets to %s; it says: %s", expression, p.eval("document.body.innerText"))
 	}
 }
 

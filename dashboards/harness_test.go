@@ -17,6 +17,7 @@ import (
 	"github.com/giverny/giverny/feedback/score"
 	"github.com/giverny/giverny/internal/access"
 	"github.com/giverny/giverny/internal/problem"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/journal"
 	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
@@ -155,11 +156,7 @@ func (h *house) metric(name string, values ...string) float64 {
 
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("there is never %s", what)
-		}
-	}
+	await.Until(t, what, time.Minute, 5*time.Millisecond, holds)
 }
 
 // hot returns a region of size links from first on.

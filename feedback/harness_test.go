@@ -16,6 +16,7 @@ import (
 
 	"github.com/giverny/giverny/feedback"
 	"github.com/giverny/giverny/feedback/record/recordtest"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 	"github.com/giverny/giverny/topology/topologytest"
@@ -152,9 +153,7 @@ func (h *hub) wantAudit(t *testing.T, lines ...string) {
 
 func (h *hub) await(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited for %s; state %q, audit\n%s", what, h.state(), h.audited())
-		}
+	if !await.Holds(time.Minute, 20*time.Millisecond, done) {
+		t.Fatalf("waited for %s; state %q, audit\n%s", what, h.state(), h.audited())
 	}
 }

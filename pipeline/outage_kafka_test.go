@@ -19,6 +19,7 @@ import (
 	"github.com/giverny/giverny/ingest/spool"
 	"github.com/giverny/giverny/internal/retry"
 	"github.com/giverny/giverny/internal/test/apachekafka"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -141,11 +142,10 @@ func (o *outageOfKafka) run(t *testing.T) *rig {
 	back := time.Now()
 	const notChecked = 15 // intervals at the beginning and the end, see checkWhole
 	want := int(time.Since(began)/o.interval) + notChecked - 8
-	for deadline := back.Add(3*time.Minute + notChecked*o.interval); time.Now().Before(deadline); time.Sleep(time.Second) {
-		if stored := r.store.stored("f"); len(stored) >= want && len(broken(g, stored)) == 0 {
-			break
-		}
-	}
+	await.Holds(3*time.Minute+notChecked*o.interval, time.Second, func() bool { // checkWhole reports what is missing
+		stored := r.store.stored("f")
+		return len(stored) >= want && len(broken(g, stored)) == 0
+	})
 	took := time.Since(back)
 	cancel()
 	wg.Wait()

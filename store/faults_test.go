@@ -23,6 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/store/engine"
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
@@ -168,12 +169,7 @@ func TestStoreOutlastsEveryFault(t *testing.T) {
 		stored := make(chan error)
 		go func() { stored <- db.Store(t.Context(), someResult("bw", n, 1000)) }()
 		retries := db.metrics.retries.WithLabelValues(reason)
-		for deadline := time.Now().Add(time.Minute); count(retries) < 3; {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s: not counted as %s", text, reason)
-			}
-			time.Sleep(time.Millisecond)
-		}
+		await.Until(t, text+" to be counted as "+reason, time.Minute, time.Millisecond, func() bool { return count(retries) >= 3 })
 		if err := db.Ready(); err == nil || !strings.Contains(err.Error(), text[len(text)-8:]) {
 			t.Errorf("%s: Ready is %v", text, err)
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/test/apachekafka"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/sysfs"
 )
 
@@ -95,15 +96,15 @@ func TestAgentsOverApacheKafka(t *testing.T) {
 	want := func(what string, args ...string) string {
 		t.Helper()
 		pattern := regexp.MustCompile(what)
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
-			stdout, stderr, err := giverny(ctx, append([]string{"agents", "-c", client, "--expect", "2", "--wait", "3s"}, args...)...)
-			if err == nil && pattern.MatchString(stdout) {
-				return stdout
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("giverny agents %v: %v\n%s%s", args, err, stdout, stderr)
-			}
+		var stdout, stderr string
+		var err error
+		if !await.Holds(time.Minute, 200*time.Millisecond, func() bool {
+			stdout, stderr, err = giverny(ctx, append([]string{"agents", "-c", client, "--expect", "2", "--wait", "3s"}, args...)...)
+			return err == nil && pattern.MatchString(stdout)
+		}) {
+			t.Fatalf("giverny agents %v: %v\n%s%s", args, err, stdout, stderr)
 		}
+		return stdout
 	}
 	list := want(`(?s)^AGENT +VERSION .*\nn1 +dev +\d+s ago +[+-]\d+ms ±\d+ms +0 +ibsysfs ok, 1 devices\nn2 +dev .*ibsysfs ok, 1 devices\n$`, "list")
 	if strings.Contains(list, "mute") {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/giverny/giverny/hostping"
 	"github.com/giverny/giverny/hostping/prober/probertest"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
@@ -92,17 +93,17 @@ func (s *site) baseline(description string) string {
 // probed waits until the API has the report of a run.
 func (s *site) probed(id string) read.HostRun {
 	s.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		var list struct{ Runs []read.HostRun }
+	var list struct{ Runs []read.HostRun }
+	at := -1
+	if !await.Holds(time.Minute, 100*time.Millisecond, func() bool {
+		list.Runs = nil
 		s.get("hosts/n1/runs", &list)
-		at := slices.IndexFunc(list.Runs, func(r read.HostRun) bool { return r.RunID == id && r.Status.Final() })
-		if at >= 0 {
-			return list.Runs[at]
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("run %s has no end: %+v", id, list.Runs)
-		}
+		at = slices.IndexFunc(list.Runs, func(r read.HostRun) bool { return r.RunID == id && r.Status.Final() })
+		return at >= 0
+	}) {
+		s.t.Fatalf("run %s has no end: %+v", id, list.Runs)
 	}
+	return list.Runs[at]
 }
 
 // joined checks that a run is in the diagnosis of its region, with its evidence.

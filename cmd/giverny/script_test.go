@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/giverny/giverny/internal/app"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/freeport"
 	"github.com/giverny/giverny/internal/test/repo"
 )
@@ -84,7 +85,7 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 		ts.Defer(func() { l.Close() })
 	},
 	"await": func(ts *testscript.TestScript, _ bool, args []string) {
-		await(ts, args[0], strings.Join(args[1:], " "))
+		awaitAnswer(ts, args[0], strings.Join(args[1:], " "))
 	},
 	"broker": func(ts *testscript.TestScript, _ bool, args []string) {
 		cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
@@ -99,12 +100,12 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 		}
 	},
 	"waitfile": func(ts *testscript.TestScript, _ bool, args []string) {
-		for deadline := time.Now().Add(awaitTimeout); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-			if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
-				return
-			}
+		if !await.Holds(awaitTimeout, 20*time.Millisecond, func() bool {
+			_, err := os.Stat(ts.MkAbs(args[0]))
+			return err == nil
+		}) {
+			ts.Fatalf("%s is not there after %v", args[0], awaitTimeout)
 		}
-		ts.Fatalf("%s is not there after %v", args[0], awaitTimeout)
 	},
 	"status": func(ts *testscript.TestScript, _ bool, args []string) {
 		err := ts.Exec(args[1], args[2:]...)
@@ -118,28 +119,28 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 
 const awaitTimeout = 2 * time.Minute
 
-func await(ts *testscript.TestScript, url, text string) {
+func awaitAnswer(ts *testscript.TestScript, url, text string) {
 	var body string
-	for deadline := time.Now().Add(awaitTimeout); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	if !await.Holds(awaitTimeout, 50*time.Millisecond, func() bool {
 		response, err := http.Get(url)
 		if err != nil {
 			body = err.Error()
-			continue
+			return false
 		}
 		var b strings.Builder
 		err = response.Write(&b)
 		response.Body.Close()
-		if body = b.String(); err == nil && response.StatusCode == http.StatusOK && strings.Contains(body, text) {
-			return
-		}
+		body = b.String()
+		return err == nil && response.StatusCode == http.StatusOK && strings.Contains(body, text)
+	}) {
+		ts.Fatalf("%s has not answered with %q within %v; the last answer: %s", url, text, awaitTimeout, body)
 	}
-	ts.Fatalf("%s has not answered with %q within %v; the last answer: %s", url, text, awaitTimeout, body)
 }
 
 // unchanged repeats the request with the entity tag of the last response, until nothing changes.
 func unchanged(ts *testscript.TestScript, url string) {
 	tag := ""
-	for deadline := time.Now().Add(awaitTimeout); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	if !await.Holds(awaitTimeout, 50*time.Millisecond, func() bool {
 		request, err := http.NewRequest(http.MethodGet, url, nil)
 		ts.Check(err)
 		if tag != "" {
@@ -149,13 +150,15 @@ func unchanged(ts *testscript.TestScript, url string) {
 		ts.Check(err)
 		ts.Check(response.Body.Close())
 		if tag != "" && response.StatusCode == http.StatusNotModified {
-			return
+			return true
 		}
 		if tag = response.Header.Get("ETag"); response.StatusCode != http.StatusOK || tag == "" {
 			ts.Fatalf("%s: %s, ETag %q", url, response.Status, tag)
 		}
+		return false
+	}) {
+		ts.Fatalf("%s changes with every question for %v", url, awaitTimeout)
 	}
-	ts.Fatalf("%s changes with every question for %v", url, awaitTimeout)
 }
 
 // dayFileStart is 2017-01-12 00:00 UTC.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/giverny/giverny/internal/app"
 	"github.com/giverny/giverny/internal/test/apachekafka"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/freeport"
 	"github.com/giverny/giverny/internal/test/sysfs"
 	"github.com/giverny/giverny/schema"
@@ -175,15 +176,15 @@ func (s *site) start(name, rules, offers string) (kill func()) {
 // operate runs a command as the operator until its output is as wanted.
 func (s *site) operate(done func(stdout string, err error) bool, args ...string) string {
 	s.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		stdout, stderr, err := giverny(s.t.Context(), append(args, "-c", s.operator)...)
-		if done(stdout, err) {
-			return stdout
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("giverny %v: %v\n%s%s", args, err, stdout, stderr)
-		}
+	var stdout, stderr string
+	var err error
+	if !await.Holds(time.Minute, 100*time.Millisecond, func() bool {
+		stdout, stderr, err = giverny(s.t.Context(), append(args, "-c", s.operator)...)
+		return done(stdout, err)
+	}) {
+		s.t.Fatalf("giverny %v: %v\n%s%s", args, err, stdout, stderr)
 	}
+	return stdout
 }
 
 func well(_ string, err error) bool { return err == nil }
@@ -335,19 +336,19 @@ func (s *site) launch(args ...string) (out searchLaunched) {
 func (s *site) search(id string, status schema.CommandStatus) read.Search {
 	s.t.Helper()
 	var answer struct{ Search read.Search }
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	if !await.Holds(time.Minute, 50*time.Millisecond, func() bool {
 		var list struct{ Searches []read.Search }
 		s.get("searches", &list)
-		if slices.ContainsFunc(list.Searches, func(r read.Search) bool { return r.ID == id }) {
-			s.get("searches/"+id, &answer)
-			if a := answer.Search.Agents; len(a) == 1 && a[0].Status == status && (status.Final() || a[0].Experiments > 0) {
-				return answer.Search
-			}
+		if !slices.ContainsFunc(list.Searches, func(r read.Search) bool { return r.ID == id }) {
+			return false
 		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("search %s: want %s: %+v", id, status, answer.Search)
-		}
+		s.get("searches/"+id, &answer)
+		a := answer.Search.Agents
+		return len(a) == 1 && a[0].Status == status && (status.Final() || a[0].Experiments > 0)
+	}) {
+		s.t.Fatalf("search %s: want %s: %+v", id, status, answer.Search)
 	}
+	return answer.Search
 }
 
 // audited checks that each step of the searches is in the audit.

@@ -14,6 +14,7 @@ import (
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store/read"
 )
@@ -72,10 +73,7 @@ func (s *site) hostile(done schema.Command) {
 	}
 	model := read.New(s.db)
 	var seen map[string][]string
-	for deadline := time.Now().Add(time.Minute); len(seen["forged"]) == 0 || len(seen["stale"]) == 0 || len(seen["elsewhere"]) == 0 || len(seen[done.ID]) < 2; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("audit %v", seen)
-		}
+	if !await.Holds(time.Minute, 100*time.Millisecond, func() bool {
 		list, err := model.Commands(s.t.Context(), "ib0", read.Span{To: read.Newest})
 		if err != nil {
 			s.t.Fatal(err)
@@ -84,6 +82,9 @@ func (s *site) hostile(done schema.Command) {
 		for i := range list {
 			seen[list[i].ID] = append(seen[list[i].ID], list[i].Verified)
 		}
+		return len(seen["forged"]) > 0 && len(seen["stale"]) > 0 && len(seen["elsewhere"]) > 0 && len(seen[done.ID]) >= 2
+	}) {
+		s.t.Fatalf("audit %v", seen)
 	}
 	if seen["forged"][0] != string(command.BadSignature) || seen[done.ID][0] != schema.Verified || seen[done.ID][1] != string(command.BadSignature) {
 		s.t.Errorf("audit %v", seen)
@@ -115,13 +116,12 @@ func (s *site) hostile(done schema.Command) {
 // answered waits until the audit has a result of n1 with a status.
 func (s *site) answered(model *read.Model, id string, status schema.CommandStatus) {
 	s.t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		results, err := model.CommandResults(s.t.Context(), "ib0", id)
-		if err == nil && len(results) > 0 && results[0].Agent == "n1" && results[0].Status == status {
-			return
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("command %s: %+v, %v; want %s", id, results, err, status)
-		}
+	var results []schema.CommandResult
+	var err error
+	if !await.Holds(time.Minute, 100*time.Millisecond, func() bool {
+		results, err = model.CommandResults(s.t.Context(), "ib0", id)
+		return err == nil && len(results) > 0 && results[0].Agent == "n1" && results[0].Status == status
+	}) {
+		s.t.Fatalf("command %s: %+v, %v; want %s", id, results, err, status)
 	}
 }

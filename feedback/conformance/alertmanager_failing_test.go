@@ -81,7 +81,7 @@ func TestAMemberThatHangsDelaysNoOther(t *testing.T) {
 	a, _ := runAlerts(t, func(c *alertmanager.Config) { c.Resend, c.Timeout = 2*time.Second, 2*time.Second }, hangs, "http://"+member)
 	const many = 700
 	a.Take(result(1, regions(many)...))
-	await(t, "all alerts", func() bool { return len(alerts(t, member)) == many })
+	waitFor(t, "all alerts", func() bool { return len(alerts(t, member)) == many })
 	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(200 * time.Millisecond) {
 		if n := len(alerts(t, member)); n != many {
 			t.Fatalf("%d of %d alerts are on", n, many)
@@ -96,8 +96,8 @@ func TestADeadMemberIsCounted(t *testing.T) {
 	dead.Close()
 	a, state := runRecorded(t, recorder.Recorder, func(c *alertmanager.Config) { c.Resend = time.Second }, dead.URL, "http://"+member)
 	a.Take(result(1, regions(2)...))
-	await(t, "the alerts", func() bool { return len(alerts(t, member)) == 2 })
-	await(t, "two faults", func() bool { return metric.Sum(t, recorder.Registry, "giverny_feedback_faults_total") >= 2 })
+	waitFor(t, "the alerts", func() bool { return len(alerts(t, member)) == 2 })
+	waitFor(t, "two faults", func() bool { return metric.Sum(t, recorder.Registry, "giverny_feedback_faults_total") >= 2 })
 	if state() != "" {
 		t.Errorf("health says %q though a member takes all", state())
 	}
@@ -125,14 +125,14 @@ func TestAMemberThatRefusesForAWhile(t *testing.T) {
 		})
 		a, state := runAlerts(t, func(c *alertmanager.Config) { c.Resend, c.Timeout = time.Second, time.Second }, address)
 		a.Take(result(1, regions(2)...))
-		await(t, name+": the state to say so", func() bool { return strings.Contains(state(), c.says) })
+		waitFor(t, name+": the state to say so", func() bool { return strings.Contains(state(), c.says) })
 		works.Store(true)
-		await(t, name+": the alerts", func() bool { return len(alerts(t, member)) == 2 && state() == "" })
+		waitFor(t, name+": the alerts", func() bool { return len(alerts(t, member)) == 2 && state() == "" })
 		works.Store(false)
 		a.Take(result(2))
-		await(t, name+": the state to say that the end is not sent", func() bool { return strings.Contains(state(), fmt.Sprint(c.says)) })
+		waitFor(t, name+": the state to say that the end is not sent", func() bool { return strings.Contains(state(), fmt.Sprint(c.says)) })
 		works.Store(true)
-		await(t, name+": the end", func() bool { return len(alerts(t, member)) == 0 && state() == "" })
+		waitFor(t, name+": the end", func() bool { return len(alerts(t, member)) == 0 && state() == "" })
 	}
 }
 
@@ -144,7 +144,7 @@ func TestAMemberWhoseClockIsAhead(t *testing.T) {
 	})
 	a, state := runAlerts(t, nil, address)
 	a.Take(result(1, regions(1)...))
-	await(t, "the state to say so", func() bool {
+	waitFor(t, "the state to say so", func() bool {
 		return strings.Contains(state(), "is 1h0m0s ahead of this host's") || strings.Contains(state(), "is 59m59s ahead of this host's")
 	})
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/giverny/giverny/feedback/alertmanager"
 	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/freeport"
 	"github.com/giverny/giverny/schema"
 )
@@ -52,7 +53,7 @@ func startAlertmanager(t *testing.T) (address string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait(); log.Close() })
-	await(t, "alertmanager to be ready", func() bool {
+	waitFor(t, "alertmanager to be ready", func() bool {
 		answer, err := http.Get("http://" + address + "/-/ready")
 		if err != nil {
 			return false
@@ -80,13 +81,9 @@ func start(t *testing.T, cfg alertmanager.Config) *alertmanager.Alertmanager {
 	return a
 }
 
-func await(t *testing.T, what string, done func() bool) {
+func waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(90 * time.Second); !done(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited for %s", what)
-		}
-	}
+	await.Until(t, what, 90*time.Second, 50*time.Millisecond, done)
 }
 
 func result(minute int64, regions ...schema.Region) *schema.IntervalResult {
@@ -126,7 +123,7 @@ func TestRegionsAreAlerts(t *testing.T) {
 	region := schema.Region{ID: 1882497176567809, Metric: schema.CreditStall, Severity: schema.High, Mean: 31, Links: []schema.LinkID{1, 2}, BirthNanos: born.UnixNano(), Name: "pod 3, all \"uplinks\"\n"}
 	a.Take(result(1, region, schema.Region{ID: 7, Severity: schema.Low}))
 	const first = "1882497176567809 high unknown"
-	await(t, "the alert", func() bool { return alerts(t, address)[first] != nil })
+	waitFor(t, "the alert", func() bool { return alerts(t, address)[first] != nil })
 	got := alerts(t, address)
 	if len(got) != 1 {
 		t.Errorf("alerts %v; a Low region is none", got)
@@ -136,7 +133,7 @@ func TestRegionsAreAlerts(t *testing.T) {
 		t.Errorf("alert %+v, started %v", alert.Alert, started)
 	}
 	ends := time.Time(*alert.EndsAt)
-	await(t, "it to be sent again", func() bool {
+	waitFor(t, "it to be sent again", func() bool {
 		now := alerts(t, address)[first]
 		return now != nil && time.Time(*now.EndsAt).After(ends)
 	})
@@ -145,7 +142,7 @@ func TestRegionsAreAlerts(t *testing.T) {
 	diagnosed.Diagnoses = []schema.Diagnosis{{Region: region.ID, Metric: region.Metric, Cause: schema.Cause{Class: schema.CauseSystem, Confidence: 0.9}, Text: "Job 17 fills the links.", Action: "place it elsewhere"}}
 	a.Take(diagnosed)
 	const second = "1882497176567809 high system"
-	await(t, "the new class alone", func() bool {
+	waitFor(t, "the new class alone", func() bool {
 		now := alerts(t, address)
 		return now[second] != nil && now[first] == nil
 	})
@@ -156,9 +153,9 @@ func TestRegionsAreAlerts(t *testing.T) {
 	unknown.Network.Unknown = &schema.Unknown{Reason: schema.NoInterval}
 	a.Take(unknown) // unknown state: the alert keeps firing
 	time.Sleep(2 * cfg.Resend)
-	await(t, "the alert that is sent although nothing is known", func() bool { return alerts(t, address)[second] != nil })
+	waitFor(t, "the alert that is sent although nothing is known", func() bool { return alerts(t, address)[second] != nil })
 	a.Take(result(4))
-	await(t, "the end", func() bool { return len(alerts(t, address)) == 0 })
+	waitFor(t, "the end", func() bool { return len(alerts(t, address)) == 0 })
 }
 
 // The alert of a region that was born in the future, since a clock was ahead, is accepted, and so is its end.
@@ -169,9 +166,9 @@ func TestARegionFromTheFuture(t *testing.T) {
 	cfg.URLs = []secret.URL{secret.NewURL("http://" + address)}
 	a := start(t, cfg)
 	a.Take(result(1, schema.Region{ID: 1, Severity: schema.High, BirthNanos: time.Now().Add(time.Hour).UnixNano()}))
-	await(t, "the alert", func() bool { return len(alerts(t, address)) == 1 })
+	waitFor(t, "the alert", func() bool { return len(alerts(t, address)) == 1 })
 	a.Take(result(2))
-	await(t, "its end", func() bool { return len(alerts(t, address)) == 0 })
+	waitFor(t, "its end", func() bool { return len(alerts(t, address)) == 0 })
 }
 
 // What is sent decodes into Alertmanager's own type without unknown fields.

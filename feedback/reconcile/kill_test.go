@@ -20,6 +20,7 @@ import (
 	"github.com/giverny/giverny/feedback/reconcile"
 	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/internal/atomicfile"
+	"github.com/giverny/giverny/internal/test/await"
 )
 
 // Variables of the process that TestKill9RestoresAtEveryStep starts: the folder of its files, and the step at which it dies.
@@ -80,14 +81,9 @@ func begin(t *testing.T, folder string, idle bool, step func()) (r *reconcile.Re
 }
 
 // await polls until done.
-func await(t *testing.T, what string, done func() bool) {
-	for range 2000 {
-		if done() {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Fatalf("after ten seconds: %s", what)
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	await.Until(t, what, 10*time.Second, 5*time.Millisecond, done)
 }
 
 // TestIsKilledAtAStep is the process: it marks n1 and n2, then relieves n2 and marks n3, then restores all, if it lives.
@@ -109,7 +105,7 @@ func TestIsKilledAtAStep(t *testing.T) {
 			s.Nodes = append(s.Nodes, policy.Score{Node: n, Score: 90, Reason: "why", Fabric: "ib0"})
 		}
 		r.Take(s)
-		await(t, fmt.Sprint(hot, " are not the marked nodes"), func() bool {
+		waitFor(t, fmt.Sprint(hot, " are not the marked nodes"), func() bool {
 			var all []string
 			for node, is := range readNodes(t, nodes) {
 				if is == marked {
@@ -147,7 +143,7 @@ func TestKill9RestoresAtEveryStep(t *testing.T) {
 			}
 		}
 		_, nodes, journal, stop := begin(t, folder, true, func() {})
-		await(t, "the journal is not empty", func() bool { left, err := reconcile.LeftBehind(journal); return len(left) == 0 && err == nil })
+		waitFor(t, "the journal is not empty", func() bool { left, err := reconcile.LeftBehind(journal); return len(left) == 0 && err == nil })
 		if err := stop(); err != nil {
 			t.Error(err)
 		}

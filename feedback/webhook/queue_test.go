@@ -27,7 +27,7 @@ func TestTheQueueSurvivesARestart(t *testing.T) {
 	r.setAnswer(func(_ int, w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) })
 	h := start(t, dir, r.URL, nil)
 	h.put(t, result(1, 7))
-	await(t, "a try that is known to have failed", func() bool { return strings.Contains(h.record.State(), "502") })
+	waitFor(t, "a try that is known to have failed", func() bool { return strings.Contains(h.record.State(), "502") })
 	h.stop()
 	first := r.got(t)[0]
 	r.setAnswer(nil)
@@ -37,7 +37,7 @@ func TestTheQueueSurvivesARestart(t *testing.T) {
 	}
 	again.put(t, result(1, 7)) // the pipeline repeats the last interval
 	again.put(t, result(2, 7))
-	await(t, "the notice", func() bool { return again.queue.len() == 0 })
+	waitFor(t, "the notice", func() bool { return again.queue.len() == 0 })
 	for _, k := range r.got(t) {
 		if k != first {
 			t.Errorf("key %s, want that of the one notice, %s", k, first)
@@ -128,14 +128,14 @@ func TestACrashRepeatsTheKey(t *testing.T) {
 	r, dir := startReceiver(t), t.TempDir()
 	h := start(t, dir, r.URL, nil)
 	h.put(t, result(1, 7))
-	await(t, "the notice", func() bool { return len(r.got(t)) == 1 && h.queue.len() == 0 })
+	waitFor(t, "the notice", func() bool { return len(r.got(t)) == 1 && h.queue.len() == 0 })
 	h.stop()
 	if err := os.Remove(filepath.Join(dir, "state-ib0.json")); err != nil { // as if it had not been written
 		t.Fatal(err)
 	}
 	again := start(t, dir, r.URL, nil)
 	again.put(t, result(1, 7))
-	await(t, "it again", func() bool { return len(r.got(t)) >= 2 && again.queue.len() == 0 })
+	waitFor(t, "it again", func() bool { return len(r.got(t)) >= 2 && again.queue.len() == 0 })
 	if keys := r.got(t); len(slices.Compact(keys)) != 1 {
 		t.Errorf("keys %v", keys)
 	}
@@ -148,7 +148,7 @@ func TestTheClockIsSetBack(t *testing.T) {
 	minute := time.Now().Unix() / 60
 	h.put(t, result(minute+24*60, 7))
 	h.put(t, result(minute-2, 7, 8))
-	await(t, "both notices", func() bool { return len(r.got(t)) == 2 })
+	waitFor(t, "both notices", func() bool { return len(r.got(t)) == 2 })
 	if last, err := h.Last("ib0"); err != nil || last != (minute-2)*60e9 {
 		t.Errorf("last %d, %v; want %d", last, err, (minute-2)*60e9)
 	}
@@ -168,14 +168,14 @@ func TestRoomForSomeNotices(t *testing.T) {
 	}
 	put := make(chan error, 1)
 	go func() { put <- h.Put(t.Context(), result(1, 7, 8, 9)) }()
-	await(t, "the fault", func() bool { return strings.Contains(h.State(), "notices cannot be queued: ") && len(r.got(t)) == 2 })
+	waitFor(t, "the fault", func() bool { return strings.Contains(h.State(), "notices cannot be queued: ") && len(r.got(t)) == 2 })
 	if err := os.RemoveAll(filepath.Dir(full)); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-put; err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the third", func() bool { return len(r.got(t)) >= 3 && h.queue.len() == 0 })
+	waitFor(t, "the third", func() bool { return len(r.got(t)) >= 3 && h.queue.len() == 0 })
 	if keys := r.got(t); len(keys) != 3 || keys[2] == keys[0] || keys[2] == keys[1] || h.State() != "" {
 		t.Errorf("keys %v, state %q", keys, h.State())
 	}
@@ -192,7 +192,7 @@ func TestDropsAreCounted(t *testing.T) {
 		t.Errorf("%g dropped, %d wait", got, h.queue.len())
 	}
 	close(block)
-	await(t, "the answers", func() bool {
+	waitFor(t, "the answers", func() bool {
 		return metric.Sum(t, h.Registry, "giverny_feedback_refused_total", Rejected) >= 2 && h.queue.len() == 0
 	})
 	h.stop()
@@ -207,10 +207,10 @@ func TestDropsAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := start(t, dir, r.URL, nil)
-	await(t, "the drops", func() bool {
+	waitFor(t, "the drops", func() bool {
 		return metric.Sum(t, again.Registry, "giverny_feedback_refused_total", Damaged) == 1 && metric.Sum(t, again.Registry, "giverny_feedback_refused_total", Expired) == 1
 	})
-	await(t, "none pending", func() bool { return metric.Sum(t, again.Registry, "giverny_feedback_pending") == 0 })
+	waitFor(t, "none pending", func() bool { return metric.Sum(t, again.Registry, "giverny_feedback_pending") == 0 })
 	if n, err := testutil.GatherAndCount(again.Registry, "giverny_feedback_refused_total"); err != nil || n != len(Reasons()) {
 		t.Errorf("%d reasons, %v", n, err)
 	}
@@ -228,14 +228,14 @@ func TestANoticeThatCannotBeReadWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := start(t, dir, r.URL, nil)
-	await(t, "the fault", func() bool { return strings.Contains(h.record.State(), "1 pending: queue of notices: open "+path) })
+	waitFor(t, "the fault", func() bool { return strings.Contains(h.record.State(), "1 pending: queue of notices: open "+path) })
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	if err := atomicfile.Write(path, text); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the notice", func() bool { return len(r.got(t)) == 1 && h.queue.len() == 0 && h.record.State() == "" })
+	waitFor(t, "the notice", func() bool { return len(r.got(t)) == 1 && h.queue.len() == 0 && h.record.State() == "" })
 	if got := metric.Sum(t, h.Registry, "giverny_feedback_refused_total"); got != 0 {
 		t.Errorf("%g dropped", got)
 	}
@@ -249,7 +249,7 @@ func TestAResultThatIsNoJSONIsDropped(t *testing.T) {
 	bad.Diagnoses = []schema.Diagnosis{{Region: 1, Jobs: []schema.AccusedJob{{Correlation: math.NaN()}}}}
 	h.put(t, bad)
 	h.put(t, result(2, 1, 2))
-	await(t, "the notices of the next interval", func() bool { return len(r.got(t)) == 2 })
+	waitFor(t, "the notices of the next interval", func() bool { return len(r.got(t)) == 2 })
 	if got := metric.Sum(t, h.Registry, "giverny_feedback_refused_total", Damaged); got != 1 {
 		t.Errorf("%g dropped, want 1", got)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/giverny/giverny/feedback/notice"
 	"github.com/giverny/giverny/feedback/record/recordtest"
 	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/pipes"
 	"github.com/giverny/giverny/schema"
 )
@@ -165,13 +166,9 @@ func (h *hook) put(t *testing.T, r *schema.IntervalResult) {
 	}
 }
 
-func await(t *testing.T, what string, done func() bool) {
+func waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited for %s", what)
-		}
-	}
+	await.Until(t, what, time.Minute, 10*time.Millisecond, done)
 }
 
 // A receiver that fails, is slow and becomes unavailable gets every notice in order; all attempts
@@ -196,7 +193,7 @@ func aReceiverThatFails(t *testing.T) {
 	})
 	h.put(t, result(1, 7))
 	h.put(t, result(2, 7, 8))
-	await(t, "both", func() bool { return len(r.got(t)) >= 6 && h.queue.len() == 0 && h.record.State() == "" })
+	waitFor(t, "both", func() bool { return len(r.got(t)) >= 6 && h.queue.len() == 0 && h.record.State() == "" })
 	close(hold)
 	keys := r.got(t)
 	if tries := fmt.Sprint(keys); len(keys) != 6 || len(slices.Compact(keys[:5])) != 1 || keys[0] == keys[5] {

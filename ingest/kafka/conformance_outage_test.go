@@ -11,6 +11,7 @@ import (
 
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/spool"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/metric"
 )
 
@@ -40,8 +41,7 @@ func testBrokerRestart(t *testing.T, b *broker) {
 		if acked == 20 {
 			b.stop()
 			go func() { // once the outage is noticed
-				for deadline := time.Now().Add(time.Minute); metric.Sum(t, p.metrics, "giverny_kafka_produce_retries_total") == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-				}
+				await.Holds(time.Minute, 10*time.Millisecond, func() bool { return metric.Sum(t, p.metrics, "giverny_kafka_produce_retries_total") > 0 })
 				b.start()
 			}()
 		}

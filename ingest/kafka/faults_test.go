@@ -22,6 +22,7 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/embedded"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/metric"
 )
 
@@ -147,8 +148,7 @@ func TestStalledFetchOpensNewConnections(t *testing.T) {
 	l.silent.Store(true)
 	var watching sync.WaitGroup
 	watching.Go(func() { // it is silent until new connections are opened
-		for deadline := time.Now().Add(time.Minute); reconnects() == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		}
+		await.Holds(time.Minute, 10*time.Millisecond, func() bool { return reconnects() > 0 })
 		l.silent.Store(false)
 	})
 	offsetsRead(t, p, 1, func(kafka.Message) {})

@@ -22,6 +22,7 @@ import (
 
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
+	"github.com/giverny/giverny/internal/test/await"
 )
 
 // noLeaks checks, after all other clean-up of the test, that no goroutine of it is left.
@@ -237,11 +238,7 @@ func readAll(t *testing.T, b kafkago.Bytes) []byte {
 
 func waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("gave up waiting for %s", what)
-		}
-	}
+	await.Until(t, what, time.Minute, 10*time.Millisecond, done)
 }
 
 // readAtLeast reads until a payload has arrived.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/giverny/giverny/collectors/ibsysfs"
 	"github.com/giverny/giverny/collectors/registry"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/sysfs"
 )
 
@@ -63,10 +64,6 @@ func TestHungAdapterDelaysNoOther(t *testing.T) {
 		t.Errorf("state %q, log:\n%s", state, &log)
 	}
 	release()
-	for end := time.Now().Add(10 * time.Second); reads.State() != ""; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the adapter does not come back")
-		}
-	}
+	await.Until(t, "the adapter to come back", 10*time.Second, time.Millisecond, func() bool { return reads.State() == "" })
 	goleak.VerifyNone(t, leak)
 }

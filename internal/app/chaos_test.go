@@ -20,6 +20,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine"
@@ -72,11 +73,7 @@ func awaitPoll(t *testing.T, dir string) {
 		return info.Size()
 	}
 	before := size()
-	for deadline := time.Now().Add(2 * time.Minute); size() == before; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("no poll is acknowledged")
-		}
-	}
+	await.Until(t, "a poll to be acknowledged", 2*time.Minute, 50*time.Millisecond, func() bool { return size() != before })
 }
 
 func startLoad(t *testing.T, dir, library string, args ...string) *exec.Cmd {
@@ -119,10 +116,11 @@ func readJournal(t *testing.T, dir, name string) (acked []int64) {
 
 func awaitStored(t *testing.T, dir string, nanos int64) {
 	t.Helper()
-	for deadline := time.Now().Add(4 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		if stored := readJournal(t, dir, storedJournal); len(stored) > 0 && stored[len(stored)-1] >= nanos {
-			return
-		}
+	if await.Holds(4*time.Minute, 200*time.Millisecond, func() bool {
+		stored := readJournal(t, dir, storedJournal)
+		return len(stored) > 0 && stored[len(stored)-1] >= nanos
+	}) {
+		return
 	}
 	log, _ := os.ReadFile(filepath.Join(dir, "log"))
 	t.Fatalf("the last process does not catch up; its log:\n%s", log)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/chaos"
 	"github.com/giverny/giverny/topology/topologytest"
 )
@@ -95,11 +96,12 @@ func lines(steps []chaos.Step) string {
 func (c *cluster) awaitIntervals(t *testing.T, n int) {
 	t.Helper()
 	var last error
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
+	if await.Holds(2*time.Minute, time.Second, func() bool {
 		tables, err := c.tables(t.Context())
-		if last = err; err == nil && len(tables.Intervals) >= n {
-			return
-		}
+		last = err
+		return err == nil && len(tables.Intervals) >= n
+	}) {
+		return
 	}
 	c.keepLogs(t)
 	t.Fatalf("the cluster stores nothing: %v", last)

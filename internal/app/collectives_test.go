@@ -23,6 +23,7 @@ import (
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/lifecycle"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/incident"
 	"github.com/giverny/giverny/store/engine"
@@ -174,13 +175,15 @@ func awaitCollective(api, job, id string, r *report.Report) (runID string, err e
 			}
 		}
 	}
-	for deadline := time.Now().Add(time.Minute); len(list.Collectives) == 0; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			return "", fmt.Errorf("the collective of job %s does not get into the API", job)
-		}
-		if err := ask(api+"collectives?job="+job, &list); err != nil {
-			return "", err
-		}
+	listed := await.Holds(time.Minute, 50*time.Millisecond, func() bool {
+		err = ask(api+"collectives?job="+job, &list)
+		return err != nil || len(list.Collectives) > 0
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case !listed:
+		return "", fmt.Errorf("the collective of job %s does not get into the API", job)
 	}
 	c := list.Collectives[0]
 	if id != "" && c.RunID != id || len(c.Culprits) != len(r.Diagnosis.Culprits) || c.Culprits[0].Class != "background_flow" || c.Culprits[0].CostNS != r.Diagnosis.Culprits[0].CostNanos {

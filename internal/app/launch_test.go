@@ -13,6 +13,7 @@ import (
 
 	"github.com/giverny/giverny/command"
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/metric"
 	"github.com/giverny/giverny/schema"
 )
@@ -81,11 +82,9 @@ func TestAnalyserRunsTheSearchPolicy(t *testing.T) {
 			}
 		}
 	}
-	for deadline := time.Now().Add(time.Minute); metric.Sum(t, p.ops.Registry, "giverny_feedback_refused_total", "search", "failed") != 1; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("no refusal of reason failed by %d sinks: the store is away", len(sinks))
-		}
-	}
+	await.Until(t, fmt.Sprintf("a refusal of reason failed by %d sinks: the store is away", len(sinks)), time.Minute, 5*time.Millisecond, func() bool {
+		return metric.Sum(t, p.ops.Registry, "giverny_feedback_refused_total", "search", "failed") == 1
+	})
 }
 
 // By default no searches are launched, and without a key the process says what to do.

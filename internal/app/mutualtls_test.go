@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/internal/test/apachekafka"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/freeport"
 	"github.com/giverny/giverny/internal/test/proc"
 	"github.com/giverny/giverny/internal/test/repo"
@@ -98,21 +99,20 @@ func secureFront(t *testing.T, s *sharing, certs *apachekafka.Certificates, own 
 func checkKnown(t *testing.T, client *http.Client, base, role string, process *proc.Process) {
 	t.Helper()
 	said := ""
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+	if !await.Holds(time.Minute, 200*time.Millisecond, func() bool {
 		answer, err := client.Get(base + "/-/ready")
 		if err != nil {
 			said = err.Error()
-			continue
+			return false
 		}
 		text, _ := io.ReadAll(answer.Body)
 		answer.Body.Close()
 		said = string(text)
 		var ready struct{ Faults map[string]string }
-		if json.Unmarshal(text, &ready) == nil && ready.Faults != nil && ready.Faults["kafka"] == "" && ready.Faults["store"] == "" && ready.Faults["consumer group"] == "" {
-			return
-		}
+		return json.Unmarshal(text, &ready) == nil && ready.Faults != nil && ready.Faults["kafka"] == "" && ready.Faults["store"] == "" && ready.Faults["consumer group"] == ""
+	}) {
+		t.Errorf("%s: %s\n%s", role, said, process.LogTail(20))
 	}
-	t.Errorf("%s: %s\n%s", role, said, process.LogTail(20))
 }
 
 // checkStrangers: a client without a certificate has no name, and one with a certificate of another authority is rejected.

@@ -13,6 +13,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"github.com/giverny/giverny/analysis"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/store/engine"
@@ -68,10 +69,11 @@ func live(t *testing.T, dir, library string, intervals int) {
 	}
 	child := startLoad(t, dir, library, restartTopology, "hot")
 	defer kill9(child)
-	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(dir, storedJournal)); err == nil && laterThan(before, readJournal(t, dir, storedJournal)) >= intervals {
-			return
-		}
+	if await.Holds(5*time.Minute, 50*time.Millisecond, func() bool {
+		_, err := os.Stat(filepath.Join(dir, storedJournal))
+		return err == nil && laterThan(before, readJournal(t, dir, storedJournal)) >= intervals
+	}) {
+		return
 	}
 	log, _ := os.ReadFile(filepath.Join(dir, "log"))
 	t.Fatalf("the process does not store %d intervals; its log:\n%s", intervals, log)

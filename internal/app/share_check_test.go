@@ -12,6 +12,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/store"
 	"github.com/giverny/giverny/topology/topologytest"
@@ -201,7 +202,7 @@ func (s *sharing) awaitAudit(orders map[string]int) {
 	}
 	defer conn.Close()
 	missing := 0
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+	if !await.Holds(time.Minute, 200*time.Millisecond, func() bool {
 		missing = 0
 		for fabric, want := range orders {
 			for _, key := range []string{"id) FROM commands", "command_id) FROM command_results"} {
@@ -212,11 +213,10 @@ func (s *sharing) awaitAudit(orders map[string]int) {
 				missing += max(0, want-int(n))
 			}
 		}
-		if missing == 0 {
-			return
-		}
+		return missing == 0
+	}) {
+		s.t.Errorf("%d commands and results are not in the audit", missing)
 	}
-	s.t.Errorf("%d commands and results are not in the audit", missing)
 }
 
 // checkOwners checks the history of all inserts. No analyser may write to an interval
@@ -295,27 +295,23 @@ func (s *sharing) checkAnnouncements(l *shareLoad, until int64, found *shareResu
 			want[fmt.Sprint(m.fabric, "/", start)]++
 		}
 	}
-	deadline := time.Now().Add(sharePatience)
-	for ; time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	missing := 0
+	if !await.Holds(sharePatience, 100*time.Millisecond, func() bool {
 		l.mu.Lock()
 		said := map[string]bool{}
 		for _, a := range l.announced {
 			said[fmt.Sprint(a.fabric, "/", a.start)] = true
 		}
 		l.mu.Unlock()
-		missing := 0
+		missing = 0
 		for k := range want {
 			if !said[k] {
 				missing++
 			}
 		}
-		if missing == 0 {
-			break
-		}
-		if time.Until(deadline) < time.Second {
-			t.Errorf("%d of %d stored intervals are not announced", missing, len(want))
-			break
-		}
+		return missing == 0
+	}) {
+		t.Errorf("%d of %d stored intervals are not announced", missing, len(want))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -28,6 +28,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/giverny/giverny/internal/test/apachekafka"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/freeport"
 	"github.com/giverny/giverny/internal/test/proc"
 	"github.com/giverny/giverny/internal/test/repo"
@@ -204,7 +205,7 @@ func (s *sharing) awaitLevel(among ...*analyser) {
 	s.t.Helper()
 	most := (len(s.fabrics) + len(among) - 1) / len(among)
 	var seen []int
-	for deadline := time.Now().Add(sharePatience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	if await.Holds(sharePatience, 50*time.Millisecond, func() bool {
 		sum, greatest := 0, 0
 		seen = seen[:0]
 		for _, a := range among {
@@ -213,9 +214,9 @@ func (s *sharing) awaitLevel(among ...*analyser) {
 			seen = append(seen, n)
 			sum, greatest = sum+n, max(greatest, n)
 		}
-		if sum == len(s.fabrics) && greatest <= most {
-			return
-		}
+		return sum == len(s.fabrics) && greatest <= most
+	}) {
+		return
 	}
 	for _, a := range among {
 		s.t.Logf("analyser %d:\n%s", a.n, a.process.LogTail(20))

@@ -25,6 +25,7 @@ import (
 	"github.com/giverny/giverny/ingest/envelope"
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/internal/retry"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology/topologytest"
 )
@@ -188,16 +189,17 @@ func (s *sharing) goOnWithout(victim *analyser) {
 func (s *sharing) awaitStored(after time.Time) {
 	s.t.Helper()
 	missing := 0
-	for deadline := time.Now().Add(sharePatience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	if await.Holds(sharePatience, 50*time.Millisecond, func() bool {
 		there := map[string]bool{}
 		for _, m := range s.history.stored() {
 			if m.startMillis >= after.UnixMilli() {
 				there[m.fabric] = true
 			}
 		}
-		if missing = len(s.fabrics) - len(there); missing == 0 {
-			return
-		}
+		missing = len(s.fabrics) - len(there)
+		return missing == 0
+	}) {
+		return
 	}
 	for _, a := range s.analysers {
 		s.t.Logf("analyser %d:\n%s", a.n, a.process.LogTail(20))

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -132,9 +133,7 @@ func TestAHangupBeforeTheStartIsNotLost(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); w.Run(ctx) }()
-	for deadline := time.Now().Add(time.Minute); testutil.ToFloat64(w.taken.WithLabelValues("f")) == 0 && time.Now().Before(deadline); {
-		time.Sleep(5 * time.Millisecond)
-	}
+	await.Holds(time.Minute, 5*time.Millisecond, func() bool { return testutil.ToFloat64(w.taken.WithLabelValues("f")) > 0 })
 	cancel()
 	<-ended
 	if len(*taken) != 1 {

@@ -14,6 +14,7 @@ import (
 	"github.com/giverny/giverny/internal/boot"
 	"github.com/giverny/giverny/internal/config"
 	"github.com/giverny/giverny/internal/test/apachekafka"
+	"github.com/giverny/giverny/internal/test/await"
 )
 
 // A process that only serves says who should own a fabric, and why none does, by asking a real broker.
@@ -33,15 +34,15 @@ func TestWhoOwnsAFabric(t *testing.T) {
 	says := func(when string, partition int, want string) {
 		t.Helper()
 		got := ""
-		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if !await.Holds(time.Minute, 100*time.Millisecond, func() bool {
 			q.mu.Lock()
 			q.asked = time.Time{} // ask now
 			q.mu.Unlock()
-			if got, away = q.explain(t.Context(), "ib1", partition); strings.Contains(got, want) {
-				return
-			}
+			got, away = q.explain(t.Context(), "ib1", partition)
+			return strings.Contains(got, want)
+		}) {
+			t.Errorf("%s: %q, want %q", when, got, want)
 		}
-		t.Errorf("%s: %q, want %q", when, got, want)
 	}
 	says("no analyser", 1, "no process analyses any fabric: the consumer group giverny has no members; start giverny analyze")
 	analyser := lease.New(p.newCoordinator(), cfg.Kafka.Client.Consumer.SessionTimeout, map[int]string{0: "ib0"}, boot.Clock, slog.New(slog.DiscardHandler))

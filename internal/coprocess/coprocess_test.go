@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/internal/coprocess"
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/journal"
 )
 
@@ -126,22 +127,16 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		var child int
-		for deadline := time.Now().Add(10 * time.Second); child == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		await.Until(t, name+": the program to start its child", 10*time.Second, time.Millisecond, func() bool {
 			text, _ := os.ReadFile(pid)
 			child, _ = strconv.Atoi(strings.TrimSpace(string(text)))
-		}
-		if child == 0 {
-			t.Fatalf("%s: the program did not start its child", name)
-		}
+			return child != 0
+		})
 		end(s)
 		if err := s.Close(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		for deadline := time.Now().Add(10 * time.Second); running(child); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s: the program's child still runs", name)
-			}
-		}
+		await.Until(t, name+": the program's child to end", 10*time.Second, time.Millisecond, func() bool { return !running(child) })
 	}
 }
 

@@ -234,6 +234,7 @@ var Architecture = []Row{
 	{Package: "internal/test/stalls", May: []string{"segment/linkset", "topology", "topology/topologytest"}, Kind: Testing},
 	{Package: "internal/test/ibsim", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/apachekafka", May: []string{"internal/test/freeport", "internal/test/repo", "internal/test/proc"}, Kind: Testing},
+	{Package: "internal/test/await", Kind: Testing},
 	{Package: "internal/test/chaos", May: []string{"internal/test/proc"}, Kind: Testing},
 	{Package: "internal/test/cputime", Kind: Testing},
 	{Package: "internal/test/proc", Kind: Testing},

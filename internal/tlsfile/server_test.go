@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/journal"
 	"github.com/giverny/giverny/internal/test/pipes"
 	"github.com/giverny/giverny/internal/tlsfile"
@@ -95,10 +96,8 @@ func serverReloads(t *testing.T) {
 		t.Error("a certificate without its key is shown")
 	}
 	copyFile(t, newKey, key)
-	for deadline := time.Now().Add(time.Minute); shown(t, l) == before; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the new certificate is never shown: %s", log)
-		}
+	if !await.Holds(time.Minute, 100*time.Millisecond, func() bool { return shown(t, l) != before }) {
+		t.Fatalf("the new certificate is never shown: %s", log)
 	}
 	if n := strings.Count(log.String(), "certificate not read"); n != 1 {
 		t.Errorf("the fault is logged %d times: %s", n, log)

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/journal"
 	"github.com/giverny/giverny/store/engine"
 )
@@ -95,17 +96,16 @@ func (s *supervised) signal(sig syscall.Signal) {
 func (s *supervised) awaitRestart(reason string) {
 	s.t.Helper()
 	var restarts map[string]float64
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	if !await.Holds(time.Minute, 10*time.Millisecond, func() bool {
 		restarts = s.metric("giverny_engine_restarts_total")
 		all := 0.
 		for _, n := range restarts {
 			all += n
 		}
-		if all > 0 && restarts[reason] == all {
-			return
-		}
+		return all > 0 && restarts[reason] == all
+	}) {
+		s.t.Fatalf("restarts %v, want only such of reason %s", restarts, reason)
 	}
-	s.t.Fatalf("restarts %v, want only such of reason %s", restarts, reason)
 }
 
 // metric returns the values of a metric by the value of its label.
@@ -162,10 +162,5 @@ func gone(pid int) bool {
 
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if gone(pid) {
-			return
-		}
-	}
-	t.Fatalf("process %d still runs", pid)
+	await.Until(t, fmt.Sprintf("process %d to end", pid), time.Minute, 10*time.Millisecond, func() bool { return gone(pid) })
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/store/engine"
 	"github.com/giverny/giverny/store/engine/enginetest"
 )
@@ -254,12 +255,7 @@ func TestStopKillsWhatDoesNotFinish(t *testing.T) {
 func awaitStatement(t *testing.T, conn clickhouse.Conn, word string) {
 	t.Helper()
 	const query = "SELECT count() FROM system.processes WHERE position(query, ?) > 0 AND position(query, 'system.processes') = 0"
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if scalar[uint64](t, conn, query, word) > 0 {
-			return
-		}
-	}
-	t.Fatalf("no statement with %s runs", word)
+	await.Until(t, "a statement with "+word, time.Minute, 10*time.Millisecond, func() bool { return scalar[uint64](t, conn, query, word) > 0 })
 }
 
 func TestDataDirHasOneOwner(t *testing.T) {

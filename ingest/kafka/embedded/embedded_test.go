@@ -14,6 +14,7 @@ import (
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/embedded"
 	"github.com/giverny/giverny/internal/secret"
+	"github.com/giverny/giverny/internal/test/await"
 )
 
 // What the broker does for its clients is tested by the conformance suite of package kafka.
@@ -86,11 +87,10 @@ func TestReachFromAnotherProcess(t *testing.T) {
 		go func() { ended <- broker.Run(ctx) }()
 		var reached kafka.Config
 		var dial kafka.Dial
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-			if reached, dial, err = embedded.Reach(own, config); err == nil || time.Now().After(deadline) {
-				break
-			}
-		}
+		await.Holds(time.Minute, 10*time.Millisecond, func() bool {
+			reached, dial, err = embedded.Reach(own, config)
+			return err == nil
+		})
 		if err != nil || reached.Brokers[0] != embedded.Address {
 			t.Fatalf("%v: %+v", err, reached)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/giverny/giverny/ingest/kafka"
 	"github.com/giverny/giverny/ingest/kafka/embedded"
 	"github.com/giverny/giverny/ingest/kafka/lease"
+	"github.com/giverny/giverny/internal/test/await"
 )
 
 const fabrics = 4
@@ -112,26 +113,26 @@ func conformance(t *testing.T, config kafka.Config, dial kafka.Dial, clock func(
 	if err := a.client.EnsureTopics(t.Context(), fabrics); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the first owns all", busy, func() bool { return a.count() == fabrics })
+	waitFor(t, "the first owns all", busy, func() bool { return a.count() == fabrics })
 
 	b := start(t, config, dial, clock)
 	overlaps := watch(t, a, b)
-	await(t, "the second has half", busy, func() bool { return a.count() == fabrics/2 && b.count() == fabrics/2 })
+	waitFor(t, "the second has half", busy, func() bool { return a.count() == fabrics/2 && b.count() == fabrics/2 })
 	stale := fenceOf(t, a)
 	commit(t, a, stale, nil)
 
 	a.cut.Store(true)
 	began := time.Now()
-	await(t, "the cut one owns nothing", busy, func() bool { return a.count() == 0 })
-	await(t, "the other has taken over", busy, func() bool { return b.count() == fabrics })
+	waitFor(t, "the cut one owns nothing", busy, func() bool { return a.count() == 0 })
+	waitFor(t, "the other has taken over", busy, func() bool { return b.count() == fabrics })
 	t.Logf("taken over %v after the network was cut; the session timeout is %v", time.Since(began).Round(time.Millisecond), session)
 	commit(t, a, stale, kafkago.UnknownMemberId)
 
 	a.cut.Store(false)
-	await(t, "they share again", busy, func() bool { return a.count() == fabrics/2 && b.count() == fabrics/2 })
+	waitFor(t, "they share again", busy, func() bool { return a.count() == fabrics/2 && b.count() == fabrics/2 })
 	began = time.Now()
 	b.end()
-	await(t, "the one that stays has all", busy, func() bool { return a.count() == fabrics })
+	waitFor(t, "the one that stays has all", busy, func() bool { return a.count() == fabrics })
 	t.Logf("taken over %v after the other left", time.Since(began).Round(time.Millisecond))
 	if n := overlaps(); n > 0 {
 		t.Errorf("%d times both would have written for one partition", n)
@@ -207,12 +208,7 @@ func commit(t *testing.T, p *process, fence kafka.Fence, want error) {
 // busy is how long a busy machine may take to reach a state.
 const busy = time.Minute
 
-func await(t *testing.T, what string, patience time.Duration, holds func() bool) {
+func waitFor(t *testing.T, what string, patience time.Duration, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if holds() {
-			return
-		}
-	}
-	t.Fatalf("%s: not within %v", what, patience)
+	await.Until(t, what, patience, 5*time.Millisecond, holds)
 }

@@ -99,9 +99,9 @@ func TestTakeover(t *testing.T) {
 		}
 		one.link.set(func(l *link) { l.heartbeat, l.join = cutOff, cutOff })
 		cut := time.Now()
-		await(t, "no more writes", session, func() bool { return !one.may(0) && !one.may(1) && !one.may(2) && !one.may(3) })
+		waitFor(t, "no more writes", session, func() bool { return !one.may(0) && !one.may(1) && !one.may(2) && !one.may(3) })
 		stopped := time.Since(cut)
-		await(t, "taken over", 2*session, func() bool { return other.count() == 4 })
+		waitFor(t, "taken over", 2*session, func() bool { return other.count() == 4 })
 		taken := time.Since(cut)
 		if stopped > session*4/5 || taken > session+session/6+500*time.Millisecond || stopped >= taken {
 			t.Errorf("stopped writing after %v, taken over after %v; the session is %v", stopped, taken, session)
@@ -150,7 +150,7 @@ func TestTwoHolders(t *testing.T) {
 		}
 		other := join(b, 2, 0)
 		defer other.stop()
-		await(t, "fabric 0 is asked back", session, func() bool { return owned.Err() != nil })
+		waitFor(t, "fabric 0 is asked back", session, func() bool { return owned.Err() != nil })
 		time.Sleep(session / 2)
 		if other.count() != 0 {
 			t.Fatal("given to another before both holders have released")
@@ -171,8 +171,8 @@ func TestTwoHolders(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.expel("member01")
-		await(t, "it is lost", session, func() bool { return stale.Err() != nil })
-		await(t, "it is back", 4*session, func() bool { return one.count() == 1 })
+		waitFor(t, "it is lost", session, func() bool { return stale.Err() != nil })
+		waitFor(t, "it is back", 4*session, func() bool { return one.count() == 1 })
 		if _, _, err := third.Guard(t.Context()); !errors.Is(err, kafka.ErrFenced) {
 			t.Errorf("one who works under a tenure that is lost may write under the next: %v", err)
 		}
@@ -202,7 +202,7 @@ func TestLost(t *testing.T) {
 			p.link.set(func(l *link) {
 				l.heartbeat = func() (err error) { once.Do(func() { err = answer }); return err }
 			})
-			await(t, "the write that was under way is cut off", session, func() bool { return guard.Err() != nil })
+			waitFor(t, "the write that was under way is cut off", session, func() bool { return guard.Err() != nil })
 			if text := p.log.String(); !strings.Contains(text, says) {
 				t.Errorf("%v: the log does not say why:\n%s", answer, text)
 			}

@@ -19,6 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/internal/test/proc"
 )
 
@@ -241,10 +242,8 @@ func TestAPartThatEndsByItselfIsStartedAgainAndNoted(t *testing.T) {
 	if err := p.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); len(p.Ended()) == 0 || !runs(p); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not started again; ended: %q", p.Ended())
-		}
+	if !await.Holds(time.Minute, 10*time.Millisecond, func() bool { return len(p.Ended()) > 0 && runs(p) }) {
+		t.Fatalf("not started again; ended: %q", p.Ended())
 	}
 	if len(p.Ended()) != 1 {
 		t.Errorf("ended: %q", p.Ended())

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/giverny/giverny/internal/test/await"
 )
 
 const orphanLog = "TESTPROC_ORPHAN_LOG"
@@ -99,12 +101,7 @@ func TestChildDiesWithItsParent(t *testing.T) {
 	if err != nil {
 		t.Fatalf("parent printed %q: %v", line, err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if ended(pid) {
-			return
-		}
-	}
-	t.Errorf("child %d outlived its parent by 30 s", pid)
+	await.Until(t, fmt.Sprintf("child %d to end after its parent", pid), 30*time.Second, 10*time.Millisecond, func() bool { return ended(pid) })
 }
 
 // ended includes zombies: in a container there may be no process that reaps orphans.

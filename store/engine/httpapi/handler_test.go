@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/giverny/giverny/internal/test/await"
 	"github.com/giverny/giverny/store/engine/chdb"
 	"github.com/giverny/giverny/store/engine/enginetest"
 	"github.com/giverny/giverny/store/engine/httpapi"
@@ -238,8 +239,9 @@ func TestRowsArriveAsTheyCome(t *testing.T) {
 func waitIdle(t *testing.T) {
 	t.Helper()
 	session := enginetest.Session(t, testEngine)
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		var running string
+	running := ""
+	if !await.Holds(time.Minute, 20*time.Millisecond, func() bool {
+		running = ""
 		ask := chdb.Statement{SQL: "SELECT query FROM system.processes WHERE Settings['log_comment'] != ''", Format: "TSV"}
 		err := session.Query(ask, func(chunk []byte) error {
 			running = string(chunk)
@@ -248,12 +250,9 @@ func waitIdle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if running == "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("still running: %s", running)
-		}
+		return running == ""
+	}) {
+		t.Fatalf("still running: %s", running)
 	}
 }
 
