@@ -20,6 +20,7 @@ func (s *Spool) Distribute(queueOf func(record []byte) string) error {
 	defer s.report()
 	for old := s.queues[""]; old != nil && old.waiting() > 0; {
 		records, first := old.peek(distributedRecords, distributedBytes)
+		old.held = first + uint64(len(records))
 		for i, record := range records {
 			if err := s.write(queueOf(record), record, s.config.MaxBytes+s.config.segmentBytes()); err != nil {
 				return errors.Join(fmt.Errorf("spool %s: move the records of an earlier version: %w", s.config.Dir, err), old.saveCursor())

@@ -26,6 +26,7 @@ type queue struct {
 	first    uint64 // number of the oldest record
 	readAt   int64  // position of first in segments[0]
 	bytes    int64  // of its segments
+	held     uint64 // Distribute has the records before this number in memory: they are not lost with their segment
 }
 
 func (q *queue) waiting() uint64 { return q.next - q.first }

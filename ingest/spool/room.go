@@ -14,7 +14,9 @@ func (s *Spool) makeRoom(bytes int64, reason string) {
 		if q == nil {
 			break
 		}
-		lost += q.segments[0].end() - q.first
+		if end, first := q.segments[0].end(), max(q.first, q.held); end > first {
+			lost += end - first
+		}
 		q.removeOldest()
 	}
 	if lost > 0 {
