@@ -127,9 +127,7 @@ func TestManyBlockedRecordsKeepNoneWaiting(t *testing.T) {
 				}
 			}
 			wantPayloads(t, p.read(t, kafka.Assignment{Kind: envelope.Jobs, Fabric: "f"}, others), payloads(jobs)...)
-			if n := a.spool.Len(); n != blocked {
-				t.Errorf("%d records wait, want %d", n, blocked)
-			}
+			waitFor(t, "the blocked records alone to wait", func() bool { return a.spool.Len() == blocked })
 			rejects.Store(false)
 			waitFor(t, "an empty spool", func() bool { return a.spool.Len() == 0 && a.producer.Ready(p.ctx) == nil })
 			wantPayloads(t, p.read(t, eventsOf("f", 0), blocked), payloads(events)...)

@@ -28,7 +28,7 @@ func (s *Spool) Distribute(queueOf func(record []byte) string) error {
 			if i == len(records)-1 { // which may remove the file
 				s.syncAll()
 			}
-			old.remove(first + uint64(i) + 1)
+			old.pass(first+uint64(i), record)
 		}
 		s.noteIOError(old.saveCursor())
 	}

@@ -179,6 +179,18 @@ func (q *queue) remove(end uint64) {
 	}
 }
 
+// pass removes the oldest record if it still is the one with the number. It reads nothing.
+func (q *queue) pass(number uint64, record []byte) {
+	switch {
+	case q.first != number || len(q.segments) == 0: // it was dropped to make room
+	case number+1 >= q.segments[0].end():
+		q.removeOldest()
+	default:
+		q.first++
+		q.readAt += frameBytes + int64(len(record))
+	}
+}
+
 // saveCursor persists the number of the next record. If that is lost, some records are delivered
 // twice.
 func (q *queue) saveCursor() error {
