@@ -37,59 +37,82 @@ func (w *Webhook) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	pauses := retry.Backoff{Min: minPause, Max: maxPause}.Pauses()
-	fail := func(err error, least time.Duration) {
-		pause := max(least, pauses.Next())
-		w.record.Failed(err, pause)
-		retry.Sleep(ctx, pause)
-	}
-	var unread uint64 // the number of a notice that cannot be read, since
-	var unreadSince time.Time
+	d := delivery{w: w, pauses: retry.Backoff{Min: minPause, Max: maxPause}.Pauses()}
 	for ctx.Err() == nil {
 		w.record.Pending(w.queue.len())
-		it, number, ok, err := w.queue.first()
-		switch {
-		case !ok:
-			select {
-			case <-ctx.Done():
-			case <-w.wake:
-			}
-			continue
-		case errors.Is(err, errDamaged) || err != nil && number == unread && time.Since(unreadSince) > waitUnread:
-			w.drop(number, it, Damaged, err)
-			continue
-		case err != nil: // such as too many open files
-			if number != unread {
-				unread, unreadSince = number, time.Now()
-			}
-			fail(err, 0)
-			continue
-		case time.Since(it.Queued) > w.cfg.MaxAge:
-			w.drop(number, it, Expired, fmt.Errorf("waiting since %v", it.Queued.UTC().Round(time.Second)))
+		it, number, there := d.next(ctx)
+		if !there {
 			continue
 		}
 		if !w.pace(ctx) {
 			return nil
 		}
-		err = w.deliver(ctx, &it)
-		var failed *failure
-		switch {
-		case err == nil:
-			w.queue.remove(number)
-			w.record.Worked()
-			w.record.Acted(action(it.Fabric, it.Key, "accepted by the receiver", false))
-			pauses.Reset()
-		case ctx.Err() != nil:
-		case errors.As(err, &failed) && failed.final:
-			w.drop(number, it, Rejected, err)
-			w.record.Failed(err, 0)
-		case failed != nil:
-			fail(err, failed.wait)
-		default:
-			fail(err, 0)
-		}
+		d.send(ctx, &it, number)
 	}
 	return nil
+}
+
+// delivery is what Run remembers from notice to notice.
+type delivery struct {
+	w      *Webhook
+	pauses *retry.Pauses
+
+	unread      uint64    // the number of a notice that cannot be read
+	unreadSince time.Time // since when
+}
+
+// fail reports a failure and pauses, at least for a while.
+func (d *delivery) fail(ctx context.Context, err error, least time.Duration) {
+	pause := max(least, d.pauses.Next())
+	d.w.record.Failed(err, pause)
+	retry.Sleep(ctx, pause)
+}
+
+// next returns the oldest notice; false: it waited for one, or dealt with one that is not to be sent.
+func (d *delivery) next(ctx context.Context) (it item, number uint64, there bool) {
+	w := d.w
+	it, number, ok, err := w.queue.first()
+	switch {
+	case !ok:
+		select {
+		case <-ctx.Done():
+		case <-w.wake:
+		}
+	case errors.Is(err, errDamaged) || err != nil && number == d.unread && time.Since(d.unreadSince) > waitUnread:
+		w.drop(number, it, Damaged, err)
+	case err != nil: // such as too many open files
+		if number != d.unread {
+			d.unread, d.unreadSince = number, time.Now()
+		}
+		d.fail(ctx, err, 0)
+	case time.Since(it.Queued) > w.cfg.MaxAge:
+		w.drop(number, it, Expired, fmt.Errorf("waiting since %v", it.Queued.UTC().Round(time.Second)))
+	default:
+		return it, number, true
+	}
+	return item{}, 0, false
+}
+
+// send makes one attempt to deliver a notice.
+func (d *delivery) send(ctx context.Context, it *item, number uint64) {
+	w := d.w
+	err := w.deliver(ctx, it)
+	var failed *failure
+	switch {
+	case err == nil:
+		w.queue.remove(number)
+		w.record.Worked()
+		w.record.Acted(action(it.Fabric, it.Key, "accepted by the receiver", false))
+		d.pauses.Reset()
+	case ctx.Err() != nil:
+	case errors.As(err, &failed) && failed.final:
+		w.drop(number, *it, Rejected, err)
+		w.record.Failed(err, 0)
+	case failed != nil:
+		d.fail(ctx, err, failed.wait)
+	default:
+		d.fail(ctx, err, 0)
+	}
 }
 
 // close releases the folder.
