@@ -74,10 +74,10 @@ func (rc *regionCase) rateSlowLink() float64 {
 		return slowLinkFell - rc.rose()
 	case rc.back.SlowCable() != schema.NoLink:
 		return slowLinkAlone
-	case rc.ends.neck.Slower && rc.ends.neck.Cannot && rc.ends.neck.Before(&rc.ends.drain):
+	case rc.ends.bottleneck.Slower && rc.ends.bottleneck.Cannot && rc.ends.bottleneck.Before(&rc.ends.drain):
 		return slowLinkMeasured - rc.rose() - endsElsewhere(1-rc.ends.nodesProbability())
-	case rc.ends.neck.Slower && rc.ends.neck.Before(&rc.ends.drain):
-		return slowLinkFell + slowLinkLost*(rc.ends.neck.Lost-(1-root.ClearlyLess)) - rc.rose() -
+	case rc.ends.bottleneck.Slower && rc.ends.bottleneck.Before(&rc.ends.drain):
+		return slowLinkFell + slowLinkLost*(rc.ends.bottleneck.Lost-(1-root.ClearlyLess)) - rc.rose() -
 			endsElsewhere(1-rc.ends.nodesProbability())
 	}
 	return math.Inf(-1)

@@ -12,14 +12,14 @@ import (
 
 // ends are where the traffic of a region of a grid converges, and where it ends.
 type ends struct {
-	drain    root.Drain
-	sender   *job // its nodes send what converges on the drain; nil: unknown
-	neck     root.Neck
-	fullLink schema.LinkID // the full link that most traffic waits for; NoLink: unknown
-	endings  root.Endings
-	arrives  ratio   // load of the links where its traffic ends, relative to the baseline
-	flooded  bool    // load was added where the region's traffic ends, even if the mean load fell
-	starved  float64 // 0 to 1: how far the node where it ends gets less than its share of its job's exchange
+	drain      root.Drain
+	sender     *job // its nodes send what converges on the drain; nil: unknown
+	bottleneck root.Bottleneck
+	fullLink   schema.LinkID // the full link that most traffic waits for; NoLink: unknown
+	endings    root.Endings
+	arrives    ratio   // load of the links where its traffic ends, relative to the baseline
+	flooded    bool    // load was added where the region's traffic ends, even if the mean load fell
+	starved    float64 // 0 to 1: how far the node where it ends gets less than its share of its job's exchange
 }
 
 func (g grid) findEnds() {
@@ -66,11 +66,11 @@ func (g grid) endsBy(jobs []*job) (e ends) {
 	if e.drain, from = g.onGrid.Drain(g.senders); from >= 0 {
 		e.sender = jobs[from]
 	}
-	e.neck = g.onGrid.Neck(g.tree, g.senders, &e.drain, isSteady)
-	e.fullLink = g.onGrid.FullLink(&e.neck, &e.drain)
+	e.bottleneck = g.onGrid.Bottleneck(g.tree, g.senders, &e.drain, isSteady)
+	e.fullLink = g.onGrid.FullLink(&e.bottleneck, &e.drain)
 	e.endings = g.onGrid.Endings(&e.drain)
 	if e.arrives, e.flooded = g.arriving(&e, q); isSteady && e.endsAtSlowLink() {
-		e.neck = e.endings.Neck()
+		e.bottleneck = e.endings.Bottleneck()
 	}
 	e.starved = g.shortfall(&e, q)
 	return e
@@ -152,7 +152,7 @@ func (e *ends) endsAtNodes() bool {
 // endsAtSlowLink reports whether the comparison of all places shows that a link of a grid lost rate, where nothing else
 // does: no load was added, and no tree to nodes fits almost exactly.
 func (e *ends) endsAtSlowLink() bool {
-	named := e.neck.Slower && e.neck.Before(&e.drain)
+	named := e.bottleneck.Slower && e.bottleneck.Before(&e.drain)
 	return !named && !e.flooded && e.drain.Fit < exactFit && e.endings.AtSlowLink()
 }
 

@@ -139,7 +139,7 @@ func TestASenderWithoutTraffic(t *testing.T) {
 		"no load was added":    {root.Drain{Device: end, Fit: .97}, sender, false, false},
 		"it fits badly":        {root.Drain{Device: end, Fit: .6, Grew: true}, sender, false, false},
 	} {
-		rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{}, ends: ends{drain: c.drain, sender: sender, fullLink: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
+		rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{}, ends: ends{drain: c.drain, sender: sender, fullLink: schema.NoLink, bottleneck: root.Bottleneck{Link: schema.NoLink}}}
 		if got := rc.rules().endScore(&suspect{job: c.job, known: c.known}); (got == jobConverges) != c.want {
 			t.Errorf("%s: %v", name, got)
 		}

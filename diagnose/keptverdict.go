@@ -211,8 +211,8 @@ func (k *kept) agrees(d *schema.Diagnosis) bool {
 	return len(d.Jobs) > 0 && len(k.jobs) > 0 && d.Jobs[0].JobID == k.jobs[0].JobID
 }
 
-// stands reports whether what a verdict blames is still there: its jobs run, no failed part came back or was suspected and
-// carries something, and the region did not always stall as it does now.
+// stands reports whether what a verdict blames is still there: its jobs run, no failed part came back or was suspected
+// and carries something, and the region did not always stall as it does now.
 func (rc *regionCase) stands(h *kept) bool {
 	for _, a := range h.jobs {
 		if !slices.ContainsFunc(rc.in.running, func(j *job) bool {
@@ -240,7 +240,7 @@ func (rc *regionCase) settledSince(was schema.NearFailure) bool {
 // partSlower reports whether the link that a region waits for carries less than before its onset, and is or was a
 // failed part.
 func (rc *regionCase) partSlower() bool {
-	return (rc.back.Root.Slower || rc.ends.neck.Slower) && slices.ContainsFunc(rc.failures, func(f nearFailure) bool {
+	return (rc.back.Root.Slower || rc.ends.bottleneck.Slower) && slices.ContainsFunc(rc.failures, func(f nearFailure) bool {
 		return slices.Contains(f.Links, rc.slowLink())
 	})
 }

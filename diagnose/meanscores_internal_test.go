@@ -48,16 +48,16 @@ func TestAnIntervalRulesNothingOut(t *testing.T) {
 	s := &Stage{interval: interval{graph: roottest.Graph(t, "torus:4x4x4"), history: remembersAt(roottest.Graph(t, "torus:4x4x4"), history.Clock{}), given: &given{means: map[uint64]*meanScores{}}}}
 	for i, now := range [...]float64{4, 4, 4, math.Inf(-1), 4, 4, math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1)} {
 		s.history.Clock.Now = int64(i)
-		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1}, ends: ends{neck: root.Neck{Link: schema.NoLink}}}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1}, ends: ends{bottleneck: root.Bottleneck{Link: schema.NoLink}}}
 		if now > 0 {
-			rc.ends.neck = root.Neck{Link: 5, Slower: true, Lost: .5}
+			rc.ends.bottleneck = root.Bottleneck{Link: 5, Slower: true, Lost: .5}
 		}
 		_, link := rc.smooth(0, now)
 		if likely := i < 7; link > 0 != likely {
 			t.Errorf("interval %d: %.2f", i, link)
 		}
-		if rc.recallSlowLink(); rc.ends.neck.Link != 5 {
-			t.Errorf("interval %d: link %d", i, rc.ends.neck.Link)
+		if rc.recallSlowLink(); rc.ends.bottleneck.Link != 5 {
+			t.Errorf("interval %d: link %d", i, rc.ends.bottleneck.Link)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (g grid) slowHostScore() float64 {
 	case g.together != nil:
 		return leastScore
 	case !g.load.known && g.ends.starved <= 0,
-		!g.ends.neck.Sole && !g.ends.neck.Slower && g.ends.neck.Before(&g.ends.drain):
+		!g.ends.bottleneck.Sole && !g.ends.bottleneck.Slower && g.ends.bottleneck.Before(&g.ends.drain):
 		return math.Inf(-1)
 	}
 	return g.takesLess()

@@ -66,7 +66,7 @@ func (s *Stage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
 	s.given, s.history = was.given, was.history
 	s.history.SetGraph(g, s.router, moved)
 	for _, m := range s.given.means {
-		m.neck, m.link = root.Neck{}, leastScore // its link numbers are of the old version
+		m.bottleneck, m.link = root.Bottleneck{}, leastScore // its link numbers are of the old version
 	}
 	return nil
 }

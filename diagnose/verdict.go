@@ -163,5 +163,5 @@ func (rc *regionCase) slowLink() schema.LinkID {
 	case rc.back.SlowCable() != schema.NoLink:
 		return rc.back.SlowCable()
 	}
-	return rc.ends.neck.Link
+	return rc.ends.bottleneck.Link
 }

@@ -21,7 +21,7 @@ type Drain struct {
 	Senders []topology.DeviceID // ascending
 	Meeting Meeting             // where traffic merges, whichever jobs send it
 
-	tree float64 // the fit with all links of the tree weighted alike, comparable with that of a neck
+	tree float64 // the fit with all links of the tree weighted alike, comparable with that of a bottleneck
 }
 
 const (
@@ -155,7 +155,7 @@ const (
 // FullLink is, on a grid, the link at a region that carries most of its capacity, if that is more than before the onset
 // and the link does not stall itself. Of equally full links it is the one before which the region lies. It is NoLink if
 // none is full.
-func (g *GridRegion) FullLink(n *Neck, d *Drain) schema.LinkID {
+func (g *GridRegion) FullLink(n *Bottleneck, d *Drain) schema.LinkID {
 	best, most := schema.NoLink, float64(fullPercent)
 	if g.grid == nil {
 		return best

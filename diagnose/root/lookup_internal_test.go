@@ -23,7 +23,7 @@ func TestALinkIsLookedUpOnce(t *testing.T) {
 		u.p.Since = since
 		r := u.f.Region(u.p, links)
 		d, _ := r.Drain(of)
-		r.Neck(u.p, of, &d, false)
+		r.Bottleneck(u.p, of, &d, false)
 		if read, shown := len(u.f.region.readings.list), len(u.f.around.shown.list); read < len(links) ||
 			read+shown > 2*u.Graph.NumLinks() {
 			t.Fatalf("of %d links %d and %d were looked up", len(links), read, shown)
