@@ -49,7 +49,7 @@ func (d directed) receives(c *suspect) bool {
 func (rc *regionCase) fillsItself(c *suspect) bool {
 	host, known := rc.fullPortTo()
 	return known && c.job.Has(host) && !rc.in.hasOthers(host, c.job) && (c.job.Traffic == nil ||
-		rc.in.perSecond(rc.in.lately(c.job, history.Read)) < rc.root.carries/2)
+		rc.in.perSecond(rc.in.recentOfFeature(c.job, history.Read)) < rc.root.carries/2)
 }
 
 // onePort is by how much what a job moves may differ from what a port carries if the port lets no more through;

@@ -54,14 +54,14 @@ func (g grid) tooLittleAtEnd(c *suspect, recent, grew float64) (penalty float64,
 	switch {
 	case g.ends.fullLink != schema.NoLink && (c.file || g.in.routesOf(c.job).On(g.ends.fullLink) > 0):
 		// the region does not end at the switch
-		more, _ := g.averaged(g.p).Added(g.ends.fullLink)
+		more, _ := g.averaged(g.pressure).Added(g.ends.fullLink)
 		return addsTooLittle(g.withOthers(c, grew)/interval, more), true
 	case g.endsAtOwn(c): // what it sends there may hold up its other traffic, so its total need not grow
 		grew = recent
 	case (!c.file || !c.writes() && g.ends.drain.IsCertain()) && g.in.isBesideExchange(c.job, end):
 		grew = min(grew, g.in.brings(end, c.job, grew))
 	}
-	more := g.averaged(g.p).ArrivesMore(end)
+	more := g.averaged(g.pressure).ArrivesMore(end)
 	return addsTooLittle(g.withOthers(c, grew)/interval, more), more > 0
 }
 

@@ -61,12 +61,12 @@ func (g grid) findSenders() (senders []root.Sender, jobs []*job) {
 
 // endsBy finds them by the readings and their mean since the onset. The jobs are those that probably send (senders).
 func (g grid) endsBy(jobs []*job) (e ends) {
-	q, isSteady, from := g.averaged(g.tree), !g.load.atLeast(root.SteadyLoad), -1
+	q, isSteady, from := g.averaged(g.creditPressure), !g.load.atLeast(root.SteadyLoad), -1
 	g.onGrid = g.in.finder.Region(q, g.region.Links)
 	if e.drain, from = g.onGrid.Drain(g.senders); from >= 0 {
 		e.sender = jobs[from]
 	}
-	e.bottleneck = g.onGrid.Bottleneck(g.tree, g.senders, &e.drain, isSteady)
+	e.bottleneck = g.onGrid.Bottleneck(g.creditPressure, g.senders, &e.drain, isSteady)
 	e.fullLink = g.onGrid.FullLink(&e.bottleneck, &e.drain)
 	e.endings = g.onGrid.Endings(&e.drain)
 	if e.arrives, e.flooded = g.arriving(&e, q); isSteady && e.endsAtSlowLink() {

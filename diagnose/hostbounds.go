@@ -104,7 +104,7 @@ func (d directed) findSink() {
 		added <= grownShare*d.root.carries {
 		return
 	}
-	for _, host := range d.in.hostsWithoutJob() {
+	for _, host := range d.in.hostsOfNoListedJob() {
 		for _, l := range d.in.graph.LinksAt(host) {
 			if _, to := d.in.graph.Ends(l); to == host && d.takesMore(l) >= mayFill*added && d.in.leadsTo(l, root.Link) {
 				d.hasSink = true

@@ -27,7 +27,7 @@ func (p percent) orZero() float64 { return p.of }
 func (in *interval) use(l schema.LinkID) percent { return percentOf(in.read.UseOf(l)) }
 
 // baselineUse is its load before the onset of the region under diagnosis.
-func (rc *regionCase) baselineUse(l schema.LinkID) percent { return percentOf(rc.p.Before(l)) }
+func (rc *regionCase) baselineUse(l schema.LinkID) percent { return percentOf(rc.pressure.Before(l)) }
 
 // lastUse is its load just before a failure.
 func (in *interval) lastUse(f *history.PlacedFailure, l schema.LinkID) percent {

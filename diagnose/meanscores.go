@@ -45,10 +45,10 @@ func (rc *regionCase) smooth(host, link float64) (meanHost, meanLink float64) {
 	if !rc.timeline.hasOnset() {
 		return host, link
 	}
-	m := rc.in.given.means[rc.region.ID]
+	m := rc.in.earlier.means[rc.region.ID]
 	if m == nil || rc.in.history.Clock.Now-m.seen > meanIntervals {
 		m = &meanScores{jobs: map[string]float64{}}
-		rc.in.given.means[rc.region.ID] = m
+		rc.in.earlier.means[rc.region.ID] = m
 	}
 	m.intervals, m.seen = min(meanIntervals, m.intervals+1), rc.in.history.Clock.Now
 	m.smoothJobs(rc)
@@ -69,7 +69,7 @@ func (rc *regionCase) smooth(host, link float64) (meanHost, meanLink float64) {
 
 // meanPart returns the mean part of jobs other than an accused one in a region, updated with an interval's.
 func (rc *regionCase) meanPart(accused *job, part float64) float64 {
-	m := rc.in.given.means[rc.region.ID]
+	m := rc.in.earlier.means[rc.region.ID]
 	if m == nil || !rc.timeline.hasOnset() {
 		return part
 	}
@@ -84,7 +84,7 @@ func (rc *regionCase) meanPart(accused *job, part float64) float64 {
 // recallSlowLink restores the last link that had lost rate as the bottleneck of a region that shows none in this
 // interval, but is blamed on one by the mean.
 func (rc *regionCase) recallSlowLink() {
-	if m := rc.in.given.means[rc.region.ID]; m != nil && m.bottleneck.Slower && math.IsInf(rc.rateSlowLink(), -1) {
+	if m := rc.in.earlier.means[rc.region.ID]; m != nil && m.bottleneck.Slower && math.IsInf(rc.rateSlowLink(), -1) {
 		rc.ends.bottleneck = m.bottleneck
 	}
 }

@@ -20,7 +20,7 @@ type entry struct {
 }
 
 type member struct {
-	cas           int32
+	region        int32
 	weight, waits float64
 }
 

@@ -157,7 +157,7 @@ func (g grid) fitFailures(near []nearFailure) {
 			dead = append(dead, f.Links...)
 		}
 	}
-	for i, share := range g.onGrid.Shares(g.tree, failed, dead, g.senders) {
+	for i, share := range g.onGrid.Shares(g.creditPressure, failed, dead, g.senders) {
 		f := &near[i]
 		f.share = share
 		if share == 0 && !g.in.measuresLoad && failed[i] != schema.NoLink && f.Broke() && !f.over {

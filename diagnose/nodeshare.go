@@ -81,7 +81,7 @@ func (rc *regionCase) overloads(c *suspect) bool {
 		return false
 	}
 	share := rc.in.brings(end, c.job, rc.in.perSecond(rc.in.recentOf(c.job).all))
-	return share <= leastStarved*rc.p.ArrivesInAll(end)
+	return share <= leastStarved*rc.pressure.ArrivesInAll(end)
 }
 
 // Back pressure that ends at a switch's nodes with a probability of mayEnd shows nothing on who sends it; from
@@ -106,5 +106,5 @@ func (g grid) concentrates(c *suspect) bool {
 			return false
 		}
 	}
-	return g.in.perSecond(moves) >= addedEnough*g.averaged(g.p).ArrivesMore(end)
+	return g.in.perSecond(moves) >= addedEnough*g.averaged(g.pressure).ArrivesMore(end)
 }

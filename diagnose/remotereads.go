@@ -56,7 +56,7 @@ func (rc *regionCase) seenOnWay(c *suspect) (share float64, known bool) {
 	for _, d := range c.job.Devices {
 		rc.in.router.Grid.EachOnRoute(end, d, w.add)
 	}
-	mean := grid{rc}.averaged(rc.p)
+	mean := grid{rc}.averaged(rc.pressure)
 	unit, seen, all := seenPart*grew/float64(len(c.job.Devices)), 0., 0.
 	for _, l := range w.links {
 		if added, measured := mean.Added(l); measured {

@@ -14,9 +14,9 @@ type runningJobs struct {
 	occupied int      // switches with tenants
 	readers  []*job   // whose file traffic is an outlier, the most first
 
-	withoutJob      []topology.DeviceID // hosts without a listed job, if withoutJobKnown
-	withoutJobKnown bool
-	usualOf         [history.NumMeasured]usualSpread // by feature, if known
+	unlistedHosts      []topology.DeviceID // hosts without a listed job, if unlistedHostsKnown
+	unlistedHostsKnown bool
+	usualOf            [history.NumMeasured]usualSpread // by feature, if known
 }
 
 // job is a running job, with what is measured of it in this interval. Each value is computed when it is first needed.
@@ -28,7 +28,7 @@ type job struct {
 	maxima           [history.NumFeatures]float64 // of the window; -1 not measured
 	maximal          bool                         // maxima are computed
 	lagged           [history.NumMeasured]*lagged
-	baseline, recent moves
+	baseline, recent cachedVolume
 	lost             loss
 	exchange         exchangeLoad
 }
@@ -40,7 +40,7 @@ func (in *interval) findRunning() {
 	}
 	in.scratch.settled, in.scratch.laggedUsed = in.scratch.settled[:0], 0
 	in.runningJobs = runningJobs{running: in.running[:0], tenants: in.tenants, readers: in.readers[:0],
-		withoutJob: in.withoutJob[:0]}
+		unlistedHosts: in.unlistedHosts[:0]}
 	running := in.history.Running()
 	in.scratch.pool = slices.Grow(in.scratch.pool[:0], len(running))[:len(running)]
 	for i, of := range running {

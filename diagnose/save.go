@@ -64,16 +64,16 @@ func (s *Stage) code(c *codec.Coder) {
 	s.mitigation.Code(c)
 	if c.Version() >= formOfKept {
 		s.history.CodeSince(c)
-		codeByRegion(c, s.given.kept, (*kept).code)
+		codeByRegion(c, s.earlier.kept, (*kept).code)
 	}
 	if c.Version() >= formOfMeans {
-		codeByRegion(c, s.given.means, func(m *meanScores, c *codec.Coder) {
+		codeByRegion(c, s.earlier.means, func(m *meanScores, c *codec.Coder) {
 			m.code(c)
 			s.codeBottleneck(c, &m.bottleneck)
 		})
 	}
 	if c.Version() >= formOfRoots {
-		codeByRegion(c, s.given.roots, (*rootVotes).code)
+		codeByRegion(c, s.earlier.roots, (*rootVotes).code)
 	}
 	if c.Version() >= formOfFloor {
 		for _, v := range [...]*float64{&s.floor.Below, &s.floor.At, &s.floor.Above} {
@@ -147,11 +147,11 @@ func (k *kept) codeBaselines(c *codec.Coder) {
 	}
 	codec.Each(c, &jobs, func(_ int, id *string) {
 		c.Text(id)
-		u := k.baselines[*id]
-		codec.Small(c, &u.main, uint64(history.NumMeasured))
-		c.Float(&u.least)
-		c.Float(&u.first)
-		k.baselines[*id] = u
+		usual := k.baselines[*id]
+		codec.Small(c, &usual.main, uint64(history.NumMeasured))
+		c.Float(&usual.least)
+		c.Float(&usual.first)
+		k.baselines[*id] = usual
 	})
 }
 

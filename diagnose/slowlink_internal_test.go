@@ -49,7 +49,7 @@ func TestALinkThatLostRate(t *testing.T) {
 		}
 	}
 	u.p.Use.Values[slow] /= 4
-	rc := &regionCase{in: &u.stage.interval, p: u.p, tree: u.p, region: &schema.Region{Metric: schema.CreditStall, Links: links}, suspects: []suspect{{job: &job{Job: &history.Job{Devices: nodes}}, cross: 1}}}
+	rc := &regionCase{in: &u.stage.interval, pressure: u.p, creditPressure: u.p, region: &schema.Region{Metric: schema.CreditStall, Links: links}, suspects: []suspect{{job: &job{Job: &history.Job{Devices: nodes}}, cross: 1}}}
 	rc.rules().findEnds()
 	if n := rc.ends.bottleneck; n.Link != slow || n.Tail != tail || !n.Slower || math.Abs(n.Lost-.75) > .01 || !n.Before(&rc.ends.drain) {
 		t.Errorf("bottleneck %+v, want link %d from device %d; drain %+v", n, slow, tail, rc.ends.drain)
@@ -76,7 +76,7 @@ func TestACableThatLostRateWithoutLoads(t *testing.T) {
 	p.Use, p.Rate = nil, nil
 	s := &Stage{interval: interval{graph: g, history: remembersAt(g, history.Clock{Duration: 60e9})}}
 	region := &schema.Region{Metric: schema.CreditStall, Links: links[:2]}
-	rc := &regionCase{in: &s.interval, region: region, p: p, root: rootLoad{link: schema.NoLink}, back: root.NewFinder(g, nil).Follow(p, region, []float64{50, 60})}
+	rc := &regionCase{in: &s.interval, region: region, pressure: p, root: rootLoad{link: schema.NoLink}, back: root.NewFinder(g, nil).Follow(p, region, []float64{50, 60})}
 	if got := rc.rateSlowLink(); got != slowLinkAlone {
 		t.Errorf("score %g, want %g", got, slowLinkAlone)
 	}

@@ -28,7 +28,7 @@ func New(g *topology.Graph, cfg Config) (*Stage, error) {
 
 func newStage(g *topology.Graph, cfg Config) *Stage {
 	s := &Stage{interval: newInterval(g, cfg)}
-	s.given, s.history = newGiven(), history.New(g, s.router, history.Limits{Window: cfg.Window, MaxLag: cfg.MaxLag,
+	s.earlier, s.history = newEarlierVerdicts(), history.New(g, s.router, history.Limits{Window: cfg.Window, MaxLag: cfg.MaxLag,
 		Jobs: cfg.MaxJobs})
 	return s
 }
@@ -63,9 +63,9 @@ func (s *Stage) rates(snap *schema.Snapshot) func(schema.LinkID) float64 {
 func (s *Stage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
 	was := s.interval
 	s.interval = newInterval(g, was.cfg)
-	s.given, s.history = was.given, was.history
+	s.earlier, s.history = was.earlier, was.history
 	s.history.SetGraph(g, s.router, moved)
-	for _, m := range s.given.means {
+	for _, m := range s.earlier.means {
 		m.bottleneck, m.link = root.Bottleneck{}, leastScore // its link numbers are of the old version
 	}
 	return nil

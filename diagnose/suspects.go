@@ -58,7 +58,7 @@ func (in *interval) crossing(cases []regionCase) {
 		w.begin(len(cases))
 		for i, l := range set.Links {
 			for _, at := range w.of(l) {
-				t := w.touch(at.cas)
+				t := w.touch(at.region)
 				t.cross += at.weight
 				load := float64(set.Load[i])
 				t.load += load
@@ -68,7 +68,7 @@ func (in *interval) crossing(cases []regionCase) {
 		}
 		for _, l := range set.Gates {
 			for _, at := range w.of(l) {
-				w.touch(at.cas).gate += at.weight
+				w.touch(at.region).gate += at.weight
 			}
 		}
 		for _, c := range w.touched {

@@ -119,7 +119,7 @@ func (rc *regionCase) past() root.Past {
 		calm = rc.timeline.baseline()
 	}
 	before, number := rc.in.history.MeanUse(calm)
-	past := root.Past{Before: before, Since: number, Flat: rc.isFlat}
+	past := root.Past{Before: before, Number: number, Flat: rc.isFlat}
 	if rc.timeline.hasOnset() && rc.timeline.began() == rc.in.history.Clock.Now {
 		past.Stale = rc.in.isLost
 	}

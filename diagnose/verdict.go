@@ -104,7 +104,7 @@ func (rc *regionCase) failureOdds() (failures, over float64) {
 // unknownCalibration is that of an unknown cause.
 func (rc *regionCase) unknownCalibration() calibration {
 	if rc.isStallOnly() && rc.in.router.Grid != nil {
-		return unknownUnread
+		return unknownStallOnly
 	}
 	return unknownCalibration
 }

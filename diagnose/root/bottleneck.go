@@ -51,7 +51,7 @@ func (g *GridRegion) Bottleneck(p *Pressure, senders []Sender, d *Drain, isStead
 	}
 	g.check()
 	w := g.walkBy(p)
-	w.shown.turnTo(p.Stall, p.Since)
+	w.shown.turnTo(p.Stall, p.Number)
 	g.listBottlenecks(w)
 	g.claims.reset()
 	stalled := g.stalled(p)

@@ -94,7 +94,7 @@ func (g *GridRegion) walkBy(p *Pressure) *gridWalk { return &gridWalk{p, g.aroun
 
 // measure sums up what the region's links show, in their order, and lists the switches at them.
 func (g *regionReadings) measure() {
-	g.readings.turnTo(g.p.Stall, g.p.Since)
+	g.readings.turnTo(g.p.Stall, g.p.Number)
 	g.inside.clear()
 	g.met.clear()
 	g.devices, g.bottlenecks, g.line.stops = g.devices[:0], g.bottlenecks[:0], g.line.stops[:0]

@@ -8,7 +8,7 @@ import (
 type lookup[K ~uint32, T any] struct {
 	round  uint32
 	stalls *schema.Series // the readings it was computed from
-	since  uint32         // the version of the past that they are compared with
+	past   uint32         // the version of the past that they are compared with
 	places []place        // by link or device
 	list   []T
 }
@@ -23,10 +23,10 @@ func newLookup[K ~uint32, T any](n int) lookup[K, T] {
 	return lookup[K, T]{round: 1, places: make([]place, n)}
 }
 
-// turnTo clears the cache unless stalls and since are as before: regions with the same stalls and onset share it.
-func (k *lookup[K, T]) turnTo(stalls *schema.Series, since uint32) {
-	if k.stalls != stalls || k.since != since {
-		k.stalls, k.since = stalls, since
+// turnTo clears the cache unless stalls and past are as before: regions with the same stalls and onset share it.
+func (k *lookup[K, T]) turnTo(stalls *schema.Series, past uint32) {
+	if k.stalls != stalls || k.past != past {
+		k.stalls, k.past = stalls, past
 		k.forget()
 	}
 }

@@ -20,7 +20,7 @@ func TestALinkIsLookedUpOnce(t *testing.T) {
 	u.p.Before = func(l schema.LinkID) float64 { asked++; return u.Torus.Before(l) }
 	ask := func(since uint32) (looked int) {
 		asked = 0
-		u.p.Since = since
+		u.p.Number = since
 		r := u.f.Region(u.p, links)
 		d, _ := r.Drain(of)
 		r.Bottleneck(u.p, of, &d, false)

@@ -55,7 +55,7 @@ func TestFewLinksAreCandidates(t *testing.T) {
 	u.Stall.Values[waits] = 60
 	r := u.f.Region(u.p, []schema.LinkID{waits})
 	w := r.walkBy(u.p)
-	w.shown.turnTo(u.p.Stall, u.p.Since)
+	w.shown.turnTo(u.p.Stall, u.p.Number)
 	r.listBottlenecks(w)
 	if len(r.bottlenecks) != maxBottlenecks || n <= maxBottlenecks || r.bottlenecks[0].Link != last {
 		t.Errorf("of %d full links %d are candidates, first %d, want %d and %d", n, len(r.bottlenecks), r.bottlenecks[0].Link,

@@ -18,10 +18,10 @@ type Readings struct {
 	oneWay float64
 }
 
-// Past is what the readings of a region are compared with: the load of links before its onset, and since.
+// Past is what the readings of a region are compared with: the load of links before its onset.
 type Past struct {
 	Before func(schema.LinkID) float64 // use before the onset, percent of capacity; -1: not known
-	Since  uint32                      // the number of Before, which no other past has: computed values are kept by it
+	Number uint32                      // of Before, which no other past has: computed values are kept by it
 	Flat   func(schema.LinkID) bool    // whether a link's load was constant since the onset; nil: not known
 	Stale  func(schema.LinkID) bool    // whether a link's load is one from before the onset, as the last is lost; nil: none is
 }

@@ -35,7 +35,7 @@ type downstream struct {
 // with the same stalls and past.
 type found struct {
 	stalls     *schema.Series
-	since      uint32 // the version of the past
+	past       uint32 // the version of the past
 	splitsTime bool   // stall is the rest of the time in which a port sends, not counted beside it
 	from       lookup[schema.LinkID, waysOf]
 	ways       []way // of all links followed
@@ -157,8 +157,8 @@ func (e *downstream) turnTo(p *Pressure, splitsTime bool) {
 	if splitsTime {
 		e.found = &e.split
 	}
-	if p.Stall != e.stalls || p.Since != e.since {
-		e.stalls, e.since = p.Stall, p.Since
+	if p.Stall != e.stalls || p.Number != e.past {
+		e.stalls, e.past = p.Stall, p.Number
 		e.forget()
 	}
 }
