@@ -163,7 +163,7 @@ func (g grid) addedAround(failed schema.LinkID) (most, instead float64) {
 // another switch of the same pod to those above.
 func (rc *regionCase) takesOver(failed schema.LinkID) bool {
 	from, to := rc.in.graph.Ends(failed)
-	if !rc.in.graph.IsSwitch(from) || !rc.in.graph.IsSwitch(to) {
+	if !rc.in.graph.BetweenSwitches(failed) {
 		return false
 	}
 	beside := func(l schema.LinkID) bool {
@@ -177,8 +177,8 @@ func (rc *regionCase) takesOver(failed schema.LinkID) bool {
 	if rc.in.areInOnePod(rc.in.lower(from, to), rc.in.lower(a, b)) {
 		return true
 	}
-	return rc.in.graph.IsSwitch(a) && rc.in.graph.IsSwitch(b) && a != to && b != from &&
-		(rc.in.history.Adjacent(b, to) || rc.in.history.Adjacent(from, a))
+	return rc.in.graph.BetweenSwitches(rc.root.link) && a != to && b != from &&
+		(rc.in.graph.Adjacent(b, to) || rc.in.graph.Adjacent(from, a))
 }
 
 // lower is the one of two devices of a tree with the lower level.
@@ -195,6 +195,6 @@ func (in *interval) areInOnePod(a, b topology.DeviceID) bool {
 	return a != b && in.graph.Device(b).Level == level &&
 		slices.ContainsFunc(in.graph.LinksAt(a), func(l schema.LinkID) bool {
 			from, below := in.graph.Ends(l)
-			return from == a && in.graph.IsSwitch(below) && in.graph.Device(below).Level < level && in.history.Adjacent(below, b)
+			return from == a && in.graph.IsSwitch(below) && in.graph.Device(below).Level < level && in.graph.Adjacent(below, b)
 		})
 }

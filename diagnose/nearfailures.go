@@ -138,7 +138,7 @@ func (d directed) replaces(f *history.PlacedFailure) bool {
 	return slices.ContainsFunc(f.Links, func(l schema.LinkID) bool {
 		lower, upper := d.in.graph.Ends(l)
 		return d.leadsUp(l) && here != upper && (here == lower ||
-			d.in.graph.Device(here).Level == d.in.graph.Device(upper).Level && d.in.history.Adjacent(here, lower))
+			d.in.graph.Device(here).Level == d.in.graph.Device(upper).Level && d.in.graph.Adjacent(here, lower))
 	})
 }
 
@@ -216,7 +216,7 @@ const (
 func (rc *regionCase) reasonFor(lost schema.LinkID, f *nearFailure) lossReason {
 	from, to := rc.in.graph.Ends(lost)
 	isHopAway := func(at topology.DeviceID) bool {
-		return rc.in.history.Adjacent(at, from) || rc.in.history.Adjacent(at, to)
+		return rc.in.graph.Adjacent(at, from) || rc.in.graph.Adjacent(at, to)
 	}
 	switch {
 	case !f.Broke() || f.restored || f.silent != nil:

@@ -25,5 +25,4 @@
 //	levelmeans.go        means of many links at once
 //	usebefore.go         cached means: of the load in some intervals, and of a metric over the last ones
 //	gaps.go              readings lost in one interval are those of the interval before
-//	links.go             predicates of links and switches
 package history

@@ -47,7 +47,7 @@ func (h *History) FindSilent() {
 	}
 	quiet := h.quietLinks[:0]
 	for l := range schema.LinkID(h.graph.NumLinks()) {
-		if back := h.backOf(l); h.BetweenSwitches(l) && (back == schema.NoLink || l < back) && h.quiet(use, l, back) {
+		if back := h.backOf(l); h.graph.BetweenSwitches(l) && (back == schema.NoLink || l < back) && h.quiet(use, l, back) {
 			quiet = append(quiet, l)
 		}
 	}
@@ -280,6 +280,27 @@ func (h *History) waitsMore(l schema.LinkID, since int64) bool {
 		}
 		if now := levels.at(h.Clock.Now, l); now >= schema.LowPercent && now >= 2*levels.at(since-2, l) {
 			return true
+		}
+	}
+	return false
+}
+
+// FellSilent reports whether a switch gave load readings within the window, but none in this interval.
+func (h *History) FellSilent(device string) bool {
+	use := h.memory.metrics[schema.BandwidthUsed]
+	d, known := h.graph.FindDevice(device)
+	if use == nil || !known || h.graph.Duplex() || !h.graph.IsSwitch(d) {
+		return false
+	}
+	var out []schema.LinkID
+	for _, l := range h.graph.LinksAt(d) {
+		if from, _ := h.graph.Ends(l); from == d {
+			out = append(out, l)
+		}
+	}
+	for slot := h.Clock.Now; slot >= h.oldest(use); slot-- {
+		if !IsMissing(use.Mean(slot, out)) {
+			return slot < h.Clock.Now
 		}
 	}
 	return false

@@ -76,7 +76,7 @@ func (over *hop) isBeside(to topology.DeviceID) bool {
 func nextSwitches(g *topology.Graph) [][]topology.DeviceID {
 	next := make([][]topology.DeviceID, g.NumDevices())
 	for l := range schema.LinkID(g.NumLinks()) {
-		if from, to := g.Ends(l); g.IsSwitch(from) && g.IsSwitch(to) && g.Link(l).Up {
+		if from, to := g.Ends(l); g.BetweenSwitches(l) && g.Link(l).Up {
 			next[from] = append(next[from], to)
 		}
 	}

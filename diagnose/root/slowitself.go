@@ -12,8 +12,8 @@ import (
 // back all that waits. A receiver that takes too little stalls its port, so a host's port explains the stall only if
 // others wait for it as well.
 func (p ports) slowItself(l schema.LinkID) bool {
-	from, via := p.graph.Ends(l)
-	if !p.graph.IsSwitch(from) || !p.graph.IsSwitch(via) || p.UseOf(l) < LeastUse || p.left(l) >= ClearlyLess ||
+	_, via := p.graph.Ends(l)
+	if !p.graph.BetweenSwitches(l) || p.UseOf(l) < LeastUse || p.left(l) >= ClearlyLess ||
 		p.besideLost(l, via) {
 		return false
 	}

@@ -16,10 +16,10 @@ func (p *Pressure) StallOf(l schema.LinkID) float64 {
 // stallBehind estimates the stall of a link without a reading. For a link between switches that was never read, it is
 // the highest stall of the ports that its traffic may wait for: back pressure passes it, read or not.
 func (p *Pressure) stallBehind(l schema.LinkID) float64 {
-	from, via := p.graph.Ends(l)
-	if p.graph.Duplex() || !p.graph.IsSwitch(from) || !p.graph.IsSwitch(via) {
+	if p.graph.Duplex() || !p.graph.BetweenSwitches(l) {
 		return 0
 	}
+	_, via := p.graph.Ends(l)
 	if p.Before == nil || p.UseOf(l) >= 0 || p.Before(l) >= 0 {
 		return 0
 	}

@@ -138,13 +138,8 @@ func (r *Router) gates(devices []topology.DeviceID) []schema.LinkID {
 			continue
 		}
 		for _, l := range r.graph.LinksAt(d) {
-			leaf, to := r.graph.Ends(l)
-			if leaf == d {
-				leaf = to
-			}
-			for _, up := range r.graph.LinksAt(leaf) {
-				a, b := r.graph.Ends(up)
-				if r.graph.IsSwitch(a) && r.graph.IsSwitch(b) {
+			for _, up := range r.graph.LinksAt(r.graph.OtherEnd(l, d)) {
+				if r.graph.BetweenSwitches(up) {
 					gates = append(gates, up)
 				}
 			}
