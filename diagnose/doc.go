@@ -36,7 +36,7 @@
 //	hostbounds.go        the most that hosts can have added to a link
 //	memberships.go       the regions of each link
 //	distance.go          distances from a region
-//	outliers.go          medians and deviations
+//	statistics.go        medians, deviations and means; how a number becomes evidence (ramp, logistic)
 //
 // 2. Evidence: how did the region stall over time? (timeline)
 //

@@ -35,9 +35,7 @@ func (rc *regionCase) tooLittlePenalty(c *suspect) float64 {
 }
 
 // shortOf is how far a job's share of a load is from enough: 1 at the least of a culprit.
-func shortOf(share, least, enough float64) float64 {
-	return min(1, max(0, (enough-share)/(enough-least)))
-}
+func shortOf(share, least, enough float64) float64 { return ramp(share, enough, least) }
 
 func (grid) enoughOfRoot() float64 { return enoughShare }
 
@@ -76,7 +74,7 @@ func (g grid) addsNone(c *suspect) float64 {
 	if !c.file || !c.known || !g.load.known {
 		return 0
 	}
-	return jobTooLittle * max(0, min(1, (filesMayAdd-g.load.orMore(g.ends.arrives).times)/(filesMayAdd-filesAddNone)))
+	return jobTooLittle * shortOf(g.load.orMore(g.ends.arrives).times, filesAddNone, filesMayAdd)
 }
 
 // writes reports whether a suspect's file traffic leads from its nodes to others: what it reads arrives at its own.

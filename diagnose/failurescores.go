@@ -103,7 +103,7 @@ func (rc *regionCase) movedFrom(f *history.PlacedFailure) float64 {
 func (rc *regionCase) movedBeside(f *history.PlacedFailure) float64 {
 	more := rc.root.added
 	if last := rc.in.lastUse(f, rc.root.link); last.known {
-		more = max(more, rc.root.carries-last.of/100*rc.in.graph.Capacity(rc.root.link))
+		more = max(more, rc.root.carries-rc.in.rateAt(last.of, rc.root.link))
 	}
 	if more < leastMoved*rc.root.carries {
 		return 0
@@ -111,7 +111,7 @@ func (rc *regionCase) movedBeside(f *history.PlacedFailure) float64 {
 	carried := 0.
 	for _, l := range f.Links {
 		if l != rc.root.link && rc.takesOver(l) && rc.in.use(l).orZero() < root.LeastUse {
-			carried += max(rc.baselineUse(l).orZero(), rc.in.lastUse(f, l).orZero()) / 100 * rc.in.graph.Capacity(l)
+			carried += rc.in.rateAt(max(rc.baselineUse(l).orZero(), rc.in.lastUse(f, l).orZero()), l)
 		}
 	}
 	return min(1, carried/more)
@@ -130,7 +130,7 @@ func (g grid) movedRound(f *history.PlacedFailure) (share float64) {
 		}
 		if most, instead := g.addedAround(failed); instead > 0 {
 			lost := max(g.baselineUse(failed).orZero(), g.in.lastUse(f, failed).orZero()) - g.in.use(failed).orZero()
-			share = max(share, min(instead, max(0, lost)/100*g.in.graph.Capacity(failed))/most)
+			share = max(share, min(instead, g.in.rateAt(max(0, lost), failed))/most)
 		}
 	}
 	return share
@@ -141,7 +141,7 @@ func (g grid) addedAround(failed schema.LinkID) (most, instead float64) {
 	add := func(at topology.DeviceID) {
 		for _, l := range g.in.graph.LinksAt(at) {
 			baseline := g.baselineUse(l)
-			added := g.in.read.Carries(l) - baseline.of/100*g.in.graph.Capacity(l)
+			added := g.in.read.Carries(l) - g.in.rateAt(baseline.of, l)
 			if l == failed || !baseline.known || added < leastMoved*g.in.read.Carries(l) {
 				continue
 			}

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/history"
@@ -204,3 +205,24 @@ func (rc *regionCase) receivesAt(c *suspect, at topology.DeviceID) float64 {
 	}
 	return 1
 }
+
+// nodesProbability is the probability that the back pressure of a region of a grid ends at a switch's nodes, not at a
+// link. A tree that fits almost exactly does.
+func (e *ends) nodesProbability() float64 {
+	switch {
+	case !e.endings.Any.Found:
+		return .5
+	case e.drain.Fit >= exactFit:
+		return 1
+	}
+	return e.endings.AtNodes
+}
+
+// endsElsewhere is the evidence, log odds, against a cause by the probability that back pressure ends where it would
+// with that.
+func endsElsewhere(probability float64) float64 {
+	return -math.Log(min(1, 2*max(leastEnding, probability)))
+}
+
+// leastEnding is the minimum of that probability, however surely back pressure seems to end elsewhere.
+const leastEnding = .02

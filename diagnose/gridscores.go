@@ -80,7 +80,7 @@ const surelyNot, surelyMore = .1, .4
 // holdsItselfUp is the score of that for a job, scaled by how surely more arrives there, unless the load was rerouted
 // from a failed link: the nodes of a large job are everywhere, so another job's tree looks like its own.
 func (g grid) holdsItselfUp(c *suspect) float64 {
-	sure := max(0, min(1, (g.ends.arrives.doublings()-surelyNot)/(surelyMore-surelyNot)))
+	sure := ramp(g.ends.arrives.doublings(), surelyNot, surelyMore)
 	sure = sure * (1 - g.rerouted) * (1 - g.ends.starved)
 	if !c.known { // only the tree speaks
 		return jobConverges * sure
@@ -132,7 +132,7 @@ func (g grid) loadsAll(c *suspect) float64 {
 	if all == 0 {
 		return 0
 	}
-	return max(0, min(1, (fits/all-fitsLeast)/(fitsMost-fitsLeast)))
+	return ramp(fits/all, fitsLeast, fitsMost)
 }
 
 // loadsExchange reports whether load was added since the onset on most of a job's exchange: a tree of its nodes to one
@@ -158,11 +158,6 @@ func (rc *regionCase) loadsExchange(j *job) bool {
 		j.exchange.grew = max(0, grew[i].by)
 	}
 	return j.exchange.most
-}
-
-// addedTo is the load added to a link since the onset, bytes/s.
-func (rc *regionCase) addedTo(l schema.LinkID) float64 {
-	return (rc.in.use(l).orZero() - rc.baselineUse(l).orZero()) / 100 * rc.in.graph.Capacity(l)
 }
 
 // addedOnGrid is what was added to all links of a grid since the onset, for one past.

@@ -184,17 +184,6 @@ func (in *interval) forgot(k *kept) bool {
 	return shown-leastBaseline < in.history.Clock.Now-int64(in.cfg.Window)
 }
 
-// peaks reports whether a region stalls more since its onset than at any time remembered before.
-func (t *timeline) peaks() bool {
-	before := 0.
-	for _, v := range t.stall[:t.onset] {
-		if v > before { // not NaN
-			before = v
-		}
-	}
-	return slices.ContainsFunc(t.stall[t.onset:], func(v float64) bool { return v > before })
-}
-
 // numbered is a kept root with the current link of its port: link numbers change with the version of the fabric.
 func (in *interval) numbered(kept *schema.Root) *schema.Root {
 	if kept == nil {

@@ -13,6 +13,7 @@ type percent struct {
 	known bool
 }
 
+// percentOf is a load in which a negative number, as package root has it, stands for unknown.
 func percentOf(p float64) percent {
 	if p < 0 {
 		return percent{}
@@ -32,6 +33,14 @@ func (rc *regionCase) baselineUse(l schema.LinkID) percent { return percentOf(rc
 // lastUse is its load just before a failure.
 func (in *interval) lastUse(f *history.PlacedFailure, l schema.LinkID) percent {
 	return percentOf(in.history.LastUse(f, l))
+}
+
+// rateAt is the load of a link at a use, percent of its capacity, bytes/s.
+func (in *interval) rateAt(use float64, l schema.LinkID) float64 { return use / 100 * in.graph.Capacity(l) }
+
+// addedTo is the load added to a link since the onset or, without one, what it carries, bytes/s.
+func (rc *regionCase) addedTo(l schema.LinkID) float64 {
+	return rc.in.rateAt(rc.in.use(l).orZero()-rc.baselineUse(l).orZero(), l)
 }
 
 // ratio is a load relative to the baseline. The zero value is unknown: neither above nor below anything.

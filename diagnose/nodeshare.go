@@ -49,11 +49,11 @@ func (g grid) shortfall(e *ends, q *root.Pressure) (most float64) {
 	if more <= 0 {
 		return 0
 	}
-	little := max(0, min(1, (grownMuch-e.arrives.doublings())/(grownMuch-grownLittle)))
+	little := ramp(e.arrives.doublings(), grownMuch, grownLittle)
 	for _, j := range g.in.tenants[end] {
 		before := g.baselineOf(j)
 		share := g.in.brings(end, j, g.in.perSecond(g.in.recentOf(j).all-before.all*before.ran))
-		most = max(most, little*min(1, (share/more-leastStarved)/(surelyStarved-leastStarved)))
+		most = max(most, little*ramp(share/more, leastStarved, surelyStarved))
 	}
 	return most
 }

@@ -74,3 +74,23 @@ func (in *interval) settleAt(d topology.DeviceID, j *job) {
 		in.tenants[d] = append(t, j)
 	}
 }
+
+// hasOthers reports whether a device is a node of another job, or its switch. A requeued job is the same job.
+func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
+	return slices.ContainsFunc(in.tenants[d], func(j *job) bool { return j.ID != own.ID })
+}
+
+// hostsOfNoListedJob lists the hosts without a listed job. It is computed once per interval. Traffic between them is at
+// most the lesser of what they send and take in, so a storage node that only sends or only takes in more counts for the
+// job that it serves.
+func (in *interval) hostsOfNoListedJob() []topology.DeviceID {
+	if !in.unlistedHostsKnown {
+		in.unlistedHostsKnown, in.unlistedHosts = true, in.unlistedHosts[:0]
+		for _, h := range in.hosts {
+			if len(in.tenants[h]) == 0 {
+				in.unlistedHosts = append(in.unlistedHosts, h)
+			}
+		}
+	}
+	return in.unlistedHosts
+}

@@ -195,3 +195,6 @@ func (rc *regionCase) dropFarthest() {
 func (rc *regionCase) onTheWay(j *job) float64 {
 	return rc.in.router.OnTheWay(rc.in.routesOf(j), rc.region.Links, rc.weight) / rc.totalWeight
 }
+
+// reaches is the share of a region's stall where a suspect's traffic can be.
+func (c *suspect) reaches() float64 { return max(c.cross, c.gate, c.way) }

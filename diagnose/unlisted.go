@@ -5,7 +5,6 @@ import (
 
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
 )
 
 // unlistedPart is the part that hosts of no listed job have in a region of directed links, as a multiple of that of the
@@ -110,21 +109,6 @@ func (d directed) unlistedStarts() float64 {
 		return 0
 	}
 	return min(mostUnlisted, unlistedWeight*unlisted/max(own, usualPart*all))
-}
-
-// hostsOfNoListedJob lists the hosts without a listed job. It is computed once per interval. Traffic between them is at
-// most the lesser of what they send and take in, so a storage node that only sends or only takes in more counts for the
-// job that it serves.
-func (in *interval) hostsOfNoListedJob() []topology.DeviceID {
-	if !in.unlistedHostsKnown {
-		in.unlistedHostsKnown, in.unlistedHosts = true, in.unlistedHosts[:0]
-		for _, h := range in.hosts {
-			if len(in.tenants[h]) == 0 {
-				in.unlistedHosts = append(in.unlistedHosts, h)
-			}
-		}
-	}
-	return in.unlistedHosts
 }
 
 // leastAccounted is how many intervals before the onset, and accountedIntervals how many since at most, are compared.

@@ -33,7 +33,7 @@ func (d directed) noPartPenalty(c *suspect) float64 {
 	if !c.known && all == 0 {
 		return 0
 	}
-	return jobAbsent * max(0, min(1, (share-part)/(share-none)))
+	return jobAbsent * shortOf(part, none, share)
 }
 
 // waitingHosts yields the hosts that wait to send into a region of directed links, with the share of the time.
