@@ -70,13 +70,8 @@ func (c *causes) find(t *trees, s *sinks) {
 	n := len(s.all)
 	c.sets.Reset(2 * n)
 	c.level.Reset(n)
-	c.levels, c.double, c.wide = scratch.Slice(c.levels, n), scratch.Slice(c.double, n), scratch.Slice(c.wide, n)
-	clear(c.levels)
-	c.alsoIn = scratch.Slice(c.alsoIn, n)
-	clear(c.wide)
-	for a := range c.double {
-		c.double[a], c.alsoIn[a] = double{-1, -1}, -1
-	}
+	c.levels, c.double, c.wide = scratch.Zeroed(c.levels, n), scratch.Filled(c.double, n, double{-1, -1}), scratch.Zeroed(c.wide, n)
+	c.alsoIn = scratch.Filled(c.alsoIn, n, -1)
 	c.oneWay.forget(len(t.seen))
 	c.listMasks(t, s)
 	for first, end := sinkID(0), sinkID(0); first < s.all.len(); first = end {
@@ -369,10 +364,7 @@ func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a sinkID) {
 
 // findThin finds the thin causes: so little waits at their sinks that it may be lone hot links.
 func (c *causes) findThin(s *sinks) {
-	c.thin = scratch.Slice(c.thin, 2*len(s.all))
-	for a := range c.thin {
-		c.thin[a] = true
-	}
+	c.thin = scratch.Filled(c.thin, 2*len(s.all), true)
 	for a := range s.all.len() {
 		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() || x.link >= 0 {
 			c.thin[c.causeOf(a)] = false

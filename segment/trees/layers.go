@@ -125,10 +125,7 @@ func (y *layers) separate(w *waits, values readings, hot, idle float64) []float3
 		return values
 	}
 	y.rest = append(y.rest[:0], values...)
-	y.layerOf = scratch.Slice(y.layerOf, len(values))
-	for l := range y.layerOf {
-		y.layerOf[l] = noLayer
-	}
+	y.layerOf = scratch.Filled(y.layerOf, len(values), noLayer)
 	for k := range y.leaves {
 		if x := &y.leaves[k]; x.layers[0] != noLayer {
 			y.subtractLeaf(x)
@@ -236,7 +233,7 @@ func (y *layers) emit(m *Method, least int, out *linkset.Groups) {
 			out.Links = out.Links[:len(out.Links)-(j-i)]
 		} else {
 			out.Ends = append(out.Ends, int32(len(out.Links)))
-			m.roots = append(m.roots, root{device: noDevice, link: schema.NoLink})
+			m.roots = append(m.roots, noRoot)
 		}
 		i = j
 	}
