@@ -7,7 +7,7 @@
 // region, compared with its own past (For).
 //
 //	finder.go        Finder, on one version of a fabric
-//	readings.go      Readings and Pressure
+//	readings.go      Readings and Pressure, and what they say of one link
 //	lookup.go        what is found of links is kept for the regions of an interval with the same stalls and past
 //	unread.go        the stall of links without readings
 //	oneway.go        on a grid, what a link shows that is busy in one direction
@@ -34,7 +34,7 @@
 //	drain.go         Drain: the switch on which its traffic converges; the full link before it
 //	tree.go          how well readings agree with the routes from some switches to one
 //	line.go, linestops.go  the switch of a line where traffic merges
-//	flooded.go       what arrives there
+//	arrivals.go      what arrives there
 //	bottleneck.go    Bottleneck: the link that most of it waits for
 //	claims.go        for which links suspects' routes wait
 //	gridspread.go    stall is followed both ways

@@ -224,3 +224,11 @@ func (w *gridWalk) heldBefore(l schema.LinkID) (most float64) {
 	}
 	return most
 }
+
+// End is the switch where the traffic of a region ends, as far as known.
+func (d *Drain) End() (end topology.DeviceID, known bool) {
+	if d.Fit > 0 {
+		return d.Device, true
+	}
+	return d.Meeting.Device, d.Meeting.IsKnown()
+}

@@ -46,6 +46,3 @@ func (w *gridWalk) stallEndsAt(l schema.LinkID, dim int, via topology.DeviceID) 
 	}
 	return true
 }
-
-// isFlat reports whether a link's load is known to be constant since the onset.
-func (p *Pressure) isFlat(l schema.LinkID) bool { return p.Flat != nil && p.Flat(l) }

@@ -180,9 +180,6 @@ func (w *walk) portAt(a *atSwitch, links []schema.LinkID) Port {
 	return w.classify(port)
 }
 
-// measures reports whether the load of links is measured.
-func (p *Readings) measures() bool { return p.Use != nil || p.Rate != nil }
-
 // kindAt is the kind of a root at a switch whose port is not known. What arrives from other switches at one with hosts
 // goes to these.
 func (w *walk) kindAt(a *atSwitch) string {

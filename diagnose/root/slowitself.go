@@ -51,6 +51,3 @@ func (p ports) lostTheSame(l, out schema.LinkID) bool {
 	now := p.UseOf(l)*p.graph.Capacity(l) - p.UseOf(out)*p.graph.Capacity(out)
 	return before >= LeastUse*p.graph.Capacity(l) && now >= ClearlyLess*before
 }
-
-// lost is the load of a link, bytes/s, that it carried before the onset and does not now.
-func (p *Pressure) lost(l schema.LinkID) float64 { return -p.gained(l) * p.graph.Capacity(l) }

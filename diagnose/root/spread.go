@@ -313,16 +313,6 @@ func (w *walk) fullness(l schema.LinkID, full bool) float64 {
 	return max(least, min(1, .5+(use-most)/(2*lessFull)))
 }
 
-// heldBackOr is the traffic that waits on a link, bytes/s; a load that is not measured is taken as half of the
-// capacity.
-func (p *Pressure) heldBackOr(l schema.LinkID) float64 {
-	if p.UseOf(l) >= 0 {
-		return p.heldBack(l)
-	}
-	stall := p.stallShare(l)
-	return .5 * math.Max(1, p.graph.Capacity(l)) * stall / (1 - stall)
-}
-
 // lastAsFull follows a full port without stall along ports that take all its traffic, to a host's port if it reaches
 // one. Traffic to one receiver may merge at switches before it: inputs wait where it merges first, but another route
 // would not help, as the receiver's port is as full.
