@@ -4,6 +4,7 @@
 // decides nothing, and does no I/O; its state is saved and restored with that of the diagnosis.
 //
 //	history.go           what is remembered, and the order in which an interval is learned
+//	clock.go             intervals by number; rings by these; values that were not measured
 //	save.go              its saved state
 //
 // Jobs:

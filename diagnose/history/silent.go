@@ -156,7 +156,7 @@ func (h *History) addSilent(l schema.LinkID, since int64, unread bool) {
 	c.Place(h.graph)
 	isOwn := func(l schema.LinkID) bool { return slices.Contains(c.Links, l) }
 	for i := range h.Failures {
-		if f := &h.Failures[i]; f.Broke() && slices.ContainsFunc(f.Links, isOwn) && !h.over(f) {
+		if f := &h.Failures[i]; f.Broke() && slices.ContainsFunc(f.Links, isOwn) && !h.isRestored(f) {
 			c.Logged = true
 		}
 	}
@@ -175,8 +175,8 @@ func (h *History) Refutes(kind schema.EventKind, device, port string) bool {
 	return slices.ContainsFunc(part.Links, func(l schema.LinkID) bool { return carries(row, l) })
 }
 
-// over reports whether a log says that the failed part came back.
-func (h *History) over(f *PlacedFailure) bool {
+// isRestored reports whether a log says that the failed part came back.
+func (h *History) isRestored(f *PlacedFailure) bool {
 	return slices.ContainsFunc(h.Failures, func(o PlacedFailure) bool {
 		return !o.Broke() && o.Device == f.Device && o.Port == f.Port && o.Time >= f.Time
 	})
