@@ -177,8 +177,8 @@ func (p *placed) lower(place int32) int {
 	return from
 }
 
-// place sorts nodes and groups them into runs.
-func place(nodes []node) placed {
+// newPlaced sorts nodes and groups them into runs.
+func newPlaced(nodes []node) placed {
 	slices.SortFunc(nodes, func(a, b node) int {
 		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.at, b.at))
 	})

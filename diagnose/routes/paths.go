@@ -30,6 +30,7 @@ const (
 	maxDistances = 64 << 20
 )
 
+// newShortestPaths lists the links and leaves of a graph; distances are found when they are asked for.
 func newShortestPaths(g *topology.Graph) *ShortestPaths {
 	n := g.NumDevices()
 	t := &ShortestPaths{graph: g, out: make([][]schema.LinkID, n), leaves: make([][]topology.DeviceID, n),
@@ -83,6 +84,7 @@ func (t *ShortestPaths) lead(r *Router, dist []uint8) {
 	}
 }
 
+// farthest is the distance of the first switch of order, of which the farthest is first; 0 of none.
 func (t *ShortestPaths) farthest(dist []uint8) uint8 {
 	if len(t.order) == 0 {
 		return 0

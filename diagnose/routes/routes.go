@@ -1,8 +1,3 @@
-// Package routes computes where on a fabric the traffic of a job can be, from the topology alone. The devices of its
-// nodes go in; the load of each link under an all-to-all exchange comes out, and which links lie on routes to and from
-// other nodes. On a torus or mesh routes are dimension-order, so that loads are counted without following each route
-// (Grid); on other fabrics traffic is split equally over all shortest paths (ShortestPaths). It does not know what
-// links carry or stall.
 package routes
 
 import (
@@ -99,7 +94,7 @@ func (r *Router) route(devices []topology.DeviceID) *Set {
 	r.used = r.used[:0]
 	out.Gates = r.gates(devices)
 	if r.Grid != nil {
-		r.Grid.places(out, devices)
+		r.Grid.placeNodes(out, devices)
 	} else {
 		out.leaves = r.leavesOf(devices)
 	}
