@@ -62,9 +62,9 @@ func (s *Stage) measure(snap *schema.Snapshot, cases []regionCase) {
 
 // judge finds the cause of a region.
 func (rc *regionCase) judge(snap *schema.Snapshot, cases []regionCase) {
-	rc.examine(snap) // evidence
+	rc.examine(snap)
 	rc.rateFailures()
-	rc.rate() // scores: how well each cause explains it
+	rc.rate()
 	rc.verdict = rc.decide()
 	rc.nodes = rc.nodesEnd()
 	rc.takeOver(cases)

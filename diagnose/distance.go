@@ -26,6 +26,7 @@ type reached struct {
 	hops  int8
 }
 
+// newReach lists the neighbours of the switches of a fabric.
 func newReach(g *topology.Graph) reach {
 	r := reach{graph: g, switches: schema.NewBitmap(g.NumDevices()), at: make([]reached, g.NumDevices()),
 		first: make([]int32, g.NumDevices()+1)}
@@ -83,6 +84,7 @@ func (r *reach) from(links []schema.LinkID, most int) {
 	}
 }
 
+// visit queues a device at a distance, unless it was met.
 func (r *reach) visit(d topology.DeviceID, hops int8) {
 	if r.at[d].stamp == r.now {
 		return

@@ -23,6 +23,7 @@ type ends struct {
 	starved    float64 // 0 to 1: how far the node where it ends gets less than its share of its job's exchange
 }
 
+// findEnds finds them in this order: each rests on those before.
 func (g grid) findEnds() {
 	var jobs []*job
 	g.senders, jobs = g.findSenders()

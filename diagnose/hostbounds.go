@@ -178,6 +178,7 @@ func (n *hostLoad) most() float64 { return n.bound(n.added) }
 // mostNow is what the links carry, or no bound.
 func (n *hostLoad) mostNow() float64 { return n.bound(n.carries) }
 
+// bound is a sum over the links, or no bound if none was read.
 func (n *hostLoad) bound(sum float64) float64 {
 	if n.links > 0 && n.read == 0 {
 		return math.Inf(1)

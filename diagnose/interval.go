@@ -78,6 +78,7 @@ type earlierVerdicts struct {
 	roots map[uint64]*rootVotes
 }
 
+// newEarlierVerdicts returns those of no region.
 func newEarlierVerdicts() *earlierVerdicts {
 	return &earlierVerdicts{kept: map[uint64]*kept{}, means: map[uint64]*meanScores{}, roots: map[uint64]*rootVotes{}}
 }

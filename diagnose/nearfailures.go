@@ -101,6 +101,7 @@ func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) 
 // maxFitted bounds the failures near a region whose links are compared with it.
 const maxFitted = 8
 
+// fitFailures: the region leads to failures by the stall that ends at their links.
 func (d directed) fitFailures(near []nearFailure) {
 	for i := range near {
 		f := &near[i]
@@ -142,6 +143,7 @@ func (d directed) replaces(f *history.PlacedFailure) bool {
 	})
 }
 
+// fitFailures: the region leads to failures by the routes of suspects over their links.
 func (g grid) fitFailures(near []nearFailure) {
 	if g.in.router.Grid == nil || len(near) == 0 {
 		return

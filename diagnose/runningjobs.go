@@ -63,6 +63,7 @@ func (in *interval) settle(j *job) {
 	}
 }
 
+// settleAt adds a job to the tenants of a device.
 func (in *interval) settleAt(d topology.DeviceID, j *job) {
 	t := in.tenants[d]
 	if len(t) == 0 {

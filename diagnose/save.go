@@ -140,6 +140,7 @@ func (k *kept) code(c *codec.Coder) {
 	}
 }
 
+// codeBaselines lists what jobs moved before, by job id.
 func (k *kept) codeBaselines(c *codec.Coder) {
 	jobs := slices.Sorted(maps.Keys(k.baselines))
 	if c.Reading() {

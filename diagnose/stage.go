@@ -26,6 +26,7 @@ func New(g *topology.Graph, cfg Config) (*Stage, error) {
 	return newStage(g, cfg), nil
 }
 
+// newStage is New with a valid configuration.
 func newStage(g *topology.Graph, cfg Config) *Stage {
 	s := &Stage{interval: newInterval(g, cfg)}
 	s.earlier, s.history = newEarlierVerdicts(), history.New(g, s.router, history.Limits{Window: cfg.Window, MaxLag: cfg.MaxLag,

@@ -109,6 +109,7 @@ func (rc *regionCase) unknownCalibration() calibration {
 	return unknownCalibration
 }
 
+// of is how often a verdict with a probability by the scores is right.
 func (c calibration) of(p float64) float64 {
 	p = min(.999, max(.001, p))
 	return min(mostConfident, logistic(c.offset+c.slope*math.Log(p/(1-p))))

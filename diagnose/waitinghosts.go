@@ -149,6 +149,7 @@ func (d directed) findStarts() {
 	}
 }
 
+// fromOf is the device that a link leaves.
 func (rc *regionCase) fromOf(l schema.LinkID) topology.DeviceID {
 	from, _ := rc.in.graph.Ends(l)
 	return from
