@@ -145,6 +145,7 @@ func (g *regionReadings) look(l schema.LinkID) *reading {
 	return r
 }
 
+// read computes the reading of a link.
 func (g *regionReadings) read(l schema.LinkID) reading {
 	p := g.p
 	r := reading{dim: g.grid.Dim(l), stall: p.StallOf(l)}

@@ -37,6 +37,7 @@ type gridWalk struct {
 	grid *routes.Grid
 }
 
+// newGridFlow returns the memory for the regions of a grid.
 func newGridFlow(g *topology.Graph) gridFlow {
 	n := g.NumLinks()
 	return gridFlow{flow: newFlow(n, 2), seen: newMarks[topology.DeviceID](g.NumDevices()),

@@ -24,6 +24,7 @@ type hops struct {
 	next  [][]topology.DeviceID // by switch: the switches to which a link that is up leads, ascending
 }
 
+// hopOver is the hop over a link.
 func (p *hops) hopOver(l schema.LinkID) hop {
 	from, via := p.graph.Ends(l)
 	level := p.graph.Device(via).Level

@@ -19,6 +19,7 @@ type place struct {
 	at    int32
 }
 
+// newLookup returns an empty cache for n links or devices.
 func newLookup[K ~uint32, T any](n int) lookup[K, T] {
 	return lookup[K, T]{round: 1, places: make([]place, n)}
 }
@@ -31,6 +32,7 @@ func (k *lookup[K, T]) turnTo(stalls *schema.Series, past uint32) {
 	}
 }
 
+// forget empties the cache.
 func (k *lookup[K, T]) forget() {
 	k.list = k.list[:0]
 	if k.round++; k.round == 0 {
@@ -57,8 +59,10 @@ type marks[K ~uint32] struct {
 	in    []uint32 // by link or device: the round in which it was added last
 }
 
+// newMarks returns an empty set of n links or devices at most.
 func newMarks[K ~uint32](n int) marks[K] { return marks[K]{round: 1, in: make([]uint32, n)} }
 
+// clear empties the set.
 func (m *marks[K]) clear() {
 	if m.round++; m.round == 0 {
 		clear(m.in)

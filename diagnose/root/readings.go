@@ -57,6 +57,7 @@ func (p *Readings) UseOf(l schema.LinkID) float64 {
 	return p.useByRate(l)
 }
 
+// useByRate is the use of a link by its load in bytes/s; -1 if that, or its capacity, is not known.
 func (p *Readings) useByRate(l schema.LinkID) float64 {
 	if c := p.graph.Capacity(l); p.Rate != nil && p.Rate.Valid.Has(int(l)) && c > 0 {
 		return 100 * float64(p.Rate.Values[l]) / c

@@ -92,11 +92,13 @@ func newFlow(links, directions int) flow {
 		mass: make([]float64, directions*links)}
 }
 
+// newDownstream returns the memory for the regions of a graph of directed links.
 func newDownstream(g *topology.Graph) downstream {
 	return downstream{flow: newFlow(g.NumLinks(), 1), split: newFound(g, true), whole: newFound(g, false),
 		hostOf: topology.HostsOf(g), heldPorts: map[topology.DeviceID]int{}}
 }
 
+// newFound returns what was found for one kind of regions: nothing yet.
 func newFound(g *topology.Graph, splitsTime bool) found {
 	return found{splitsTime: splitsTime, from: newLookup[schema.LinkID, waysOf](g.NumLinks()),
 		extra: newLookup[topology.DeviceID, excess](g.NumDevices())}
@@ -163,6 +165,7 @@ func (e *downstream) turnTo(p *Pressure, splitsTime bool) {
 	}
 }
 
+// forget removes what was found.
 func (e *found) forget() {
 	e.ways, e.exits = e.ways[:0], e.exits[:0]
 	e.from.forget()

@@ -231,6 +231,7 @@ type lineFit struct {
 // lineShare is the share of what a region holds back that on a line gives its profile full weight.
 const lineShare = .04
 
+// lastLine compares the current tree with the line through its end.
 func (g *treeFits) lastLine(end topology.DeviceID) (f lineFit) {
 	line := g.grid.Line(end, g.last)
 	dot, loads, squares, sum := 0., 0., 0., 0.

@@ -66,6 +66,7 @@ const (
 	exchangeShared, exchangeHosts, exchangeRatio = .3, .6, .3
 )
 
+// find joins the sinks that are one cause by who leads to them, component by component, and measures the exchanges.
 func (c *causes) find(t *trees, s *sinks) {
 	n := len(s.all)
 	c.sets.Reset(2 * n)
@@ -189,6 +190,7 @@ func (c *causes) levelOf(a sinkID) levelID           { return c.level.Find(level
 func (c *causes) causeOfLevel(level levelID) causeID { return c.causeOf(sinkID(level)) }
 func (c *causes) join(a, b sinkID)                   { c.sets.Union(causeID(a), causeID(b)) }
 
+// ratio is the lesser of two values relative to the greater.
 func ratio(a, b float64) float64 { return min(a, b) / max(a, b) }
 
 // reachesUp reports whether at least half of the stalled links from a's switch to other switches lead to b, if there
@@ -221,6 +223,8 @@ func hostShare(t *trees, s *sinks, a, b sinkID) float64 {
 	return float64(n) / float64(max(1, hosts))
 }
 
+// areOne reports whether two sinks of one component are one cause: without hosts, they share their sources and stall
+// about alike; at leaves, they are of one exchange.
 func (c *causes) areOne(t *trees, s *sinks, a, b sinkID) bool {
 	x, y := &s.all[a], &s.all[b]
 	if c.addsTree(a) || c.addsTree(b) {

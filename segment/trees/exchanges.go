@@ -18,6 +18,7 @@ type plateau struct {
 	sendsToo bool
 }
 
+// stall is the mean stall of its links, percent.
 func (p plateau) stall() float64 { return p.sum / float64(max(1, p.links)) }
 
 // rise is the difference in level between two sinks.
@@ -179,6 +180,7 @@ func (c *causes) findBases(s *sinks) {
 	}
 }
 
+// isExchange reports whether a cause is an exchange.
 func (c *causes) isExchange(cause causeID) bool { return c.exchange[cause] }
 
 // takesPart reports whether a leaf takes part in an exchange: whether its traffic waits there.

@@ -31,10 +31,12 @@ type hostLeaf struct {
 	hosts, mean, spread, squares float64 // of the stalled hosts: number, percent; the sums until finish
 }
 
+// add adds a stalled host.
 func (x *hostLeaf) add(stall float64) {
 	x.hosts, x.mean, x.squares = x.hosts+1, x.mean+stall, x.squares+stall*stall
 }
 
+// finish makes the mean and the spread of the sums.
 func (x *hostLeaf) finish() {
 	x.mean /= x.hosts
 	x.spread = math.Sqrt(max(0, x.squares/x.hosts-x.mean*x.mean))

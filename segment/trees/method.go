@@ -114,6 +114,7 @@ func (m *Method) findLinks(values readings) bool {
 	return true
 }
 
+// findCauses finds the sinks, which of them are one cause, and what each cause has of each link.
 func (m *Method) findCauses() {
 	m.findSinks()
 	m.rankNodes()

@@ -92,6 +92,7 @@ func (t *trees) rankCycles() {
 	}
 }
 
+// sortByRank lists the nodes by rank, by a counting sort.
 func (t *trees) sortByRank() {
 	clear(t.first[:])
 	for _, r := range t.rank {

@@ -41,6 +41,7 @@ const (
 	oddPort = 4
 )
 
+// find finds the causes of all nodes, hop by hop upstream; minMean is the least stall of a region's part, percent.
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
 	h.misfit = scratch.Slice(h.misfit, len(t.links))

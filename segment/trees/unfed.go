@@ -103,6 +103,7 @@ func (u *unfed) fed(m *Method, nodes []nodeID) (n int) {
 	return n
 }
 
+// see marks a device.
 func (u *unfed) see(d deviceID) {
 	if !u.isSeen[d] {
 		u.isSeen[d] = true
@@ -110,6 +111,7 @@ func (u *unfed) see(d deviceID) {
 	}
 }
 
+// forget removes all marks.
 func (u *unfed) forget() {
 	for _, d := range u.seen {
 		u.isSeen[d] = false
