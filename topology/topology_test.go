@@ -187,8 +187,8 @@ func TestBuilderRefuses(t *testing.T) {
 	}
 }
 
-// An adapter that was taken out of one device serves in another: the file of the next version is valid by itself, and so is
-// that version.
+// An adapter that was taken out of one device serves in another: the file of the next version is valid by itself, and
+// so is that version.
 func TestGUIDsMayMoveBetweenVersions(t *testing.T) {
 	text := func(devices string) string {
 		return "giverny_topology: 1\nfabric: f\ndevices:\n- {name: s, kind: switch}\n" + devices + "links:\n- [s, \"1\", a, \"1\", 1, host]\n- [a, \"1\", s, \"1\", 1, host]\n"
@@ -229,5 +229,27 @@ func TestGUIDsMayMoveBetweenVersions(t *testing.T) {
 	}
 	if g, err := read(device("a", "2")+device("b", "2"), before); err == nil {
 		t.Errorf("two devices of version %x have one GUID", g.Version())
+	}
+}
+
+// TestEndsOfLinks: what a link joins follows from its ends, on every link of a fat tree.
+func TestEndsOfLinks(t *testing.T) {
+	g := parse(t, "fattree:leaves=2,hosts=2,spines=1")
+	for l := range schema.LinkID(g.NumLinks()) {
+		from, to := g.Ends(l)
+		if g.OtherEnd(l, from) != to || g.OtherEnd(l, to) != from {
+			t.Errorf("link %d: other ends %d and %d", l, g.OtherEnd(l, from), g.OtherEnd(l, to))
+		}
+		if want := g.IsSwitch(from) && g.IsSwitch(to); g.BetweenSwitches(l) != want {
+			t.Errorf("link %d between switches: %v", l, !want)
+		}
+		if !g.Adjacent(from, to) || !g.Adjacent(to, from) {
+			t.Errorf("link %d joins devices that are not adjacent", l)
+		}
+	}
+	a, _ := g.FindDevice("leaf0")
+	b, _ := g.FindDevice("leaf1")
+	if g.Adjacent(a, b) {
+		t.Error("two leaves are adjacent")
 	}
 }
