@@ -36,7 +36,9 @@ func (in *interval) lastUse(f *history.PlacedFailure, l schema.LinkID) percent {
 }
 
 // rateAt is the load of a link at a use, percent of its capacity, bytes/s.
-func (in *interval) rateAt(use float64, l schema.LinkID) float64 { return use / 100 * in.graph.Capacity(l) }
+func (in *interval) rateAt(use float64, l schema.LinkID) float64 {
+	return use / 100 * in.graph.Capacity(l)
+}
 
 // addedTo is the load added to a link since the onset or, without one, what it carries, bytes/s.
 func (rc *regionCase) addedTo(l schema.LinkID) float64 {

@@ -1,10 +1,11 @@
 package diagnose
 
 import (
+	"slices"
+
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
-	"slices"
 )
 
 // timeline is how a region stalled in the remembered intervals, and since when it stalls as it does now.

@@ -1,8 +1,9 @@
 package root
 
 import (
-	"github.com/giverny/giverny/schema"
 	"math"
+
+	"github.com/giverny/giverny/schema"
 )
 
 // Readings are those of the links of a fabric in an interval, or means of several, by link. A series that is absent is
