@@ -2,7 +2,6 @@ package trees
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 
 	"github.com/giverny/giverny/schema"
@@ -12,7 +11,7 @@ import (
 // emit appends the regions and patches as groups, with their roots.
 func (p *patches) emit(m *Method, out *linkset.Groups) {
 	least := m.leastLinks()
-	for set, all := range p.eachSet() {
+	for set, all := range p.eachSet {
 		first := len(out.Links)
 		for _, j := range p.deadEnds.drop(&m.trees, all, p.all[set].root, least) {
 			out.Links = append(out.Links, schema.LinkID(m.links[j]))
@@ -25,22 +24,20 @@ func (p *patches) emit(m *Method, out *linkset.Groups) {
 }
 
 // eachSet ranges over the regions: each as a set of patches, with the nodes of all of these until the next one.
-func (p *patches) eachSet() iter.Seq2[patchID, []nodeID] {
+func (p *patches) eachSet(yield func(patchID, []nodeID) bool) {
 	p.order = p.order[:0]
 	for k := range p.all.len() {
 		p.order = append(p.order, k)
 	}
 	slices.SortStableFunc(p.order, func(a, b patchID) int { return cmp.Compare(p.sets.Find(a), p.sets.Find(b)) })
-	return func(yield func(patchID, []nodeID) bool) {
-		for i := 0; i < len(p.order); {
-			set := p.sets.Find(p.order[i])
-			p.nodes = p.nodes[:0]
-			for ; i < len(p.order) && p.sets.Find(p.order[i]) == set; i++ {
-				p.nodes = append(p.nodes, p.nodesOf(&p.all[p.order[i]])...)
-			}
-			if !yield(set, p.nodes) {
-				return
-			}
+	for i := 0; i < len(p.order); {
+		set := p.sets.Find(p.order[i])
+		p.nodes = p.nodes[:0]
+		for ; i < len(p.order) && p.sets.Find(p.order[i]) == set; i++ {
+			p.nodes = append(p.nodes, p.nodesOf(&p.all[p.order[i]])...)
+		}
+		if !yield(set, p.nodes) {
+			return
 		}
 	}
 }

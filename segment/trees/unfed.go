@@ -55,7 +55,7 @@ func (u *unfed) find(m *Method, p *patches) {
 	}
 	u.size, u.isWhole, u.near = scratch.Slice(u.size, n), scratch.Zeroed(u.isWhole, n), scratch.Zeroed(u.near, n)
 	u.parts = u.parts[:0]
-	for set, nodes := range p.eachSet() {
+	for set, nodes := range p.eachSet {
 		u.size[set] = int32(len(nodes))
 		if m.showsRoot(p.all[set].root) {
 			continue
