@@ -84,12 +84,6 @@ func (g grid) fit(t *tree, end topology.DeviceID) {
 	}
 }
 
-// reaches is the share of a region's stall where a suspect's traffic can be.
-func (c *suspect) reaches() float64 { return max(c.cross, c.gate, c.way) }
-
-// ramp is 0 up to a value and 1 from another on.
-func ramp(v, from, to float64) float64 { return max(0, min(1, (v-from)/(to-from))) }
-
 // sendsBy is how surely a suspect sends what was added, 0 to 1, by the fit of its tree. Of a job that neither began
 // with the region nor has a traffic table, an unlisted one on the same nodes cannot be distinguished.
 func (c *suspect) sendsBy(fit float64) float64 {

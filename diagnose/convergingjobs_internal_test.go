@@ -15,7 +15,7 @@ import (
 func incastTo(t *testing.T, end string, jobs ...[]string) *regionCase {
 	t.Helper()
 	u := newTiedUp(t)
-	rc := &regionCase{in: &u.stage.interval, p: u.p, tree: u.p, region: &schema.Region{}, timeline: timeline{onset: -1, burst: -1}}
+	rc := &regionCase{in: &u.stage.interval, pressure: u.p, creditPressure: u.p, region: &schema.Region{}, timeline: timeline{onset: -1, burst: -1}}
 	rc.in.measuresLoad = true
 	for i, nodes := range jobs {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: string(rune('a' + i)), Nodes: nodes}}}
@@ -159,10 +159,10 @@ func TestAnIncastHoldsUpOthers(t *testing.T) {
 		s.history.Clock.Duration, s.measuresLoad, s.comparable = 60e9, true, true
 		links := u.Send([]topology.DeviceID{u.Device(t, "2,3,0"), u.Device(t, "2,3,1")}, u.Device(t, "2,3,2"))
 		slices.Sort(links)
-		own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: []topology.DeviceID{u.Device(t, "2,3,0"), u.Device(t, "2,3,1"), u.Device(t, "2,3,2")}, Traffic: &history.Traffic{}}, recent: moves{known: true, volume: volume{all: 1}}}
+		own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: []topology.DeviceID{u.Device(t, "2,3,0"), u.Device(t, "2,3,1"), u.Device(t, "2,3,2")}, Traffic: &history.Traffic{}}, recent: cachedVolume{known: true, volume: volume{all: 1}}}
 		slices.Sort(own.Devices)
 		other := &job{Job: &history.Job{Job: schema.Job{ID: "2"}, Traffic: &history.Traffic{}}}
-		rc := &regionCase{in: &s.interval, p: u.p, region: &schema.Region{ID: 1, Links: links}, waits: []float64{.5, .5}, ends: ends{fullLink: schema.NoLink},
+		rc := &regionCase{in: &s.interval, pressure: u.p, region: &schema.Region{ID: 1, Links: links}, waits: []float64{.5, .5}, ends: ends{fullLink: schema.NoLink},
 			timeline: timeline{clock: s.history.Clock, onset: 20, stall: make([]float64, 21)}}
 		rc.suspects = []suspect{{job: own, cross: 1, fit: c.fit}, {job: other, hops: 1}}
 		other.lost = loss{cached: true, measured: true, onset: rc.timeline.began(), share: c.lost}

@@ -30,7 +30,7 @@ func (s *Stage) diagnose(r *schema.IntervalResult) []schema.Diagnosis {
 	for i := range cases {
 		out[i] = cases[i].report(snap)
 	}
-	s.given.forget(s.history.Clock.Now, int64(s.cfg.Window))
+	s.earlier.forget(s.history.Clock.Now, int64(s.cfg.Window))
 	return out
 }
 
@@ -62,9 +62,9 @@ func (s *Stage) measure(snap *schema.Snapshot, cases []regionCase) {
 
 // judge finds the cause of a region.
 func (rc *regionCase) judge(snap *schema.Snapshot, cases []regionCase) {
-	rc.examine(snap) // evidence
+	rc.examine(snap)
 	rc.rateFailures()
-	rc.rate() // scores: how well each cause explains it
+	rc.rate()
 	rc.verdict = rc.decide()
 	rc.nodes = rc.nodesEnd()
 	rc.takeOver(cases)
@@ -74,15 +74,15 @@ func (rc *regionCase) judge(snap *schema.Snapshot, cases []regionCase) {
 func (rc *regionCase) examine(snap *schema.Snapshot) {
 	rc.load = rc.loadRatio()
 	rc.rules().cutStall()
-	rc.p = rc.in.read.For(snap.Find(rc.region.Metric), rc.past())
-	rc.back = rc.in.finder.Follow(rc.p, rc.region, rc.weight)
+	rc.pressure = rc.in.read.For(snap.Find(rc.region.Metric), rc.past())
+	rc.back = rc.in.finder.Follow(rc.pressure, rc.region, rc.weight)
 	rc.root = rc.rootLoad()
 	rc.rules().findSink()
 	rc.findSuspects()
 	rc.measureSuspects()
-	rc.tree = rc.p
-	if rc.region.Metric == schema.InqStall && rc.p.Credit != nil {
-		rc.tree = rc.in.read.For(rc.p.Credit, rc.p.Past)
+	rc.creditPressure = rc.pressure
+	if rc.region.Metric == schema.InqStall && rc.pressure.Credit != nil {
+		rc.creditPressure = rc.in.read.For(rc.pressure.Credit, rc.pressure.Past)
 	}
 	rc.rules().findEnds()
 	rc.findAdded()
@@ -104,7 +104,7 @@ func (rc *regionCase) rate() {
 
 // rootLoad is the load of the root of a region or, if it has none, of its fullest link.
 func (rc *regionCase) rootLoad() (of rootLoad) {
-	of.link, of.carries, of.added = rc.p.LoadAt(&rc.back, rc.region.Links)
+	of.link, of.carries, of.added = rc.pressure.LoadAt(&rc.back, rc.region.Links)
 	if !rc.in.measuresLoad {
 		of.carries = rc.assumedLoad()
 	}

@@ -49,7 +49,7 @@ func (d directed) receives(c *suspect) bool {
 func (rc *regionCase) fillsItself(c *suspect) bool {
 	host, known := rc.fullPortTo()
 	return known && c.job.Has(host) && !rc.in.hasOthers(host, c.job) && (c.job.Traffic == nil ||
-		rc.in.perSecond(rc.in.lately(c.job, history.Read)) < rc.root.carries/2)
+		rc.in.perSecond(rc.in.recentOfFeature(c.job, history.Read)) < rc.root.carries/2)
 }
 
 // onePort is by how much what a job moves may differ from what a port carries if the port lets no more through;
@@ -119,4 +119,14 @@ func (d directed) cannotEndAt(c *suspect) bool {
 		}
 	}
 	return true
+}
+
+// fillsByFiles reports whether a suspect writes enough for its files to fill the port to a host of no job for which a
+// region waits: what arrives there is written by somebody, and files that are written all the time, or since long
+// before or after an onset, rise at none.
+func (rc *regionCase) fillsByFiles(c *suspect) bool {
+	if !c.filesKnown || !rc.endsAtNoJob() {
+		return false
+	}
+	return rc.in.perSecond(rc.in.written(c.job)) >= culpritShare*rc.root.carries
 }

@@ -26,6 +26,7 @@ type reached struct {
 	hops  int8
 }
 
+// newReach lists the neighbours of the switches of a fabric.
 func newReach(g *topology.Graph) reach {
 	r := reach{graph: g, switches: schema.NewBitmap(g.NumDevices()), at: make([]reached, g.NumDevices()),
 		first: make([]int32, g.NumDevices()+1)}
@@ -39,14 +40,11 @@ func newReach(g *topology.Graph) reach {
 	return r
 }
 
-// addBeside adds the switches with a link to a device to the neighbours of a switch, and those with a link to its hosts: a
-// host in several rails or planes sends by one what another does not carry.
+// addBeside adds the switches with a link to a device to the neighbours of a switch, and those with a link to its
+// hosts: a host in several rails or planes sends by one what another does not carry.
 func (r *reach) addBeside(at, d topology.DeviceID) {
 	for _, l := range r.graph.LinksAt(d) {
-		next, to := r.graph.Ends(l)
-		if next == d {
-			next = to
-		}
+		next := r.graph.OtherEnd(l, d)
 		begun := r.next[r.first[at]:]
 		switch {
 		case next == at || slices.Contains(begun, next):
@@ -86,6 +84,7 @@ func (r *reach) from(links []schema.LinkID, most int) {
 	}
 }
 
+// visit queues a device at a distance, unless it was met.
 func (r *reach) visit(d topology.DeviceID, hops int8) {
 	if r.at[d].stamp == r.now {
 		return
@@ -109,12 +108,8 @@ func (r *reach) hopsTo(d topology.DeviceID) int {
 	}
 	best := beyondHops
 	for _, l := range r.graph.LinksAt(d) {
-		from, to := r.graph.Ends(l)
-		if from == d {
-			from = to
-		}
-		if to := &r.at[from]; to.stamp == r.now && (best == beyondHops || int(to.hops) < best) {
-			best = int(to.hops)
+		if at := &r.at[r.graph.OtherEnd(l, d)]; at.stamp == r.now && (best == beyondHops || int(at.hops) < best) {
+			best = int(at.hops)
 		}
 	}
 	return best

@@ -35,9 +35,7 @@ func (rc *regionCase) tooLittlePenalty(c *suspect) float64 {
 }
 
 // shortOf is how far a job's share of a load is from enough: 1 at the least of a culprit.
-func shortOf(share, least, enough float64) float64 {
-	return min(1, max(0, (enough-share)/(enough-least)))
-}
+func shortOf(share, least, enough float64) float64 { return ramp(share, enough, least) }
 
 func (grid) enoughOfRoot() float64 { return enoughShare }
 
@@ -54,14 +52,14 @@ func (g grid) tooLittleAtEnd(c *suspect, recent, grew float64) (penalty float64,
 	switch {
 	case g.ends.fullLink != schema.NoLink && (c.file || g.in.routesOf(c.job).On(g.ends.fullLink) > 0):
 		// the region does not end at the switch
-		more, _ := g.averaged(g.p).Added(g.ends.fullLink)
+		more, _ := g.averaged(g.pressure).Added(g.ends.fullLink)
 		return addsTooLittle(g.withOthers(c, grew)/interval, more), true
 	case g.endsAtOwn(c): // what it sends there may hold up its other traffic, so its total need not grow
 		grew = recent
 	case (!c.file || !c.writes() && g.ends.drain.IsCertain()) && g.in.isBesideExchange(c.job, end):
 		grew = min(grew, g.in.brings(end, c.job, grew))
 	}
-	more := g.averaged(g.p).ArrivesMore(end)
+	more := g.averaged(g.pressure).ArrivesMore(end)
 	return addsTooLittle(g.withOthers(c, grew)/interval, more), more > 0
 }
 
@@ -76,7 +74,7 @@ func (g grid) addsNone(c *suspect) float64 {
 	if !c.file || !c.known || !g.load.known {
 		return 0
 	}
-	return jobTooLittle * max(0, min(1, (filesMayAdd-g.load.orMore(g.ends.arrives).times)/(filesMayAdd-filesAddNone)))
+	return jobTooLittle * shortOf(g.load.orMore(g.ends.arrives).times, filesAddNone, filesMayAdd)
 }
 
 // writes reports whether a suspect's file traffic leads from its nodes to others: what it reads arrives at its own.

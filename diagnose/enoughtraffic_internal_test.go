@@ -39,8 +39,8 @@ func TestAPartOfAPortIsEnough(t *testing.T) {
 		}
 		j.Place(g)
 		moved := 2 * c.percent / 100 * g.Capacity(port) * 60
-		j.recent = moves{known: true, volume: volume{all: moved, files: moved}}
-		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}}
+		j.recent = cachedVolume{known: true, volume: volume{all: moved, files: moved}}
+		rc := &regionCase{in: &s.interval, pressure: p, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}}
 		if got := rc.tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%s, %g%% by each: %.1f against the job", c.fabric, c.percent, got)
 		}
@@ -59,7 +59,7 @@ func incastAt(t *testing.T, g *topology.Graph, port string, uses map[string]floa
 	s.read = &p.Readings
 	s.history.Clock.Duration = 60e9
 	l := roottest.Link(t, g, port)
-	return &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2},
+	return &regionCase{in: &s.interval, pressure: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 2},
 		root: rootLoad{link: l, carries: g.Capacity(l)}, back: root.BackPressure{Root: root.Port{Link: l, Kind: schema.RootIncast, Use: 100}}}
 }
 
@@ -83,14 +83,14 @@ func TestWhoFillsAPort(t *testing.T) {
 		{10, 95, 90, 100, true, true},
 	} {
 		rc := incastAt(t, g, "leaf0>host0", map[string]float64{"leaf0>host0": 100, "host1>leaf0": c.sends, "host2>leaf0": 10, "host0>leaf0": 1, "leaf0>host1": 1, "leaf0>host2": 1})
-		rc.p.Before = func(schema.LinkID) float64 { return c.before }
+		rc.pressure.Before = func(schema.LinkID) float64 { return c.before }
 		port := rc.root.link
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host1", "host2"}}, Traffic: &history.Traffic{}}}
 		j.Place(g)
 		unit := g.Capacity(port) / 100 * 60
-		j.recent = moves{known: true, volume: volume{all: c.moves * unit}}
+		j.recent = cachedVolume{known: true, volume: volume{all: c.moves * unit}}
 		rc.root.added = (100 - c.before) / 100 * g.Capacity(port)
-		j.baseline = moves{known: true, slots: rc.timeline.baseline(), volume: volume{all: c.was * unit}}
+		j.baseline = cachedVolume{known: true, slots: rc.timeline.baseline(), volume: volume{all: c.was * unit}}
 		suspect := &suspect{job: j, known: true, filesKnown: true}
 		if got := rc.tooLittlePenalty(suspect); (got == 0) != c.able {
 			t.Errorf("%g%% before: %.1f against a job that moves %g%% and moved %g%%", c.before, got, c.moves, c.was)
@@ -128,8 +128,8 @@ func TestWhatFillsAStorageNodesPort(t *testing.T) {
 		j.Place(g)
 		moved := c.share * g.Capacity(port) * 60
 		j.Traffic.Set(c.files, 0, moved)
-		j.recent = moves{known: true, volume: volume{all: moved, files: moved}}
-		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}}
+		j.recent = cachedVolume{known: true, volume: volume{all: moved, files: moved}}
+		rc := &regionCase{in: &s.interval, pressure: p, timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: port, carries: g.Capacity(port)}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 100}}}
 		if got := rc.tooLittlePenalty(&suspect{job: j, file: true, filesKnown: true, known: true}); got > 0 != c.against {
 			t.Errorf("%.1f of the port, host of %q: %.1f against the job", c.share, c.tenant, got)
 		}
@@ -170,10 +170,10 @@ func TestAJobIsComparedWithTheCapacity(t *testing.T) {
 	s.history.Clock.Duration = 60e9
 	p, links := readings(t, g, map[string]float64{"host0>leaf0": 40}, nil)
 	s.read = &p.Readings
-	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: links}, weight: make([]float64, len(links)), timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: schema.NoLink}, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}}}
+	rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{Links: links}, weight: make([]float64, len(links)), timeline: timeline{clock: s.history.Clock, onset: -1}, root: rootLoad{link: schema.NoLink}, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}}}
 	rc.root.carries = rc.assumedLoad()
 	for share, want := range map[float64]float64{0: jobTooLittle, assumedUse * culpritShare / 2: jobTooLittle, .3: 0} {
-		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0"}}, Traffic: &history.Traffic{}}, recent: moves{known: true, volume: volume{all: share * g.Capacity(links[0]) * 60}}}
+		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0"}}, Traffic: &history.Traffic{}}, recent: cachedVolume{known: true, volume: volume{all: share * g.Capacity(links[0]) * 60}}}
 		j.Place(g)
 		if got := rc.tooLittlePenalty(&suspect{job: j, known: true}); math.Abs(got-want) > 1e-6 {
 			t.Errorf("%.1f against a job that moves %g of the capacity, want %.1f", got, share, want)
@@ -202,7 +202,7 @@ func TestTheFullPortOfAnIncast(t *testing.T) {
 		rc.weight, rc.back = rc.waits, root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf1, Kind: c.kind, Share: 1}}
 		rc.root.carries = rc.assumedLoad()
 		all := c.moves * g.Capacity(rc.region.Links[0]) * 60
-		mine.Traffic, mine.recent = &history.Traffic{}, moves{known: true, volume: volume{all: all, files: all}}
+		mine.Traffic, mine.recent = &history.Traffic{}, cachedVolume{known: true, volume: volume{all: all, files: all}}
 		if got := rc.tooLittlePenalty(&suspect{job: mine, known: true, file: c.file, filesKnown: true}); math.Abs(got-c.against) > 1e-6 {
 			t.Errorf("%s: %.2f against it, want %.2f", name, got, c.against)
 		}

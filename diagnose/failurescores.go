@@ -74,10 +74,10 @@ func (rc *regionCase) rateSlowLink() float64 {
 		return slowLinkFell - rc.rose()
 	case rc.back.SlowCable() != schema.NoLink:
 		return slowLinkAlone
-	case rc.ends.neck.Slower && rc.ends.neck.Cannot && rc.ends.neck.Before(&rc.ends.drain):
+	case rc.ends.bottleneck.Slower && rc.ends.bottleneck.Cannot && rc.ends.bottleneck.Before(&rc.ends.drain):
 		return slowLinkMeasured - rc.rose() - endsElsewhere(1-rc.ends.nodesProbability())
-	case rc.ends.neck.Slower && rc.ends.neck.Before(&rc.ends.drain):
-		return slowLinkFell + slowLinkLost*(rc.ends.neck.Lost-(1-root.ClearlyLess)) - rc.rose() -
+	case rc.ends.bottleneck.Slower && rc.ends.bottleneck.Before(&rc.ends.drain):
+		return slowLinkFell + slowLinkLost*(rc.ends.bottleneck.Lost-(1-root.ClearlyLess)) - rc.rose() -
 			endsElsewhere(1-rc.ends.nodesProbability())
 	}
 	return math.Inf(-1)
@@ -103,7 +103,7 @@ func (rc *regionCase) movedFrom(f *history.PlacedFailure) float64 {
 func (rc *regionCase) movedBeside(f *history.PlacedFailure) float64 {
 	more := rc.root.added
 	if last := rc.in.lastUse(f, rc.root.link); last.known {
-		more = max(more, rc.root.carries-last.of/100*rc.in.graph.Capacity(rc.root.link))
+		more = max(more, rc.root.carries-rc.in.rateAt(last.of, rc.root.link))
 	}
 	if more < leastMoved*rc.root.carries {
 		return 0
@@ -111,7 +111,7 @@ func (rc *regionCase) movedBeside(f *history.PlacedFailure) float64 {
 	carried := 0.
 	for _, l := range f.Links {
 		if l != rc.root.link && rc.takesOver(l) && rc.in.use(l).orZero() < root.LeastUse {
-			carried += max(rc.baselineUse(l).orZero(), rc.in.lastUse(f, l).orZero()) / 100 * rc.in.graph.Capacity(l)
+			carried += rc.in.rateAt(max(rc.baselineUse(l).orZero(), rc.in.lastUse(f, l).orZero()), l)
 		}
 	}
 	return min(1, carried/more)
@@ -130,7 +130,7 @@ func (g grid) movedRound(f *history.PlacedFailure) (share float64) {
 		}
 		if most, instead := g.addedAround(failed); instead > 0 {
 			lost := max(g.baselineUse(failed).orZero(), g.in.lastUse(f, failed).orZero()) - g.in.use(failed).orZero()
-			share = max(share, min(instead, max(0, lost)/100*g.in.graph.Capacity(failed))/most)
+			share = max(share, min(instead, g.in.rateAt(max(0, lost), failed))/most)
 		}
 	}
 	return share
@@ -141,7 +141,7 @@ func (g grid) addedAround(failed schema.LinkID) (most, instead float64) {
 	add := func(at topology.DeviceID) {
 		for _, l := range g.in.graph.LinksAt(at) {
 			baseline := g.baselineUse(l)
-			added := g.in.read.Carries(l) - baseline.of/100*g.in.graph.Capacity(l)
+			added := g.in.read.Carries(l) - g.in.rateAt(baseline.of, l)
 			if l == failed || !baseline.known || added < leastMoved*g.in.read.Carries(l) {
 				continue
 			}
@@ -163,7 +163,7 @@ func (g grid) addedAround(failed schema.LinkID) (most, instead float64) {
 // another switch of the same pod to those above.
 func (rc *regionCase) takesOver(failed schema.LinkID) bool {
 	from, to := rc.in.graph.Ends(failed)
-	if !rc.in.graph.IsSwitch(from) || !rc.in.graph.IsSwitch(to) {
+	if !rc.in.graph.BetweenSwitches(failed) {
 		return false
 	}
 	beside := func(l schema.LinkID) bool {
@@ -177,8 +177,8 @@ func (rc *regionCase) takesOver(failed schema.LinkID) bool {
 	if rc.in.areInOnePod(rc.in.lower(from, to), rc.in.lower(a, b)) {
 		return true
 	}
-	return rc.in.graph.IsSwitch(a) && rc.in.graph.IsSwitch(b) && a != to && b != from &&
-		(rc.in.history.Adjacent(b, to) || rc.in.history.Adjacent(from, a))
+	return rc.in.graph.BetweenSwitches(rc.root.link) && a != to && b != from &&
+		(rc.in.graph.Adjacent(b, to) || rc.in.graph.Adjacent(from, a))
 }
 
 // lower is the one of two devices of a tree with the lower level.
@@ -195,6 +195,6 @@ func (in *interval) areInOnePod(a, b topology.DeviceID) bool {
 	return a != b && in.graph.Device(b).Level == level &&
 		slices.ContainsFunc(in.graph.LinksAt(a), func(l schema.LinkID) bool {
 			from, below := in.graph.Ends(l)
-			return from == a && in.graph.IsSwitch(below) && in.graph.Device(below).Level < level && in.history.Adjacent(below, b)
+			return from == a && in.graph.IsSwitch(below) && in.graph.Device(below).Level < level && in.graph.Adjacent(below, b)
 		})
 }

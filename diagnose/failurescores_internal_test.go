@@ -36,7 +36,7 @@ func TestMovedLoad(t *testing.T) {
 		{"leaf0>spine1", "spine1>leaf3", schema.LinkFailed, .75}, // to the same switch, over links upstream
 		{"spine1>leaf3", "leaf0>spine1", schema.LinkRestored, 0},
 	} {
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: []schema.LinkID{roottest.Link(t, g, c.waits)}}, root: rootLoad{link: roottest.Link(t, g, c.full)}}
+		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{Links: []schema.LinkID{roottest.Link(t, g, c.waits)}}, root: rootLoad{link: roottest.Link(t, g, c.full)}}
 		capacity := g.Capacity(rc.root.link)
 		rc.root.carries, rc.root.added = capacity, .8*capacity
 		f := &history.PlacedFailure{Failure: schema.Failure{Kind: c.kind}, Links: []schema.LinkID{lost}}
@@ -47,7 +47,8 @@ func TestMovedLoad(t *testing.T) {
 }
 
 // TestMovedLoadFromAHopAway: on a tree of three levels, what went down a failed link comes over another switch of the
-// pod, and fills the link into that; a link into another pod carries none of it. The same if the link into the pod fails.
+// pod, and fills the link into that; a link into another pod carries none of it. The same if the link into the pod
+// fails.
 func TestMovedLoadFromAHopAway(t *testing.T) {
 	g := roottest.Graph(t, "fattree:k=4")
 	for _, c := range []struct {
@@ -82,7 +83,7 @@ func TestMovedLoadOfAnOlderRegion(t *testing.T) {
 	for slot := range int64(5) {
 		use.Row(slot)[full], use.Row(slot)[lost] = 40*history.LevelsPerPercent, 30*history.LevelsPerPercent
 	}
-	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: []schema.LinkID{full}}, timeline: timeline{clock: s.history.Clock, onset: -1, burst: -1, old: true}, root: rootLoad{link: full, carries: g.Capacity(full)}}
+	rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{Links: []schema.LinkID{full}}, timeline: timeline{clock: s.history.Clock, onset: -1, burst: -1, old: true}, root: rootLoad{link: full, carries: g.Capacity(full)}}
 	f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Time: 5 * 60e9}, Links: []schema.LinkID{lost}}
 	if got := rc.movedFrom(f); math.Abs(got-.5) > 1e-9 {
 		t.Errorf("%.2f of the load moved, want half", got)
@@ -141,7 +142,7 @@ func TestMovedRoundARing(t *testing.T) {
 		}
 		s := &Stage{interval: interval{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9})}}
 		s.read = &p.Readings
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, root: rootLoad{link: region[0]}}
+		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{Links: region}, root: rootLoad{link: region[0]}}
 		f := &history.PlacedFailure{Failure: schema.Failure{Kind: c.kind}, Links: []schema.LinkID{lost}}
 		if got := rc.movedFrom(f); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.2f of the load moved, want %.2f", c.name, got, c.want)
@@ -164,7 +165,7 @@ func TestAnIncastIsNoFailure(t *testing.T) {
 	f := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Device: "leaf1", Port: "4"}}
 	f.Place(g)
 	score := func(back root.BackPressure) float64 {
-		score, _ := (&regionCase{in: &s.interval, p: p, region: &schema.Region{Links: links}, timeline: timeline{clock: s.history.Clock, onset: -1, burst: -1}, root: rootLoad{link: schema.NoLink}, back: back}).rateFailure(f, 1, 1)
+		score, _ := (&regionCase{in: &s.interval, pressure: p, region: &schema.Region{Links: links}, timeline: timeline{clock: s.history.Clock, onset: -1, burst: -1}, root: rootLoad{link: schema.NoLink}, back: back}).rateFailure(f, 1, 1)
 		return score
 	}
 	other := score(root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf, Kind: schema.RootLinkCapacity, Share: 1}})

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/history"
@@ -12,16 +13,17 @@ import (
 
 // ends are where the traffic of a region of a grid converges, and where it ends.
 type ends struct {
-	drain    root.Drain
-	sender   *job // its nodes send what converges on the drain; nil: unknown
-	neck     root.Neck
-	fullLink schema.LinkID // the full link that most traffic waits for; NoLink: unknown
-	endings  root.Endings
-	arrives  ratio   // load of the links where its traffic ends, relative to the baseline
-	flooded  bool    // load was added where the region's traffic ends, even if the mean load fell
-	starved  float64 // 0 to 1: how far the node where it ends gets less than its share of its job's exchange
+	drain      root.Drain
+	sender     *job // its nodes send what converges on the drain; nil: unknown
+	bottleneck root.Bottleneck
+	fullLink   schema.LinkID // the full link that most traffic waits for; NoLink: unknown
+	endings    root.Endings
+	arrives    ratio   // load of the links where its traffic ends, relative to the baseline
+	flooded    bool    // load was added where the region's traffic ends, even if the mean load fell
+	starved    float64 // 0 to 1: how far the node where it ends gets less than its share of its job's exchange
 }
 
+// findEnds finds them in this order: each rests on those before.
 func (g grid) findEnds() {
 	var jobs []*job
 	g.senders, jobs = g.findSenders()
@@ -61,16 +63,16 @@ func (g grid) findSenders() (senders []root.Sender, jobs []*job) {
 
 // endsBy finds them by the readings and their mean since the onset. The jobs are those that probably send (senders).
 func (g grid) endsBy(jobs []*job) (e ends) {
-	q, isSteady, from := g.averaged(g.tree), !g.load.atLeast(root.SteadyLoad), -1
+	q, isSteady, from := g.averaged(g.creditPressure), !g.load.atLeast(root.SteadyLoad), -1
 	g.onGrid = g.in.finder.Region(q, g.region.Links)
 	if e.drain, from = g.onGrid.Drain(g.senders); from >= 0 {
 		e.sender = jobs[from]
 	}
-	e.neck = g.onGrid.Neck(g.tree, g.senders, &e.drain, isSteady)
-	e.fullLink = g.onGrid.FullLink(&e.neck, &e.drain)
+	e.bottleneck = g.onGrid.Bottleneck(g.creditPressure, g.senders, &e.drain, isSteady)
+	e.fullLink = g.onGrid.FullLink(&e.bottleneck, &e.drain)
 	e.endings = g.onGrid.Endings(&e.drain)
 	if e.arrives, e.flooded = g.arriving(&e, q); isSteady && e.endsAtSlowLink() {
-		e.neck = e.endings.Neck()
+		e.bottleneck = e.endings.Bottleneck()
 	}
 	e.starved = g.shortfall(&e, q)
 	return e
@@ -152,7 +154,7 @@ func (e *ends) endsAtNodes() bool {
 // endsAtSlowLink reports whether the comparison of all places shows that a link of a grid lost rate, where nothing else
 // does: no load was added, and no tree to nodes fits almost exactly.
 func (e *ends) endsAtSlowLink() bool {
-	named := e.neck.Slower && e.neck.Before(&e.drain)
+	named := e.bottleneck.Slower && e.bottleneck.Before(&e.drain)
 	return !named && !e.flooded && e.drain.Fit < exactFit && e.endings.AtSlowLink()
 }
 
@@ -204,3 +206,24 @@ func (rc *regionCase) receivesAt(c *suspect, at topology.DeviceID) float64 {
 	}
 	return 1
 }
+
+// nodesProbability is the probability that the back pressure of a region of a grid ends at a switch's nodes, not at a
+// link. A tree that fits almost exactly does.
+func (e *ends) nodesProbability() float64 {
+	switch {
+	case !e.endings.Any.Found:
+		return .5
+	case e.drain.Fit >= exactFit:
+		return 1
+	}
+	return e.endings.AtNodes
+}
+
+// endsElsewhere is the evidence, log odds, against a cause by the probability that back pressure ends where it would
+// with that.
+func endsElsewhere(probability float64) float64 {
+	return -math.Log(min(1, 2*max(leastEnding, probability)))
+}
+
+// leastEnding is the minimum of that probability, however surely back pressure seems to end elsewhere.
+const leastEnding = .02

@@ -55,7 +55,7 @@ func TestWhoIsExcluded(t *testing.T) {
 	for i := range 9 {
 		senders, others = append(senders, topology.DeviceID(31*i)), append(others, topology.DeviceID(17*i+5))
 	}
-	rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{}, timeline: timeline{clock: u.stage.history.Clock, onset: -1}, ends: ends{drain: root.Drain{Device: u.Device(t, "3,3,2"), Fit: .98, Senders: senders}}}
+	rc := &regionCase{in: &u.stage.interval, pressure: u.p, region: &schema.Region{}, timeline: timeline{clock: u.stage.history.Clock, onset: -1}, ends: ends{drain: root.Drain{Device: u.Device(t, "3,3,2"), Fit: .98, Senders: senders}}}
 	if !gridOf(rc).excludes(&suspect{job: &job{Job: &history.Job{Devices: others}}}) || gridOf(rc).excludes(&suspect{job: &job{Job: &history.Job{Devices: senders}}}) {
 		t.Error("who is excluded is not who does not send")
 	}
@@ -73,7 +73,7 @@ func TestAveragesSinceTheOnset(t *testing.T) {
 		stall.Row(slot)[17] = 10 * min(v, 20)
 	}
 	for onset, want := range map[int]float64{-1: 0, 9: 0, 8: 16, 7: 14, 6: 12, 0: 12} {
-		rc := &regionCase{in: &s.interval, p: u.p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 10), onset: onset}}
+		rc := &regionCase{in: &s.interval, pressure: u.p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 10), onset: onset}}
 		p := gridOf(rc).averaged(u.p)
 		if got := p.UseOf(17); got != want {
 			t.Errorf("onset %d: %v, want %v", onset, got, want)

@@ -80,7 +80,7 @@ const surelyNot, surelyMore = .1, .4
 // holdsItselfUp is the score of that for a job, scaled by how surely more arrives there, unless the load was rerouted
 // from a failed link: the nodes of a large job are everywhere, so another job's tree looks like its own.
 func (g grid) holdsItselfUp(c *suspect) float64 {
-	sure := max(0, min(1, (g.ends.arrives.doublings()-surelyNot)/(surelyMore-surelyNot)))
+	sure := ramp(g.ends.arrives.doublings(), surelyNot, surelyMore)
 	sure = sure * (1 - g.rerouted) * (1 - g.ends.starved)
 	if !c.known { // only the tree speaks
 		return jobConverges * sure
@@ -108,10 +108,10 @@ func (g grid) unplacedPenalty(space float64) float64 {
 // added to the links that its exchange does not use is of others, who add as much to its own.
 const loadedWays, fitsLeast, fitsMost = .5, .3, .6
 
-// exchangeLoad is what was added to a job's exchange since the onset of a round of past.
+// exchangeLoad is what was added to a job's exchange since the onset, for one past.
 type exchangeLoad struct {
 	known bool
-	round uint32
+	past  uint32  // its number (root.Past)
 	most  bool    // on most of it
 	grew  float64 // bytes/s added to a link by its load in the exchange: the median over all of it
 }
@@ -132,13 +132,13 @@ func (g grid) loadsAll(c *suspect) float64 {
 	if all == 0 {
 		return 0
 	}
-	return max(0, min(1, (fits/all-fitsLeast)/(fitsMost-fitsLeast)))
+	return ramp(fits/all, fitsLeast, fitsMost)
 }
 
 // loadsExchange reports whether load was added since the onset on most of a job's exchange: a tree of its nodes to one
 // of them has a small part of that.
 func (rc *regionCase) loadsExchange(j *job) bool {
-	if j.exchange.known && j.exchange.round == rc.p.Since {
+	if j.exchange.known && j.exchange.past == rc.pressure.Number {
 		return j.exchange.most
 	}
 	r, loaded, grew := rc.in.routesOf(j), 0., rc.in.scratch.growths[:0]
@@ -151,7 +151,7 @@ func (rc *regionCase) loadsExchange(j *job) bool {
 		grew = append(grew, growth{added / load, load})
 	}
 	rc.in.scratch.growths = grew
-	j.exchange = exchangeLoad{known: true, round: rc.p.Since, most: loaded >= loadedWays*r.Total}
+	j.exchange = exchangeLoad{known: true, past: rc.pressure.Number, most: loaded >= loadedWays*r.Total}
 	slices.SortFunc(grew, func(a, b growth) int { return cmp.Compare(a.by, b.by) })
 	for half, i := .5*r.Total, 0; i < len(grew) && half > 0; i++ {
 		half -= grew[i].load
@@ -160,15 +160,10 @@ func (rc *regionCase) loadsExchange(j *job) bool {
 	return j.exchange.most
 }
 
-// addedTo is the load added to a link since the onset, bytes/s.
-func (rc *regionCase) addedTo(l schema.LinkID) float64 {
-	return (rc.in.use(l).orZero() - rc.baselineUse(l).orZero()) / 100 * rc.in.graph.Capacity(l)
-}
-
-// addedOnGrid is what was added to all links of a grid since the onset of a round of past.
+// addedOnGrid is what was added to all links of a grid since the onset, for one past.
 type addedOnGrid struct {
 	slot  int64
-	round uint32
+	past  uint32  // its number (root.Past)
 	sum   float64 // bytes/s
 	links int
 }
@@ -176,8 +171,8 @@ type addedOnGrid struct {
 // addedBeside is the mean load added since the onset to the links that an exchange does not use, bytes/s.
 func (rc *regionCase) addedBeside(r *routes.Set) float64 {
 	all := &rc.in.scratch.added
-	if now := rc.in.history.Clock.Now; all.links == 0 || all.slot != now || all.round != rc.p.Since {
-		*all = addedOnGrid{slot: now, round: rc.p.Since}
+	if now := rc.in.history.Clock.Now; all.links == 0 || all.slot != now || all.past != rc.pressure.Number {
+		*all = addedOnGrid{slot: now, past: rc.pressure.Number}
 		grid := rc.in.router.Grid
 		for l := range schema.LinkID(rc.in.graph.NumLinks()) {
 			if grid == nil || grid.Dim(l) >= 0 {

@@ -62,7 +62,7 @@ func TestAJobLoadsItsGround(t *testing.T) {
 					u.p.Use.Values[l] = 60
 				}
 			}
-			rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{Links: links}, load: times(c.load)}
+			rc := &regionCase{in: &u.stage.interval, pressure: u.p, region: &schema.Region{Links: links}, load: times(c.load)}
 			for range links {
 				rc.waits = append(rc.waits, 1)
 			}
@@ -89,7 +89,7 @@ func TestAnExchangeCongestsItsOwnGround(t *testing.T) {
 	u := newTiedUp(t)
 	s := u.stage
 	s.findRunning()
-	rc := &regionCase{in: &s.interval, p: u.p, region: &schema.Region{Links: []schema.LinkID{0, 1, 2}}}
+	rc := &regionCase{in: &s.interval, pressure: u.p, region: &schema.Region{Links: []schema.LinkID{0, 1, 2}}}
 	gridOf(rc).findEmpty()
 	if math.Abs(rc.emptyExcess) > 1e-9 {
 		t.Errorf("without jobs a region is emptier than the torus by %.2f", rc.emptyExcess)
@@ -139,7 +139,7 @@ func TestASenderWithoutTraffic(t *testing.T) {
 		"no load was added":    {root.Drain{Device: end, Fit: .97}, sender, false, false},
 		"it fits badly":        {root.Drain{Device: end, Fit: .6, Grew: true}, sender, false, false},
 	} {
-		rc := &regionCase{in: &u.stage.interval, p: u.p, region: &schema.Region{}, ends: ends{drain: c.drain, sender: sender, fullLink: schema.NoLink, neck: root.Neck{Link: schema.NoLink}}}
+		rc := &regionCase{in: &u.stage.interval, pressure: u.p, region: &schema.Region{}, ends: ends{drain: c.drain, sender: sender, fullLink: schema.NoLink, bottleneck: root.Bottleneck{Link: schema.NoLink}}}
 		if got := rc.rules().endScore(&suspect{job: c.job, known: c.known}); (got == jobConverges) != c.want {
 			t.Errorf("%s: %v", name, got)
 		}

@@ -104,23 +104,14 @@ func (d directed) findSink() {
 		added <= grownShare*d.root.carries {
 		return
 	}
-	for _, host := range d.in.hostsWithoutJob() {
+	for _, host := range d.in.hostsOfNoListedJob() {
 		for _, l := range d.in.graph.LinksAt(host) {
-			if _, to := d.in.graph.Ends(l); to == host && d.takesMore(l) >= mayFill*added && d.in.leadsTo(l, root.Link) {
+			if _, to := d.in.graph.Ends(l); to == host && d.addedTo(l) >= mayFill*added && d.in.leadsTo(l, root.Link) {
 				d.hasSink = true
 				return
 			}
 		}
 	}
-}
-
-// takesMore is what was added to a link since the onset or, without one, what it carries, bytes/s.
-func (rc *regionCase) takesMore(l schema.LinkID) float64 {
-	more := rc.in.use(l).orZero()
-	if rc.timeline.hasOnset() {
-		more -= rc.baselineUse(l).orZero()
-	}
-	return more / 100 * rc.in.graph.Capacity(l)
 }
 
 // tableHasLeft reports whether a table of RDMA traffic has at least half of what left a job's hosts since the onset of a
@@ -150,9 +141,9 @@ func (rc *regionCase) leftMore(j *job) (bytes float64) {
 		for _, l := range rc.in.graph.LinksAt(d) {
 			read = read && rc.in.use(l).known && (rc.baselineUse(l).known || !rc.timeline.hasOnset())
 			if from, _ := rc.in.graph.Ends(l); from == d {
-				more += rc.takesMore(l)
+				more += rc.addedTo(l)
 			} else {
-				more -= rc.takesMore(l)
+				more -= rc.addedTo(l)
 			}
 		}
 		if read {
@@ -187,6 +178,7 @@ func (n *hostLoad) most() float64 { return n.bound(n.added) }
 // mostNow is what the links carry, or no bound.
 func (n *hostLoad) mostNow() float64 { return n.bound(n.carries) }
 
+// bound is a sum over the links, or no bound if none was read.
 func (n *hostLoad) bound(sum float64) float64 {
 	if n.links > 0 && n.read == 0 {
 		return math.Inf(1)

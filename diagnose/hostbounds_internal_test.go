@@ -25,7 +25,7 @@ func TestWhatAHostSendsMayBeItsJobs(t *testing.T) {
 	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host2"}}}}
 	j.Place(g)
 	l := roottest.Link(t, g, "host0>leaf0")
-	rc := &regionCase{in: &s.interval, p: p}
+	rc := &regionCase{in: &s.interval, pressure: p}
 	if more := rc.mayHaveMore(j.Devices, l, false); more != .5*g.Capacity(l) {
 		t.Errorf("host0 sends %g bytes/s more of its link's %g, want half", more, g.Capacity(l))
 	}
@@ -47,7 +47,7 @@ func TestWhichLoadBoundsALink(t *testing.T) {
 		for link, want := range map[string]float64{"host0>leaf0": load.sends, "leaf0>spine0": load.sends, "spine0>leaf1": load.sends, "leaf2>host4": load.sends,
 			"leaf0>host0": load.takes, "spine0>leaf0": load.takes, "leaf1>spine0": load.takes, "host4>leaf2": load.takes} {
 			l := roottest.Link(t, g, link)
-			if got := (&regionCase{in: &s.interval, p: p}).mayHaveMore([]topology.DeviceID{host}, l, true); got != want/100*g.Capacity(l) {
+			if got := (&regionCase{in: &s.interval, pressure: p}).mayHaveMore([]topology.DeviceID{host}, l, true); got != want/100*g.Capacity(l) {
 				t.Errorf("%v: %s: %g of its capacity, want %g%%", load, link, got/g.Capacity(l), want)
 			}
 		}
@@ -105,7 +105,7 @@ func TestWhatLeavesAJobGoesToOthersHosts(t *testing.T) {
 			}
 		}
 		port := roottest.Link(t, g, c.root)
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 15), onset: onset},
+		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 15), onset: onset},
 			root: rootLoad{link: port, carries: added / 100 * g.Capacity(port), added: added / 100 * g.Capacity(port)}, back: root.BackPressure{Root: root.Port{Link: port, Kind: c.kind}}}
 		rc.rules().findSink()
 		suspect := suspect{job: j, known: true, filesKnown: true, leaves: rc.rules().leaving(j)}

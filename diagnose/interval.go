@@ -24,7 +24,7 @@ type interval struct {
 
 	// Of the intervals before.
 	history *history.History
-	given   *given
+	earlier *earlierVerdicts
 
 	// Of this one.
 	runningJobs
@@ -71,22 +71,23 @@ func newInterval(g *topology.Graph, cfg Config) interval {
 	return in
 }
 
-// given are the verdicts of earlier intervals, as far as later ones depend on them, by region.
-type given struct {
+// earlierVerdicts are the verdicts of earlier intervals, as far as later ones depend on them, by region.
+type earlierVerdicts struct {
 	kept  map[uint64]*kept
 	means map[uint64]*meanScores // of the scores of causes
 	roots map[uint64]*rootVotes
 }
 
-func newGiven() *given {
-	return &given{kept: map[uint64]*kept{}, means: map[uint64]*meanScores{}, roots: map[uint64]*rootVotes{}}
+// newEarlierVerdicts returns those of no region.
+func newEarlierVerdicts() *earlierVerdicts {
+	return &earlierVerdicts{kept: map[uint64]*kept{}, means: map[uint64]*meanScores{}, roots: map[uint64]*rootVotes{}}
 }
 
-// forget drops what was given on regions that are gone: verdicts after a window, the rest sooner.
-func (g *given) forget(now, window int64) {
-	maps.DeleteFunc(g.kept, func(_ uint64, k *kept) bool { return now-k.seen > window })
-	maps.DeleteFunc(g.means, func(_ uint64, m *meanScores) bool { return now-m.seen > meanIntervals })
-	maps.DeleteFunc(g.roots, func(_ uint64, r *rootVotes) bool { return now-r.seen > meanIntervals })
+// forget drops the verdicts on regions that are gone: kept ones after a window, the rest sooner.
+func (e *earlierVerdicts) forget(now, window int64) {
+	maps.DeleteFunc(e.kept, func(_ uint64, k *kept) bool { return now-k.seen > window })
+	maps.DeleteFunc(e.means, func(_ uint64, m *meanScores) bool { return now-m.seen > meanIntervals })
+	maps.DeleteFunc(e.roots, func(_ uint64, r *rootVotes) bool { return now-r.seen > meanIntervals })
 }
 
 // countHosts lists the hosts of the fabric, and counts those of its smallest leaf switch.

@@ -91,61 +91,61 @@ func below(usual float64, values []float64) float64 {
 
 // remembered is the share of its traffic that a job lost since the onset of a region, where an earlier verdict knows
 // what the job moved before: the onset may have left the window, or the same root held the job up before it.
-func (rc *regionCase) remembered(h *kept, j *job) (share float64, known bool) {
-	u, known := rc.baselineFor(h, j)
+func (rc *regionCase) remembered(k *kept, j *job) (share float64, known bool) {
+	usual, known := rc.baselineFor(k, j)
 	if !known {
 		return 0, false
 	}
-	now, onset := rc.in.history.Clock.Now, h.began
+	now, onset := rc.in.history.Clock.Now, k.began
 	if rc.timeline.hasOnset() {
 		onset = max(onset, rc.timeline.began())
 	}
-	last := j.Traffic.MovedIn(rc.in.scratch.since[:0], u.main, min(now, max(onset+1, now-lastIntervals+1)), now)
+	last := j.Traffic.MovedIn(rc.in.scratch.since[:0], usual.main, min(now, max(onset+1, now-lastIntervals+1)), now)
 	rc.in.scratch.since = last
 	if len(last) == 0 {
 		return 0, false
 	}
-	return min(rc.firstLost(u, j), below(u.least, last)), true
+	return min(rc.firstLost(usual, j), below(usual.least, last)), true
 }
 
 // firstLost is the share of what is usual that a job lost in the first intervals since the onset of a region or, if
 // that left the window, of its kept verdict.
-func (rc *regionCase) firstLost(u jobBaseline, j *job) float64 {
+func (rc *regionCase) firstLost(usual jobBaseline, j *job) float64 {
 	if !rc.timeline.hasOnset() {
-		return u.first
+		return usual.first
 	}
 	now, onset := rc.in.history.Clock.Now, rc.timeline.began()
-	first := j.Traffic.MovedIn(rc.in.scratch.baseline[:0], u.main, min(now, onset+1), min(now, onset+firstIntervals))
+	first := j.Traffic.MovedIn(rc.in.scratch.baseline[:0], usual.main, min(now, onset+1), min(now, onset+firstIntervals))
 	rc.in.scratch.baseline = first
 	if len(first) == 0 {
-		return u.first
+		return usual.first
 	}
-	return below(u.least, first)
+	return below(usual.least, first)
 }
 
 // baselineFor is what a job moved before an earlier verdict, if it is still usual: the same run of the job, which
 // between that congestion and this one, if there was a pause, moved no less.
-func (rc *regionCase) baselineFor(h *kept, j *job) (u jobBaseline, known bool) {
-	if h == nil || j.Traffic == nil || rc.in.history.Clock.SlotOf(int64(j.Start)) >= h.began {
-		return u, false
+func (rc *regionCase) baselineFor(k *kept, j *job) (usual jobBaseline, known bool) {
+	if k == nil || j.Traffic == nil || rc.in.history.Clock.SlotOf(int64(j.Start)) >= k.began {
+		return usual, false
 	}
-	if u, known = h.baselines[j.ID]; !known || !rc.timeline.hasOnset() || rc.timeline.began() <= h.seen {
-		return u, known
+	if usual, known = k.baselines[j.ID]; !known || !rc.timeline.hasOnset() || rc.timeline.began() <= k.seen {
+		return usual, known
 	}
-	between := j.Traffic.MovedIn(rc.in.scratch.baseline[:0], u.main, h.seen+1, rc.timeline.began()-settle)
+	between := j.Traffic.MovedIn(rc.in.scratch.baseline[:0], usual.main, k.seen+1, rc.timeline.began()-settle)
 	rc.in.scratch.baseline = between
-	return u, len(between) == 0 || below(u.least, between) < smallLoss
+	return usual, len(between) == 0 || below(usual.least, between) < smallLoss
 }
 
 // jobBaselines is what jobs near a region moved before its onset, and before an earlier verdict: of the two the most,
 // since what is usual is less where the same root held the job up not long before.
-func (rc *regionCase) jobBaselines(h *kept) map[string]jobBaseline {
+func (rc *regionCase) jobBaselines(k *kept) map[string]jobBaseline {
 	all := map[string]jobBaseline{}
 	for i := range rc.suspects {
 		j := rc.suspects[i].job
-		if u, known := rc.baselineFor(h, j); known {
-			u.first = rc.firstLost(u, j)
-			all[j.ID] = u
+		if usual, known := rc.baselineFor(k, j); known {
+			usual.first = rc.firstLost(usual, j)
+			all[j.ID] = usual
 		}
 		if _, measured := rc.lossBy(j); measured && j.lost.baseline.least > all[j.ID].least {
 			all[j.ID] = j.lost.baseline
@@ -170,9 +170,9 @@ func (rc *regionCase) mostLost(own *job) (most float64) {
 
 // causesAnother reports whether the verdict on another region of the interval before accuses a job.
 func (rc *regionCase) causesAnother(j *job) bool {
-	for id, h := range rc.in.given.kept {
-		if id != rc.region.ID && h.seen >= rc.in.history.Clock.Now-1 &&
-			slices.ContainsFunc(h.jobs, func(a schema.AccusedJob) bool { return a.JobID == j.ID }) {
+	for id, k := range rc.in.earlier.kept {
+		if id != rc.region.ID && k.seen >= rc.in.history.Clock.Now-1 &&
+			slices.ContainsFunc(k.jobs, func(a schema.AccusedJob) bool { return a.JobID == j.ID }) {
 			return true
 		}
 	}

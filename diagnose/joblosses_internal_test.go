@@ -96,7 +96,7 @@ func TestACulpritIsNoVictim(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.history = remembersAt(s.graph, history.Clock{Duration: 60e9, Now: 20})
-		s.given.kept[c.region] = &kept{seen: c.seen, jobs: []schema.AccusedJob{{JobID: "lost"}}}
+		s.earlier.kept[c.region] = &kept{seen: c.seen, jobs: []schema.AccusedJob{{JobID: "lost"}}}
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "lost"}, Traffic: &history.Traffic{}}, lost: loss{cached: true, onset: 15, share: .6}}
 		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 21), onset: 15}, suspects: []suspect{{job: j, cross: 1}}}
 		if got := rc.mostLost(&job{Job: &history.Job{}}); got != c.want {

@@ -116,6 +116,7 @@ func (c *suspect) timeScore(succeeds bool) float64 {
 // the stall, and p-value.
 const readsDeviations, readsCorrelation, readsP = 4, .8, .02
 
+// surelyReads reports whether they hold for a suspect.
 func (c *suspect) surelyReads() bool {
 	return c.file && c.devs >= readsDeviations && c.evidence.Correlation >= readsCorrelation && c.evidence.P <= readsP
 }

@@ -23,7 +23,7 @@ func TestScoresDoNotWriteTheCase(t *testing.T) {
 	}
 	s.read, s.measuresLoad, s.history.Clock.Duration = &p.Readings, true, 60e9
 	port := roottest.Link(t, g, "leaf0>host0")
-	onTree := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: links}, weight: []float64{50}, totalWeight: 50,
+	onTree := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{Links: links}, weight: []float64{50}, totalWeight: 50,
 		waits: []float64{.5}, timeline: timeline{clock: s.history.Clock, onset: noOnset, burst: noOnset},
 		back: root.BackPressure{Root: root.Port{Kind: schema.RootIncast, Link: port}}, root: rootLoad{link: port, carries: 1e9}}
 	for _, host := range []string{"host1", "host4"} {
@@ -100,7 +100,7 @@ func TestWritersWaitWhereTheyCongest(t *testing.T) {
 			j.Place(g)
 			s.settle(j)
 		}
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, waits: []float64{.6}, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}}}
+		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{Links: region}, waits: []float64{.6}, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}}}
 		c := suspect{job: writer, known: true, file: true, filesKnown: true, feature: history.Write, atRoot: true}
 		if got := rc.spaceScore(&c); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s waits: a share of %.2f, want %.2f", waits, got, want)

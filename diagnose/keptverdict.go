@@ -33,101 +33,101 @@ const leastBaseline = 3
 // blames is there and nothing new speaks against it. It returns the reason.
 func (rc *regionCase) hold(because string, d *schema.Diagnosis) string {
 	seesOnset := rc.timeline.baseline().N >= leastBaseline
-	h := rc.in.keptFor(d)
-	if h == nil {
+	k := rc.in.keptFor(d)
+	if k == nil {
 		if seesOnset {
 			rc.keep(because, d, rc.timeline.began())
 		}
 		return because
 	}
-	fellSilent := h.root != nil && rc.in.history.FellSilent(h.root.Device)
-	knowsLess := fellSilent || rc.timeline.resumes() || rc.outlasts(h)
-	agrees, isUnknown := h.agrees(d), d.Cause.Class == schema.CauseUnknown
-	if seesOnset && !knowsLess && !(isUnknown && rc.stallsMore(h)) {
+	fellSilent := k.root != nil && rc.in.history.FellSilent(k.root.Device)
+	knowsLess := fellSilent || rc.timeline.resumes() || rc.outlasts(k)
+	agrees, isUnknown := k.agrees(d), d.Cause.Class == schema.CauseUnknown
+	if seesOnset && !knowsLess && !(isUnknown && rc.stallsMore(k)) {
 		began := rc.timeline.began()
 		if agrees {
-			began = min(began, h.began) // it only stalls more
+			began = min(began, k.began) // it only stalls more
 		}
 		rc.keep(because, d, began)
 		return because
 	}
-	h.seen = rc.in.history.Clock.Now
-	if !isUnknown && !agrees && !knowsLess || h.cause.Class == schema.CauseUnknown ||
+	k.seen = rc.in.history.Clock.Now
+	if !isUnknown && !agrees && !knowsLess || k.cause.Class == schema.CauseUnknown ||
 		rc.back.Root.Kind == schema.RootDeadlock {
 		return because
 	}
-	if !rc.stands(h) {
-		delete(rc.in.given.kept, d.Region)
+	if !rc.stands(k) {
+		delete(rc.in.earlier.kept, d.Region)
 		return because
 	}
-	rc.in.restore(d, h)
+	rc.in.restore(d, k)
 	if fellSilent {
-		return "Found while " + topology.PlainName(h.root.Device) +
-			" still reported counters, which it no longer does: " + h.because
+		return "Found while " + topology.PlainName(k.root.Device) +
+			" still reported counters, which it no longer does: " + k.because
 	}
-	return "Found when the congestion began: " + h.because
+	return "Found when the congestion began: " + k.because
 }
 
 // keep remembers the verdict on a region, and the slot of its onset.
 func (rc *regionCase) keep(because string, d *schema.Diagnosis, began int64) {
-	rc.in.given.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root,
+	rc.in.earlier.kept[d.Region] = &kept{time: d.Time, cause: d.Cause, jobs: d.Jobs, failures: d.Failures, root: d.Root,
 		action: d.Action, because: because,
 		seen: rc.in.history.Clock.Now, began: began, slower: rc.partSlower(),
 		baselines: rc.jobBaselines(rc.in.earlierVerdict(d))}
 }
 
 // restore replaces a verdict by a kept one: the jobs that it accuses are no victims.
-func (in *interval) restore(d *schema.Diagnosis, h *kept) {
-	d.Cause, d.Root, d.Action = h.cause, in.numbered(h.root), h.action
+func (in *interval) restore(d *schema.Diagnosis, k *kept) {
+	d.Cause, d.Root, d.Action = k.cause, in.numbered(k.root), k.action
 	// empty, not null
-	d.Jobs, d.Failures = append([]schema.AccusedJob{}, h.jobs...), append([]schema.NearFailure{}, h.failures...)
+	d.Jobs, d.Failures = append([]schema.AccusedJob{}, k.jobs...), append([]schema.NearFailure{}, k.failures...)
 	d.Victims = slices.DeleteFunc(d.Victims, func(v schema.VictimJob) bool {
 		return slices.ContainsFunc(d.Jobs, func(a schema.AccusedJob) bool { return a.JobID == v.JobID })
 	})
 }
 
 // rises reports whether a region has an onset after that of its kept verdict.
-func (rc *regionCase) rises(h *kept) bool {
-	return rc.timeline.hasOnset() && rc.timeline.began() > h.began+settle
+func (rc *regionCase) rises(k *kept) bool {
+	return rc.timeline.hasOnset() && rc.timeline.began() > k.began+settle
 }
 
 // stallsMore reports whether a region stalls more than when its kept verdict was given.
-func (rc *regionCase) stallsMore(h *kept) bool {
-	return rc.timeline.hasOnset() && (rc.timeline.cut || rc.rises(h) || rc.hasSecondStep(h))
+func (rc *regionCase) stallsMore(k *kept) bool {
+	return rc.timeline.hasOnset() && (rc.timeline.cut || rc.rises(k) || rc.hasSecondStep(k))
 }
 
 // outlasts reports whether a kept cause is still the best known: what shows it left the window, and the region never
 // stalled more.
-func (rc *regionCase) outlasts(h *kept) bool {
-	return h.cause.Class != schema.CauseUnknown && rc.in.forgot(h) && !(rc.rises(h) && rc.timeline.peaks())
+func (rc *regionCase) outlasts(k *kept) bool {
+	return k.cause.Class != schema.CauseUnknown && rc.in.forgot(k) && !(rc.rises(k) && rc.timeline.peaks())
 }
 
 // keptFor is the kept verdict on a region; on one without, that on the last other region, if it was there within a
 // pause, whose root is a link of this one, or is this one's: a region whose links change much has a new number.
 func (in *interval) keptFor(d *schema.Diagnosis) *kept {
-	h := in.given.kept[d.Region]
-	if h != nil {
-		return h
+	k := in.earlier.kept[d.Region]
+	if k != nil {
+		return k
 	}
-	h = in.lastKept(func(o *kept) bool {
+	k = in.lastKept(func(o *kept) bool {
 		if o.root == nil || in.history.Clock.Now-o.seen > longPause {
 			return false
 		}
 		isRoot := d.Root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port
 		return isRoot || slices.Contains(d.Links, in.numbered(o.root).Link)
 	})
-	if h == nil {
+	if k == nil {
 		return nil
 	}
-	same := *h
-	in.given.kept[d.Region] = &same
+	same := *k
+	in.earlier.kept[d.Region] = &same
 	return &same
 }
 
 // earlierVerdict is the kept verdict on a region or, of a region without, the last on another one with the same root.
-func (in *interval) earlierVerdict(d *schema.Diagnosis) (h *kept) {
-	if h = in.keptFor(d); h != nil || d.Root == nil {
-		return h
+func (in *interval) earlierVerdict(d *schema.Diagnosis) (k *kept) {
+	if k = in.keptFor(d); k != nil || d.Root == nil {
+		return k
 	}
 	return in.lastKept(func(o *kept) bool {
 		return o.root != nil && o.root.Device == d.Root.Device && o.root.Port == d.Root.Port
@@ -138,7 +138,7 @@ func (in *interval) earlierVerdict(d *schema.Diagnosis) (h *kept) {
 // number.
 func (in *interval) lastKept(fits func(*kept) bool) (last *kept) {
 	of := uint64(0)
-	for id, o := range in.given.kept {
+	for id, o := range in.earlier.kept {
 		if fits(o) && (last == nil || o.isAfter(last) || !last.isAfter(o) && id < of) {
 			last, of = o, id
 		}
@@ -153,9 +153,9 @@ func (k *kept) isAfter(o *kept) bool {
 
 // hasSecondStep reports whether a region stalls clearly more, since a kept verdict was given, than at any time before:
 // its stall has two steps, and what caused the first follows it no more. In its first intervals a region still rises.
-func (rc *regionCase) hasSecondStep(h *kept) bool {
-	at := rc.timeline.indexIn(h.time)
-	if at < 0 || rc.in.history.Clock.SlotOf(int64(h.time)) <= h.began+settle {
+func (rc *regionCase) hasSecondStep(k *kept) bool {
+	at := rc.timeline.indexIn(k.time)
+	if at < 0 || rc.in.history.Clock.SlotOf(int64(k.time)) <= k.began+settle {
 		return false
 	}
 	most := 0.
@@ -172,27 +172,16 @@ const moreStall = 1.3
 
 // forgot reports whether what shows the cause of a verdict left the window: the onset, with enough before it, the
 // earlier traffic of the accused that the stall followed, or the failures.
-func (in *interval) forgot(h *kept) bool {
-	shown := h.began
-	if len(h.jobs) > 0 {
-		shown -= int64(h.jobs[0].LagSeconds * 1e9 / float64(in.history.Clock.Duration))
+func (in *interval) forgot(k *kept) bool {
+	shown := k.began
+	if len(k.jobs) > 0 {
+		shown -= int64(k.jobs[0].LagSeconds * 1e9 / float64(in.history.Clock.Duration))
 	}
-	if len(h.failures) > 0 {
-		last := slices.MaxFunc(h.failures, func(a, b schema.NearFailure) int { return cmp.Compare(a.Time, b.Time) })
+	if len(k.failures) > 0 {
+		last := slices.MaxFunc(k.failures, func(a, b schema.NearFailure) int { return cmp.Compare(a.Time, b.Time) })
 		shown = min(shown, in.history.Clock.SlotOf(int64(last.Time)))
 	}
 	return shown-leastBaseline < in.history.Clock.Now-int64(in.cfg.Window)
-}
-
-// peaks reports whether a region stalls more since its onset than at any time remembered before.
-func (t *timeline) peaks() bool {
-	before := 0.
-	for _, v := range t.stall[:t.onset] {
-		if v > before { // not NaN
-			before = v
-		}
-	}
-	return slices.ContainsFunc(t.stall[t.onset:], func(v float64) bool { return v > before })
 }
 
 // numbered is a kept root with the current link of its port: link numbers change with the version of the fabric.
@@ -211,18 +200,18 @@ func (k *kept) agrees(d *schema.Diagnosis) bool {
 	return len(d.Jobs) > 0 && len(k.jobs) > 0 && d.Jobs[0].JobID == k.jobs[0].JobID
 }
 
-// stands reports whether what a verdict blames is still there: its jobs run, no failed part came back or was suspected and
-// carries something, and the region did not always stall as it does now.
-func (rc *regionCase) stands(h *kept) bool {
-	for _, a := range h.jobs {
+// stands reports whether what a verdict blames is still there: its jobs run, no failed part came back or was suspected
+// and carries something, and the region did not always stall as it does now.
+func (rc *regionCase) stands(k *kept) bool {
+	for _, a := range k.jobs {
 		if !slices.ContainsFunc(rc.in.running, func(j *job) bool {
-			return j.ID == a.JobID && j.Start <= h.time+schema.Instant(rc.in.history.Clock.Duration)
+			return j.ID == a.JobID && j.Start <= k.time+schema.Instant(rc.in.history.Clock.Duration)
 		}) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(h.failures, func(f schema.NearFailure) bool {
-		return rc.in.cameBack(f, h) || rc.settledSince(f) || rc.in.history.Refutes(f.Kind, f.Device, f.Port)
+	return !slices.ContainsFunc(k.failures, func(f schema.NearFailure) bool {
+		return rc.in.cameBack(f, k) || rc.settledSince(f) || rc.in.history.Refutes(f.Kind, f.Device, f.Port)
 	})
 }
 
@@ -240,17 +229,17 @@ func (rc *regionCase) settledSince(was schema.NearFailure) bool {
 // partSlower reports whether the link that a region waits for carries less than before its onset, and is or was a
 // failed part.
 func (rc *regionCase) partSlower() bool {
-	return (rc.back.Root.Slower || rc.ends.neck.Slower) && slices.ContainsFunc(rc.failures, func(f nearFailure) bool {
+	return (rc.back.Root.Slower || rc.ends.bottleneck.Slower) && slices.ContainsFunc(rc.failures, func(f nearFailure) bool {
 		return slices.Contains(f.Links, rc.slowLink())
 	})
 }
 
 // cameBack reports whether a part that a verdict blames came back. A verdict given after that, on a link that carries
 // less since, blames what is left, such as a lost lane.
-func (in *interval) cameBack(was schema.NearFailure, h *kept) bool {
+func (in *interval) cameBack(was schema.NearFailure, k *kept) bool {
 	since := was.Time
-	if h.slower {
-		since = max(since, h.time)
+	if k.slower {
+		since = max(since, k.time)
 	}
 	return in.history.CameBack(was.Device, was.Port, since, longPause)
 }

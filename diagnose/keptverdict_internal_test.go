@@ -53,9 +53,9 @@ func TestEqualVerdictsAreKeptInOrder(t *testing.T) {
 	s.history.Clock = history.Clock{Duration: 60e9, Now: 10}
 	at := &schema.Root{Device: "1,1,1", Port: "X+"}
 	for range 50 {
-		s.given.kept = map[uint64]*kept{}
+		s.earlier.kept = map[uint64]*kept{}
 		for id := uint64(9); id > 0; id-- {
-			s.given.kept[id] = &kept{root: at, seen: 10, time: 5, because: "it", began: int64(id)}
+			s.earlier.kept[id] = &kept{root: at, seen: 10, time: 5, because: "it", began: int64(id)}
 		}
 		d := &schema.Diagnosis{Region: 20, Root: at}
 		if h := s.earlierVerdict(d); h.began != 1 {
@@ -87,7 +87,7 @@ func TestACableThatCameBackSlower(t *testing.T) {
 		failed := schema.Failure{Time: minute(3), Kind: schema.LinkFailed, Device: "1,1,1", Port: "X+"}
 		back := schema.Failure{Time: minute(5), Kind: schema.LinkRestored, Device: "2,1,1", Port: "X-"}
 		s.history.AddFailures([]schema.Failure{failed, back})
-		s.given.kept = map[uint64]*kept{7: {time: minute(c.given), failures: []schema.NearFailure{{Time: failed.Time, Kind: failed.Kind, Device: failed.Device, Port: failed.Port}}, seen: 10, slower: c.slower}}
+		s.earlier.kept = map[uint64]*kept{7: {time: minute(c.given), failures: []schema.NearFailure{{Time: failed.Time, Kind: failed.Kind, Device: failed.Device, Port: failed.Port}}, seen: 10, slower: c.slower}}
 		restarted, err := New(g, DefaultConfig())
 		if err != nil {
 			t.Fatal(err)
@@ -96,7 +96,7 @@ func TestACableThatCameBackSlower(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range []*Stage{s, restarted} {
-			if got := (&regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock}}).stands(s.given.kept[7]); got != c.stands {
+			if got := (&regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock}}).stands(s.earlier.kept[7]); got != c.stands {
 				t.Errorf("%s: stands %v, want %v", c.name, got, c.stands)
 			}
 		}
@@ -128,8 +128,8 @@ func TestARegionSettlesAfterAFailure(t *testing.T) {
 	}
 }
 
-// TestASuspectedCableThatCarries: a verdict on a cable that was suspected to be dead falls when that carries something; a
-// logged failure is over when a log says so.
+// TestASuspectedCableThatCarries: a verdict on a cable that was suspected to be dead falls when that carries something;
+// a logged failure is over when a log says so.
 func TestASuspectedCableThatCarries(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=2,spines=2")
 	at := g.PortKey(roottest.Link(t, g, "leaf0>spine1"))

@@ -13,6 +13,7 @@ type percent struct {
 	known bool
 }
 
+// percentOf is a load in which a negative number, as package root has it, stands for unknown.
 func percentOf(p float64) percent {
 	if p < 0 {
 		return percent{}
@@ -27,11 +28,21 @@ func (p percent) orZero() float64 { return p.of }
 func (in *interval) use(l schema.LinkID) percent { return percentOf(in.read.UseOf(l)) }
 
 // baselineUse is its load before the onset of the region under diagnosis.
-func (rc *regionCase) baselineUse(l schema.LinkID) percent { return percentOf(rc.p.Before(l)) }
+func (rc *regionCase) baselineUse(l schema.LinkID) percent { return percentOf(rc.pressure.Before(l)) }
 
 // lastUse is its load just before a failure.
 func (in *interval) lastUse(f *history.PlacedFailure, l schema.LinkID) percent {
 	return percentOf(in.history.LastUse(f, l))
+}
+
+// rateAt is the load of a link at a use, percent of its capacity, bytes/s.
+func (in *interval) rateAt(use float64, l schema.LinkID) float64 {
+	return use / 100 * in.graph.Capacity(l)
+}
+
+// addedTo is the load added to a link since the onset or, without one, what it carries, bytes/s.
+func (rc *regionCase) addedTo(l schema.LinkID) float64 {
+	return rc.in.rateAt(rc.in.use(l).orZero()-rc.baselineUse(l).orZero(), l)
 }
 
 // ratio is a load relative to the baseline. The zero value is unknown: neither above nor below anything.

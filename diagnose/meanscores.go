@@ -15,11 +15,11 @@ import (
 type meanScores struct {
 	jobs                map[string]float64 // by job id, of the suspects of the region's last interval
 	failure, host, link float64
-	failed              schema.Instant // time of the likeliest failure
-	intervals           float64        // in the means, up to meanIntervals
-	seen                int64          // last slot of the region
-	neck                root.Neck      // the last one that had lost rate
-	accused             string         // the job last accused
+	failed              schema.Instant  // time of the likeliest failure
+	intervals           float64         // in the means, up to meanIntervals
+	seen                int64           // last slot of the region
+	bottleneck          root.Bottleneck // the last one that had lost rate
+	accused             string          // the job last accused
 	// mean part of others in the region, and how many intervals are in it, up to meanIntervals
 	others, parts float64
 }
@@ -45,10 +45,10 @@ func (rc *regionCase) smooth(host, link float64) (meanHost, meanLink float64) {
 	if !rc.timeline.hasOnset() {
 		return host, link
 	}
-	m := rc.in.given.means[rc.region.ID]
+	m := rc.in.earlier.means[rc.region.ID]
 	if m == nil || rc.in.history.Clock.Now-m.seen > meanIntervals {
 		m = &meanScores{jobs: map[string]float64{}}
-		rc.in.given.means[rc.region.ID] = m
+		rc.in.earlier.means[rc.region.ID] = m
 	}
 	m.intervals, m.seen = min(meanIntervals, m.intervals+1), rc.in.history.Clock.Now
 	m.smoothJobs(rc)
@@ -56,11 +56,11 @@ func (rc *regionCase) smooth(host, link float64) (meanHost, meanLink float64) {
 	switch {
 	case link < leastScore:
 	case rc.back.Root.Slower:
-		m.neck = root.Neck{Link: rc.back.Root.Link, Slower: true}
+		m.bottleneck = root.Bottleneck{Link: rc.back.Root.Link, Slower: true}
 	case rc.back.SlowCable() != schema.NoLink:
-		m.neck = root.Neck{Link: rc.back.SlowCable(), Slower: true}
-	case rc.ends.neck.Slower:
-		m.neck = rc.ends.neck
+		m.bottleneck = root.Bottleneck{Link: rc.back.SlowCable(), Slower: true}
+	case rc.ends.bottleneck.Slower:
+		m.bottleneck = rc.ends.bottleneck
 	}
 	host, link = m.with(m.host, host), m.with(m.link, link)
 	m.host, m.link = max(leastScore, host), max(leastScore, link)
@@ -69,7 +69,7 @@ func (rc *regionCase) smooth(host, link float64) (meanHost, meanLink float64) {
 
 // meanPart returns the mean part of jobs other than an accused one in a region, updated with an interval's.
 func (rc *regionCase) meanPart(accused *job, part float64) float64 {
-	m := rc.in.given.means[rc.region.ID]
+	m := rc.in.earlier.means[rc.region.ID]
 	if m == nil || !rc.timeline.hasOnset() {
 		return part
 	}
@@ -81,11 +81,11 @@ func (rc *regionCase) meanPart(accused *job, part float64) float64 {
 	return m.others
 }
 
-// recallSlowLink restores the last link that had lost rate as the neck of a region that shows none in this interval,
-// but is blamed on one by the mean.
+// recallSlowLink restores the last link that had lost rate as the bottleneck of a region that shows none in this
+// interval, but is blamed on one by the mean.
 func (rc *regionCase) recallSlowLink() {
-	if m := rc.in.given.means[rc.region.ID]; m != nil && m.neck.Slower && math.IsInf(rc.rateSlowLink(), -1) {
-		rc.ends.neck = m.neck
+	if m := rc.in.earlier.means[rc.region.ID]; m != nil && m.bottleneck.Slower && math.IsInf(rc.rateSlowLink(), -1) {
+		rc.ends.bottleneck = m.bottleneck
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // Of two jobs that fit equally well, the one with more evidence over the intervals stays ahead despite noise; a
 // cause that was never possible has no score.
 func TestMeanScores(t *testing.T) {
-	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{}), given: &given{means: map[uint64]*meanScores{}}}}
+	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{}), earlier: &earlierVerdicts{means: map[uint64]*meanScores{}}}}
 	a, b := &job{Job: &history.Job{Job: schema.Job{ID: "a"}}}, &job{Job: &history.Job{Job: schema.Job{ID: "b"}}}
 	for i, noise := range [...]float64{0, -.5, .5, -1.5, .4, -1.2} {
 		s.history.Clock.Now = int64(i)
@@ -37,7 +37,7 @@ func TestMeanScores(t *testing.T) {
 		t.Errorf("a region that came back has %v, want -2", rc.suspects[0].score)
 	}
 	s.history.Clock.Now += 2 * meanIntervals
-	if s.given.forget(s.history.Clock.Now, 30); len(s.given.means) != 0 {
+	if s.earlier.forget(s.history.Clock.Now, 30); len(s.earlier.means) != 0 {
 		t.Error("means of a region that is gone are kept")
 	}
 }
@@ -45,26 +45,26 @@ func TestMeanScores(t *testing.T) {
 // A cause that is impossible in one of several intervals is remembered, with its link; one that is impossible for long
 // is not.
 func TestAnIntervalRulesNothingOut(t *testing.T) {
-	s := &Stage{interval: interval{graph: roottest.Graph(t, "torus:4x4x4"), history: remembersAt(roottest.Graph(t, "torus:4x4x4"), history.Clock{}), given: &given{means: map[uint64]*meanScores{}}}}
+	s := &Stage{interval: interval{graph: roottest.Graph(t, "torus:4x4x4"), history: remembersAt(roottest.Graph(t, "torus:4x4x4"), history.Clock{}), earlier: &earlierVerdicts{means: map[uint64]*meanScores{}}}}
 	for i, now := range [...]float64{4, 4, 4, math.Inf(-1), 4, 4, math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1)} {
 		s.history.Clock.Now = int64(i)
-		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1}, ends: ends{neck: root.Neck{Link: schema.NoLink}}}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1}, ends: ends{bottleneck: root.Bottleneck{Link: schema.NoLink}}}
 		if now > 0 {
-			rc.ends.neck = root.Neck{Link: 5, Slower: true, Lost: .5}
+			rc.ends.bottleneck = root.Bottleneck{Link: 5, Slower: true, Lost: .5}
 		}
 		_, link := rc.smooth(0, now)
 		if likely := i < 7; link > 0 != likely {
 			t.Errorf("interval %d: %.2f", i, link)
 		}
-		if rc.recallSlowLink(); rc.ends.neck.Link != 5 {
-			t.Errorf("interval %d: link %d", i, rc.ends.neck.Link)
+		if rc.recallSlowLink(); rc.ends.bottleneck.Link != 5 {
+			t.Errorf("interval %d: link %d", i, rc.ends.bottleneck.Link)
 		}
 	}
 }
 
 // A new failure starts a mean of its own.
 func TestMeanOfANewFailure(t *testing.T) {
-	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{}), given: &given{means: map[uint64]*meanScores{}}}}
+	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{}), earlier: &earlierVerdicts{means: map[uint64]*meanScores{}}}}
 	for i, c := range [...]struct {
 		time        schema.Instant
 		score, want float64
@@ -79,7 +79,7 @@ func TestMeanOfANewFailure(t *testing.T) {
 
 // Jobs come and go in a region that lasts: only its suspects keep means.
 func TestMeansAreOfSuspects(t *testing.T) {
-	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{}), given: &given{means: map[uint64]*meanScores{}}}}
+	s := &Stage{interval: interval{history: remembersAt(roottest.Graph(t, "torus:4x4"), history.Clock{}), earlier: &earlierVerdicts{means: map[uint64]*meanScores{}}}}
 	for i := range 100 {
 		s.history.Clock.Now = int64(i)
 		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 1}}
@@ -87,7 +87,7 @@ func TestMeansAreOfSuspects(t *testing.T) {
 			rc.suspects = append(rc.suspects, suspect{job: &job{Job: &history.Job{Job: schema.Job{ID: id}}}, score: 1})
 		}
 		rc.smooth(0, 0)
-		if got, want := slices.Sorted(maps.Keys(s.given.means[1].jobs)), slices.Sorted(slices.Values([]string{"stays", fmt.Sprint(i), fmt.Sprint(i + 1)})); !slices.Equal(got, want) {
+		if got, want := slices.Sorted(maps.Keys(s.earlier.means[1].jobs)), slices.Sorted(slices.Values([]string{"stays", fmt.Sprint(i), fmt.Sprint(i + 1)})); !slices.Equal(got, want) {
 			t.Fatalf("interval %d: means of %v, want of %v", i, got, want)
 		}
 	}
@@ -119,12 +119,12 @@ func TestMeansAreSaved(t *testing.T) {
 	if err := fresh.Load(s.Save()); err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(fresh.given.means, s.given.means) {
-		t.Errorf("%v, want %v", fresh.given.means, s.given.means)
+	if !reflect.DeepEqual(fresh.earlier.means, s.earlier.means) {
+		t.Errorf("%v, want %v", fresh.earlier.means, s.earlier.means)
 	}
 	before := savedFormat
 	before.Version = formOfKept
-	if err := fresh.Load(schema.StageState{Stage: "diagnose", Version: formOfKept, Bytes: before.Seal(s.code)}); err != nil || len(fresh.given.means) != 0 {
-		t.Errorf("a state without means: %v, %v", fresh.given.means, err)
+	if err := fresh.Load(schema.StageState{Stage: "diagnose", Version: formOfKept, Bytes: before.Seal(s.code)}); err != nil || len(fresh.earlier.means) != 0 {
+		t.Errorf("a state without means: %v, %v", fresh.earlier.means, err)
 	}
 }

@@ -19,15 +19,18 @@ type entry struct {
 	next int32 // index of the next plus 1
 }
 
+// member is a region of a link, by the number of its case, with what the link is in it (regionCase.weight, waits).
 type member struct {
-	cas           int32
+	region        int32
 	weight, waits float64
 }
 
 // sums are what a job's routes have in common with a region.
 type sums struct {
-	on                              bool
-	cross, gate, load, waits, worst float64
+	on          bool    // it is touched
+	cross, gate float64 // weight of the links on its exchange, and of those at its border
+	load, waits float64 // of its exchange, and weighted by the share of time that each link stalls
+	worst       float64 // the highest such share
 }
 
 // index records which regions each link is in.
@@ -69,6 +72,7 @@ func (w *memberships) begin(cases int) {
 	}
 }
 
+// touch returns the sums of a case, which is listed as touched.
 func (w *memberships) touch(c int32) *sums {
 	s := &w.sums[c]
 	if !s.on {

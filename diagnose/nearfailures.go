@@ -101,6 +101,7 @@ func (rc *regionCase) addNear(f *history.PlacedFailure, c *history.SilentCable) 
 // maxFitted bounds the failures near a region whose links are compared with it.
 const maxFitted = 8
 
+// fitFailures: the region leads to failures by the stall that ends at their links.
 func (d directed) fitFailures(near []nearFailure) {
 	for i := range near {
 		f := &near[i]
@@ -138,10 +139,11 @@ func (d directed) replaces(f *history.PlacedFailure) bool {
 	return slices.ContainsFunc(f.Links, func(l schema.LinkID) bool {
 		lower, upper := d.in.graph.Ends(l)
 		return d.leadsUp(l) && here != upper && (here == lower ||
-			d.in.graph.Device(here).Level == d.in.graph.Device(upper).Level && d.in.history.Adjacent(here, lower))
+			d.in.graph.Device(here).Level == d.in.graph.Device(upper).Level && d.in.graph.Adjacent(here, lower))
 	})
 }
 
+// fitFailures: the region leads to failures by the routes of suspects over their links.
 func (g grid) fitFailures(near []nearFailure) {
 	if g.in.router.Grid == nil || len(near) == 0 {
 		return
@@ -157,7 +159,7 @@ func (g grid) fitFailures(near []nearFailure) {
 			dead = append(dead, f.Links...)
 		}
 	}
-	for i, share := range g.onGrid.Shares(g.tree, failed, dead, g.senders) {
+	for i, share := range g.onGrid.Shares(g.creditPressure, failed, dead, g.senders) {
 		f := &near[i]
 		f.share = share
 		if share == 0 && !g.in.measuresLoad && failed[i] != schema.NoLink && f.Broke() && !f.over {
@@ -216,7 +218,7 @@ const (
 func (rc *regionCase) reasonFor(lost schema.LinkID, f *nearFailure) lossReason {
 	from, to := rc.in.graph.Ends(lost)
 	isHopAway := func(at topology.DeviceID) bool {
-		return rc.in.history.Adjacent(at, from) || rc.in.history.Adjacent(at, to)
+		return rc.in.graph.Adjacent(at, from) || rc.in.graph.Adjacent(at, to)
 	}
 	switch {
 	case !f.Broke() || f.restored || f.silent != nil:

@@ -30,7 +30,7 @@ func TestAFailedLinkBesideARegion(t *testing.T) {
 		all := append(slices.Clone(senders), to)
 		slices.Sort(all)
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "a"}, Devices: all}}
-		rc := &regionCase{in: &u.stage.interval, p: u.p, tree: u.p, region: &schema.Region{Links: links}}
+		rc := &regionCase{in: &u.stage.interval, pressure: u.p, creditPressure: u.p, region: &schema.Region{Links: links}}
 		rc.senders = []root.Sender{{Devices: all, Routes: rc.in.routesOf(j)}}
 		rc.onGrid = rc.in.finder.Region(u.p, links)
 		for _, name := range []string{"4,4,4>4,4,5", "3,2,1>3,2,2"} {
@@ -65,7 +65,7 @@ func TestOfLikelyFailuresTheOneWhereMostStalls(t *testing.T) {
 	p.Before = func(schema.LinkID) float64 { return -1 }
 	s := &Stage{interval: interval{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9, Now: 9})}}
 	s.read = &p.Readings
-	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: links}, root: rootLoad{link: schema.NoLink}, timeline: timeline{clock: s.history.Clock, onset: -1, burst: -1}}
+	rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{Links: links}, root: rootLoad{link: schema.NoLink}, timeline: timeline{clock: s.history.Clock, onset: -1, burst: -1}}
 	for _, l := range links {
 		rc.weight = append(rc.weight, float64(p.StallOf(l)))
 	}
@@ -94,7 +94,7 @@ func TestAFailureBesideASlowHost(t *testing.T) {
 	}
 	s.read = &p.Readings
 	region := &schema.Region{Metric: schema.CreditStall, Links: links}
-	rc := &regionCase{in: &s.interval, p: p, region: region, back: s.finder.Follow(p, region, []float64{60}), root: rootLoad{link: schema.NoLink}}
+	rc := &regionCase{in: &s.interval, pressure: p, region: region, back: s.finder.Follow(p, region, []float64{60}), root: rootLoad{link: schema.NoLink}}
 	rc.back.Root.Kind = schema.RootSlowReceiver
 	for _, name := range []string{"leaf0>spine1", "leaf2>spine1"} {
 		rc.failures = append(rc.failures, nearFailure{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Port: name}, Links: []schema.LinkID{roottest.Link(t, g, name)}}, score: 3})

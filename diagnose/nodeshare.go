@@ -49,11 +49,11 @@ func (g grid) shortfall(e *ends, q *root.Pressure) (most float64) {
 	if more <= 0 {
 		return 0
 	}
-	little := max(0, min(1, (grownMuch-e.arrives.doublings())/(grownMuch-grownLittle)))
+	little := ramp(e.arrives.doublings(), grownMuch, grownLittle)
 	for _, j := range g.in.tenants[end] {
 		before := g.baselineOf(j)
 		share := g.in.brings(end, j, g.in.perSecond(g.in.recentOf(j).all-before.all*before.ran))
-		most = max(most, little*min(1, (share/more-leastStarved)/(surelyStarved-leastStarved)))
+		most = max(most, little*ramp(share/more, leastStarved, surelyStarved))
 	}
 	return most
 }
@@ -81,7 +81,7 @@ func (rc *regionCase) overloads(c *suspect) bool {
 		return false
 	}
 	share := rc.in.brings(end, c.job, rc.in.perSecond(rc.in.recentOf(c.job).all))
-	return share <= leastStarved*rc.p.ArrivesInAll(end)
+	return share <= leastStarved*rc.pressure.ArrivesInAll(end)
 }
 
 // Back pressure that ends at a switch's nodes with a probability of mayEnd shows nothing on who sends it; from
@@ -106,5 +106,5 @@ func (g grid) concentrates(c *suspect) bool {
 			return false
 		}
 	}
-	return g.in.perSecond(moves) >= addedEnough*g.averaged(g.p).ArrivesMore(end)
+	return g.in.perSecond(moves) >= addedEnough*g.averaged(g.pressure).ArrivesMore(end)
 }

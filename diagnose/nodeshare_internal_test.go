@@ -34,9 +34,9 @@ func endScene(t *testing.T, arrives, more float64, nodes ...string) (*Stage, *re
 	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: nodes}, Traffic: history.NewTraffic(1, 0)}}
 	j.Place(g)
 	s.settle(j)
-	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 3}, root: rootLoad{link: schema.NoLink}, ends: ends{fullLink: schema.NoLink, arrives: times(arrives)}}
+	rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 4), onset: 3}, root: rootLoad{link: schema.NoLink}, ends: ends{fullLink: schema.NoLink, arrives: times(arrives)}}
 	rc.ends.drain.Device, rc.ends.drain.Fit = end, .9
-	j.recent, j.baseline = moves{known: true, volume: volume{all: 60 * more}}, moves{known: true, slots: rc.timeline.baseline(), volume: volume{ran: 1}}
+	j.recent, j.baseline = cachedVolume{known: true, volume: volume{all: 60 * more}}, cachedVolume{known: true, slots: rc.timeline.baseline(), volume: volume{ran: 1}}
 	return s, rc, j, p
 }
 

@@ -55,9 +55,9 @@ func (rc *regionCase) lostAt(f *history.PlacedFailure, host, leaf topology.Devic
 		return 0
 	}
 	for _, l := range rc.in.graph.LinksAt(host) {
-		from, to := rc.in.graph.Ends(l)
-		if other := from + to - host; other != leaf && (from == host) == sends && rc.in.cutsOff(f, l, other, leaf) {
-			lost += max(0, rc.baselineUse(l).orZero()-rc.in.use(l).orZero()) / 100 * rc.in.graph.Capacity(l)
+		from, _ := rc.in.graph.Ends(l)
+		if other := rc.in.graph.OtherEnd(l, host); other != leaf && (from == host) == sends && rc.in.cutsOff(f, l, other, leaf) {
+			lost += rc.in.rateAt(max(0, rc.baselineUse(l).orZero()-rc.in.use(l).orZero()), l)
 		}
 	}
 	return lost

@@ -12,8 +12,9 @@ import (
 	"github.com/giverny/giverny/topology/topologytest"
 )
 
-// TestMovedAcross: what hosts exchanged over a plane that failed, or over a port, fills their ports in the other one, and
-// its links; a failure in the same plane moves nothing across, and a rail whose spines are common is not cut off by one.
+// TestMovedAcross: what hosts exchanged over a plane that failed, or over a port, fills their ports in the other one,
+// and its links; a failure in the same plane moves nothing across, and a rail whose spines are common is not cut off by
+// one.
 func TestMovedAcross(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -41,7 +42,7 @@ func TestMovedAcross(t *testing.T) {
 		p.Before = func(l schema.LinkID) float64 { return 25 }
 		s := &Stage{interval: interval{graph: g, hosts: g.Hosts(), router: routes.NewRouter(g), history: remembersAt(g, history.Clock{Duration: 60e9})}}
 		s.read = &p.Readings
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, root: rootLoad{link: roottest.Link(t, g, c.full), carries: .9e9, added: c.added},
+		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{}, root: rootLoad{link: roottest.Link(t, g, c.full), carries: .9e9, added: c.added},
 			timeline: timeline{clock: s.history.Clock, onset: -1, burst: -1}}
 		f := &history.PlacedFailure{Failure: schema.Failure{Kind: c.kind, Device: c.device, Port: c.port}}
 		if c.port != "" {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
 )
 
 // ownLinks is the share of a region's links without a node of another job at either end.
@@ -29,11 +28,6 @@ func (rc *regionCase) onlyItsHostsWait(j *job) bool {
 
 // nearlyAllWaits is the least share of the time for which hosts wait that leaves others next to none.
 const nearlyAllWaits = .9
-
-// hasOthers reports whether a device is a node of another job, or its switch. A requeued job is the same job.
-func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
-	return slices.ContainsFunc(in.tenants[d], func(j *job) bool { return j.ID != own.ID })
-}
 
 // classOf distinguishes system congestion from intra-application congestion, which is of one job without file traffic.
 // Either it fills the port to a host of its own, and back pressure stops no host of others: jobs contend for a port if
@@ -102,8 +96,6 @@ const surelyHurts = .1
 // A loss on directed links counts as far as the others have a part in the region, fully from someOfOthers on: a job that
 // waits with little behind the accused's own incast is a victim, and does not make that contention between jobs.
 const littleOfOthers, someOfOthers = .1, .25
-
-func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
 // othersPart is the part that jobs other than c have in a region, 0 to 1: by the load there, if that is measured or
 // links are directed. On a grid without load readings it is the others' share of what waits: a job's weight is the
@@ -185,7 +177,7 @@ func (rc *regionCase) othersOn(c *suspect, l schema.LinkID, own, theirs float64)
 	case carries == 0 || !rc.in.comparable:
 		carries = own + theirs
 	case baseline.known:
-		theirs = min(theirs, baseline.of/100*rc.in.graph.Capacity(l))
+		theirs = min(theirs, rc.in.rateAt(baseline.of, l))
 	}
 	if theirs <= 0 {
 		return 0

@@ -15,7 +15,7 @@ func TestOthersShareOfWhatWaits(t *testing.T) {
 	suspectOf := func(id string, nodes int, waits float64, moved float64) suspect {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: make([]topology.DeviceID, nodes)}}
 		if moved > 0 {
-			j.Traffic, j.recent = &history.Traffic{}, moves{known: true, volume: volume{all: moved}}
+			j.Traffic, j.recent = &history.Traffic{}, cachedVolume{known: true, volume: volume{all: moved}}
 		}
 		return suspect{job: j, waitPerByte: waits}
 	}
@@ -66,11 +66,11 @@ func TestClassByTheOthersPart(t *testing.T) {
 			own.Devices, other.Devices = hostsOf(t, g, "0,0,0", "1,0,0"), hostsOf(t, g, "0,0,0", "1,0,0")
 		}
 		classOf := func(part float64, onset int, accused int) (schema.CauseClass, float64) {
-			rc := &regionCase{in: &s.interval, p: p, region: region, waits: []float64{.5}, timeline: timeline{clock: s.history.Clock, onset: onset}, root: rootLoad{link: schema.NoLink}, ends: ends{fullLink: schema.NoLink}}
+			rc := &regionCase{in: &s.interval, pressure: p, region: region, waits: []float64{.5}, timeline: timeline{clock: s.history.Clock, onset: onset}, root: rootLoad{link: schema.NoLink}, ends: ends{fullLink: schema.NoLink}}
 			rc.suspects = []suspect{{job: own, cross: 1, share: 1 - part, waitPerByte: 1 - part}, {job: other, cross: 1, share: part, waitPerByte: part}}
 			if s.router.Grid == nil || s.measuresLoad {
 				own.Traffic, other.Traffic = &history.Traffic{}, &history.Traffic{}
-				own.recent, other.recent = moves{known: true, volume: volume{all: 1 - part}}, moves{known: true, volume: volume{all: part}}
+				own.recent, other.recent = cachedVolume{known: true, volume: volume{all: 1 - part}}, cachedVolume{known: true, volume: volume{all: part}}
 			}
 			return rc.classOf(accused)
 		}
@@ -88,13 +88,13 @@ func TestClassByTheOthersPart(t *testing.T) {
 		if class, right := classOf(0, -1, 2); class != schema.CauseSystem || right != 1 {
 			t.Errorf("%s: two accused: %s %.2f", fabric, class, right)
 		}
-		s.given.means[1] = &meanScores{}
+		s.earlier.means[1] = &meanScores{}
 		for i, part := range []float64{.1, .1, .1, .7} {
-			if class, _ := classOf(part, 20, 1); class != schema.CauseIntraApplication && part < .5 || i == 3 && s.given.means[1].parts != meanIntervals {
+			if class, _ := classOf(part, 20, 1); class != schema.CauseIntraApplication && part < .5 || i == 3 && s.earlier.means[1].parts != meanIntervals {
 				t.Errorf("%s: interval %d: %s", fabric, i, class)
 			}
 		}
-		if m := s.given.means[1]; math.Abs(m.others-.25) > 1e-9 {
+		if m := s.earlier.means[1]; math.Abs(m.others-.25) > 1e-9 {
 			t.Errorf("%s: a mean of %.3f", fabric, m.others)
 		}
 	}
@@ -111,7 +111,7 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 	p, region := readings(t, g, map[string]float64{"host1>leaf0": 50}, nil)
 	s.read = &p.Readings
 	own := &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host1", "host2")}}
-	rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, suspects: []suspect{{job: own, cross: 1, waitPerByte: .5}}, timeline: timeline{clock: s.history.Clock, onset: -1}}
+	rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{ID: 1, Links: region}, waits: []float64{.5}, suspects: []suspect{{job: own, cross: 1, waitPerByte: .5}}, timeline: timeline{clock: s.history.Clock, onset: -1}}
 	rc.back.Root.Link, rc.back.Root.Kind = roottest.Link(t, g, "leaf0>host0"), schema.RootIncast
 	if class, right := rc.classOf(1); class != schema.CauseSystem || right != 1 {
 		t.Errorf("%s %.2f", class, right)
@@ -171,9 +171,9 @@ func TestOthersLoad(t *testing.T) {
 			p.Before = func(schema.LinkID) float64 { return c.before }
 			percent := g.Capacity(roottest.Link(t, g, across)) / 100
 			jobOf := func(id string, moved float64, hosts ...string) *job {
-				return &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: hostsOf(t, g, hosts...), Traffic: &history.Traffic{}}, recent: moves{known: true, volume: volume{all: moved * percent}}}
+				return &job{Job: &history.Job{Job: schema.Job{ID: id}, Devices: hostsOf(t, g, hosts...), Traffic: &history.Traffic{}}, recent: cachedVolume{known: true, volume: volume{all: moved * percent}}}
 			}
-			rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, suspects: []suspect{
+			rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{Links: region}, suspects: []suspect{
 				{job: jobOf("1", c.own, "host0", "host2"), cross: 1}, {job: jobOf("2", c.other, "host1", "host3"), cross: 1}}}
 			for _, l := range region {
 				rc.waits = append(rc.waits, c.stalls[g.Device(g.Link(l).From).Name+">"+g.Device(g.Link(l).To).Name]/100)
@@ -205,7 +205,7 @@ func TestAStandingRegionOfFiles(t *testing.T) {
 		p, _ := readings(t, g, nil, nil)
 		s, j := oneWriter(t, g, p, 0)
 		j.recent.volume, j.Traffic.Listed[history.RDMARead] = volume{all: 1, files: c.files}, c.rdma
-		rc := &regionCase{in: &s.interval, p: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 6), onset: c.onset}}
+		rc := &regionCase{in: &s.interval, pressure: p, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 6), onset: c.onset}}
 		if got := rc.mostlyFiles(&suspect{job: j, known: c.known, filesKnown: true}); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}

@@ -22,7 +22,7 @@ type regionCase struct {
 
 	// Evidence (examine).
 	load     ratio          // of its links, relative to the baseline
-	p        *root.Pressure // the readings, compared with those before its onset
+	pressure *root.Pressure // the readings, compared with those before its onset
 	back     root.BackPressure
 	root     rootLoad
 	hasSink  bool // with directed links, a host of no job takes in what was added to the root
@@ -32,12 +32,12 @@ type regionCase struct {
 	together *job  // on a grid, the only job on whose ground the region and others began together; nil: none
 
 	// Where its traffic ends, on a grid.
-	tree        *root.Pressure   // as p; of stall inside switches, which lies beside the tree, by what lacks credits
-	senders     []root.Sender    // jobs that probably send it
-	onGrid      *root.GridRegion // the examination of that
-	ends        ends
-	emptyExcess float64   // its share of switches without a listed job, beyond that of the grid
-	addedByLink []float64 // by link of the region: load added since the onset; empty if they carry hardly more
+	creditPressure *root.Pressure   // as pressure; of stall inside switches, which lies beside the tree, by what lacks credits
+	senders        []root.Sender    // jobs that probably send it
+	onGrid         *root.GridRegion // the examination of that
+	ends           ends
+	emptyExcess    float64   // its share of switches without a listed job, beyond that of the grid
+	addedByLink    []float64 // by link of the region: load added since the onset; empty if they carry hardly more
 
 	// Scores (rateFailures, rate), those of suspects and failures with them.
 	failures             []nearFailure // most likely first

@@ -56,7 +56,7 @@ func (rc *regionCase) seenOnWay(c *suspect) (share float64, known bool) {
 	for _, d := range c.job.Devices {
 		rc.in.router.Grid.EachOnRoute(end, d, w.add)
 	}
-	mean := grid{rc}.averaged(rc.p)
+	mean := grid{rc}.averaged(rc.pressure)
 	unit, seen, all := seenPart*grew/float64(len(c.job.Devices)), 0., 0.
 	for _, l := range w.links {
 		if added, measured := mean.Added(l); measured {
@@ -90,6 +90,7 @@ type onWay struct {
 	links  []schema.LinkID // with any
 }
 
+// reset removes the routes of the job before.
 func (w *onWay) reset(links int) {
 	if w.routes == nil {
 		w.routes = make([]float64, links)
@@ -100,6 +101,7 @@ func (w *onWay) reset(links int) {
 	w.links = w.links[:0]
 }
 
+// add counts a route over a link.
 func (w *onWay) add(l schema.LinkID) {
 	if w.routes[l] == 0 {
 		w.links = append(w.links, l)

@@ -41,9 +41,9 @@ func TestFetchesAreSeenOnTheirWay(t *testing.T) {
 		s.history.Clock.Duration = 60e9
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"1,1,2", "0,1,2"}}, Traffic: &history.Traffic{}}}
 		j.Place(g)
-		j.recent = moves{known: true, volume: volume{all: own * 60}}
-		j.baseline = moves{known: true}
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, timeline: timeline{clock: s.history.Clock, onset: 0, stall: []float64{30}}, ends: ends{drain: root.Drain{Device: end, Fit: .9}}}
+		j.recent = cachedVolume{known: true, volume: volume{all: own * 60}}
+		j.baseline = cachedVolume{known: true}
+		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{Links: region}, timeline: timeline{clock: s.history.Clock, onset: 0, stall: []float64{30}}, ends: ends{drain: root.Drain{Device: end, Fit: .9}}}
 		j.baseline.slots = rc.timeline.baseline()
 		if seen, known := rc.seenOnWay(&suspect{job: j, known: true, file: true, fetches: true, feature: history.RDMARead}); !known || seen > .5 != c.seen {
 			t.Errorf("%s: %.2f of what the job fetches is seen (known: %v)", c.name, seen, known)
@@ -72,8 +72,8 @@ func TestReadsCountedAsRDMAReads(t *testing.T) {
 		} {
 			j := &job{Job: &history.Job{Traffic: &history.Traffic{}}}
 			rc := &regionCase{in: &s.interval, timeline: timeline{clock: s.history.Clock, onset: 0, stall: []float64{30}}}
-			j.recent = moves{known: true, volume: volume{all: 1}}
-			j.baseline = moves{known: true, volume: volume{all: c.before}, slots: rc.timeline.baseline()}
+			j.recent = cachedVolume{known: true, volume: volume{all: 1}}
+			j.baseline = cachedVolume{known: true, volume: volume{all: c.before}, slots: rc.timeline.baseline()}
 			reads := suspect{job: j, feature: history.RDMARead, cross: c.cross, evidence: evidence{started: c.started, Result: correlation.Result{Correlation: c.correlation, P: .01}}}
 			if got := rc.fetches(&reads); got != c.want {
 				t.Errorf("%s, %s: %v", fabric, name, got)

@@ -119,8 +119,9 @@ func (rc *regionCase) cycleFromFirst() []schema.LinkID {
 }
 
 // probablyAtNodes is the probability that back pressure ends at nodes from which on these are named without load
-// readings: stall, which all traffic to them shares, has a centre there, while a full link does not show. The most likely
-// switch is named even if one link is likelier than any, as the probability of nodes is shared by those of a line.
+// readings: stall, which all traffic to them shares, has a centre there, while a full link does not show. The most
+// likely switch is named even if one link is likelier than any, as the probability of nodes is shared by those of a
+// line.
 const probablyAtNodes = .5
 
 // endOnGrid is where the back pressure of a region of a grid ends, given what it is blamed on, if anything shows it.
@@ -167,7 +168,7 @@ func (rc *regionCase) nodesOnGrid() *schema.Root {
 // either direction. Level stall alone does not.
 func (e *ends) showsEnd() bool {
 	return e.endings.OfMeans || e.drain.IsRoot() || e.drain.Meeting.IsKnown() || e.fullLink != schema.NoLink ||
-		e.neck.Before(&e.drain)
+		e.bottleneck.Before(&e.drain)
 }
 
 // endingFor is where the back pressure of a region ends, given what it is blamed on: a slow host, a link that lost
@@ -177,8 +178,8 @@ func (e *ends) endingFor(class schema.CauseClass) root.Ending {
 	case schema.CauseSlowHost:
 		return e.endings.Nodes
 	case schema.CauseFailure:
-		if e.neck.Slower && e.neck.Sole {
-			return e.neck.Ending()
+		if e.bottleneck.Slower && e.bottleneck.Sole {
+			return e.bottleneck.Ending()
 		}
 		return e.endings.Link
 	}

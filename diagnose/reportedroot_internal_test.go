@@ -46,7 +46,7 @@ func TestRootOnATorus(t *testing.T) {
 	} {
 		end := root.Ending{Found: true, Device: placeEnd, Link: c.link}
 		s.measuresLoad = c.loads
-		rc := &regionCase{in: &s.interval, nodes: g.Device(placeEnd), ends: ends{drain: c.drain, fullLink: schema.NoLink, neck: root.Neck{Link: schema.NoLink}, endings: root.Endings{Any: end, Nodes: root.Ending{Found: true, Device: placeEnd, Link: schema.NoLink}, Slow: slowEnd, OfMeans: c.ofMeans, AtNodes: c.atNodes}}}
+		rc := &regionCase{in: &s.interval, nodes: g.Device(placeEnd), ends: ends{drain: c.drain, fullLink: schema.NoLink, bottleneck: root.Bottleneck{Link: schema.NoLink}, endings: root.Endings{Any: end, Nodes: root.Ending{Found: true, Device: placeEnd, Link: schema.NoLink}, Slow: slowEnd, OfMeans: c.ofMeans, AtNodes: c.atNodes}}}
 		got, kind := "", ""
 		rc.verdict.class = c.class
 		if r := rc.rootPort(); r != nil {
@@ -69,7 +69,7 @@ func TestASlowLinkIsTheRoot(t *testing.T) {
 	for sole, want := range map[bool]schema.LinkID{true: slow, false: probable} {
 		rc := &regionCase{in: &u.stage.interval, verdict: verdict{class: schema.CauseFailure}, ends: ends{
 			fullLink: schema.NoLink, endings: root.Endings{Any: place, Link: place},
-			neck: root.Neck{Link: slow, Tail: from, Fit: 1, Slower: true, Sole: sole}}}
+			bottleneck: root.Bottleneck{Link: slow, Tail: from, Fit: 1, Slower: true, Sole: sole}}}
 		if r := rc.rootPort(); r == nil || r.Link != want {
 			t.Errorf("shows on its own: %t: root %+v, want link %d", sole, r, want)
 		}

@@ -17,9 +17,9 @@ type rootVotes struct {
 // rootVote is the decayed count of a root: the last interval counts 1, each earlier one voteDecay times the next. An
 // empty device stands for no root.
 type rootVote struct {
-	root   schema.Root
-	weight float64
-	given  bool // as the last result
+	root     schema.Root
+	weight   float64
+	reported bool // as the last result
 }
 
 // voteDecay gives votes the memory of meanScores: a root must be found in three intervals in a row to replace another
@@ -32,13 +32,13 @@ const voteDecay, clearlyMore = 1 - 1./meanIntervals, 1.3
 func (rc *regionCase) steadyRoot(now *schema.Root) *schema.Root {
 	id := rc.region.ID
 	if rc.verdict.blamed > 0 || rc.back.Root.Kind == schema.RootDeadlock {
-		delete(rc.in.given.roots, id)
+		delete(rc.in.earlier.roots, id)
 		return now
 	}
-	votes := rc.in.given.roots[id]
+	votes := rc.in.earlier.roots[id]
 	if votes == nil || rc.in.history.Clock.Now-votes.seen > meanIntervals {
 		votes = &rootVotes{}
-		rc.in.given.roots[id] = votes
+		rc.in.earlier.roots[id] = votes
 	}
 	votes.seen = rc.in.history.Clock.Now
 	best := votes.add(now)
@@ -78,14 +78,14 @@ func (r *rootVotes) add(now *schema.Root) *rootVote {
 		if best < 0 || v.weight > r.roots[best].weight || i == at && v.weight == r.roots[best].weight {
 			best = i
 		}
-		if v.given {
-			last, v.given = i, false
+		if v.reported {
+			last, v.reported = i, false
 		}
 	}
 	if last >= 0 && r.roots[best].weight < clearlyMore*r.roots[last].weight {
 		best = last
 	}
-	r.roots[best].given = true
+	r.roots[best].reported = true
 	return &r.roots[best]
 }
 
@@ -108,6 +108,6 @@ func (r *rootVotes) code(c *codec.Coder) {
 	codec.Each(c, &r.roots, func(_ int, v *rootVote) {
 		codeRoot(c, &v.root)
 		c.Float(&v.weight)
-		c.Bool(&v.given)
+		c.Bool(&v.reported)
 	})
 }

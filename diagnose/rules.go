@@ -60,8 +60,8 @@ type terms interface {
 	misfitPenalty(c *suspect) float64
 	// enoughOfRoot is the share of the root's load from which on it is none.
 	enoughOfRoot() float64
-	// tooLittleAtEnd is the penalty of a suspect that moves this much, bytes, and more than before by grew, for adding too
-	// little where the region ends, if that is known.
+	// tooLittleAtEnd is the penalty of a suspect that moves this much, bytes, and more than before by grew, for adding
+	// too little where the region ends, if that is known.
 	tooLittleAtEnd(c *suspect, recent, grew float64) (penalty float64, known bool)
 	// slowHostScore rates the cause that a host does not take what arrives.
 	slowHostScore() float64
@@ -125,7 +125,7 @@ func (directed) cutStall() {}
 
 // findEnds: back pressure is followed to its root instead.
 func (d directed) findEnds() {
-	d.ends = ends{neck: root.Neck{Link: schema.NoLink}, fullLink: schema.NoLink}
+	d.ends = ends{bottleneck: root.Bottleneck{Link: schema.NoLink}, fullLink: schema.NoLink}
 }
 
 // canHoldUp: the job's exchange crosses a link of the region or its root, and what it loses is not by another region,

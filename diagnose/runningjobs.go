@@ -14,9 +14,9 @@ type runningJobs struct {
 	occupied int      // switches with tenants
 	readers  []*job   // whose file traffic is an outlier, the most first
 
-	withoutJob      []topology.DeviceID // hosts without a listed job, if withoutJobKnown
-	withoutJobKnown bool
-	usualOf         [history.NumMeasured]usualSpread // by feature, if known
+	unlistedHosts      []topology.DeviceID // hosts without a listed job, if unlistedHostsKnown
+	unlistedHostsKnown bool
+	usualOf            [history.NumMeasured]usualSpread // by feature, if known
 }
 
 // job is a running job, with what is measured of it in this interval. Each value is computed when it is first needed.
@@ -28,7 +28,7 @@ type job struct {
 	maxima           [history.NumFeatures]float64 // of the window; -1 not measured
 	maximal          bool                         // maxima are computed
 	lagged           [history.NumMeasured]*lagged
-	baseline, recent moves
+	baseline, recent cachedVolume
 	lost             loss
 	exchange         exchangeLoad
 }
@@ -40,7 +40,7 @@ func (in *interval) findRunning() {
 	}
 	in.scratch.settled, in.scratch.laggedUsed = in.scratch.settled[:0], 0
 	in.runningJobs = runningJobs{running: in.running[:0], tenants: in.tenants, readers: in.readers[:0],
-		withoutJob: in.withoutJob[:0]}
+		unlistedHosts: in.unlistedHosts[:0]}
 	running := in.history.Running()
 	in.scratch.pool = slices.Grow(in.scratch.pool[:0], len(running))[:len(running)]
 	for i, of := range running {
@@ -63,6 +63,7 @@ func (in *interval) settle(j *job) {
 	}
 }
 
+// settleAt adds a job to the tenants of a device.
 func (in *interval) settleAt(d topology.DeviceID, j *job) {
 	t := in.tenants[d]
 	if len(t) == 0 {
@@ -73,4 +74,24 @@ func (in *interval) settleAt(d topology.DeviceID, j *job) {
 	if len(t) == 0 || t[len(t)-1] != j {
 		in.tenants[d] = append(t, j)
 	}
+}
+
+// hasOthers reports whether a device is a node of another job, or its switch. A requeued job is the same job.
+func (in *interval) hasOthers(d topology.DeviceID, own *job) bool {
+	return slices.ContainsFunc(in.tenants[d], func(j *job) bool { return j.ID != own.ID })
+}
+
+// hostsOfNoListedJob lists the hosts without a listed job. It is computed once per interval. Traffic between them is at
+// most the lesser of what they send and take in, so a storage node that only sends or only takes in more counts for the
+// job that it serves.
+func (in *interval) hostsOfNoListedJob() []topology.DeviceID {
+	if !in.unlistedHostsKnown {
+		in.unlistedHostsKnown, in.unlistedHosts = true, in.unlistedHosts[:0]
+		for _, h := range in.hosts {
+			if len(in.tenants[h]) == 0 {
+				in.unlistedHosts = append(in.unlistedHosts, h)
+			}
+		}
+	}
+	return in.unlistedHosts
 }

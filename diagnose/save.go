@@ -16,12 +16,12 @@ import (
 // savedFormat is the format of the stage's saved state; a row of the store names its version, too.
 var savedFormat = codec.Format{Mark: "DIAG", Version: 11, Oldest: 1}
 
-// The first versions with some content: formOfKept kept verdicts, formOfMeans the means of scores, formOfNecks the link
-// that lost rate, formOfRoots the roots of the last intervals and the onsets of kept verdicts, formOfParts the part of
-// others in a region, formOfFloor what a fabric's readings stand for, formOfSlower whether the failed part of a kept
-// verdict carries less, formOfBaselines what jobs moved before it. The history has more.
+// The first versions with some content: formOfKept kept verdicts, formOfMeans the means of scores, formOfBottlenecks
+// the link that lost rate, formOfRoots the roots of the last intervals and the onsets of kept verdicts, formOfParts the
+// part of others in a region, formOfFloor what a fabric's readings stand for, formOfSlower whether the failed part of a
+// kept verdict carries less, formOfBaselines what jobs moved before it. The history has more.
 const (
-	formOfKept, formOfMeans, formOfNecks, formOfRoots       = 2, 3, 4, 6
+	formOfKept, formOfMeans, formOfBottlenecks, formOfRoots = 2, 3, 4, 6
 	formOfParts, formOfFloor, formOfSlower, formOfBaselines = 7, 8, 10, 11
 )
 
@@ -64,16 +64,16 @@ func (s *Stage) code(c *codec.Coder) {
 	s.mitigation.Code(c)
 	if c.Version() >= formOfKept {
 		s.history.CodeSince(c)
-		codeByRegion(c, s.given.kept, (*kept).code)
+		codeByRegion(c, s.earlier.kept, (*kept).code)
 	}
 	if c.Version() >= formOfMeans {
-		codeByRegion(c, s.given.means, func(m *meanScores, c *codec.Coder) {
+		codeByRegion(c, s.earlier.means, func(m *meanScores, c *codec.Coder) {
 			m.code(c)
-			s.codeNeck(c, &m.neck)
+			s.codeBottleneck(c, &m.bottleneck)
 		})
 	}
 	if c.Version() >= formOfRoots {
-		codeByRegion(c, s.given.roots, (*rootVotes).code)
+		codeByRegion(c, s.earlier.roots, (*rootVotes).code)
 	}
 	if c.Version() >= formOfFloor {
 		for _, v := range [...]*float64{&s.floor.Below, &s.floor.At, &s.floor.Above} {
@@ -140,6 +140,7 @@ func (k *kept) code(c *codec.Coder) {
 	}
 }
 
+// codeBaselines lists what jobs moved before, by job id.
 func (k *kept) codeBaselines(c *codec.Coder) {
 	jobs := slices.Sorted(maps.Keys(k.baselines))
 	if c.Reading() {
@@ -147,11 +148,11 @@ func (k *kept) codeBaselines(c *codec.Coder) {
 	}
 	codec.Each(c, &jobs, func(_ int, id *string) {
 		c.Text(id)
-		u := k.baselines[*id]
-		codec.Small(c, &u.main, uint64(history.NumMeasured))
-		c.Float(&u.least)
-		c.Float(&u.first)
-		k.baselines[*id] = u
+		usual := k.baselines[*id]
+		codec.Small(c, &usual.main, uint64(history.NumMeasured))
+		c.Float(&usual.least)
+		c.Float(&usual.first)
+		k.baselines[*id] = usual
 	})
 }
 
@@ -192,10 +193,10 @@ func (m *meanScores) code(c *codec.Coder) {
 	}
 }
 
-// codeNeck codes the link of a grid that lost rate last, if there was one.
-func (s *Stage) codeNeck(c *codec.Coder, n *root.Neck) {
+// codeBottleneck codes the link of a grid that lost rate last, if there was one.
+func (s *Stage) codeBottleneck(c *codec.Coder, n *root.Bottleneck) {
 	known := n.Slower
-	if c.Version() >= formOfNecks {
+	if c.Version() >= formOfBottlenecks {
 		c.Bool(&known)
 	}
 	if !known {

@@ -66,7 +66,7 @@ func (g grid) slowHostScore() float64 {
 	case g.together != nil:
 		return leastScore
 	case !g.load.known && g.ends.starved <= 0,
-		!g.ends.neck.Sole && !g.ends.neck.Slower && g.ends.neck.Before(&g.ends.drain):
+		!g.ends.bottleneck.Sole && !g.ends.bottleneck.Slower && g.ends.bottleneck.Before(&g.ends.drain):
 		return math.Inf(-1)
 	}
 	return g.takesLess()
@@ -94,24 +94,3 @@ func (rc *regionCase) failureBeside() float64 {
 	}
 	return slowHostFailure
 }
-
-// nodesProbability is the probability that the back pressure of a region of a grid ends at a switch's nodes, not at a
-// link. A tree that fits almost exactly does.
-func (e *ends) nodesProbability() float64 {
-	switch {
-	case !e.endings.Any.Found:
-		return .5
-	case e.drain.Fit >= exactFit:
-		return 1
-	}
-	return e.endings.AtNodes
-}
-
-// endsElsewhere is the evidence, log odds, against a cause by the probability that back pressure ends where it would
-// with that.
-func endsElsewhere(probability float64) float64 {
-	return -math.Log(min(1, 2*max(leastEnding, probability)))
-}
-
-// leastEnding is the minimum of that probability, however surely back pressure seems to end elsewhere.
-const leastEnding = .02

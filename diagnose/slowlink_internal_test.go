@@ -49,10 +49,10 @@ func TestALinkThatLostRate(t *testing.T) {
 		}
 	}
 	u.p.Use.Values[slow] /= 4
-	rc := &regionCase{in: &u.stage.interval, p: u.p, tree: u.p, region: &schema.Region{Metric: schema.CreditStall, Links: links}, suspects: []suspect{{job: &job{Job: &history.Job{Devices: nodes}}, cross: 1}}}
+	rc := &regionCase{in: &u.stage.interval, pressure: u.p, creditPressure: u.p, region: &schema.Region{Metric: schema.CreditStall, Links: links}, suspects: []suspect{{job: &job{Job: &history.Job{Devices: nodes}}, cross: 1}}}
 	rc.rules().findEnds()
-	if n := rc.ends.neck; n.Link != slow || n.Tail != tail || !n.Slower || math.Abs(n.Lost-.75) > .01 || !n.Before(&rc.ends.drain) {
-		t.Errorf("neck %+v, want link %d from device %d; drain %+v", n, slow, tail, rc.ends.drain)
+	if n := rc.ends.bottleneck; n.Link != slow || n.Tail != tail || !n.Slower || math.Abs(n.Lost-.75) > .01 || !n.Before(&rc.ends.drain) {
+		t.Errorf("bottleneck %+v, want link %d from device %d; drain %+v", n, slow, tail, rc.ends.drain)
 	}
 	rc.verdict.class = schema.CauseFailure
 	if root := rc.rootPort(); root == nil || root.Device != "2,2,2" || root.Port != "Z+" || root.Kind != schema.RootLinkCapacity {
@@ -61,7 +61,7 @@ func TestALinkThatLostRate(t *testing.T) {
 	if rc.rateSlowLink() <= slowLinkFell {
 		t.Errorf("score %v", rc.rateSlowLink())
 	}
-	rc.ends.neck.Cannot = true
+	rc.ends.bottleneck.Cannot = true
 	for load, want := range map[float64]float64{0: slowLinkMeasured, .5: slowLinkMeasured, 8: slowLinkMeasured - mostRose} { // a broken part does not add load
 		if rc.load = times(load); rc.rateSlowLink() != want {
 			t.Errorf("of a region that carries %g times what it did, a link that shows that it is slow has the score %v, want %v", load, rc.rateSlowLink(), want)
@@ -76,7 +76,7 @@ func TestACableThatLostRateWithoutLoads(t *testing.T) {
 	p.Use, p.Rate = nil, nil
 	s := &Stage{interval: interval{graph: g, history: remembersAt(g, history.Clock{Duration: 60e9})}}
 	region := &schema.Region{Metric: schema.CreditStall, Links: links[:2]}
-	rc := &regionCase{in: &s.interval, region: region, p: p, root: rootLoad{link: schema.NoLink}, back: root.NewFinder(g, nil).Follow(p, region, []float64{50, 60})}
+	rc := &regionCase{in: &s.interval, region: region, pressure: p, root: rootLoad{link: schema.NoLink}, back: root.NewFinder(g, nil).Follow(p, region, []float64{50, 60})}
 	if got := rc.rateSlowLink(); got != slowLinkAlone {
 		t.Errorf("score %g, want %g", got, slowLinkAlone)
 	}

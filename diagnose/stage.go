@@ -26,9 +26,10 @@ func New(g *topology.Graph, cfg Config) (*Stage, error) {
 	return newStage(g, cfg), nil
 }
 
+// newStage is New with a valid configuration.
 func newStage(g *topology.Graph, cfg Config) *Stage {
 	s := &Stage{interval: newInterval(g, cfg)}
-	s.given, s.history = newGiven(), history.New(g, s.router, history.Limits{Window: cfg.Window, MaxLag: cfg.MaxLag,
+	s.earlier, s.history = newEarlierVerdicts(), history.New(g, s.router, history.Limits{Window: cfg.Window, MaxLag: cfg.MaxLag,
 		Jobs: cfg.MaxJobs})
 	return s
 }
@@ -63,10 +64,10 @@ func (s *Stage) rates(snap *schema.Snapshot) func(schema.LinkID) float64 {
 func (s *Stage) SetGraph(g *topology.Graph, moved []schema.LinkID) error {
 	was := s.interval
 	s.interval = newInterval(g, was.cfg)
-	s.given, s.history = was.given, was.history
+	s.earlier, s.history = was.earlier, was.history
 	s.history.SetGraph(g, s.router, moved)
-	for _, m := range s.given.means {
-		m.neck, m.link = root.Neck{}, leastScore // its link numbers are of the old version
+	for _, m := range s.earlier.means {
+		m.bottleneck, m.link = root.Bottleneck{}, leastScore // its link numbers are of the old version
 	}
 	return nil
 }

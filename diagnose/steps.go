@@ -68,7 +68,7 @@ func (rc *regionCase) isBeside(f *history.PlacedFailure) bool {
 	rc.in.reach.from(rc.region.Links, 0)
 	return slices.ContainsFunc(f.Links, func(l schema.LinkID) bool {
 		from, to := rc.in.graph.Ends(l)
-		return rc.in.history.BetweenSwitches(l) && (rc.in.reach.hopsTo(from) == 0 || rc.in.reach.hopsTo(to) == 0)
+		return rc.in.graph.BetweenSwitches(l) && (rc.in.reach.hopsTo(from) == 0 || rc.in.reach.hopsTo(to) == 0)
 	})
 }
 

@@ -58,7 +58,7 @@ func (in *interval) crossing(cases []regionCase) {
 		w.begin(len(cases))
 		for i, l := range set.Links {
 			for _, at := range w.of(l) {
-				t := w.touch(at.cas)
+				t := w.touch(at.region)
 				t.cross += at.weight
 				load := float64(set.Load[i])
 				t.load += load
@@ -68,7 +68,7 @@ func (in *interval) crossing(cases []regionCase) {
 		}
 		for _, l := range set.Gates {
 			for _, at := range w.of(l) {
-				w.touch(at.cas).gate += at.weight
+				w.touch(at.region).gate += at.weight
 			}
 		}
 		for _, c := range w.touched {
@@ -195,3 +195,6 @@ func (rc *regionCase) dropFarthest() {
 func (rc *regionCase) onTheWay(j *job) float64 {
 	return rc.in.router.OnTheWay(rc.in.routesOf(j), rc.region.Links, rc.weight) / rc.totalWeight
 }
+
+// reaches is the share of a region's stall where a suspect's traffic can be.
+func (c *suspect) reaches() float64 { return max(c.cross, c.gate, c.way) }

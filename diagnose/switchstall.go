@@ -73,7 +73,7 @@ func (rc *regionCase) beside(cases []regionCase) []int32 {
 				first := w.links[l] != w.round
 				w.links[l] = w.round
 				for _, at := range rc.in.memberships.of(l) {
-					w.share(at.cas, own, first)
+					w.share(at.region, own, first)
 				}
 			}
 		}

@@ -120,7 +120,7 @@ func TestAroundAgreesWithPairs(t *testing.T) {
 				region.Links = append(region.Links, schema.LinkID(l))
 			}
 			n := len(region.Links)
-			cases = append(cases, regionCase{in: &s.interval, p: u.p, region: region, weight: make([]float64, n), waits: make([]float64, n), totalWeight: rng.Float64()})
+			cases = append(cases, regionCase{in: &s.interval, pressure: u.p, region: region, weight: make([]float64, n), waits: make([]float64, n), totalWeight: rng.Float64()})
 		}
 		s.memberships.index(cases)
 		for i := range cases {

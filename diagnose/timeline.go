@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/schema"
@@ -119,7 +121,7 @@ func (rc *regionCase) past() root.Past {
 		calm = rc.timeline.baseline()
 	}
 	before, number := rc.in.history.MeanUse(calm)
-	past := root.Past{Before: before, Since: number, Flat: rc.isFlat}
+	past := root.Past{Before: before, Number: number, Flat: rc.isFlat}
 	if rc.timeline.hasOnset() && rc.timeline.began() == rc.in.history.Clock.Now {
 		past.Stale = rc.in.isLost
 	}
@@ -163,4 +165,15 @@ func (rc *regionCase) isFlat(l schema.LinkID) bool {
 	now, since := rc.in.history.Clock.Now, min(endIntervals, len(rc.timeline.stall)-from-1)
 	n, mean, deviation := use.Moments(now-int64(since)+1, now, l)
 	return n >= flatIntervals && deviation <= max(flatShare*mean, flatSteps)
+}
+
+// peaks reports whether a region stalls more since its onset than at any time remembered before.
+func (t *timeline) peaks() bool {
+	before := 0.
+	for _, v := range t.stall[:t.onset] {
+		if v > before { // not NaN
+			before = v
+		}
+	}
+	return slices.ContainsFunc(t.stall[t.onset:], func(v float64) bool { return v > before })
 }

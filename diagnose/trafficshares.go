@@ -92,13 +92,13 @@ func (rc *regionCase) baselineOf(j *job) volume {
 	}
 	calm := rc.timeline.baseline()
 	if m := &j.baseline; !m.known || m.slots != calm {
-		*m = moves{known: true, slots: calm, volume: rc.in.movedIn(j, calm.At[:calm.N])}
+		*m = cachedVolume{known: true, slots: calm, volume: rc.in.movedIn(j, calm.At[:calm.N])}
 	}
 	return j.baseline.volume
 }
 
-// moves caches a job's traffic in some slots for the regions of an interval that began together.
-type moves struct {
+// cachedVolume caches a job's traffic in some slots for the regions of an interval that began together.
+type cachedVolume struct {
 	known bool
 	slots history.Slots
 	volume
@@ -129,7 +129,7 @@ func (in *interval) recentOf(j *job) volume {
 		return volume{}
 	}
 	if m := &j.recent; !m.known {
-		*m = moves{known: true}
+		*m = cachedVolume{known: true}
 		for slot := in.history.Clock.Now - settle; slot <= in.history.Clock.Now; slot++ {
 			all, files, _ := j.Traffic.Moved(slot)
 			m.all, m.files = max(m.all, all), max(m.files, files)
@@ -140,10 +140,10 @@ func (in *interval) recentOf(j *job) volume {
 
 // written is what a job writes to files, bytes: the maximum of the last intervals, as recentOf. What it reads leaves
 // the storage nodes.
-func (in *interval) written(j *job) (bytes float64) { return in.lately(j, history.Write) }
+func (in *interval) written(j *job) (bytes float64) { return in.recentOfFeature(j, history.Write) }
 
-// lately is the maximum of a feature of a job in the last intervals.
-func (in *interval) lately(j *job, f history.Feature) (most float64) {
+// recentOfFeature is the maximum of a feature of a job in the last intervals.
+func (in *interval) recentOfFeature(j *job, f history.Feature) (most float64) {
 	for slot := in.history.Clock.Now - settle; slot <= in.history.Clock.Now; slot++ {
 		if v := j.Traffic.At(f, slot); !history.IsMissing(v) {
 			most = max(most, float64(v))

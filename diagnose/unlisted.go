@@ -5,7 +5,6 @@ import (
 
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
 )
 
 // unlistedPart is the part that hosts of no listed job have in a region of directed links, as a multiple of that of the
@@ -31,7 +30,7 @@ func (d directed) unlistedPart(accused int) float64 {
 	if d.root.link == schema.NoLink || !d.timeline.hasOnset() {
 		return 0
 	}
-	theirs, own, hosts := 0., 0., d.in.hostsWithoutJob()
+	theirs, own, hosts := 0., 0., d.in.hostsOfNoListedJob()
 	if sent, _ := d.loadsOver(hosts, d.root.link); sent.read > 0 { // else nothing shows that they send
 		theirs = d.mayHaveMore(hosts, d.root.link, false)
 	}
@@ -53,9 +52,9 @@ func (d directed) unlistedPart(accused int) float64 {
 	return min(mostUnlisted, theirs/max(own, d.in.graph.Capacity(d.root.link)/mostUnlisted))
 }
 
-// readsAtLineRate reports whether a suspect reads by RDMA as much as the ports to all of its hosts carry, one of which is
-// at the switch where stall ends: a receiver at its line rate is what a sender waits for, also if that is in no job, as
-// a storage node is.
+// readsAtLineRate reports whether a suspect reads by RDMA as much as the ports to all of its hosts carry, one of which
+// is at the switch where stall ends: a receiver at its line rate is what a sender waits for, also if that is in no job,
+// as a storage node is.
 func (d directed) readsAtLineRate(c *suspect) bool {
 	if !c.known || c.feature != history.RDMARead || !d.back.IsIncast() || d.cannotEndAt(c) {
 		return false
@@ -105,26 +104,11 @@ func (d directed) unlistedWaits(accused int, weight float64) float64 {
 
 // unlistedStarts is the same by where the waiting of an incast starts, if no host is seen to wait.
 func (d directed) unlistedStarts() float64 {
-	own, free, all := d.startWaits(&d.suspects[0])
-	if free == 0 {
+	own, unlisted, all := d.startWaits(&d.suspects[0])
+	if unlisted == 0 {
 		return 0
 	}
-	return min(mostUnlisted, unlistedWeight*free/max(own, usualPart*all))
-}
-
-// hostsWithoutJob lists the hosts without a listed job. It is computed once per interval. Traffic between them is at
-// most the lesser of what they send and take in, so a storage node that only sends or only takes in more counts for the
-// job that it serves.
-func (in *interval) hostsWithoutJob() []topology.DeviceID {
-	if !in.withoutJobKnown {
-		in.withoutJobKnown, in.withoutJob = true, in.withoutJob[:0]
-		for _, h := range in.hosts {
-			if len(in.tenants[h]) == 0 {
-				in.withoutJob = append(in.withoutJob, h)
-			}
-		}
-	}
-	return in.withoutJob
+	return min(mostUnlisted, unlistedWeight*unlisted/max(own, usualPart*all))
 }
 
 // leastAccounted is how many intervals before the onset, and accountedIntervals how many since at most, are compared.

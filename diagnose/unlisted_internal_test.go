@@ -44,7 +44,7 @@ func TestHostsOfNoJobShareTheBlame(t *testing.T) {
 			j.Place(g)
 			s.settle(j)
 		}
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, suspects: []suspect{{job: culprit, known: true, file: c.file, filesKnown: true}}, root: rootLoad{link: roottest.Link(t, g, "leaf0>spine0"), added: .8 * g.Capacity(roottest.Link(t, g, "leaf0>spine0"))}}
+		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{Links: region}, suspects: []suspect{{job: culprit, known: true, file: c.file, filesKnown: true}}, root: rootLoad{link: roottest.Link(t, g, "leaf0>spine0"), added: .8 * g.Capacity(roottest.Link(t, g, "leaf0>spine0"))}}
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
@@ -85,8 +85,8 @@ func TestAReceiverAtItsLineRate(t *testing.T) {
 		other := &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: []string{"host5", "host4"}}}}
 		other.Place(g)
 		s.settle(other)
-		j.recent = moves{known: true, volume: volume{all: 60 * c.moves * float64(len(c.nodes)) * full}}
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, suspects: []suspect{{job: j, known: true, filesKnown: true, feature: c.feature}}}
+		j.recent = cachedVolume{known: true, volume: volume{all: 60 * c.moves * float64(len(c.nodes)) * full}}
+		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{Links: region}, suspects: []suspect{{job: j, known: true, filesKnown: true, feature: c.feature}}}
 		rc.back = s.finder.Follow(p, &schema.Region{Links: region[1:]}, []float64{50, 50})
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
@@ -98,8 +98,8 @@ func TestAReceiverAtItsLineRate(t *testing.T) {
 	}
 }
 
-// TestLinksWithoutReadingsAreNoEvidence: where only switches report, nothing shows that hosts of no job send what arrives
-// at one of them, whatever the accused is measured to write.
+// TestLinksWithoutReadingsAreNoEvidence: where only switches report, nothing shows that hosts of no job send what
+// arrives at one of them, whatever the accused is measured to write.
 func TestLinksWithoutReadingsAreNoEvidence(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	port := roottest.Link(t, g, "leaf1>host4")
@@ -112,7 +112,7 @@ func TestLinksWithoutReadingsAreNoEvidence(t *testing.T) {
 		}
 		p.Before = func(schema.LinkID) float64 { return 0 }
 		s, j := oneWriter(t, g, p, writes*g.Capacity(port))
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, suspects: []suspect{{job: j, known: true, file: writes > 0, filesKnown: writes > 0}}, root: rootLoad{link: port, added: .8 * g.Capacity(port)}}
+		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{}, suspects: []suspect{{job: j, known: true, file: writes > 0, filesKnown: writes > 0}}, root: rootLoad{link: port, added: .8 * g.Capacity(port)}}
 		if got := rc.rules().unlistedPart(1); got != 0 {
 			t.Errorf("%s: %v times the blame of the accused", name, got)
 		}
@@ -138,7 +138,7 @@ func TestWritesTakeThePlaceOfAnExchange(t *testing.T) {
 			return 0
 		}
 		s, j := oneWriter(t, g, p, c.writes*g.Capacity(port))
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, suspects: []suspect{{job: j, known: true, file: true, filesKnown: true}}, root: rootLoad{link: port, added: .8 * g.Capacity(port)}}
+		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{}, suspects: []suspect{{job: j, known: true, file: true, filesKnown: true}}, root: rootLoad{link: port, added: .8 * g.Capacity(port)}}
 		if got := rc.rules().unlistedPart(1); math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v times the blame of the accused, want %v", name, got, c.want)
 		}
@@ -161,7 +161,7 @@ func TestWritersWait(t *testing.T) {
 		p, region := readings(t, g, c.stalls, map[string]float64{"leaf1>host4": 80})
 		p.Before = func(schema.LinkID) float64 { return 0 }
 		s, j := oneWriter(t, g, p, g.Capacity(port))
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 80}},
+		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{Links: region}, back: root.BackPressure{Root: root.Port{Link: port, Kind: schema.RootIncast, Use: 80}},
 			suspects: []suspect{{job: j, known: true, file: true, filesKnown: true}}, root: rootLoad{link: port, added: .8 * g.Capacity(port)}}
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
@@ -184,6 +184,6 @@ func oneWriter(t *testing.T, g *topology.Graph, p *root.Pressure, writes float64
 	j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}, Traffic: &history.Traffic{}}}
 	j.Place(g)
 	s.settle(j)
-	j.recent = moves{known: true, volume: volume{files: writes * 60}}
+	j.recent = cachedVolume{known: true, volume: volume{files: writes * 60}}
 	return s, j
 }

@@ -104,11 +104,12 @@ func (rc *regionCase) failureOdds() (failures, over float64) {
 // unknownCalibration is that of an unknown cause.
 func (rc *regionCase) unknownCalibration() calibration {
 	if rc.isStallOnly() && rc.in.router.Grid != nil {
-		return unknownUnread
+		return unknownStallOnly
 	}
 	return unknownCalibration
 }
 
+// of is how often a verdict with a probability by the scores is right.
 func (c calibration) of(p float64) float64 {
 	p = min(.999, max(.001, p))
 	return min(mostConfident, logistic(c.offset+c.slope*math.Log(p/(1-p))))
@@ -163,5 +164,5 @@ func (rc *regionCase) slowLink() schema.LinkID {
 	case rc.back.SlowCable() != schema.NoLink:
 		return rc.back.SlowCable()
 	}
-	return rc.ends.neck.Link
+	return rc.ends.bottleneck.Link
 }

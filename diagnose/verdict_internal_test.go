@@ -31,7 +31,7 @@ func TestALinkThatFailedAndLostRate(t *testing.T) {
 		}
 		s.read = &p.Readings
 		s.history.Clock = history.Clock{Duration: 60e9, Now: 9}
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, weight: []float64{40}, totalWeight: 40, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.SwitchFailed, Device: "spine0"}}, score: c.failed}}, timeline: timeline{clock: s.history.Clock, onset: 5, burst: 5}, back: root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Link: link, Slower: c.slower}}}
+		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, weight: []float64{40}, totalWeight: 40, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: schema.SwitchFailed, Device: "spine0"}}, score: c.failed}}, timeline: timeline{clock: s.history.Clock, onset: 5, burst: 5}, back: root.BackPressure{Root: root.Port{Kind: schema.RootLinkCapacity, Link: link, Slower: c.slower}}}
 		want := schema.CauseFailure
 		if c.least == 0 {
 			want = schema.CauseUnknown
@@ -54,7 +54,7 @@ func TestUnknownWithoutLoads(t *testing.T) {
 		p, _ := readings(t, s.graph, nil, nil)
 		s.read = &p.Readings
 		s.measuresLoad = loads
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{ID: 1, Links: []schema.LinkID{0}}, timeline: timeline{onset: -1}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{}, score: -3}}}
+		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{ID: 1, Links: []schema.LinkID{0}}, timeline: timeline{onset: -1}, failures: []nearFailure{{PlacedFailure: &history.PlacedFailure{}, score: -3}}}
 		rc.rate()
 		v := rc.decide()
 		if v.class != schema.CauseUnknown {
@@ -91,7 +91,7 @@ func TestASlowPortDoesNotHideAFailure(t *testing.T) {
 		s.read = &p.Readings
 		s.history.Clock = history.Clock{Duration: 60e9, Now: 9}
 		failed := &history.PlacedFailure{Failure: schema.Failure{Kind: schema.SwitchFailed, Device: "leaf3"}}
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, weight: []float64{40},
+		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{ID: 1, Links: []schema.LinkID{link}}, weight: []float64{40},
 			totalWeight: 40, failures: []nearFailure{{PlacedFailure: failed, score: slowLinkFell + 1}},
 			timeline: timeline{clock: s.history.Clock, onset: c.onset, burst: c.onset},
 			root:     rootLoad{link: schema.NoLink},

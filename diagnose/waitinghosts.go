@@ -33,7 +33,7 @@ func (d directed) noPartPenalty(c *suspect) float64 {
 	if !c.known && all == 0 {
 		return 0
 	}
-	return jobAbsent * max(0, min(1, (share-part)/(share-none)))
+	return jobAbsent * shortOf(part, none, share)
 }
 
 // waitingHosts yields the hosts that wait to send into a region of directed links, with the share of the time.
@@ -149,6 +149,7 @@ func (d directed) findStarts() {
 	}
 }
 
+// fromOf is the device that a link leaves.
 func (rc *regionCase) fromOf(l schema.LinkID) topology.DeviceID {
 	from, _ := rc.in.graph.Ends(l)
 	return from
@@ -173,7 +174,7 @@ func (rc *regionCase) startScore(c *suspect) float64 {
 
 // startWaits is the waiting of an incast that starts at the switches of a suspect, at others with a host of no listed
 // job, and at all; 0 if that says nothing.
-func (rc *regionCase) startWaits(c *suspect) (own, free, all float64) {
+func (rc *regionCase) startWaits(c *suspect) (own, unlisted, all float64) {
 	if len(rc.starts) == 0 || !rc.back.IsIncast() {
 		return 0, 0, 0
 	}
@@ -183,17 +184,17 @@ func (rc *regionCase) startWaits(c *suspect) (own, free, all float64) {
 		switch l := rc.region.Links[k]; {
 		case rc.in.isAt(c.job, l):
 			own += rc.waits[k]
-		case !rc.in.hasFree(rc.fromOf(l)):
+		case !rc.in.hasUnlistedHost(rc.fromOf(l)):
 		case fetches:
 			own += rc.waits[k]
 		default:
-			free += rc.waits[k]
+			unlisted += rc.waits[k]
 		}
 	}
 	if all < leastStart*slices.Max(rc.waits) {
 		return 0, 0, 0
 	}
-	return own, free, all
+	return own, unlisted, all
 }
 
 // onlySends reports whether all that a suspect can add to a region leaves its own hosts: what it reads by RDMA may come
@@ -211,13 +212,13 @@ func (rc *regionCase) hasHostAtEnd(j *job) bool {
 	return slices.ContainsFunc(rc.in.graph.LinksAt(at), func(l schema.LinkID) bool { return j.Has(rc.fromOf(l)) })
 }
 
-// hasFree reports whether hosts of no listed job are at a switch of a tree, or below it.
-func (in *interval) hasFree(at topology.DeviceID) bool {
+// hasUnlistedHost reports whether hosts of no listed job are at a switch of a tree, or below it.
+func (in *interval) hasUnlistedHost(at topology.DeviceID) bool {
 	return slices.ContainsFunc(in.graph.LinksAt(at), func(l schema.LinkID) bool {
 		from, _ := in.graph.Ends(l)
 		if !in.graph.IsSwitch(from) {
 			return len(in.tenants[from]) == 0
 		}
-		return in.graph.Device(from).Level < in.graph.Device(at).Level && in.hasFree(from)
+		return in.graph.Device(from).Level < in.graph.Device(at).Level && in.hasUnlistedHost(from)
 	})
 }

@@ -42,7 +42,7 @@ func TestWhoHasNoPartInARegion(t *testing.T) {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}
 		j.Place(g)
 		c.suspect.job = j
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{Links: region}}
+		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{Links: region}}
 		for _, l := range region {
 			rc.waits = append(rc.waits, p.StallOf(l)/100)
 		}
@@ -104,8 +104,9 @@ func TestWhoWaitsToSend(t *testing.T) {
 	}
 }
 
-// TestWhereAnIncastStarts: if no host waits, traffic comes from the switches whose links up wait first. What a job reads
-// may come from one with a host of no job, if it has a host at the incast; otherwise such hosts may be an unlisted job's.
+// TestWhereAnIncastStarts: if no host waits, traffic comes from the switches whose links up wait first. What a job
+// reads may come from one with a host of no job, if it has a host at the incast; otherwise such hosts may be an
+// unlisted job's.
 func TestWhereAnIncastStarts(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=3,spines=1")
 	own, half := map[string]float64{"leaf0>spine0": 60, "spine0>leaf3": 80}, map[string]float64{"leaf0>spine0": 40, "leaf2>spine0": 40, "spine0>leaf3": 80}
@@ -154,7 +155,7 @@ func TestHostsOfNoJobBelowASwitch(t *testing.T) {
 	j.Place(g)
 	s.settle(j)
 	for name, want := range map[string]bool{"leaf0-0": false, "agg0-0": false, "leaf1-0": true, "agg1-0": true} {
-		if at, _ := g.FindDevice(name); s.hasFree(at) != want {
+		if at, _ := g.FindDevice(name); s.hasUnlistedHost(at) != want {
 			t.Errorf("%s: %v, want %v", name, !want, want)
 		}
 	}

@@ -34,8 +34,8 @@ const (
 	jobSends  = 3.
 	jobStarts = 5. // the same of the switches where an incast comes from
 
-	// Links between a job and others, and on trees those at its border beside its exchange, count less if its file traffic
-	// is measured and no outlier, or is not measured.
+	// Links between a job and others, and on trees those at its border beside its exchange, count less if its file
+	// traffic is measured and no outlier, or is not measured.
 	wayWithoutFiles, wayUnknown = .25, .7
 )
 
@@ -110,7 +110,7 @@ type calibration struct{ slope, offset float64 }
 var (
 	causeCalibration   = calibration{slope: .85, offset: .7}
 	unknownCalibration = calibration{slope: .8, offset: -1}
-	unknownUnread      = calibration{slope: .8, offset: -3.2}
+	unknownStallOnly   = calibration{slope: .8, offset: -3.2}
 )
 
 // mostConfident bounds confidence: even on the incidents of package bench, one in a hundred of the verdicts with the

@@ -56,16 +56,6 @@ func (rc *regionCase) unmeasured() (jobs int) {
 	return jobs
 }
 
-// fillsByFiles reports whether a suspect writes enough for its files to fill the port to a host of no job for which a
-// region waits: what arrives there is written by somebody, and files that are written all the time, or since long
-// before or after an onset, rise at none.
-func (rc *regionCase) fillsByFiles(c *suspect) bool {
-	if !c.filesKnown || !rc.endsAtNoJob() {
-		return false
-	}
-	return rc.in.perSecond(rc.in.written(c.job)) >= culpritShare*rc.root.carries
-}
-
 // standingMore is the largest share of a full port's load that was added since the onset of a region of jobs that ran
 // before.
 const standingMore = .3

@@ -122,7 +122,7 @@ func TestWhoseAStandingRegionIsOnATorus(t *testing.T) {
 		"not measured, and it began":        {jobs: []suspect{{job: own, cross: 1}}, onset: 2},
 		"not measured, a slow host's tree?": {jobs: []suspect{{job: own, cross: 1}}, onset: -1, fit: .9},
 	} {
-		rc := &regionCase{in: &s.interval, p: u.p, region: &schema.Region{ID: 7, Links: []schema.LinkID{0}}, suspects: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, ends: ends{drain: root.Drain{Fit: c.fit}}}
+		rc := &regionCase{in: &s.interval, pressure: u.p, region: &schema.Region{ID: 7, Links: []schema.LinkID{0}}, suspects: c.jobs, timeline: timeline{clock: s.history.Clock, onset: c.onset}, ends: ends{drain: root.Drain{Fit: c.fit}}}
 		s.comparable = !c.files
 		from, _ := s.graph.Ends(0)
 		if s.tenants[from] = nil; c.theirs {
@@ -157,7 +157,7 @@ func TestWhoFillsAStorageNode(t *testing.T) {
 		j.Traffic = history.NewTraffic(20, 0)
 		j.Traffic.Set(history.Read, 0, 0)
 		j.Traffic.Set(history.Write, 0, c.writes*g.Capacity(port)*60)
-		rc := &regionCase{in: &s.interval, p: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 6), onset: c.onset},
+		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 6), onset: c.onset},
 			back: root.BackPressure{Root: root.Port{Link: roottest.Link(t, g, c.root), Kind: schema.RootIncast, Use: c.use}}, root: rootLoad{carries: c.use / 100 * g.Capacity(port)},
 			suspects: []suspect{{job: j, cross: 1}}}
 		rc.measureSuspects()

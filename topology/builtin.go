@@ -16,6 +16,8 @@ const maxLinks = 8 << 20
 //
 //	torus:24x24x24    mesh:8x8
 //	fattree:leaves=4,hosts=4,spines=4    (two levels, hosts per leaf)
+//	fattree:leaves=4,hosts=4,spines=4,rails=8  (a port of each host in every rail of 4 leaves, all on 4 spines)
+//	fattree:leaves=4,hosts=4,spines=4,planes=2 (the same, each on 4 spines of its own)
 //	fattree:k=16                         (three levels of k-port switches)
 //	dragonfly:groups=9,routers=4,hosts=2 (routers per group, hosts per router)
 //
@@ -202,45 +204,63 @@ func (kv keyValues) need(keys ...string) error {
 const bytesPerGigabit = 1e9 / 8
 
 func parseFatTree(fabric, args string) (*Graph, error) {
-	kv, err := parseKeyValues(args, "gbps", "hosts", "k", "leaves", "spines")
+	kv, err := parseKeyValues(args, "gbps", "hosts", "k", "leaves", "planes", "rails", "spines")
 	if err != nil {
 		return nil, err
 	}
 	capacity := float64(kv.or("gbps", 100)) * bytesPerGigabit
 	if k, three := kv["k"]; three {
 		if len(kv) > 2 || len(kv) == 2 && kv["gbps"] == 0 {
-			return nil, errors.New("k=N fully describes a three-level fat tree; omit leaves, hosts and spines")
+			return nil, errors.New("k=N fully describes a three-level fat tree; omit all others but gbps")
 		}
 		return NewFatTree3(fabric, k, capacity)
 	}
 	if err := kv.need("leaves", "hosts", "spines"); err != nil {
 		return nil, err
 	}
-	return NewFatTree2(fabric, kv["leaves"], kv["hosts"], kv["spines"], capacity)
+	rails, planes := kv.or("rails", 1), kv.or("planes", 1)
+	if rails > 1 && planes > 1 {
+		return nil, errors.New("rails and planes: want one of them; planes are rails with spines of their own")
+	}
+	return newFatTree2(fabric, kv["leaves"], kv["hosts"], kv["spines"], rails, planes, capacity)
 }
 
 // NewFatTree2 builds a two-level fat tree of directed links: host i is on leaf i/hosts;
 // every leaf has one cable to every spine. Leaf ports 1..hosts go down, hosts+1.. go
 // up; spine port l+1 goes to leaf l.
 func NewFatTree2(fabric string, leaves, hosts, spines int, capacity float64) (*Graph, error) {
-	if 2*leaves*(hosts+spines) > maxLinks {
+	return newFatTree2(fabric, leaves, hosts, spines, 1, 1, capacity)
+}
+
+// newFatTree2 builds a two-level fat tree whose hosts have a port in every rail of every plane. A rail has its own leaves,
+// a plane its own spines. Port r+1 of host i is on leaf i/hosts of rail r.
+func newFatTree2(fabric string, leaves, hosts, spines, rails, planes int, capacity float64) (*Graph, error) {
+	if 2*leaves*(hosts+spines)*rails*planes > maxLinks {
 		return nil, fmt.Errorf("more than %d links", maxLinks)
 	}
 	b := NewBuilder(fabric)
 	cable := cabler(b, capacity)
+	name := func(kind string, rail, rails, i int) string {
+		if rails == 1 {
+			return kind + strconv.Itoa(i)
+		}
+		return fmt.Sprintf("%s%d-%d", kind, rail, i)
+	}
 	for h := range leaves * hosts {
 		b.Device(Device{Name: "host" + strconv.Itoa(h), Kind: Host, Group: int32(h / hosts)})
 	}
-	for l := range leaves {
-		leaf := b.Device(Device{Name: "leaf" + strconv.Itoa(l), Kind: Switch, Level: 1, Group: int32(l)})
+	for l := range leaves * rails * planes {
+		rail, at := l/leaves, l%leaves
+		leaf := b.Device(Device{Name: name("leaf", rail, rails*planes, at), Kind: Switch, Level: 1, Group: int32(l)})
 		for h := range hosts {
-			cable(DeviceID(l*hosts+h), 1, leaf, h+1, ClassHost)
+			cable(DeviceID(at*hosts+h), rail+1, leaf, h+1, ClassHost)
 		}
 	}
-	for s := range spines {
-		spine := b.Device(Device{Name: "spine" + strconv.Itoa(s), Kind: Switch, Level: 2, Group: -1})
-		for l := range leaves {
-			cable(DeviceID(leaves*hosts+l), hosts+s+1, spine, l+1, ClassSwitch)
+	for s := range spines * planes {
+		plane, at := s/spines, s%spines
+		spine := b.Device(Device{Name: name("spine", plane, planes, at), Kind: Switch, Level: 2, Group: -1})
+		for l := range leaves * rails {
+			cable(DeviceID(leaves*hosts+plane*leaves*rails+l), hosts+at+1, spine, l+1, ClassSwitch)
 		}
 	}
 	return b.Build()

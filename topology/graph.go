@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/giverny/giverny/schema"
@@ -137,6 +138,24 @@ func (g *Graph) Capacity(id schema.LinkID) float64 { return g.capacity[id] }
 
 // Ends returns the devices that a link leaves and enters.
 func (g *Graph) Ends(id schema.LinkID) (from, to DeviceID) { return g.from[id], g.to[id] }
+
+// OtherEnd is the device at the end of a link that is not d, which is at one of its ends.
+func (g *Graph) OtherEnd(id schema.LinkID, d DeviceID) DeviceID {
+	if g.from[id] == d {
+		return g.to[id]
+	}
+	return g.from[id]
+}
+
+// BetweenSwitches reports whether a link joins two switches.
+func (g *Graph) BetweenSwitches(id schema.LinkID) bool {
+	return g.isSwitch[g.from[id]] && g.isSwitch[g.to[id]]
+}
+
+// Adjacent reports whether a link joins two devices, in either direction.
+func (g *Graph) Adjacent(a, b DeviceID) bool {
+	return slices.ContainsFunc(g.LinksAt(a), func(l schema.LinkID) bool { return g.from[l] == b || g.to[l] == b })
+}
 
 // Device returns the device with the given number.
 func (g *Graph) Device(id DeviceID) *Device { return &g.devices[id] }

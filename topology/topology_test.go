@@ -25,6 +25,8 @@ func TestBuiltinSizes(t *testing.T) {
 		{"torus:4x4", 16, 16, 32},
 		{"mesh:8x8", 64, 64, 112},
 		{"fattree:leaves=4,hosts=4,spines=4", 16, 24, 2 * (16 + 16)},
+		{"fattree:leaves=4,hosts=3,spines=2,rails=8", 12, 12 + 32 + 2, 2 * 32 * (3 + 2)},
+		{"fattree:leaves=4,hosts=3,spines=2,planes=2", 12, 12 + 8 + 4, 2 * 8 * (3 + 2)},
 		{"fattree:k=4", 16, 16 + 20, 2 * 48},
 		{"fattree:k=16", 1024, 1024 + 320, 2 * 3 * 1024},
 		{"dragonfly:groups=9,routers=4,hosts=2", 72, 72 + 36, 2 * (72 + 9*6 + 36)},
@@ -38,7 +40,7 @@ func TestBuiltinSizes(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for _, spec := range []string{"", "torus", "torus:", "torus:8x0", "torus:9999x9999x9999", "ring:3", "fattree:k=3", "fattree:leaves=2",
-		"fattree:k=4,hosts=2", "fattree:leaves=1,leaves=2,hosts=1,spines=1", "dragonfly:groups=1,routers=1,hosts=1", "fattree:x=1"} {
+		"fattree:k=4,hosts=2", "fattree:leaves=1,leaves=2,hosts=1,spines=1", "fattree:leaves=1,hosts=1,spines=1,rails=2,planes=2", "fattree:k=4,rails=2", "dragonfly:groups=1,routers=1,hosts=1", "fattree:x=1"} {
 		if _, err := topology.Parse("test", spec); err == nil {
 			t.Errorf("%q: no error", spec)
 		}
@@ -111,7 +113,7 @@ func TestTorusDistance(t *testing.T) {
 }
 
 func TestDirectedPorts(t *testing.T) {
-	for _, spec := range []string{"fattree:leaves=3,hosts=2,spines=2", "fattree:k=6", "dragonfly:groups=9,routers=4,hosts=2", "dragonfly:groups=7,routers=3,hosts=1"} {
+	for _, spec := range []string{"fattree:leaves=3,hosts=2,spines=2", "fattree:leaves=3,hosts=2,spines=2,rails=3", "fattree:leaves=3,hosts=2,spines=2,planes=2", "fattree:k=6", "dragonfly:groups=9,routers=4,hosts=2", "dragonfly:groups=7,routers=3,hosts=1"} {
 		g := parse(t, spec)
 		for id := schema.LinkID(0); int(id) < g.NumLinks(); id++ {
 			l := g.Link(id)
@@ -123,6 +125,26 @@ func TestDirectedPorts(t *testing.T) {
 		}
 		if g.NumPorts() != g.NumLinks() {
 			t.Errorf("%s: %d ports for %d directed links", spec, g.NumPorts(), g.NumLinks())
+		}
+	}
+}
+
+// Port r+1 of a host is on the leaf of its group in rail r; the leaves of all rails share spines, those of planes do not.
+func TestRails(t *testing.T) {
+	for _, c := range []struct{ spec, leafOfPort3, ownSpine, spineOfAnother string }{
+		{"fattree:leaves=2,hosts=2,spines=2,rails=4", "leaf2-1", "spine0", "spine0"},
+		{"fattree:leaves=2,hosts=2,spines=2,planes=4", "leaf2-1", "spine2-0", "spine0-0"},
+	} {
+		g := parse(t, c.spec)
+		peer := func(device, port string) string {
+			links, ok := g.FindPort(device, port)
+			if !ok {
+				t.Fatalf("%s: no port %s of %s", c.spec, port, device)
+			}
+			return g.Device(g.Link(links.Egress).To).Name
+		}
+		if leaf, spine, other := peer("host3", "3"), peer("leaf2-1", "3"), peer("leaf0-1", "3"); leaf != c.leafOfPort3 || spine != c.ownSpine || other != c.spineOfAnother {
+			t.Errorf("%s: %s, %s and %s; want %+v", c.spec, leaf, spine, other, c)
 		}
 	}
 }
@@ -187,8 +209,8 @@ func TestBuilderRefuses(t *testing.T) {
 	}
 }
 
-// An adapter that was taken out of one device serves in another: the file of the next version is valid by itself, and so is
-// that version.
+// An adapter that was taken out of one device serves in another: the file of the next version is valid by itself, and
+// so is that version.
 func TestGUIDsMayMoveBetweenVersions(t *testing.T) {
 	text := func(devices string) string {
 		return "giverny_topology: 1\nfabric: f\ndevices:\n- {name: s, kind: switch}\n" + devices + "links:\n- [s, \"1\", a, \"1\", 1, host]\n- [a, \"1\", s, \"1\", 1, host]\n"
@@ -229,5 +251,27 @@ func TestGUIDsMayMoveBetweenVersions(t *testing.T) {
 	}
 	if g, err := read(device("a", "2")+device("b", "2"), before); err == nil {
 		t.Errorf("two devices of version %x have one GUID", g.Version())
+	}
+}
+
+// TestEndsOfLinks: what a link joins follows from its ends, on every link of a fat tree.
+func TestEndsOfLinks(t *testing.T) {
+	g := parse(t, "fattree:leaves=2,hosts=2,spines=1")
+	for l := range schema.LinkID(g.NumLinks()) {
+		from, to := g.Ends(l)
+		if g.OtherEnd(l, from) != to || g.OtherEnd(l, to) != from {
+			t.Errorf("link %d: other ends %d and %d", l, g.OtherEnd(l, from), g.OtherEnd(l, to))
+		}
+		if want := g.IsSwitch(from) && g.IsSwitch(to); g.BetweenSwitches(l) != want {
+			t.Errorf("link %d between switches: %v", l, !want)
+		}
+		if !g.Adjacent(from, to) || !g.Adjacent(to, from) {
+			t.Errorf("link %d joins devices that are not adjacent", l)
+		}
+	}
+	a, _ := g.FindDevice("leaf0")
+	b, _ := g.FindDevice("leaf1")
+	if g.Adjacent(a, b) {
+		t.Error("two leaves are adjacent")
 	}
 }

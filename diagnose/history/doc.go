@@ -4,6 +4,7 @@
 // decides nothing, and does no I/O; its state is saved and restored with that of the diagnosis.
 //
 //	history.go           what is remembered, and the order in which an interval is learned
+//	clock.go             intervals by number; rings by these; values that were not measured
 //	save.go              its saved state
 //
 // Jobs:
@@ -25,5 +26,4 @@
 //	levelmeans.go        means of many links at once
 //	usebefore.go         cached means: of the load in some intervals, and of a metric over the last ones
 //	gaps.go              readings lost in one interval are those of the interval before
-//	links.go             predicates of links and switches
 package history

@@ -39,13 +39,14 @@ type History struct {
 	back       []schema.LinkID // by link: that of its cable in the other direction
 }
 
-// NewHistory returns an empty history of a fabric.
+// New returns an empty history of a fabric.
 func New(g *topology.Graph, router *routes.Router, limits Limits) *History {
 	h := &History{Limits: limits, jobs: newJobTable(), tableSince: math.MaxInt64}
 	h.setGraph(g, router)
 	return h
 }
 
+// setGraph empties what depends on the version of a fabric.
 func (h *History) setGraph(g *topology.Graph, router *routes.Router) {
 	h.graph, h.router, h.back, h.past, h.averages, h.gaps = g, router, nil, newPast(g.NumLinks()), averages{}, gaps{}
 	h.memory = h.newMemory()
@@ -104,6 +105,7 @@ func (h *History) AddJobs(jobs []schema.Job) {
 	}
 }
 
+// capacity is that of a link, bytes/s; 0 if unknown.
 func (h *History) capacity(link int) float64 { return h.graph.Capacity(schema.LinkID(link)) }
 
 // tick advances the clock to an interval and returns the previous slot. If the length of intervals changes,

@@ -160,6 +160,7 @@ func cuts(in, out []float64) (exchange, sink float64) {
 	return max(0, exchange), max(0, sink)
 }
 
+// SumOf is the sum of values, 0 of none.
 func SumOf(values []float64) (sum float64) {
 	for _, v := range values {
 		sum += v

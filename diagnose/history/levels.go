@@ -17,11 +17,12 @@ type levels struct {
 }
 
 const (
-	LevelsPerPercent = 2.5
-	LevelMissing     = math.MaxUint8
+	LevelsPerPercent = 2.5           // of a percentage point
+	LevelMissing     = math.MaxUint8 // not measured
 	levelMost        = 100 * LevelsPerPercent
 )
 
+// newLevels returns levels that are missing for all links in all slots.
 func newLevels(links, length int) *levels {
 	l := &levels{links: links, length: length, bytes: make([]uint8, links*length)}
 	for i := range l.bytes {
@@ -154,6 +155,7 @@ func (m *memory) follow(last, now int64, snap *schema.Snapshot, capacity func(li
 	}
 }
 
+// of is the levels of a metric, remembered from now on if they were not yet.
 func (m *memory) of(metric schema.Metric) *levels {
 	if m.metrics[metric] == nil {
 		m.metrics[metric] = newLevels(m.links, m.length)

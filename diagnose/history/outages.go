@@ -21,6 +21,7 @@ type Part struct {
 	device, port string        // without a link
 }
 
+// Part is the part that failed or came back.
 func (f *PlacedFailure) Part() Part {
 	if f.Port != "" && len(f.Links) > 0 {
 		return Part{link: slices.Min(f.Links)}

@@ -47,7 +47,7 @@ func (h *History) FindSilent() {
 	}
 	quiet := h.quietLinks[:0]
 	for l := range schema.LinkID(h.graph.NumLinks()) {
-		if back := h.backOf(l); h.BetweenSwitches(l) && (back == schema.NoLink || l < back) && h.quiet(use, l, back) {
+		if back := h.backOf(l); h.graph.BetweenSwitches(l) && (back == schema.NoLink || l < back) && h.quiet(use, l, back) {
 			quiet = append(quiet, l)
 		}
 	}
@@ -156,7 +156,7 @@ func (h *History) addSilent(l schema.LinkID, since int64, unread bool) {
 	c.Place(h.graph)
 	isOwn := func(l schema.LinkID) bool { return slices.Contains(c.Links, l) }
 	for i := range h.Failures {
-		if f := &h.Failures[i]; f.Broke() && slices.ContainsFunc(f.Links, isOwn) && !h.over(f) {
+		if f := &h.Failures[i]; f.Broke() && slices.ContainsFunc(f.Links, isOwn) && !h.isRestored(f) {
 			c.Logged = true
 		}
 	}
@@ -175,8 +175,8 @@ func (h *History) Refutes(kind schema.EventKind, device, port string) bool {
 	return slices.ContainsFunc(part.Links, func(l schema.LinkID) bool { return carries(row, l) })
 }
 
-// over reports whether a log says that the failed part came back.
-func (h *History) over(f *PlacedFailure) bool {
+// isRestored reports whether a log says that the failed part came back.
+func (h *History) isRestored(f *PlacedFailure) bool {
 	return slices.ContainsFunc(h.Failures, func(o PlacedFailure) bool {
 		return !o.Broke() && o.Device == f.Device && o.Port == f.Port && o.Time >= f.Time
 	})
@@ -280,6 +280,27 @@ func (h *History) waitsMore(l schema.LinkID, since int64) bool {
 		}
 		if now := levels.at(h.Clock.Now, l); now >= schema.LowPercent && now >= 2*levels.at(since-2, l) {
 			return true
+		}
+	}
+	return false
+}
+
+// FellSilent reports whether a switch gave load readings within the window, but none in this interval.
+func (h *History) FellSilent(device string) bool {
+	use := h.memory.metrics[schema.BandwidthUsed]
+	d, known := h.graph.FindDevice(device)
+	if use == nil || !known || h.graph.Duplex() || !h.graph.IsSwitch(d) {
+		return false
+	}
+	var out []schema.LinkID
+	for _, l := range h.graph.LinksAt(d) {
+		if from, _ := h.graph.Ends(l); from == d {
+			out = append(out, l)
+		}
+	}
+	for slot := h.Clock.Now; slot >= h.oldest(use); slot-- {
+		if !IsMissing(use.Mean(slot, out)) {
+			return slot < h.Clock.Now
 		}
 	}
 	return false

@@ -1,27 +1,8 @@
 package history
 
 import (
-	"math"
-
 	"github.com/giverny/giverny/schema"
 )
-
-// Clock numbers intervals: slot s is the interval that begins at s times the interval's length.
-type Clock struct {
-	Duration int64 // of an interval, nanoseconds; 0: none seen yet
-	First    int64 // slot of the first interval
-	Now      int64 // slot of the last
-}
-
-// SlotOf is the slot that contains an instant.
-func (c *Clock) SlotOf(nanos int64) int64 {
-	return schema.IntervalAt(nanos, c.Duration).StartNanos / c.Duration
-}
-
-// missing is a value that was not measured.
-var missing = float32(math.NaN())
-
-func IsMissing(v float32) bool { return v != v }
 
 // Feature is a kind of traffic of a job (Monet, section 7), bytes per interval.
 type Feature uint8
@@ -42,6 +23,7 @@ const NumMeasured = RDMAWrite + 1
 var featureNames = [NumFeatures]string{"read_bytes", "write_bytes", "rdma_read_bytes", "rdma_write_bytes",
 	"all_to_all_bytes", "many_to_one_bytes"}
 
+// String is its column of the traffic table.
 func (f Feature) String() string { return featureNames[f] }
 
 // isFile reports whether it is file system traffic.
@@ -55,6 +37,7 @@ type Traffic struct {
 	Listed [NumMeasured]bool // the traffic table has values of it
 }
 
+// NewTraffic returns the rings of a job, missing in all slots up to now.
 func NewTraffic(length int, now int64) *Traffic {
 	t := &Traffic{length: length, values: make([]float32, int(NumFeatures)*length), last: now}
 	for f := range NumFeatures {
@@ -95,15 +78,6 @@ func (t *Traffic) Set(f Feature, slot int64, bytes float64) {
 		return
 	}
 	t.values[int(f)*t.length+ring(slot, t.length)] = float32(bytes)
-}
-
-// ring is the index of a slot in a ring buffer.
-func ring(slot int64, length int) int {
-	i := int(slot % int64(length))
-	if i < 0 {
-		i += length
-	}
-	return i
 }
 
 // Main is the measured feature with the largest sum over the slots from one to another.

@@ -74,6 +74,7 @@ func (h *History) estimate(j *Job, slot int64) {
 	}
 }
 
+// orZero is a value for a sum, to which a missing one adds nothing.
 func orZero(v float32) float32 {
 	if IsMissing(v) {
 		return 0

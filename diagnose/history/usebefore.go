@@ -10,7 +10,7 @@ import (
 // past caches the links' mean load in some slots, percent of capacity, for the regions of an interval that began
 // together.
 type past struct {
-	round uint32 // of the span begun last
+	last  uint32 // number of the span begun last
 	links int
 	spans []*span // the last ones, unordered
 }
@@ -23,9 +23,9 @@ type span struct {
 	interval uint32
 	slots    Slots
 	use      *levels
-	round    uint32    // its number: another interval or other slots have another
+	number   uint32    // another interval or other slots have another
 	percent  []float64 // by link, as far as computed
-	found    []uint32  // by block of links, the round in which it was computed
+	found    []uint32  // by block of links, the number of the span when it was computed
 }
 
 func newPast(links int) past { return past{links: links} }
@@ -37,20 +37,20 @@ func (p *past) span(interval uint32, of Slots, use *levels) *span {
 			return s
 		}
 	}
-	if p.round++; p.round == 0 {
-		p.spans, p.round = nil, 1
+	if p.last++; p.last == 0 {
+		p.spans, p.last = nil, 1
 	}
 	if len(p.spans) < mostSpans {
 		p.spans = append(p.spans, &span{percent: make([]float64, p.links), found: make([]uint32, p.links/blockLinks+1)})
 	}
-	oldest := slices.MinFunc(p.spans, func(a, b *span) int { return cmp.Compare(a.round, b.round) })
-	*oldest = span{interval, of, use, p.round, oldest.percent, oldest.found}
+	oldest := slices.MinFunc(p.spans, func(a, b *span) int { return cmp.Compare(a.number, b.number) })
+	*oldest = span{interval, of, use, p.last, oldest.percent, oldest.found}
 	return oldest
 }
 
 // of is the mean load of a link over the slots; -1 if it was never measured.
 func (s *span) of(l schema.LinkID) float64 {
-	if s.found[l/blockLinks] != s.round {
+	if s.found[l/blockLinks] != s.number {
 		s.findBlock(int(l / blockLinks))
 	}
 	return s.percent[l]
@@ -60,7 +60,7 @@ func (s *span) of(l schema.LinkID) float64 {
 // there are few blocks.
 func (s *span) findBlock(block int) {
 	first := block * blockLinks
-	s.found[block] = s.round
+	s.found[block] = s.number
 	s.use.means(s.slots.At[:s.slots.N], first, s.percent[first:min(first+blockLinks, len(s.percent))])
 }
 
@@ -73,12 +73,12 @@ func (h *History) MeanUse(of Slots) (mean func(schema.LinkID) float64, number ui
 		of = Slots{}
 	}
 	s, interval := h.past.span(h.interval, of, use), h.interval
-	number = s.round
+	number = s.number
 	round := number
 	return func(l schema.LinkID) float64 {
-		if s.round != round { // other slots have its memory now
+		if s.number != round { // other slots have its memory now
 			s = h.past.span(interval, of, use)
-			round = s.round
+			round = s.number
 		}
 		return s.of(l)
 	}, number
@@ -90,6 +90,7 @@ type Slots struct {
 	N  int
 }
 
+// MostSlots bounds the slots with which the present is compared.
 const MostSlots = 12
 
 // averages caches means of readings over the last intervals, by metric and first slot.
@@ -99,6 +100,7 @@ type averages struct {
 	all      []*meanSeries
 }
 
+// meanSeries is the mean of a metric from a slot to the interval of the averages.
 type meanSeries struct {
 	metric schema.Metric
 	from   int64

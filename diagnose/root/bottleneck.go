@@ -9,9 +9,8 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// Neck is a bottleneck link of a grid between switches: packets wait for it, and it carries all it can, or less than
-// before.
-type Neck struct {
+// Bottleneck is a link of a grid between switches for which packets wait: it carries all it can, or less than before.
+type Bottleneck struct {
 	Link   schema.LinkID
 	Tail   topology.DeviceID // the end where packets enter it
 	Fit    float64           // how well readings agree with the tree that leads to it, 0 to 1; 0: no tree
@@ -25,37 +24,38 @@ type Neck struct {
 }
 
 const (
-	// neckFit is the least fit of the tree upstream of a link for the link to be named the root.
-	neckFit = .45
-	// neckWaits and neckLost are by how much worse a link's tree may fit than that of a switch, if packets always wait
-	// for the link, or if it lost all its load: both are measured, and what a switch does not accept is not.
-	neckWaits, neckLost = .6, .35
-	// neckStall is the highest stall, percent, of a link that packets wait for.
-	neckStall = 10
+	// bottleneckFit is the least fit of the tree upstream of a link for the link to be named the root.
+	bottleneckFit = .45
+	// bottleneckWaits and bottleneckLost are by how much worse a link's tree may fit than that of a switch, if packets
+	// always wait for the link, or if it lost all its load: both are measured, and what a switch does not accept is
+	// not.
+	bottleneckWaits, bottleneckLost = .6, .35
+	// bottleneckStall is the highest stall, percent, of a link that packets wait for.
+	bottleneckStall = 10
 	// mostlyWaits is the share of time that packets wait for a link from which on the traffic that leads to it need not
 	// be a tree of suspects.
 	mostlyWaits = .5
 	// leastWaits is the wait assumed where none was seen.
 	leastWaits = .1
-	// maxNecks limits the candidates of a region.
-	maxNecks = 6
+	// maxBottlenecks limits the candidates of a region.
+	maxBottlenecks = 6
 )
 
-// Neck finds the link that the region lies upstream of: among the links that are full, or carry clearly less than
+// Bottleneck finds the link that the region lies upstream of: among the links that are full, or carry clearly less than
 // before, and do not stall themselves, the one that most of the region leads to and most packets wait for. The region
 // is that of the last call of Drain, which returned d; isSteady says that it does not carry more than before the onset.
-func (g *GridRegion) Neck(p *Pressure, senders []Sender, d *Drain, isSteady bool) Neck {
-	best := Neck{Link: schema.NoLink}
+func (g *GridRegion) Bottleneck(p *Pressure, senders []Sender, d *Drain, isSteady bool) Bottleneck {
+	best := Bottleneck{Link: schema.NoLink}
 	if len(g.devices) == 0 {
 		return best
 	}
 	g.check()
 	w := g.walkBy(p)
-	w.shown.turnTo(p.Stall, p.Since)
-	g.listNecks(w)
+	w.shown.turnTo(p.Stall, p.Number)
+	g.listBottlenecks(w)
 	g.claims.reset()
 	stalled := g.stalled(p)
-	for i, n := range g.necks {
+	for i, n := range g.bottlenecks {
 		by := p.claimant(i, n.Link)
 		from, to := p.graph.Ends(n.Link)
 		for _, tail := range [2]topology.DeviceID{from, to} {
@@ -66,12 +66,12 @@ func (g *GridRegion) Neck(p *Pressure, senders []Sender, d *Drain, isSteady bool
 		}
 	}
 	w.spreadOnGrid(g.links)
-	g.shares = g.claims.shares(len(g.necks), g.shares[:0])
+	g.shares = g.claims.shares(len(g.bottlenecks), g.shares[:0])
 	for i, share := range g.shares {
-		g.necks[i].Share = share
+		g.bottlenecks[i].Share = share
 	}
 	best = g.mostWaitedFor(w)
-	if n := w.flatNeck(g.links); n.Link != schema.NoLink {
+	if n := w.flatBottleneck(g.links); n.Link != schema.NoLink {
 		return n
 	}
 	if best.Link != schema.NoLink {
@@ -88,19 +88,19 @@ func (g *GridRegion) Neck(p *Pressure, senders []Sender, d *Drain, isSteady bool
 // mostWaitedFor is the candidate that most of a region waits for, by its share of the region's stall as followed
 // without routes. For a full link that is averaged with its share of the links claimed by suspects' routes. What a link
 // that lost rate holds back need not be an exchange of suspects.
-func (g *GridRegion) mostWaitedFor(w *gridWalk) (best Neck) {
+func (g *GridRegion) mostWaitedFor(w *gridWalk) (best Bottleneck) {
 	best.Link = schema.NoLink
 	followed := 0.
 	for _, l := range w.known {
 		followed += w.toPort[l]
 		if !g.tried.has(l) {
 			_, s := w.shows(l)
-			n, _ := w.neckOf(l, s)
-			g.necks = append(g.necks, n)
+			n, _ := w.bottleneckOf(l, s)
+			g.bottlenecks = append(g.bottlenecks, n)
 		}
 	}
-	for i := range g.necks {
-		n := &g.necks[i]
+	for i := range g.bottlenecks {
+		n := &g.bottlenecks[i]
 		if followed > 0 {
 			led := w.toPort[n.Link] / followed
 			if n.Share = (n.Share + led) / 2; n.Slower {
@@ -117,35 +117,35 @@ func (g *GridRegion) mostWaitedFor(w *gridWalk) (best Neck) {
 	return best
 }
 
-// listNecks lists the candidates at a region; if they are many, those with most waits.
-func (g *GridRegion) listNecks(w *gridWalk) {
-	g.necks = g.necks[:0]
+// listBottlenecks lists the candidates at a region; if they are many, those with most waits.
+func (g *GridRegion) listBottlenecks(w *gridWalk) {
+	g.bottlenecks = g.bottlenecks[:0]
 	g.tried.clear()
 	for _, d := range g.devices {
 		for _, l := range w.graph.LinksAt(d) {
 			if !g.tried.add(l) {
 				continue
 			}
-			if _, s := w.shows(l); s.isNeck {
-				n, _ := w.neckOf(l, s)
-				g.necks = append(g.necks, n)
+			if _, s := w.shows(l); s.isBottleneck {
+				n, _ := w.bottleneckOf(l, s)
+				g.bottlenecks = append(g.bottlenecks, n)
 			}
 		}
 	}
-	if len(g.necks) > maxNecks {
-		slices.SortStableFunc(g.necks, func(a, b Neck) int { return cmp.Compare(b.Score, a.Score) })
-		g.necks = g.necks[:maxNecks]
+	if len(g.bottlenecks) > maxBottlenecks {
+		slices.SortStableFunc(g.bottlenecks, func(a, b Bottleneck) int { return cmp.Compare(b.Score, a.Score) })
+		g.bottlenecks = g.bottlenecks[:maxBottlenecks]
 	}
 }
 
-// neckOf rates a link by how much waits for it, and reports whether it is a candidate.
-func (w *gridWalk) neckOf(l schema.LinkID, s *shown) (n Neck, may bool) {
-	n = Neck{Link: l, Waits: w.waitsFor(l), Slower: !s.isFull()}
+// bottleneckOf rates a link by how much waits for it, and reports whether it is a candidate.
+func (w *gridWalk) bottleneckOf(l schema.LinkID, s *shown) (n Bottleneck, may bool) {
+	n = Bottleneck{Link: l, Waits: w.waitsFor(l), Slower: !s.isFull()}
 	n.Score = max(leastWaits, n.Waits)
 	if !n.Slower {
 		return n, true
 	}
-	if s.stall > neckStall || w.heldBehind(l) {
+	if s.stall > bottleneckStall || w.heldBehind(l) {
 		return n, false
 	}
 	rate := w.rateLeft(l, s.use)
@@ -172,7 +172,7 @@ func (p *Readings) rateLeft(l schema.LinkID, use float64) float64 {
 // isFull reports whether a link carries all it can in a direction without stall. A stalled link does not send, so that
 // in one direction stall and use add up to at most all of the time.
 func (s *shown) isFull() bool {
-	return s.use >= saturatedPercent-5 && (s.stall <= neckStall || s.use+s.stall > 100+neckStall)
+	return s.use >= saturatedPercent-5 && (s.stall <= bottleneckStall || s.use+s.stall > 100+bottleneckStall)
 }
 
 // left is a link's use relative to before the onset; 1 if not known.
@@ -185,17 +185,17 @@ func (s *shown) left() float64 {
 
 // Before reports whether the region lies upstream of the link rather than around the switch: the trees of suspects over
 // the link agree, or most of the region was followed to it and packets wait for it most of the time.
-func (n *Neck) Before(d *Drain) bool {
+func (n *Bottleneck) Before(d *Drain) bool {
 	followed := n.Waits >= mostlyWaits && n.Share*n.Waits >= rootShare*mostlyWaits
 	tree := d.tree
 	if d.IsCertain() && !d.Grew {
 		tree = d.Fit // the links at its end say more than all links alike
 	}
-	return n.Sole || (n.Fit >= neckFit || followed) && n.Fit+max(neckWaits*n.Waits, neckLost*n.Lost) > tree
+	return n.Sole || (n.Fit >= bottleneckFit || followed) && n.Fit+max(bottleneckWaits*n.Waits, bottleneckLost*n.Lost) > tree
 }
 
 // Ending is the link as the place where back pressure ends.
-func (n *Neck) Ending() Ending { return Ending{true, n.Tail, n.Link, n.Lost} }
+func (n *Bottleneck) Ending() Ending { return Ending{true, n.Tail, n.Link, n.Lost} }
 
 // endMargin is how much better the trees at the second end of a link must fit for that end to be the tail: if traffic
 // waits at both, the verdict does not flip between intervals.

@@ -27,6 +27,7 @@ type claimant struct {
 	urgency float64
 }
 
+// reset removes the claims of the region before.
 func (c *claims) reset() {
 	for _, l := range c.claimed {
 		c.of[l] = claim{}

@@ -26,7 +26,7 @@ func TestTheNodesWhoseRoutesConverge(t *testing.T) {
 		u.Stall.Values[l] = 20
 	}
 	slices.Sort(links)
-	u.p.Since = 1
+	u.p.Number = 1
 	r := u.f.Region(u.p, links)
 	for _, c := range []struct {
 		name        string
@@ -47,7 +47,7 @@ func TestTheNodesWhoseRoutesConverge(t *testing.T) {
 	for _, l := range links {
 		u.Was[l] = float64(u.Use.Values[l])
 	}
-	u.p.Since = 2
+	u.p.Number = 2
 	if fit := u.f.Region(u.p, links).Converging(senders, end); fit != 0 {
 		t.Errorf("nothing was added, and it fits by %.2f", fit)
 	}
@@ -65,7 +65,7 @@ func TestLinksCarryWhatIsSentOverThem(t *testing.T) {
 	links := u.Send(senders, end)
 	slices.Sort(links)
 	fits := func(since uint32) float64 {
-		u.p.Since = since
+		u.p.Number = since
 		return u.f.Region(u.p, links).Converging(senders, end)
 	}
 	all := fits(1)

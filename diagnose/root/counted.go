@@ -25,7 +25,7 @@ func (p *Readings) findCounted() {
 			if stalled++; waits {
 				behind++
 			}
-		case waits && stall <= neckStall && p.rateLeft(l, p.UseOf(l)) < ClearlyLess:
+		case waits && stall <= bottleneckStall && p.rateLeft(l, p.UseOf(l)) < ClearlyLess:
 			slow++
 		}
 	}

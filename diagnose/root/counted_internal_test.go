@@ -39,9 +39,9 @@ func TestWhereWaitsAreCounted(t *testing.T) {
 			l := roottest.Link(t, g, feeds)
 			w := walkOnGrid(u.f, u.p)
 			_, s := w.shows(l)
-			_, may := w.neckOf(l, s)
+			_, may := w.bottleneckOf(l, s)
 			if u.p.atInputs != c.atInputs || may == c.atInputs || (u.p.waitsFor(l) == 0) != c.atInputs {
-				t.Errorf("at inputs %v, want %v; may be a neck %v, waits for it %.2f", u.p.atInputs, c.atInputs, may,
+				t.Errorf("at inputs %v, want %v; may be a bottleneck %v, waits for it %.2f", u.p.atInputs, c.atInputs, may,
 					u.p.waitsFor(l))
 			}
 		})

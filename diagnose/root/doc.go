@@ -7,7 +7,7 @@
 // region, compared with its own past (For).
 //
 //	finder.go        Finder, on one version of a fabric
-//	readings.go      Readings and Pressure
+//	readings.go      Readings and Pressure, and what they say of one link
 //	lookup.go        what is found of links is kept for the regions of an interval with the same stalls and past
 //	unread.go        the stall of links without readings
 //	oneway.go        on a grid, what a link shows that is busy in one direction
@@ -27,15 +27,15 @@
 //
 // On a grid, whose readings have no direction (Region), the traffic to one switch forms a tree (Drain), merges on its
 // line and arrives there; the load that was added shows whose nodes send it (Converging). Or the region lies upstream
-// of a bottleneck link (Neck). Of all links and switches at the region, the root is the one where back pressure ends
+// of a link (Bottleneck). Of all links and switches at the region, the root is the one where back pressure ends
 // (Endings).
 //
 //	gridregion.go    GridRegion: what its links show
 //	drain.go         Drain: the switch on which its traffic converges; the full link before it
 //	tree.go          how well readings agree with the routes from some switches to one
 //	line.go, linestops.go  the switch of a line where traffic merges
-//	flooded.go       what arrives there
-//	bottleneck.go    Neck: the link that most of it waits for
+//	arrivals.go      what arrives there
+//	bottleneck.go    Bottleneck: the link that most of it waits for
 //	claims.go        for which links suspects' routes wait
 //	gridspread.go    stall is followed both ways
 //	flat.go, soleway.go  links that lost rate by their constant load, and by being the only way on with less

@@ -21,7 +21,7 @@ type Drain struct {
 	Senders []topology.DeviceID // ascending
 	Meeting Meeting             // where traffic merges, whichever jobs send it
 
-	tree float64 // the fit with all links of the tree weighted alike, comparable with that of a neck
+	tree float64 // the fit with all links of the tree weighted alike, comparable with that of a bottleneck
 }
 
 const (
@@ -155,7 +155,7 @@ const (
 // FullLink is, on a grid, the link at a region that carries most of its capacity, if that is more than before the onset
 // and the link does not stall itself. Of equally full links it is the one before which the region lies. It is NoLink if
 // none is full.
-func (g *GridRegion) FullLink(n *Neck, d *Drain) schema.LinkID {
+func (g *GridRegion) FullLink(n *Bottleneck, d *Drain) schema.LinkID {
 	best, most := schema.NoLink, float64(fullPercent)
 	if g.grid == nil {
 		return best
@@ -223,4 +223,12 @@ func (w *gridWalk) heldBefore(l schema.LinkID) (most float64) {
 		most = max(most, sum)
 	}
 	return most
+}
+
+// End is the switch where the traffic of a region ends, as far as known.
+func (d *Drain) End() (end topology.DeviceID, known bool) {
+	if d.Fit > 0 {
+		return d.Device, true
+	}
+	return d.Meeting.Device, d.Meeting.IsKnown()
 }

@@ -34,20 +34,20 @@ const (
 
 // endings is scratch memory for the places of a region.
 type endings struct {
-	links  []schema.LinkID      // at the region's switches
-	has    marks[schema.LinkID] // links
-	at     []int32              // by link: its index in links, if has
-	stall  []float64            // by index in links: stall in the direction in which it stalls, share of time
-	use    []float64            // share of capacity
-	was    []float64            // the same before the onset
-	necks  []float64            // how much waits for a link (Neck.Score); 0 if it is no neck
-	before []float64            // by twice the index, plus 1 for the way from its end: stall upstream of a link
-	edges  []edge
-	next   []float64
-	places []rated
-	nodes  []nodes
-	scores []float64   // by switch: the sum of the odds of the places at it
-	line   []linePlace // switches of the line of the most probable nodes
+	links       []schema.LinkID      // at the region's switches
+	has         marks[schema.LinkID] // links
+	at          []int32              // by link: its index in links, if has
+	stall       []float64            // by index in links: stall in the direction in which it stalls, share of time
+	use         []float64            // share of capacity
+	was         []float64            // the same before the onset
+	bottlenecks []float64            // how much waits for a link (Bottleneck.Score); 0 if it is no bottleneck
+	before      []float64            // by twice the index, plus 1 for the way from its end: stall upstream of a link
+	edges       []edge
+	next        []float64
+	places      []rated
+	nodes       []nodes
+	scores      []float64   // by switch: the sum of the odds of the places at it
+	line        []linePlace // switches of the line of the most probable nodes
 }
 
 // edge leads from a stalled link to one that it may wait for, each in one direction.
@@ -71,9 +71,9 @@ type Endings struct {
 }
 
 // Endings finds where the back pressure of a region ends on a grid. It must follow the calls of Drain, which returned
-// d, and of Neck for the same region. Followed from link to link, back pressure ends where much stalls upstream of a
-// place that does not stall itself. Each place is rated by that and by other evidence, a switch by all places at it: a
-// link may be named by either end.
+// d, and of Bottleneck for the same region. Followed from link to link, back pressure ends where much stalls upstream
+// of a place that does not stall itself. Each place is rated by that and by other evidence, a switch by all places at
+// it: a link may be named by either end.
 func (g *GridRegion) Endings(d *Drain) (found Endings) {
 	g.check()
 	e := g.endings
@@ -109,15 +109,15 @@ func (e *Endings) AtSlowLink() bool {
 	return e.Link.Found && e.AtNodes < surelyNot && e.Link.Lost > 1-ClearlyLess && e.Link.Lost <= 1-leastLeft
 }
 
-// Neck is the link at which it ends.
-func (e *Endings) Neck() Neck {
-	return Neck{Link: e.Link.Link, Tail: e.Link.Device, Lost: e.Link.Lost, Slower: true, Sole: true}
+// Bottleneck is the link at which it ends.
+func (e *Endings) Bottleneck() Bottleneck {
+	return Bottleneck{Link: e.Link.Link, Tail: e.Link.Device, Lost: e.Link.Lost, Slower: true, Sole: true}
 }
 
 // take collects the links at the region's switches, and their readings.
 func (e *endings) take(g *GridRegion) {
 	e.has.clear()
-	e.links, e.stall, e.use, e.was, e.necks = e.links[:0], e.stall[:0], e.use[:0], e.was[:0], e.necks[:0]
+	e.links, e.stall, e.use, e.was, e.bottlenecks = e.links[:0], e.stall[:0], e.use[:0], e.was[:0], e.bottlenecks[:0]
 	for _, d := range g.devices {
 		for _, l := range g.p.graph.LinksAt(d) {
 			if g.grid.Dim(l) < 0 || !e.has.add(l) {
@@ -128,12 +128,12 @@ func (e *endings) take(g *GridRegion) {
 			e.stall = append(e.stall, e.stallOf(l, g))
 			e.use = append(e.use, max(0, g.p.UseOf(l))/100)
 			e.was = append(e.was, max(0, g.p.Before(l))/100)
-			e.necks = append(e.necks, 0)
+			e.bottlenecks = append(e.bottlenecks, 0)
 		}
 	}
-	for i := range g.necks {
-		if n := &g.necks[i]; e.has.has(n.Link) {
-			e.necks[e.at[n.Link]] = n.Score
+	for i := range g.bottlenecks {
+		if n := &g.bottlenecks[i]; e.has.has(n.Link) {
+			e.bottlenecks[e.at[n.Link]] = n.Score
 		}
 	}
 }

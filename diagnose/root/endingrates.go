@@ -14,7 +14,7 @@ import (
 // shows; a log is of a share plus leastShown.
 var (
 	linkWeights = linkTerms{before: 1, most: 1.16, use: 3.63, stalls: -2.21, lost: 6.04, fills: 2.97, waits: 5.6,
-		flat: 1.62, neck: 16}
+		flat: 1.62, bottleneck: 16}
 	nodeWeights = nodeTerms{before: .85, line: 1.28, onLine: 7.05, falls: -2.14, added: 1.44, keeps: 2, end: .96,
 		tree: 1.4, member: .95, agree: 1.76, appears: -3.07, off: -4.37, meets: .47}
 )
@@ -34,15 +34,15 @@ const (
 
 // linkTerms are the terms of a link, in one direction, that others may wait for.
 type linkTerms struct {
-	before float64 // log of the stall upstream of it
-	most   float64 // log of that relative to the link with most
-	stalls float64 // its own stall: then traffic waits for something behind it
-	use    float64 // use relative to the link with the highest
-	fills  float64 // how full it is, if it carries more than before the onset without stall
-	lost   float64 // share of its load before the onset that it lost
-	flat   float64 // constant load since the onset, less than before
-	waits  float64 // share of time that packets wait for it inside the switch, beyond its own stall
-	neck   float64 // how much of the region waits for it (Neck.Score)
+	before     float64 // log of the stall upstream of it
+	most       float64 // log of that relative to the link with most
+	stalls     float64 // its own stall: then traffic waits for something behind it
+	use        float64 // use relative to the link with the highest
+	fills      float64 // how full it is, if it carries more than before the onset without stall
+	lost       float64 // share of its load before the onset that it lost
+	flat       float64 // constant load since the onset, less than before
+	waits      float64 // share of time that packets wait for it inside the switch, beyond its own stall
+	bottleneck float64 // how much of the region waits for it (Bottleneck.Score)
 }
 
 // nodeTerms are the terms of the nodes of a switch.
@@ -82,7 +82,7 @@ func (e *endings) rateLinks(places []rated, g *GridRegion) []rated {
 		if was > LeastUse/100. {
 			lost = max(0, was-use) / was
 		}
-		alike := w.stalls*e.stall[i] + w.lost*lost + w.waits*g.p.waitsBeyond(l) + w.neck*e.necks[i]
+		alike := w.stalls*e.stall[i] + w.lost*lost + w.waits*g.p.waitsBeyond(l) + w.bottleneck*e.bottlenecks[i]
 		if fullest > 0 {
 			alike += w.use * min(g.p.inOneWay(use), twoWays) / fullest
 		}

@@ -5,12 +5,12 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// flatNeck is a link of a grid that lost rate, recognised by its constant load: as packets always wait for it, its load
-// is its rate, the same in all intervals since the onset, and at least LeastUse, as less is too little to show whether
-// it varies. Stalled links lead to it, in the end most of the region, and nothing that these may wait for stalls. Of
-// several it is the one that lost most.
-func (w *gridWalk) flatNeck(links []schema.LinkID) Neck {
-	best, most := Neck{Link: schema.NoLink}, 0.
+// flatBottleneck is a link of a grid that lost rate, recognised by its constant load: as packets always wait for it,
+// its load is its rate, the same in all intervals since the onset, and at least LeastUse, as less is too little to show
+// whether it varies. Stalled links lead to it, in the end most of the region, and nothing that these may wait for
+// stalls. Of several it is the one that lost most.
+func (w *gridWalk) flatBottleneck(links []schema.LinkID) Bottleneck {
+	best, most := Bottleneck{Link: schema.NoLink}, 0.
 	for _, l := range links {
 		_, in := w.shows(l)
 		if in.dim < 0 || w.inOneWay(in.stall) < endStall {
@@ -29,7 +29,7 @@ func (w *gridWalk) flatNeck(links []schema.LinkID) Neck {
 					continue
 				}
 				most = s.lost
-				best = Neck{Link: out, Tail: via, Waits: w.waitsFor(out), Lost: 1 - s.left(),
+				best = Bottleneck{Link: out, Tail: via, Waits: w.waitsFor(out), Lost: 1 - s.left(),
 					Slower: true, Cannot: true, Sole: true}
 			}
 		}
@@ -40,12 +40,9 @@ func (w *gridWalk) flatNeck(links []schema.LinkID) Neck {
 // stallEndsAt reports whether no link stalls that traffic of a link into a switch may wait for.
 func (w *gridWalk) stallEndsAt(l schema.LinkID, dim int, via topology.DeviceID) bool {
 	for _, out := range w.graph.LinksAt(via) {
-		if _, s := w.shows(out); out != l && s.dim >= dim && s.stall > neckStall {
+		if _, s := w.shows(out); out != l && s.dim >= dim && s.stall > bottleneckStall {
 			return false
 		}
 	}
 	return true
 }
-
-// isFlat reports whether a link's load is known to be constant since the onset.
-func (p *Pressure) isFlat(l schema.LinkID) bool { return p.Flat != nil && p.Flat(l) }

@@ -34,7 +34,7 @@ func TestALinkThatLostRateCarriesTheSame(t *testing.T) {
 			if c.stalls != "" {
 				u.Stall.Values[roottest.Link(t, u.Graph, c.stalls)] = 60
 			}
-			n := walkOnGrid(u.f, u.p).flatNeck([]schema.LinkID{fed})
+			n := walkOnGrid(u.f, u.p).flatBottleneck([]schema.LinkID{fed})
 			if found := n.Link == slow && n.Tail == u.Device(t, "0,2,3") && n.Cannot && n.Sole; found != c.isFound {
 				t.Errorf("%+v: found %v, want %v", n, found, c.isFound)
 			}

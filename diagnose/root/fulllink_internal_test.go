@@ -13,10 +13,10 @@ func TestAFullLinkThatGainedLoad(t *testing.T) {
 	u := newTiedUp(t)
 	link := func(name string) schema.LinkID { return roottest.Link(t, u.Graph, name) }
 	waits, full, other := link("1,0,0>2,0,0"), link("2,0,0>2,1,0"), link("2,0,0>3,0,0")
-	neck := Neck{Link: schema.NoLink}
+	bottleneck := Bottleneck{Link: schema.NoLink}
 	want := func(what string, l schema.LinkID) {
 		t.Helper()
-		if got := u.f.Region(u.p, []schema.LinkID{waits}).FullLink(&neck, &Drain{}); got != l {
+		if got := u.f.Region(u.p, []schema.LinkID{waits}).FullLink(&bottleneck, &Drain{}); got != l {
 			t.Errorf("%s: link %d, want %d", what, got, l)
 		}
 	}
@@ -29,11 +29,11 @@ func TestAFullLinkThatGainedLoad(t *testing.T) {
 	want("another always was", full)
 	u.Was[other] = 40
 	want("another is fuller", other)
-	neck = Neck{Link: full, Waits: 1, Share: 1}
+	bottleneck = Bottleneck{Link: full, Waits: 1, Share: 1}
 	want("the region lies before one of two alike", full)
-	neck.Slower, neck.Lost = true, .5
+	bottleneck.Slower, bottleneck.Lost = true, .5
 	want("it lies before a link that lost rate, and another is fuller", other)
-	u.p.Stall.Values[other], neck = 30, Neck{Link: schema.NoLink}
+	u.p.Stall.Values[other], bottleneck = 30, Bottleneck{Link: schema.NoLink}
 	want("another stalls", full)
 }
 
@@ -51,7 +51,7 @@ func TestLittleWaitsBeforeAFullLink(t *testing.T) {
 		want  schema.LinkID
 	}{{5, schema.NoLink}, {50, full}} {
 		u.p.Stall.Values[waits], u.p.Use.Values[waits] = c.stall, 40
-		if got := u.f.Region(u.p, []schema.LinkID{waits}).FullLink(&Neck{Link: schema.NoLink}, &d); got != c.want {
+		if got := u.f.Region(u.p, []schema.LinkID{waits}).FullLink(&Bottleneck{Link: schema.NoLink}, &d); got != c.want {
 			t.Errorf("before it links stall for %.0f%%: link %d, want %d", c.stall, got, c.want)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // GridRegion is a region of a grid under examination: what its links show, and what was found of it so far. Drain,
-// Neck, FullLink and Endings are found in this order; the others need no more than what these return. It is valid until
-// its finder begins the next region. On other fabrics it finds nothing.
+// Bottleneck, FullLink and Endings are found in this order; the others need no more than what these return. It is valid
+// until its finder begins the next region. On other fabrics it finds nothing.
 type GridRegion struct {
 	treeFits
 	endings *endings
@@ -53,11 +53,11 @@ type regionMemory struct {
 	arrived []float64   // by candidate end: what arrives there
 	trees   []knownTree // the candidate trees
 
-	claims claims
-	tried  marks[schema.LinkID] // as necks
-	necks  []Neck
-	stalls []schema.LinkID // stalled links of the region
-	shares []float64       // of the necks
+	claims      claims
+	tried       marks[schema.LinkID] // as bottlenecks
+	bottlenecks []Bottleneck
+	stalls      []schema.LinkID // stalled links of the region
+	shares      []float64       // of the bottlenecks
 }
 
 // newRegionMemory returns the memory for the regions of a graph; grid is nil if it is not a grid.
@@ -94,10 +94,10 @@ func (g *GridRegion) walkBy(p *Pressure) *gridWalk { return &gridWalk{p, g.aroun
 
 // measure sums up what the region's links show, in their order, and lists the switches at them.
 func (g *regionReadings) measure() {
-	g.readings.turnTo(g.p.Stall, g.p.Since)
+	g.readings.turnTo(g.p.Stall, g.p.Number)
 	g.inside.clear()
 	g.met.clear()
-	g.devices, g.necks, g.line.stops = g.devices[:0], g.necks[:0], g.line.stops[:0]
+	g.devices, g.bottlenecks, g.line.stops = g.devices[:0], g.bottlenecks[:0], g.line.stops[:0]
 	g.tries, g.scores, g.arrived, g.trees = g.tries[:0], g.scores[:0], g.arrived[:0], g.trees[:0]
 	added, carried := 0., 0.
 	for _, l := range g.links {
@@ -145,6 +145,7 @@ func (g *regionReadings) look(l schema.LinkID) *reading {
 	return r
 }
 
+// read computes the reading of a link.
 func (g *regionReadings) read(l schema.LinkID) reading {
 	p := g.p
 	r := reading{dim: g.grid.Dim(l), stall: p.StallOf(l)}

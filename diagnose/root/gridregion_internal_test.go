@@ -17,8 +17,8 @@ func TestARegionIsNotAskedAfterTheNext(t *testing.T) {
 	u.f.Region(u.p, links)
 	for name, ask := range map[string]func(){
 		"Drain":      func() { first.Drain(nil) },
-		"Neck":       func() { first.Neck(u.p, nil, &Drain{}, false) },
-		"FullLink":   func() { first.FullLink(&Neck{Link: schema.NoLink}, &Drain{}) },
+		"Bottleneck": func() { first.Bottleneck(u.p, nil, &Drain{}, false) },
+		"FullLink":   func() { first.FullLink(&Bottleneck{Link: schema.NoLink}, &Drain{}) },
 		"Endings":    func() { first.Endings(&Drain{}) },
 		"Shares":     func() { first.Shares(u.p, links, nil, nil) },
 		"Converging": func() { first.Converging(nil, 0) },

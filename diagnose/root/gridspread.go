@@ -8,14 +8,14 @@ import (
 
 // shown is what a link of a grid shows to traffic over other links.
 type shown struct {
-	dim    int
-	stall  float64 // percent
-	use    float64 // percent of capacity; -1: not known
-	before float64 // use before the onset, the same
-	lost   float64 // load lost since the onset, bytes/s; 0 if not known
-	held   float64 // traffic that waits on it, bytes/s, if it stalls
-	waits  float64 // traffic that waits for it, bytes/s; 0 unless packets may
-	isNeck bool    // packets may wait for it
+	dim          int
+	stall        float64 // percent
+	use          float64 // percent of capacity; -1: not known
+	before       float64 // use before the onset, the same
+	lost         float64 // load lost since the onset, bytes/s; 0 if not known
+	held         float64 // traffic that waits on it, bytes/s, if it stalls
+	waits        float64 // traffic that waits for it, bytes/s; 0 unless packets may
+	isBottleneck bool    // packets may wait for it
 }
 
 // gridFlow is the flow of a region of a grid, of which each link is followed both ways. Readings are kept for the next
@@ -37,6 +37,7 @@ type gridWalk struct {
 	grid *routes.Grid
 }
 
+// newGridFlow returns the memory for the regions of a grid.
 func newGridFlow(g *topology.Graph) gridFlow {
 	n := g.NumLinks()
 	return gridFlow{flow: newFlow(n, 2), seen: newMarks[topology.DeviceID](g.NumDevices()),
@@ -198,8 +199,8 @@ func (w *gridWalk) shows(l schema.LinkID) (int32, *shown) {
 		if s.stall >= stalledPercent {
 			s.held = w.heldBackOr(l)
 		}
-		if _, may := w.neckOf(l, s); may && s.dim >= 0 {
-			s.isNeck, s.waits = true, w.waitsBefore(l)
+		if _, may := w.bottleneckOf(l, s); may && s.dim >= 0 {
+			s.isBottleneck, s.waits = true, w.waitsBefore(l)
 		}
 	}
 	return at, s

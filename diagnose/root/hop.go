@@ -24,6 +24,7 @@ type hops struct {
 	next  [][]topology.DeviceID // by switch: the switches to which a link that is up leads, ascending
 }
 
+// hopOver is the hop over a link.
 func (p *hops) hopOver(l schema.LinkID) hop {
 	from, via := p.graph.Ends(l)
 	level := p.graph.Device(via).Level
@@ -76,7 +77,7 @@ func (over *hop) isBeside(to topology.DeviceID) bool {
 func nextSwitches(g *topology.Graph) [][]topology.DeviceID {
 	next := make([][]topology.DeviceID, g.NumDevices())
 	for l := range schema.LinkID(g.NumLinks()) {
-		if from, to := g.Ends(l); g.IsSwitch(from) && g.IsSwitch(to) && g.Link(l).Up {
+		if from, to := g.Ends(l); g.BetweenSwitches(l) && g.Link(l).Up {
 			next[from] = append(next[from], to)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 type lookup[K ~uint32, T any] struct {
 	round  uint32
 	stalls *schema.Series // the readings it was computed from
-	since  uint32         // the version of the past that they are compared with
+	past   uint32         // the version of the past that they are compared with
 	places []place        // by link or device
 	list   []T
 }
@@ -19,18 +19,20 @@ type place struct {
 	at    int32
 }
 
+// newLookup returns an empty cache for n links or devices.
 func newLookup[K ~uint32, T any](n int) lookup[K, T] {
 	return lookup[K, T]{round: 1, places: make([]place, n)}
 }
 
-// turnTo clears the cache unless stalls and since are as before: regions with the same stalls and onset share it.
-func (k *lookup[K, T]) turnTo(stalls *schema.Series, since uint32) {
-	if k.stalls != stalls || k.since != since {
-		k.stalls, k.since = stalls, since
+// turnTo clears the cache unless stalls and past are as before: regions with the same stalls and onset share it.
+func (k *lookup[K, T]) turnTo(stalls *schema.Series, past uint32) {
+	if k.stalls != stalls || k.past != past {
+		k.stalls, k.past = stalls, past
 		k.forget()
 	}
 }
 
+// forget empties the cache.
 func (k *lookup[K, T]) forget() {
 	k.list = k.list[:0]
 	if k.round++; k.round == 0 {
@@ -57,8 +59,10 @@ type marks[K ~uint32] struct {
 	in    []uint32 // by link or device: the round in which it was added last
 }
 
+// newMarks returns an empty set of n links or devices at most.
 func newMarks[K ~uint32](n int) marks[K] { return marks[K]{round: 1, in: make([]uint32, n)} }
 
+// clear empties the set.
 func (m *marks[K]) clear() {
 	if m.round++; m.round == 0 {
 		clear(m.in)

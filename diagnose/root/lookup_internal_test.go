@@ -20,10 +20,10 @@ func TestALinkIsLookedUpOnce(t *testing.T) {
 	u.p.Before = func(l schema.LinkID) float64 { asked++; return u.Torus.Before(l) }
 	ask := func(since uint32) (looked int) {
 		asked = 0
-		u.p.Since = since
+		u.p.Number = since
 		r := u.f.Region(u.p, links)
 		d, _ := r.Drain(of)
-		r.Neck(u.p, of, &d, false)
+		r.Bottleneck(u.p, of, &d, false)
 		if read, shown := len(u.f.region.readings.list), len(u.f.around.shown.list); read < len(links) ||
 			read+shown > 2*u.Graph.NumLinks() {
 			t.Fatalf("of %d links %d and %d were looked up", len(links), read, shown)

@@ -27,7 +27,7 @@ func TestTheLinkThatMostWaitsFor(t *testing.T) {
 		w.reset()
 		w.wait(slow, slow, c.led[0])
 		w.wait(full, full, c.led[1])
-		r.necks = []Neck{{Link: slow, Waits: .5, Slower: true, Lost: c.lost, Share: c.claimed},
+		r.bottlenecks = []Bottleneck{{Link: slow, Waits: .5, Slower: true, Lost: c.lost, Share: c.claimed},
 			{Link: full, Waits: .5, Share: .5}}
 		r.tried.clear()
 		r.tried.add(slow)
@@ -55,10 +55,10 @@ func TestFewLinksAreCandidates(t *testing.T) {
 	u.Stall.Values[waits] = 60
 	r := u.f.Region(u.p, []schema.LinkID{waits})
 	w := r.walkBy(u.p)
-	w.shown.turnTo(u.p.Stall, u.p.Since)
-	r.listNecks(w)
-	if len(r.necks) != maxNecks || n <= maxNecks || r.necks[0].Link != last {
-		t.Errorf("of %d full links %d are candidates, first %d, want %d and %d", n, len(r.necks), r.necks[0].Link,
-			maxNecks, last)
+	w.shown.turnTo(u.p.Stall, u.p.Number)
+	r.listBottlenecks(w)
+	if len(r.bottlenecks) != maxBottlenecks || n <= maxBottlenecks || r.bottlenecks[0].Link != last {
+		t.Errorf("of %d full links %d are candidates, first %d, want %d and %d", n, len(r.bottlenecks), r.bottlenecks[0].Link,
+			maxBottlenecks, last)
 	}
 }

@@ -46,11 +46,7 @@ func (w *gridWalk) reaches(links []schema.LinkID, out schema.LinkID, via topolog
 			}
 			u.met.add(l)
 			sum += w.StallOf(l)
-			from, to := w.graph.Ends(l)
-			if from == next.at {
-				from = to
-			}
-			u.queue = append(u.queue, arrival{l, from})
+			u.queue = append(u.queue, arrival{l, w.graph.OtherEnd(l, next.at)})
 		}
 	}
 	return min(1, sum/all)

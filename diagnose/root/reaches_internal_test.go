@@ -36,7 +36,7 @@ func TestOnlyABranchLeadsToWhatIsStarved(t *testing.T) {
 				walkOnGrid(u.f, u.p).reaches(region, less, to)); max(got-c.reaches, c.reaches-got) > .1 {
 				t.Errorf("%.2f of the region leads there, want about %.2f", got, c.reaches)
 			}
-			if found := walkOnGrid(u.f, u.p).flatNeck(region).Link == less; found != c.isFound {
+			if found := walkOnGrid(u.f, u.p).flatBottleneck(region).Link == less; found != c.isFound {
 				t.Errorf("as what does not vary: found %v, want %v", found, c.isFound)
 			}
 			if found := walkOnGrid(u.f, u.p).soleWay(region).Link == less; found != c.isFound {

@@ -1,6 +1,8 @@
 package root
 
 import (
+	"math"
+
 	"github.com/giverny/giverny/schema"
 )
 
@@ -18,10 +20,10 @@ type Readings struct {
 	oneWay float64
 }
 
-// Past is what the readings of a region are compared with: the load of links before its onset, and since.
+// Past is what the readings of a region are compared with: the load of links before its onset.
 type Past struct {
 	Before func(schema.LinkID) float64 // use before the onset, percent of capacity; -1: not known
-	Since  uint32                      // the number of Before, which no other past has: computed values are kept by it
+	Number uint32                      // of Before, which no other past has: computed values are kept by it
 	Flat   func(schema.LinkID) bool    // whether a link's load was constant since the onset; nil: not known
 	Stale  func(schema.LinkID) bool    // whether a link's load is one from before the onset, as the last is lost; nil: none is
 }
@@ -56,6 +58,7 @@ func (p *Readings) UseOf(l schema.LinkID) float64 {
 	return p.useByRate(l)
 }
 
+// useByRate is the use of a link by its load in bytes/s; -1 if that, or its capacity, is not known.
 func (p *Readings) useByRate(l schema.LinkID) float64 {
 	if c := p.graph.Capacity(l); p.Rate != nil && p.Rate.Valid.Has(int(l)) && c > 0 {
 		return 100 * float64(p.Rate.Values[l]) / c
@@ -81,3 +84,61 @@ func (p *Pressure) isStale(l schema.LinkID) bool { return p.Stale != nil && p.St
 func (p *Readings) Carries(l schema.LinkID) float64 {
 	return max(0, p.UseOf(l)) / 100 * p.graph.Capacity(l)
 }
+
+// Added is the change of a link's load since the onset, bytes/s.
+func (p *Pressure) Added(l schema.LinkID) (added float64, measured bool) {
+	was := p.Before(l)
+	if was < 0 || p.UseOf(l) < 0 {
+		return 0, false
+	}
+	return p.Carries(l) - was/100*p.graph.Capacity(l), true
+}
+
+// StallOf is the stall of a link, percent.
+func (p *Pressure) StallOf(l schema.LinkID) float64 {
+	if p.Stall == nil {
+		return 0
+	}
+	if p.Stall.Valid.Has(int(l)) {
+		return float64(p.Stall.Values[l])
+	}
+	return p.stallBehind(l)
+}
+
+// heldBack estimates the traffic that waits on a link, from its load and the share of time that it stalls: of an
+// offered load o the share s is held back and (1-s)o is carried.
+func (p *Pressure) heldBack(l schema.LinkID) float64 {
+	stall := p.stallShare(l)
+	return p.Carries(l) * stall / (1 - stall)
+}
+
+// heldBackOr is the traffic that waits on a link, bytes/s; a load that is not measured is taken as half of the
+// capacity.
+func (p *Pressure) heldBackOr(l schema.LinkID) float64 {
+	if p.UseOf(l) >= 0 {
+		return p.heldBack(l)
+	}
+	stall := p.stallShare(l)
+	return .5 * math.Max(1, p.graph.Capacity(l)) * stall / (1 - stall)
+}
+
+// measures reports whether the load of links is measured.
+func (p *Readings) measures() bool { return p.Use != nil || p.Rate != nil }
+
+// left is a link's use relative to before the onset; 1 if not known.
+func (p *Pressure) left(l schema.LinkID) float64 {
+	before := p.Before(l)
+	if before < LeastUse || p.isStale(l) {
+		return 1
+	}
+	return p.UseOf(l) / before
+}
+
+// gained is by how much a link's use exceeds that before the onset, percent of capacity.
+func (p *Pressure) gained(l schema.LinkID) float64 { return p.UseOf(l) - max(0, p.Before(l)) }
+
+// lost is the load of a link, bytes/s, that it carried before the onset and does not now.
+func (p *Pressure) lost(l schema.LinkID) float64 { return -p.gained(l) * p.graph.Capacity(l) }
+
+// isFlat reports whether a link's load is known to be constant since the onset.
+func (p *Pressure) isFlat(l schema.LinkID) bool { return p.Flat != nil && p.Flat(l) }

@@ -180,9 +180,6 @@ func (w *walk) portAt(a *atSwitch, links []schema.LinkID) Port {
 	return w.classify(port)
 }
 
-// measures reports whether the load of links is measured.
-func (p *Readings) measures() bool { return p.Use != nil || p.Rate != nil }
-
 // kindAt is the kind of a root at a switch whose port is not known. What arrives from other switches at one with hosts
 // goes to these.
 func (w *walk) kindAt(a *atSwitch) string {
@@ -193,8 +190,7 @@ func (w *walk) kindAt(a *atSwitch) string {
 		}
 	}
 	if arrives >= leadingShare*a.lost && slices.ContainsFunc(w.graph.LinksAt(a.device), func(l schema.LinkID) bool {
-		from, to := w.graph.Ends(l)
-		return !w.graph.IsSwitch(from) || !w.graph.IsSwitch(to)
+		return !w.graph.BetweenSwitches(l)
 	}) {
 		return schema.RootIncast
 	}
@@ -314,9 +310,7 @@ func (p *Pressure) LoadAt(b *BackPressure, links []schema.LinkID) (fullest schem
 func (p ports) cycle(links []schema.LinkID) []schema.LinkID {
 	stuck := func(l schema.LinkID) bool {
 		use, stall := p.UseOf(l), p.StallOf(l)
-		from, to := p.graph.Ends(l)
-		return stall >= deadlockPercent && use <= deadlockUse && (use >= 0 || stall >= 99) &&
-			p.graph.IsSwitch(from) && p.graph.IsSwitch(to)
+		return stall >= deadlockPercent && use <= deadlockUse && (use >= 0 || stall >= 99) && p.graph.BetweenSwitches(l)
 	}
 	state := map[schema.LinkID]int8{} // 1 on the path, 2 done
 	var path []schema.LinkID

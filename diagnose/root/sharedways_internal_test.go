@@ -37,7 +37,7 @@ func TestSharedWaysAreThoseFoundAlone(t *testing.T) {
 		r, past := shared.On(snap), Past{}
 		for since := range uint32(24) {
 			before := draw(schema.BandwidthUsed, 100)
-			past.Since = since / 4
+			past.Number = since / 4
 			if since%4 == 0 {
 				past.Before = func(l schema.LinkID) float64 { return float64(before.Values[l]) - 50 }
 			}

@@ -19,6 +19,7 @@ func (w *walk) slowCable(at topology.DeviceID) schema.LinkID {
 	return slow
 }
 
+// findSlowCable searches for it.
 func (p ports) findSlowCable(at topology.DeviceID) schema.LinkID {
 	slow, least := schema.NoLink, ClearlyLess
 	links := p.graph.LinksAt(at)

@@ -12,8 +12,8 @@ import (
 // back all that waits. A receiver that takes too little stalls its port, so a host's port explains the stall only if
 // others wait for it as well.
 func (p ports) slowItself(l schema.LinkID) bool {
-	from, via := p.graph.Ends(l)
-	if !p.graph.IsSwitch(from) || !p.graph.IsSwitch(via) || p.UseOf(l) < LeastUse || p.left(l) >= ClearlyLess ||
+	_, via := p.graph.Ends(l)
+	if !p.graph.BetweenSwitches(l) || p.UseOf(l) < LeastUse || p.left(l) >= ClearlyLess ||
 		p.besideLost(l, via) {
 		return false
 	}
@@ -51,6 +51,3 @@ func (p ports) lostTheSame(l, out schema.LinkID) bool {
 	now := p.UseOf(l)*p.graph.Capacity(l) - p.UseOf(out)*p.graph.Capacity(out)
 	return before >= LeastUse*p.graph.Capacity(l) && now >= ClearlyLess*before
 }
-
-// lost is the load of a link, bytes/s, that it carried before the onset and does not now.
-func (p *Pressure) lost(l schema.LinkID) float64 { return -p.gained(l) * p.graph.Capacity(l) }

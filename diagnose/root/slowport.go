@@ -55,18 +55,6 @@ func (p ports) blocks(port schema.LinkID) bool {
 	return p.StallOf(port) >= stalledPercent || p.UseOf(port) >= fullPercent
 }
 
-// left is a link's use relative to before the onset; 1 if not known.
-func (p *Pressure) left(l schema.LinkID) float64 {
-	before := p.Before(l)
-	if before < LeastUse || p.isStale(l) {
-		return 1
-	}
-	return p.UseOf(l) / before
-}
-
-// gained is by how much a link's use exceeds that before the onset, percent of capacity.
-func (p *Pressure) gained(l schema.LinkID) float64 { return p.UseOf(l) - max(0, p.Before(l)) }
-
 // slowest is the port of a switch whose use fell clearly since the onset. It is one that nearly all traffic held back
 // by the inputs may wait for: first a port with a constant load since, then one whose cable carries the same the other
 // way, then the one that lost most, as a smaller load may just have ended. Traffic from a neighbour does not wait for

@@ -24,8 +24,8 @@ const (
 // soleWay is the link that a region ends at: links stall into a switch, none that they may wait for stalls, and one of
 // these alone carries clearly less than before the onset. Most of the region leads there. Of several it is the one that
 // lost most.
-func (w *gridWalk) soleWay(links []schema.LinkID) Neck {
-	best, most := Neck{Link: schema.NoLink}, 0.
+func (w *gridWalk) soleWay(links []schema.LinkID) Bottleneck {
+	best, most := Bottleneck{Link: schema.NoLink}, 0.
 	for _, l := range links {
 		if _, s := w.shows(l); s.dim < 0 || w.inOneWay(s.stall) < endStall {
 			continue
@@ -40,7 +40,7 @@ func (w *gridWalk) soleWay(links []schema.LinkID) Neck {
 			lostMore := s.lost > most || s.lost == most && out < best.Link
 			if lostMore && s.lost >= soleInput*w.lostInto(via) && w.reaches(links, out, via) >= mostReaches {
 				most = s.lost
-				best = Neck{Link: out, Tail: via, Waits: w.waitsFor(out), Lost: 1 - s.left(), Slower: true, Sole: true}
+				best = Bottleneck{Link: out, Tail: via, Waits: w.waitsFor(out), Lost: 1 - s.left(), Slower: true, Sole: true}
 			}
 		}
 	}
@@ -57,7 +57,7 @@ func (w *gridWalk) onlyLinkWithLess(l schema.LinkID, via topology.DeviceID) sche
 		if out == l || s.dim < dim {
 			continue
 		}
-		if s.stall > neckStall || s.use < 0 || s.before < 0 {
+		if s.stall > bottleneckStall || s.use < 0 || s.before < 0 {
 			return schema.NoLink
 		}
 		if all += s.lost; s.lost > most {

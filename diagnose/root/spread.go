@@ -35,7 +35,7 @@ type downstream struct {
 // with the same stalls and past.
 type found struct {
 	stalls     *schema.Series
-	since      uint32 // the version of the past
+	past       uint32 // the version of the past
 	splitsTime bool   // stall is the rest of the time in which a port sends, not counted beside it
 	from       lookup[schema.LinkID, waysOf]
 	ways       []way // of all links followed
@@ -92,11 +92,13 @@ func newFlow(links, directions int) flow {
 		mass: make([]float64, directions*links)}
 }
 
+// newDownstream returns the memory for the regions of a graph of directed links.
 func newDownstream(g *topology.Graph) downstream {
 	return downstream{flow: newFlow(g.NumLinks(), 1), split: newFound(g, true), whole: newFound(g, false),
 		hostOf: topology.HostsOf(g), heldPorts: map[topology.DeviceID]int{}}
 }
 
+// newFound returns what was found for one kind of regions: nothing yet.
 func newFound(g *topology.Graph, splitsTime bool) found {
 	return found{splitsTime: splitsTime, from: newLookup[schema.LinkID, waysOf](g.NumLinks()),
 		extra: newLookup[topology.DeviceID, excess](g.NumDevices())}
@@ -157,12 +159,13 @@ func (e *downstream) turnTo(p *Pressure, splitsTime bool) {
 	if splitsTime {
 		e.found = &e.split
 	}
-	if p.Stall != e.stalls || p.Since != e.since {
-		e.stalls, e.since = p.Stall, p.Since
+	if p.Stall != e.stalls || p.Number != e.past {
+		e.stalls, e.past = p.Stall, p.Number
 		e.forget()
 	}
 }
 
+// forget removes what was found.
 func (e *found) forget() {
 	e.ways, e.exits = e.ways[:0], e.exits[:0]
 	e.from.forget()
@@ -311,16 +314,6 @@ func (w *walk) fullness(l schema.LinkID, full bool) float64 {
 		}
 	}
 	return max(least, min(1, .5+(use-most)/(2*lessFull)))
-}
-
-// heldBackOr is the traffic that waits on a link, bytes/s; a load that is not measured is taken as half of the
-// capacity.
-func (p *Pressure) heldBackOr(l schema.LinkID) float64 {
-	if p.UseOf(l) >= 0 {
-		return p.heldBack(l)
-	}
-	stall := p.stallShare(l)
-	return .5 * math.Max(1, p.graph.Capacity(l)) * stall / (1 - stall)
 }
 
 // lastAsFull follows a full port without stall along ports that take all its traffic, to a host's port if it reaches

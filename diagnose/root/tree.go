@@ -27,13 +27,6 @@ const grewShare = .25
 // leastFree is the least share of time that a link is taken not to send; with less, the ratio is noise.
 const leastFree = .1
 
-// heldBack estimates the traffic that waits on a link, from its load and the share of time that it stalls: of an
-// offered load o the share s is held back and (1-s)o is carried.
-func (p *Pressure) heldBack(l schema.LinkID) float64 {
-	stall := p.stallShare(l)
-	return p.Carries(l) * stall / (1 - stall)
-}
-
 // sendersTo are the switches from which clearly more traffic leads towards end than arrives at them: by half of the
 // median excess or more. They are valid until the next call.
 func (g *treeFits) sendersTo(end topology.DeviceID) []topology.DeviceID {
@@ -238,6 +231,7 @@ type lineFit struct {
 // lineShare is the share of what a region holds back that on a line gives its profile full weight.
 const lineShare = .04
 
+// lastLine compares the current tree with the line through its end.
 func (g *treeFits) lastLine(end topology.DeviceID) (f lineFit) {
 	line := g.grid.Line(end, g.last)
 	dot, loads, squares, sum := 0., 0., 0., 0.

@@ -77,7 +77,7 @@ func TestFitsAreExact(t *testing.T) {
 		of := []Sender{{Devices: senders, Routes: u.Router.Of(senders)}}
 		r := u.f.Region(u.p, links)
 		d, _ := r.Drain(of)
-		n := r.Neck(u.p, of, &d, true)
+		n := r.Bottleneck(u.p, of, &d, true)
 		return append(bits, math.Float64bits(d.Fit), math.Float64bits(d.tree), math.Float64bits(n.Fit),
 			uint64(d.Device))
 	}
@@ -89,9 +89,10 @@ func TestFitsAreExact(t *testing.T) {
 	}
 }
 
-// TestANeckFitsAlikeWhateverWasLookedUpBefore: a neck's links are looked up in the mean of intervals used for the
-// drain, also those only in the tree upstream of the neck, whether or not an earlier region contained them.
-func TestANeckFitsAlikeWhateverWasLookedUpBefore(t *testing.T) {
+// TestABottleneckFitsAlikeWhateverWasLookedUpBefore: a bottleneck's links are looked up in the mean of intervals used
+// for the drain, also those only in the tree upstream of the bottleneck, whether or not an earlier region contained
+// them.
+func TestABottleneckFitsAlikeWhateverWasLookedUpBefore(t *testing.T) {
 	fit := func(before bool) float64 {
 		u := newTiedUp(t)
 		job := []topology.DeviceID{3, 17, 40, 99, 130, 146, 201, 333, 402, 511}
@@ -112,9 +113,9 @@ func TestANeckFitsAlikeWhateverWasLookedUpBefore(t *testing.T) {
 		}
 		r := u.f.Region(&mean, part)
 		d, _ := r.Drain(nil)
-		return r.Neck(u.p, of, &d, true).Fit
+		return r.Bottleneck(u.p, of, &d, true).Fit
 	}
 	if first, after := fit(false), fit(true); first != after || first == 0 {
-		t.Errorf("the neck fits by %v, by %v after another region", first, after)
+		t.Errorf("the bottleneck fits by %v, by %v after another region", first, after)
 	}
 }

@@ -2,24 +2,13 @@ package root
 
 import "github.com/giverny/giverny/schema"
 
-// StallOf is the stall of a link, percent.
-func (p *Pressure) StallOf(l schema.LinkID) float64 {
-	if p.Stall == nil {
-		return 0
-	}
-	if p.Stall.Valid.Has(int(l)) {
-		return float64(p.Stall.Values[l])
-	}
-	return p.stallBehind(l)
-}
-
 // stallBehind estimates the stall of a link without a reading. For a link between switches that was never read, it is
 // the highest stall of the ports that its traffic may wait for: back pressure passes it, read or not.
 func (p *Pressure) stallBehind(l schema.LinkID) float64 {
-	from, via := p.graph.Ends(l)
-	if p.graph.Duplex() || !p.graph.IsSwitch(from) || !p.graph.IsSwitch(via) {
+	if p.graph.Duplex() || !p.graph.BetweenSwitches(l) {
 		return 0
 	}
+	_, via := p.graph.Ends(l)
 	if p.Before == nil || p.UseOf(l) >= 0 || p.Before(l) >= 0 {
 		return 0
 	}

@@ -60,7 +60,7 @@ func newGrid(graph *topology.Graph) *Grid {
 	}
 	g.measure()
 	for l := range schema.LinkID(graph.NumLinks()) {
-		g.keys[l] = g.place(l)
+		g.keys[l] = g.keyOf(l)
 	}
 	for i, l := range g.next {
 		if l != schema.NoLink {
@@ -70,8 +70,8 @@ func newGrid(graph *topology.Graph) *Grid {
 	return g
 }
 
-// place records a link at the switch from which it leads in + direction.
-func (g *Grid) place(l schema.LinkID) linkKey {
+// keyOf is the key of a link, which it records at the switch from which it leads in + direction.
+func (g *Grid) keyOf(l schema.LinkID) linkKey {
 	link, k := g.graph.Link(l), len(g.shape.Dims)
 	dim := int(link.Dim)
 	if dim < 0 || dim >= k {
@@ -92,9 +92,10 @@ func (g *Grid) place(l schema.LinkID) linkKey {
 	return linkKey{link.Dim, int32(before), int32(behind), -1}
 }
 
-// places records where a job's nodes are, for traffic with other nodes: a packet to a node that travels along dimension
-// d has that node's place in the dimensions before d, and a packet from a node has the node's place in those after d.
-func (g *Grid) places(out *Set, devices []topology.DeviceID) {
+// placeNodes records where a job's nodes are, for traffic with other nodes: a packet to a node that travels along
+// dimension d has that node's place in the dimensions before d, and a packet from a node has the node's place in those
+// after d.
+func (g *Grid) placeNodes(out *Set, devices []topology.DeviceID) {
 	k := len(g.shape.Dims)
 	out.prefix, out.suffix, out.nodes = make([]schema.Bitmap, k), make([]schema.Bitmap, k), make([]lineNodes, k)
 	stride := 1
@@ -110,7 +111,7 @@ func (g *Grid) places(out *Set, devices []topology.DeviceID) {
 			at := int32(g.graph.Device(device).Coord[d])
 			to[i], from[i] = node{int32(before), at, device}, node{int32(behind), at, device}
 		}
-		out.nodes[d] = lineNodes{place(to), place(from)}
+		out.nodes[d] = lineNodes{newPlaced(to), newPlaced(from)}
 	}
 }
 
@@ -214,10 +215,10 @@ func hop(x, size int, ahead bool) (next, tail int) {
 
 // EachOnRoute visits the links of the route between two switches, dimension by dimension.
 func (g *Grid) EachOnRoute(from, to topology.DeviceID, visit func(schema.LinkID)) {
-	k, stride := len(g.shape.Dims), 1
-	goal := g.graph.Device(to).Coord
+	k, goal := len(g.shape.Dims), g.graph.Device(to).Coord
 	at := g.shape.Number(g.graph.Device(from).Coord)
 	for dim, size := range g.shape.Dims {
+		stride := g.strides[dim]
 		x := at / stride % size
 		steps, ahead := g.way(x, goal[dim], size)
 		for ; steps > 0; steps-- {
@@ -228,7 +229,6 @@ func (g *Grid) EachOnRoute(from, to topology.DeviceID, visit func(schema.LinkID)
 			at += (next - x) * stride
 			x = next
 		}
-		stride *= size
 	}
 }
 

@@ -78,10 +78,8 @@ func (t *InTree) send(from topology.DeviceID, routes float64) {
 // converge leads all routes that were sent to a switch and adds them to the links on their way. They have arrived
 // already in the dimensions from dims on.
 func (t *InTree) converge(end topology.DeviceID, dims int) {
-	stride := 1
-	for dim, size := range t.grid.shape.Dims[:dims] {
-		t.alongDimension(dim, stride, t.grid.coord(end, dim))
-		stride *= size
+	for dim := range dims {
+		t.alongDimension(dim, t.grid.coord(end, dim))
 	}
 	for _, at := range t.at {
 		t.routes[at] = 0
@@ -90,8 +88,9 @@ func (t *InTree) converge(end topology.DeviceID, dims int) {
 }
 
 // alongDimension moves the routes to a coordinate, the farthest first, so that those on the way join them.
-func (t *InTree) alongDimension(dim, stride, goal int) {
+func (t *InTree) alongDimension(dim, goal int) {
 	g := t.grid
+	stride := g.strides[dim]
 	size, k, ways := g.shape.Dims[dim], len(g.shape.Dims), g.ways[dim]
 	for len(t.waiting) <= size {
 		t.waiting = append(t.waiting, nil)

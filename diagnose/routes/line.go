@@ -17,10 +17,7 @@ type Line struct {
 
 // Line returns the line of a dimension through a switch.
 func (g *Grid) Line(at topology.DeviceID, dim int) Line {
-	l := Line{grid: g, Size: g.shape.Dims[dim], dim: dim, stride: 1}
-	for _, size := range g.shape.Dims[:dim] {
-		l.stride *= size
-	}
+	l := Line{grid: g, Size: g.shape.Dims[dim], dim: dim, stride: g.strides[dim]}
 	l.X = g.coord(at, dim)
 	l.first = int(g.numbers[at]) - l.X*l.stride
 	return l

@@ -31,17 +31,13 @@ func (g *Grid) Passage(r *Set, l schema.LinkID, tail topology.DeviceID) Passage 
 	if len(sources) < 2 || len(goals) < 2 {
 		return p
 	}
-	from, to := g.graph.Ends(l)
-	if from == tail {
-		from = to
-	}
 	size := g.shape.Dims[k]
 	g.counts = append(g.counts[:0], make([]float64, 3*size)...)
 	p.sources, p.from, p.goals = sources, g.counts[:size], g.counts[size:2*size]
 	for i, next := range sources[1:] {
 		p.from[sources[i].at] = float64(next.first - sources[i].first)
 	}
-	g.cross(p.goals, g.counts[2*size:], goals, k, g.coord(tail, k), g.coord(from, k))
+	g.cross(p.goals, g.counts[2*size:], goals, k, g.coord(tail, k), g.coord(g.graph.OtherEnd(l, tail), k))
 	return p
 }
 
@@ -181,8 +177,8 @@ func (p *placed) lower(place int32) int {
 	return from
 }
 
-// place sorts nodes and groups them into runs.
-func place(nodes []node) placed {
+// newPlaced sorts nodes and groups them into runs.
+func newPlaced(nodes []node) placed {
 	slices.SortFunc(nodes, func(a, b node) int {
 		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.at, b.at))
 	})

@@ -30,6 +30,7 @@ const (
 	maxDistances = 64 << 20
 )
 
+// newShortestPaths lists the links and leaves of a graph; distances are found when they are asked for.
 func newShortestPaths(g *topology.Graph) *ShortestPaths {
 	n := g.NumDevices()
 	t := &ShortestPaths{graph: g, out: make([][]schema.LinkID, n), leaves: make([][]topology.DeviceID, n),
@@ -43,7 +44,7 @@ func newShortestPaths(g *topology.Graph) *ShortestPaths {
 		self[d] = d
 		t.leaves[d] = self[d : d+1 : d+1]
 		for _, l := range g.LinksAt(d) {
-			if from, _ := g.Ends(l); g.IsSwitch(t.far(l, d)) && g.Link(l).Up && (g.Duplex() || from == d) {
+			if from, _ := g.Ends(l); g.BetweenSwitches(l) && g.Link(l).Up && (g.Duplex() || from == d) {
 				t.out[d] = append(t.out[d], l)
 			}
 		}
@@ -57,8 +58,8 @@ func newShortestPaths(g *topology.Graph) *ShortestPaths {
 func leavesOf(g *topology.Graph, d topology.DeviceID) (leaves []topology.DeviceID) {
 	anyUp := slices.ContainsFunc(g.LinksAt(d), func(l schema.LinkID) bool { return g.Link(l).Up })
 	for _, l := range g.LinksAt(d) {
-		if from, to := g.Ends(l); g.Link(l).Up || !anyUp {
-			leaves = append(leaves, from+to-d)
+		if g.Link(l).Up || !anyUp {
+			leaves = append(leaves, g.OtherEnd(l, d))
 		}
 	}
 	if len(leaves) == 0 {
@@ -83,6 +84,7 @@ func (t *ShortestPaths) lead(r *Router, dist []uint8) {
 	}
 }
 
+// farthest is the distance of the first switch of order, of which the farthest is first; 0 of none.
 func (t *ShortestPaths) farthest(dist []uint8) uint8 {
 	if len(t.order) == 0 {
 		return 0
@@ -94,12 +96,12 @@ func (t *ShortestPaths) farthest(dist []uint8) uint8 {
 func (t *ShortestPaths) spread(r *Router, d topology.DeviceID, dist []uint8) {
 	n, nearer := 0, dist[t.number[d]]-1
 	for _, l := range t.out[d] {
-		if dist[t.number[t.far(l, d)]] == nearer {
+		if dist[t.number[t.graph.OtherEnd(l, d)]] == nearer {
 			n++
 		}
 	}
 	for _, l := range t.out[d] {
-		next := t.far(l, d)
+		next := t.graph.OtherEnd(l, d)
 		if dist[t.number[next]] != nearer {
 			continue
 		}
@@ -116,14 +118,6 @@ func (t *ShortestPaths) put(d topology.DeviceID, share float64) {
 		t.order = append(t.order, d)
 	}
 	t.flow[d] += share
-}
-
-func (t *ShortestPaths) far(l schema.LinkID, d topology.DeviceID) topology.DeviceID {
-	from, to := t.graph.Ends(l)
-	if from == d {
-		return to
-	}
-	return from
 }
 
 // distances returns the hops to a goal by switch number, by breadth-first search against the links.
@@ -173,7 +167,7 @@ func (t *ShortestPaths) numberSwitches() {
 	t.in, t.dist = make([][]int32, count), make([][]uint8, count)
 	for d, out := range t.out {
 		for _, l := range out {
-			at := t.number[t.far(l, topology.DeviceID(d))]
+			at := t.number[t.graph.OtherEnd(l, topology.DeviceID(d))]
 			t.in[at] = append(t.in[at], t.number[d])
 		}
 	}

@@ -1,8 +1,3 @@
-// Package routes computes where on a fabric the traffic of a job can be, from the topology alone. The devices of its
-// nodes go in; the load of each link under an all-to-all exchange comes out, and which links lie on routes to and from
-// other nodes. On a torus or mesh routes are dimension-order, so that loads are counted without following each route
-// (Grid); on other fabrics traffic is split equally over all shortest paths (ShortestPaths). It does not know what
-// links carry or stall.
 package routes
 
 import (
@@ -99,7 +94,7 @@ func (r *Router) route(devices []topology.DeviceID) *Set {
 	r.used = r.used[:0]
 	out.Gates = r.gates(devices)
 	if r.Grid != nil {
-		r.Grid.places(out, devices)
+		r.Grid.placeNodes(out, devices)
 	} else {
 		out.leaves = r.leavesOf(devices)
 	}
@@ -138,13 +133,8 @@ func (r *Router) gates(devices []topology.DeviceID) []schema.LinkID {
 			continue
 		}
 		for _, l := range r.graph.LinksAt(d) {
-			leaf, to := r.graph.Ends(l)
-			if leaf == d {
-				leaf = to
-			}
-			for _, up := range r.graph.LinksAt(leaf) {
-				a, b := r.graph.Ends(up)
-				if r.graph.IsSwitch(a) && r.graph.IsSwitch(b) {
+			for _, up := range r.graph.LinksAt(r.graph.OtherEnd(l, d)) {
+				if r.graph.BetweenSwitches(up) {
 					gates = append(gates, up)
 				}
 			}

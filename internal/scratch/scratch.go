@@ -15,3 +15,12 @@ func Zeroed[T any](s []T, n int) []T {
 	clear(s)
 	return s
 }
+
+// Filled is Slice with a value everywhere.
+func Filled[T any](s []T, n int, v T) []T {
+	s = Slice(s, n)
+	for i := range s {
+		s[i] = v
+	}
+	return s
+}

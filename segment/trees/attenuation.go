@@ -13,6 +13,7 @@ type fallOf uint64
 
 const ratioBits = 32 // a float32's
 
+// newFallOf packs them.
 func newFallOf(cause causeID, ratio float64, isAlone bool) fallOf {
 	f := fallOf(cause)<<(ratioBits+1) | fallOf(math.Float32bits(float32(ratio)))<<1
 	if isAlone {
@@ -106,6 +107,7 @@ const (
 	digits               = 1 << digitBits
 )
 
+// sortFalls sorts the falls by cause, then by ratio.
 func (h *shares) sortFalls() {
 	if len(h.falls) < manyFalls {
 		slices.Sort(h.falls)

@@ -34,6 +34,7 @@ const (
 	downward                      // to a lower level of switches
 )
 
+// newWaits returns the relation on a graph.
 func newWaits(g *topology.Graph) *waits {
 	n := g.NumDevices()
 	w := &waits{from: make([]deviceID, g.NumLinks()), to: make([]deviceID, g.NumLinks()), level: make([]int8, n), group: make([]groupID, n),
@@ -101,6 +102,7 @@ func (w *waits) isFlat(link linkID) bool {
 	return w.isSwitch[from] && w.isSwitch[to] && w.level[from] >= 0 && w.level[from] == w.level[to]
 }
 
+// isAdjacent reports whether a link leads from a device to another.
 func (w *waits) isAdjacent(from, to deviceID) bool {
 	for _, l := range w.out.of(from) {
 		if w.to[l] == to {
@@ -113,6 +115,7 @@ func (w *waits) isAdjacent(from, to deviceID) bool {
 // isLeaf reports whether a switch has hosts and is not a higher one with only an aggregation node.
 func (w *waits) isLeaf(device deviceID) bool { return w.hosts[device] > 0 && w.level[device] <= 1 }
 
+// kindOf is the kind of a link between two devices.
 func (w *waits) kindOf(from, to deviceID) (k linkKind) {
 	if !w.isSwitch[from] {
 		k |= fromHost

@@ -27,10 +27,7 @@ func (b *beside) find(t *trees, h *shares) {
 		b.main[i] = h.main(i) + 1
 	}
 	b.members.list(b.main, n+1)
-	b.causes, b.links, b.met = b.causes[:0], scratch.Zeroed(b.links, n), scratch.Slice(b.met, n)
-	for cause := range b.met {
-		b.met[cause] = -1
-	}
+	b.causes, b.links, b.met = b.causes[:0], scratch.Zeroed(b.links, n), scratch.Filled(b.met, n, -1)
 }
 
 // of lists the causes that links of a cause touch, ascending, and counts these links.
@@ -65,10 +62,7 @@ type causesAt struct {
 // find lists those of the given nodes; causes is the number of all causes.
 func (a *causesAt) find(h *shares, nodes *lists[deviceID, nodeID], causes int) {
 	devices := nodes.keys()
-	a.off, a.at, a.met = scratch.Slice(a.off, int(devices)+1), a.at[:0], scratch.Slice(a.met, causes)
-	for cause := range a.met {
-		a.met[cause] = -1
-	}
+	a.off, a.at, a.met = scratch.Slice(a.off, int(devices)+1), a.at[:0], scratch.Filled(a.met, causes, -1)
 	for d := range devices {
 		a.off[d] = int32(len(a.at))
 		for _, i := range nodes.of(d) {

@@ -66,17 +66,13 @@ const (
 	exchangeShared, exchangeHosts, exchangeRatio = .3, .6, .3
 )
 
+// find joins the sinks that are one cause by who leads to them, component by component, and measures the exchanges.
 func (c *causes) find(t *trees, s *sinks) {
 	n := len(s.all)
 	c.sets.Reset(2 * n)
 	c.level.Reset(n)
-	c.levels, c.double, c.wide = scratch.Slice(c.levels, n), scratch.Slice(c.double, n), scratch.Slice(c.wide, n)
-	clear(c.levels)
-	c.alsoIn = scratch.Slice(c.alsoIn, n)
-	clear(c.wide)
-	for a := range c.double {
-		c.double[a], c.alsoIn[a] = double{-1, -1}, -1
-	}
+	c.levels, c.double, c.wide = scratch.Zeroed(c.levels, n), scratch.Filled(c.double, n, double{-1, -1}), scratch.Zeroed(c.wide, n)
+	c.alsoIn = scratch.Filled(c.alsoIn, n, -1)
 	c.oneWay.forget(len(t.seen))
 	c.listMasks(t, s)
 	for first, end := sinkID(0), sinkID(0); first < s.all.len(); first = end {
@@ -194,6 +190,7 @@ func (c *causes) levelOf(a sinkID) levelID           { return c.level.Find(level
 func (c *causes) causeOfLevel(level levelID) causeID { return c.causeOf(sinkID(level)) }
 func (c *causes) join(a, b sinkID)                   { c.sets.Union(causeID(a), causeID(b)) }
 
+// ratio is the lesser of two values relative to the greater.
 func ratio(a, b float64) float64 { return min(a, b) / max(a, b) }
 
 // reachesUp reports whether at least half of the stalled links from a's switch to other switches lead to b, if there
@@ -226,6 +223,8 @@ func hostShare(t *trees, s *sinks, a, b sinkID) float64 {
 	return float64(n) / float64(max(1, hosts))
 }
 
+// areOne reports whether two sinks of one component are one cause: without hosts, they share their sources and stall
+// about alike; at leaves, they are of one exchange.
 func (c *causes) areOne(t *trees, s *sinks, a, b sinkID) bool {
 	x, y := &s.all[a], &s.all[b]
 	if c.addsTree(a) || c.addsTree(b) {
@@ -369,10 +368,7 @@ func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a sinkID) {
 
 // findThin finds the thin causes: so little waits at their sinks that it may be lone hot links.
 func (c *causes) findThin(s *sinks) {
-	c.thin = scratch.Slice(c.thin, 2*len(s.all))
-	for a := range c.thin {
-		c.thin[a] = true
-	}
+	c.thin = scratch.Filled(c.thin, 2*len(s.all), true)
 	for a := range s.all.len() {
 		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() || x.link >= 0 {
 			c.thin[c.causeOf(a)] = false

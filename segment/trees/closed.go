@@ -67,10 +67,7 @@ func (c *causes) joinClosed(t *trees, s *sinks, _ *shares) {
 func (r *receivers) list(t *trees, s *sinks, c *causes) {
 	n := len(s.all)
 	r.sets.Reset(n)
-	r.at, r.all = scratch.Slice(r.at, len(t.seen)), r.all[:0]
-	for d := range r.at {
-		r.at[d] = -1
-	}
+	r.at, r.all = scratch.Filled(r.at, len(t.seen), -1), r.all[:0]
 	for a := range s.all.len() {
 		x := &s.all[a]
 		r.sets.Union(a, x.first)
@@ -88,10 +85,7 @@ func (r *receivers) list(t *trees, s *sinks, c *causes) {
 			r.at[t.from[i]] = a
 		}
 	}
-	r.levels, r.isDouble = scratch.Slice(r.levels, n), scratch.Slice(r.isDouble, n)
-	for a := range s.all.len() {
-		r.levels[a], r.isDouble[a] = 0, false
-	}
+	r.levels, r.isDouble = scratch.Zeroed(r.levels, n), scratch.Zeroed(r.isDouble, n)
 	for a := range s.all.len() {
 		set := r.sets.Find(a)
 		r.isDouble[set] = r.isDouble[set] || !c.double[a].isNone()

@@ -123,6 +123,7 @@ func (v *division) decide(m *Method, f *spines) {
 	}
 }
 
+// set decides which ends a node of a pod waits for.
 func (v *division) set(pod podID, i nodeID, ends endSet) {
 	v.of[i], v.pod[i] = ends, pod
 	v.decided = append(v.decided, i)

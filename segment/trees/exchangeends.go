@@ -82,8 +82,7 @@ func (t *trees) markLevel(d deviceID, usual float64) {
 // joinAcross joins causes of two groups of which each waits for the other, over both directions of a cable, if they are
 // level and no tree begins at a sink of either: an exchange of leaves of several groups.
 func (c *causes) joinAcross(t *trees, s *sinks, h *shares) {
-	c.sums = scratch.Slice(c.sums, len(h.fall))
-	clear(c.sums)
+	c.sums = scratch.Zeroed(c.sums, len(h.fall))
 	for a := range s.all.len() {
 		x, p := &s.all[a], &c.sums[c.causeOf(a)]
 		p.links, p.stall = p.links+float64(x.levels), p.stall+x.levelSum

@@ -18,6 +18,7 @@ type plateau struct {
 	sendsToo bool
 }
 
+// stall is the mean stall of its links, percent.
 func (p plateau) stall() float64 { return p.sum / float64(max(1, p.links)) }
 
 // rise is the difference in level between two sinks.
@@ -148,8 +149,7 @@ func unevenOf(s *sinks, first, end sinkID) float64 {
 
 // findExchanges finds which causes are exchanges.
 func (c *causes) findExchanges(s *sinks) {
-	c.exchange = scratch.Slice(c.exchange, 2*len(s.all))
-	clear(c.exchange)
+	c.exchange = scratch.Zeroed(c.exchange, 2*len(s.all))
 	for a := range s.all.len() {
 		if c.isOfExchange(a) {
 			c.exchange[c.causeOf(a)] = true
@@ -165,9 +165,7 @@ type levelSums struct{ links, stall float64 }
 
 // findBases finds the level of every exchange.
 func (c *causes) findBases(s *sinks) {
-	c.base, c.sums = scratch.Slice(c.base, len(c.exchange)), scratch.Slice(c.sums, len(c.exchange))
-	clear(c.base)
-	clear(c.sums)
+	c.base, c.sums = scratch.Zeroed(c.base, len(c.exchange)), scratch.Zeroed(c.sums, len(c.exchange))
 	for a := range s.all.len() {
 		x, cause := &s.all[a], c.causeOf(a)
 		if c.isOfExchange(a) && x.others == 0 && x.down() >= minFeeders && c.double[a].isNone() {
@@ -182,6 +180,7 @@ func (c *causes) findBases(s *sinks) {
 	}
 }
 
+// isExchange reports whether a cause is an exchange.
 func (c *causes) isExchange(cause causeID) bool { return c.exchange[cause] }
 
 // takesPart reports whether a leaf takes part in an exchange: whether its traffic waits there.

@@ -61,11 +61,10 @@ func (p *patches) joinExchanging(m *Method) {
 // shareHosts reports whether more than mostShared of the hosts of the smaller of two regions are in both: these are two
 // trees into which the same hosts send.
 func (p *patches) shareHosts(m *Method, a, b *exchanging) bool {
-	p.isWaiting = scratch.Slice(p.isWaiting, len(m.links))
-	clear(p.isWaiting)
+	p.isWaiting = scratch.Zeroed(p.isWaiting, len(m.links))
 	hosts, both := [2]int{}, 0
 	for k, x := range [2]*exchanging{a, b} {
-		for _, i := range p.left[p.all[x.patch].begin:p.all[x.patch].end] {
+		for _, i := range p.nodesOf(&p.all[x.patch]) {
 			if !m.fromHost(i) {
 				continue
 			}
@@ -81,7 +80,7 @@ func (p *patches) shareHosts(m *Method, a, b *exchanging) bool {
 
 // joinTwoExchanging makes two regions one, without a root.
 func (p *patches) joinTwoExchanging(a, b *exchanging) {
-	p.all[p.sets.Union(a.patch, b.patch)].root = root{device: noDevice, link: schema.NoLink}
+	p.all[p.sets.Union(a.patch, b.patch)].root = noRoot
 }
 
 // nearest is the exchanging region of the same switches that is nearest in level to the k-th, within the spread of the
@@ -101,12 +100,12 @@ func (p *patches) nearest(k int) (best *exchanging) {
 func (p *patches) exchangingAt(m *Method, k patchID) (exchanging, bool) {
 	x := &p.all[k]
 	out := exchanging{patch: k, below: math.MaxInt32}
-	if nodes := p.left[x.begin:x.end]; x.beside != noRegion || m.isReceiver(x.root) || m.alsoSends(nodes, x.root) {
+	if nodes := p.nodesOf(x); x.beside != noRegion || m.isReceiver(x.root) || m.alsoSends(nodes, x.root) {
 		return out, false
 	}
 	n, sum, squares, sending := 0., 0., 0., 0.
 	leaf, sends := deviceID(-1), false
-	nodes := p.left[x.begin:x.end]
+	nodes := p.nodesOf(x)
 	for _, i := range nodes {
 		if !m.fromHost(i) {
 			continue

@@ -31,10 +31,12 @@ type hostLeaf struct {
 	hosts, mean, spread, squares float64 // of the stalled hosts: number, percent; the sums until finish
 }
 
+// add adds a stalled host.
 func (x *hostLeaf) add(stall float64) {
 	x.hosts, x.mean, x.squares = x.hosts+1, x.mean+stall, x.squares+stall*stall
 }
 
+// finish makes the mean and the spread of the sums.
 func (x *hostLeaf) finish() {
 	x.mean /= x.hosts
 	x.spread = math.Sqrt(max(0, x.squares/x.hosts-x.mean*x.mean))
@@ -81,8 +83,7 @@ func (e *hostExchanges) find(m *Method, out *linkset.Groups) bool {
 
 // listLeaves lists the leaves nearly all of whose hosts wait, and not all for a receiver or for stalled uplinks.
 func (e *hostExchanges) listLeaves(m *Method) {
-	e.leaves, e.waiting = e.leaves[:0], scratch.Slice(e.waiting, len(m.seen))
-	clear(e.waiting)
+	e.leaves, e.waiting = e.leaves[:0], scratch.Zeroed(e.waiting, len(m.seen))
 	for d := range m.seen.len() {
 		if !m.waits.isLeaf(d) {
 			continue
@@ -140,10 +141,7 @@ func (e *hostExchanges) group(m *Method) {
 	slices.SortFunc(e.leaves, func(a, b hostLeaf) int {
 		return cmp.Or(cmp.Compare(a.below, b.below), cmp.Compare(a.mean, b.mean), cmp.Compare(name[a.device], name[b.device]))
 	})
-	e.all, e.of = e.all[:0], scratch.Slice(e.of, len(m.seen))
-	for d := range e.of {
-		e.of[d] = noExchange
-	}
+	e.all, e.of = e.all[:0], scratch.Filled(e.of, len(m.seen), noExchange)
 	for k, x := range e.leaves {
 		last := e.all.len() - 1
 		if k == 0 || e.leaves[k-1].below != x.below || x.mean-e.all[last].mean > pieceSpreads*math.Hypot(x.spread, e.all[last].spread) {
@@ -162,8 +160,7 @@ func (e *hostExchanges) group(m *Method) {
 // compare finds, for each exchange, the region with most of its hosts.
 func (e *hostExchanges) compare(m *Method, out *linkset.Groups) {
 	for g := range out.Len() {
-		e.counts = scratch.Slice(e.counts, len(e.all))
-		clear(e.counts)
+		e.counts = scratch.Zeroed(e.counts, len(e.all))
 		e.others = e.others[:0]
 		hosts := 0
 		for _, id := range out.Group(g) {
@@ -241,7 +238,7 @@ func (e *hostExchanges) emit(m *Method, out *linkset.Groups) {
 		out.Links = append(out.Links, schema.LinkID(x.link))
 		if i+1 == len(e.links) || e.links[i+1].layer != x.layer {
 			out.Ends = append(out.Ends, int32(len(out.Links)))
-			m.roots = append(m.roots, root{device: noDevice, link: schema.NoLink})
+			m.roots = append(m.roots, noRoot)
 		}
 	}
 }

@@ -51,8 +51,7 @@ func (l *lists[K, V]) of(key K) []V { return l.at[l.off[key]:l.off[key+1]] }
 
 // list lists values by their keys, reusing memory; n is the number of keys.
 func (l *lists[K, V]) list(keys []K, n int) {
-	l.off, l.at = scratch.Slice(l.off, n+2), scratch.Slice(l.at, len(keys))
-	clear(l.off)
+	l.off, l.at = scratch.Zeroed(l.off, n+2), scratch.Slice(l.at, len(keys))
 	for _, k := range keys {
 		l.off[k+2]++
 	}

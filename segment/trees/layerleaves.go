@@ -66,11 +66,12 @@ func (x *leafLevels) isEven() bool {
 func (x *leafLevels) lowWithin() float64 { return lowShare*x.low + lowPoints }
 
 // measureLeaves finds the levels of all leaves; of those that do not exchange, without their hosts.
-func (y *layers) measureLeaves(w *waits, values readings, hot float64) {
+func (y *layers) measureLeaves() {
+	w := y.waits
 	y.leaves = y.leaves[:0]
 	for d := range w.level.len() {
 		if w.isLeaf(d) {
-			y.leaves = append(y.leaves, y.measureLeaf(w, values, d, hot))
+			y.leaves = append(y.leaves, y.measureLeaf(d))
 		}
 	}
 	usual := y.usualSpread()
@@ -99,34 +100,33 @@ func (y *layers) usualSpread() float64 {
 }
 
 // measureLeaf measures the stall of a leaf's links.
-func (y *layers) measureLeaf(w *waits, values readings, leaf deviceID, hot float64) leafLevels {
+func (y *layers) measureLeaf(leaf deviceID) leafLevels {
 	x := leafLevels{device: leaf, layers: [2]layerID{noLayer, noLayer}}
-	in, out := w.in.of(leaf), w.out.of(leaf)
-	x.up = y.measure(w, values, out, hot, upward)
-	x.down = y.measure(w, values, in, hot, downward)
+	x.up = y.measure(y.waits.out.of(leaf), upward)
+	x.down = y.measure(y.waits.in.of(leaf), downward)
 	if x.up.isWide() && x.down.isWide() {
-		y.measureHosts(w, values, &x, hot)
+		y.measureHosts(&x)
 	}
 	return x
 }
 
 // measureRest finds the levels of the leaves that do not exchange, with their hosts, if they may take part in a layer.
-func (y *layers) measureRest(w *waits, values readings, hot float64) {
+func (y *layers) measureRest() {
 	usual := y.usualSpread()
 	for k := range y.leaves {
 		if x := &y.leaves[k]; x.up.isWide() != x.down.isWide() {
-			y.measureHosts(w, values, x, hot)
+			y.measureHosts(x)
 			x.findLevels(usual)
 		}
 	}
 }
 
 // measureHosts measures the stall of a leaf's links from and to hosts.
-func (y *layers) measureHosts(w *waits, values readings, x *leafLevels, hot float64) {
-	x.hosts = y.measure(w, values, w.in.of(x.device), hot, fromHost)
-	x.low = y.lowest(&x.hosts, hot)
-	ports := y.measure(w, values, w.out.of(x.device), hot, toHost)
-	if first, _ := slices.BinarySearch(y.sample, hot); first < len(y.sample) {
+func (y *layers) measureHosts(x *leafLevels) {
+	x.hosts = y.measure(y.waits.in.of(x.device), fromHost)
+	x.low = y.lowest(&x.hosts)
+	ports := y.measure(y.waits.out.of(x.device), toHost)
+	if first, _ := slices.BinarySearch(y.sample, y.hot); first < len(y.sample) {
 		x.ports, x.port, x.portMiddle = ports.links-first, y.sample[ports.links-1], ports.stalled
 	}
 }
@@ -158,7 +158,8 @@ func (l *linkLevel) spreadOver(usual float64) float64 {
 
 // measure finds the level of the links of a kind; it leaves their readings in the sample, ascending.
 // They need none if none is even nearly stalled, except links to or from spines that are too few to tell (isUnknown).
-func (y *layers) measure(w *waits, values readings, links []linkID, hot float64, kind linkKind) (x linkLevel) {
+func (y *layers) measure(links []linkID, kind linkKind) (x linkLevel) {
+	w, values, hot := y.waits, y.values, y.hot
 	y.bits, y.sample = y.bits[:0], y.sample[:0]
 	most := float32(0)
 	for _, l := range links {
@@ -198,11 +199,11 @@ func (l *linkLevel) off(share float64) float64 {
 }
 
 // lowest is the level of the hosts that stall least: those that send only into what all of them send into.
-func (y *layers) lowest(hosts *linkLevel, hot float64) float64 {
+func (y *layers) lowest(hosts *linkLevel) float64 {
 	if hosts.links < fewestLow || hosts.part < mostWays {
 		return 0
 	}
-	first, _ := slices.BinarySearch(y.sample, nearlyStalled*hot)
+	first, _ := slices.BinarySearch(y.sample, nearlyStalled*y.hot)
 	all := y.sample[first:]
 	least := all[max(1, len(all)/10)] // not a single outlier
 	end, _ := slices.BinarySearch(all, lowWidth*least+1)

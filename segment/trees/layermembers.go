@@ -69,6 +69,7 @@ func (y *layers) isSum(x *layer) bool {
 	return false
 }
 
+// isAbout reports whether two levels are equal within the error of a sum.
 func isAbout(a, b float64) bool { return math.Abs(a-b) <= addsUpShare*max(a, b)+lowPoints }
 
 // findMembers finds the layers of the remaining leaves: one, to which a tree may add, or two that add up.

@@ -15,6 +15,10 @@ import (
 // all that a leaf sends in an exchange stalls alike, as does all that it receives, so leaves of one exchange have the
 // same levels. Layers are subtracted from the readings; trees are searched in the residual.
 type layers struct {
+	waits   *waits
+	values  readings // as read
+	hot     float64  // percent from which a link is stalled
+	idle    float32  // percent that calm links read
 	all     by[layerID, layer]
 	leaves  []leafLevels // by level
 	rest    readings
@@ -106,12 +110,13 @@ func (w *waits) hasSpineOfAll() bool {
 
 // separate finds the layers and returns the readings without them.
 func (y *layers) separate(w *waits, values readings, hot, idle float64) []float32 {
+	y.waits, y.values, y.hot, y.idle = w, values, hot, float32(idle)
 	y.all, y.links = y.all[:0], y.links[:0]
-	y.measureLeaves(w, values, hot)
+	y.measureLeaves()
 	if y.find(); len(y.all) == 0 {
 		return values
 	}
-	y.measureRest(w, values, hot)
+	y.measureRest()
 	y.dropRaised()
 	y.dropSums()
 	y.findMembers()
@@ -120,13 +125,10 @@ func (y *layers) separate(w *waits, values readings, hot, idle float64) []float3
 		return values
 	}
 	y.rest = append(y.rest[:0], values...)
-	y.layerOf = scratch.Slice(y.layerOf, len(values))
-	for l := range y.layerOf {
-		y.layerOf[l] = noLayer
-	}
+	y.layerOf = scratch.Filled(y.layerOf, len(values), noLayer)
 	for k := range y.leaves {
 		if x := &y.leaves[k]; x.layers[0] != noLayer {
-			y.subtractLeaf(w, values, x, hot, float32(idle))
+			y.subtractLeaf(x)
 		}
 	}
 	slices.SortFunc(y.links, compareLayerLinks)
@@ -137,7 +139,8 @@ func (y *layers) separate(w *waits, values readings, hot, idle float64) []float3
 func (y *layers) isAny() bool { return len(y.links) > 0 }
 
 // subtractLeaf subtracts a leaf's layers from its links' readings.
-func (y *layers) subtractLeaf(w *waits, values readings, x *leafLevels, hot float64, idle float32) {
+func (y *layers) subtractLeaf(x *leafLevels) {
+	w := y.waits
 	var level layer
 	hasMany := x.ports > minFeeders
 	for _, c := range x.layers {
@@ -148,39 +151,40 @@ func (y *layers) subtractLeaf(w *waits, values readings, x *leafLevels, hot floa
 	}
 	even, portExplains := !level.isUneven(), !hasMany && x.port >= portShare*x.down.middle
 	for _, l := range w.out.of(x.device) {
-		switch v := float64(values[l]); {
-		case v < hot:
+		switch v := float64(y.values[l]); {
+		case v < y.hot:
 		case w.isUp(l):
-			y.give(x, l, x.up.left(v, level.sent, even), idle)
+			y.give(x, l, x.up.left(v, level.sent, even))
 		case hasMany && w.toHost(l):
 			left := v - x.portMiddle
 			if left <= portRest*x.portMiddle {
 				left = 0
 			}
-			y.give(x, l, left, idle)
-		case w.toHost(l) && x.ports >= fewestLevelPorts && isLevelPort(w, values, l, level.comes, hot):
-			y.give(x, l, 0, idle)
+			y.give(x, l, left)
+		case w.toHost(l) && x.ports >= fewestLevelPorts && y.isLevelPort(l, level.comes):
+			y.give(x, l, 0)
 		}
 	}
 	for _, l := range w.in.of(x.device) {
-		switch v := float64(values[l]); {
-		case v < hot:
+		switch v := float64(y.values[l]); {
+		case v < y.hot:
 		case w.isDown(l):
 			left := x.down.left(v, level.comes, even)
 			if left > 0 && portExplains {
 				left = v // all of it may wait for the port
 			}
-			y.give(x, l, left, idle)
+			y.give(x, l, left)
 		case w.fromHost(l) && level.hosts > 0:
-			y.addHostLink(x, l, v-level.hosts, &level, idle)
+			y.addHostLink(x, l, v-level.hosts, level.hosts)
 		}
 	}
 }
 
 // isLevelPort reports whether a port to a host stalls at the level comes of a layer and its host waits to send.
-func isLevelPort(w *waits, values readings, link linkID, comes, hot float64) bool {
-	waits := func(l linkID) bool { return w.from[l] == w.to[link] && float64(values[l]) >= hot }
-	return isAlike(float64(values[link]), comes) && slices.ContainsFunc(w.in.of(w.from[link]), waits)
+func (y *layers) isLevelPort(link linkID, comes float64) bool {
+	w := y.waits
+	waits := func(l linkID) bool { return w.from[l] == w.to[link] && float64(y.values[l]) >= y.hot }
+	return isAlike(float64(y.values[link]), comes) && slices.ContainsFunc(w.in.of(w.from[link]), waits)
 }
 
 // left is the residual of reading v over a level: if the links together are not clearly above the level, only what
@@ -197,8 +201,8 @@ func (l *linkLevel) left(v, level float64, even bool) float64 {
 }
 
 // give adds a link to the layers of its leaf, with its residual.
-func (y *layers) give(x *leafLevels, link linkID, left float64, idle float32) {
-	y.rest[link], y.layerOf[link] = max(idle, float32(left)), x.layers[0]
+func (y *layers) give(x *leafLevels, link linkID, left float64) {
+	y.rest[link], y.layerOf[link] = max(y.idle, float32(left)), x.layers[0]
 	for _, c := range x.layers {
 		if c != noLayer {
 			y.links = append(y.links, layerLink{c, link})
@@ -206,20 +210,20 @@ func (y *layers) give(x *leafLevels, link linkID, left float64, idle float32) {
 	}
 }
 
-// addHostLink adds a link from a host to the layers of its leaf.
-func (y *layers) addHostLink(x *leafLevels, link linkID, left float64, level *layer, idle float32) {
-	if left <= min(hostRest, hostRestBy*x.up.spread/max(1, x.up.middle))*level.hosts+hostPoints {
+// addHostLink adds a link from a host, with its residual over a level, to the layers of its leaf.
+func (y *layers) addHostLink(x *leafLevels, link linkID, left, level float64) {
+	if left <= min(hostRest, hostRestBy*x.up.spread/max(1, x.up.middle))*level+hostPoints {
 		left = 0
 	}
-	y.give(x, link, left, idle)
+	y.give(x, link, left)
 }
 
 // emit appends a group for each layer and drops earlier groups that are only dust.
-func (y *layers) emit(m *Method, values readings, least int, out *linkset.Groups) {
+func (y *layers) emit(m *Method, least int, out *linkset.Groups) {
 	if !y.isAny() {
 		return
 	}
-	y.dropLayerNoise(m, values, out)
+	y.dropLayerNoise(m, out)
 	for i := 0; i < len(y.links); {
 		j := i
 		for ; j < len(y.links) && y.links[j].layer == y.links[i].layer; j++ {
@@ -229,14 +233,14 @@ func (y *layers) emit(m *Method, values readings, least int, out *linkset.Groups
 			out.Links = out.Links[:len(out.Links)-(j-i)]
 		} else {
 			out.Ends = append(out.Ends, int32(len(out.Links)))
-			m.roots = append(m.roots, root{device: noDevice, link: schema.NoLink})
+			m.roots = append(m.roots, noRoot)
 		}
 		i = j
 	}
 }
 
 // dropLayerNoise drops regions that are only the variation of layers.
-func (y *layers) dropLayerNoise(m *Method, values readings, out *linkset.Groups) {
+func (y *layers) dropLayerNoise(m *Method, out *linkset.Groups) {
 	m.keep(out, func(_ int, links []schema.LinkID) bool {
 		n, read, left := 0, 0., 0.
 		for _, id := range links {
@@ -244,7 +248,7 @@ func (y *layers) dropLayerNoise(m *Method, values readings, out *linkset.Groups)
 			if y.layerOf[l] != noLayer {
 				n++
 			}
-			read, left = read+float64(values[l]), left+float64(max(0, y.rest[l]))
+			read, left = read+float64(y.values[l]), left+float64(max(0, y.rest[l]))
 		}
 		return float64(n) < dustShare*float64(len(links)) || left > mostDust*read
 	})

@@ -7,6 +7,7 @@ const (
 	fewestLeaves = 2  // of a layer
 )
 
+// isNear reports whether a level is another within a tolerance.
 func isNear(level, within, of float64) bool { return math.Abs(level-of) <= within }
 
 // isExchanging reports whether both what a leaf sends and what it receives stall, and no single port explains the
@@ -50,6 +51,7 @@ func (y *layers) countLike(at int, sent, comes float64) (n int) {
 	return n
 }
 
+// isLike reports whether leaf k exchanges, is in no layer yet, and has some levels.
 func (y *layers) isLike(k int, sent, comes float64) bool {
 	x := &y.leaves[k]
 	return x.isExchanging() && x.layers[0] == noLayer && isNear(x.sent, x.up.within, sent) && isNear(x.comes, x.down.within, comes)

@@ -26,8 +26,7 @@ const (
 // last links (those that wait for no other of it) may wait for a link of another cause that stalls about as much, or
 // for one without a value whose siblings do, both are one, and the first one's sinks are no roots.
 func (c *causes) joinLeaning(t *trees, s *sinks, h *shares) {
-	c.votes, c.ends = c.votes[:0], scratch.Slice(c.ends, len(c.thin))
-	clear(c.ends)
+	c.votes, c.ends = c.votes[:0], scratch.Zeroed(c.ends, len(c.thin))
 	for i := range t.links.len() {
 		own, j := h.main(i), t.hottestAfter(i)
 		if own < 0 || j >= 0 && h.of[j].has(own) || h.waitsWithin(t, i, own) {

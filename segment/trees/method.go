@@ -78,7 +78,7 @@ func (m *Method) Segment(values []float32, out *linkset.Groups) {
 	} else if m.overlap {
 		m.spines.dividePods(m, out)
 	}
-	m.layers.emit(m, values, max(m.minLinks, FewestLinks), out)
+	m.layers.emit(m, max(m.minLinks, FewestLinks), out)
 }
 
 // measure estimates the noise of readings, and the stall from which a link is stalled.
@@ -114,6 +114,7 @@ func (m *Method) findLinks(values readings) bool {
 	return true
 }
 
+// findCauses finds the sinks, which of them are one cause, and what each cause has of each link.
 func (m *Method) findCauses() {
 	m.findSinks()
 	m.rankNodes()

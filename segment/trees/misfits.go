@@ -80,10 +80,7 @@ func (c *causes) listMet(t *trees, h *shares, device deviceID) {
 // measureMisfits sums the residuals of each cause's links, and finds the causes whose root visibly stalls.
 func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 	n := len(c.thin)
-	c.count, c.off, c.isRooted = scratch.Slice(c.count, n), scratch.Slice(c.off, n), scratch.Slice(c.isRooted, n)
-	clear(c.isRooted)
-	clear(c.count)
-	clear(c.off)
+	c.count, c.off, c.isRooted = scratch.Zeroed(c.count, n), scratch.Zeroed(c.off, n), scratch.Zeroed(c.isRooted, n)
 	for i := range h.misfit.len() {
 		if own := h.main(i); own >= 0 && !t.waits.toHost(t.links[i]) {
 			c.count[own]++

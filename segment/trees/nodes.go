@@ -56,6 +56,7 @@ type trees struct {
 // minFeeders is the number of stalled links into a switch from which its port is a root, not a lone hot link.
 const minFeeders = 3
 
+// forget removes the nodes of the snapshot before.
 func (t *nodes) forget() {
 	for _, l := range t.links {
 		t.node[l] = -1
@@ -123,7 +124,7 @@ func (t *nodes) stalledHosts(d deviceID) (n int) {
 	return n
 }
 
-// stalledUp counts the stalled links from a leaf to switches; measuredUp counts its uplinks that have a value.
+// stalledUp counts the stalled links from a leaf to switches.
 func (t *nodes) stalledUp(leaf deviceID) (n int) {
 	for _, i := range t.leaving.of(leaf) {
 		if !t.toHost(i) {
@@ -133,6 +134,7 @@ func (t *nodes) stalledUp(leaf deviceID) (n int) {
 	return n
 }
 
+// measuredUp counts the uplinks of a leaf that have a value.
 func (t *nodes) measuredUp(leaf deviceID) (n int) {
 	for _, l := range t.waits.out.of(leaf) {
 		if t.waits.isUp(l) && t.values[l] != linkset.Missing {
@@ -146,6 +148,7 @@ func (t *nodes) measuredUp(leaf deviceID) (n int) {
 // read false zeros.
 const feedersShare = .7
 
+// allFeedersStall reports whether all links from switches into a switch stall, and are several.
 func (t *nodes) allFeedersStall(d deviceID) bool {
 	stalled, measured := 0, 0
 	for _, l := range t.waits.in.of(d) {

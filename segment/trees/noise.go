@@ -11,6 +11,7 @@ import (
 // growing by slope per point, around the Mean of calm links, of which the share zeros reads zero.
 type Noise struct{ Base, slope, Mean, zeros float64 }
 
+// sigma is the standard deviation of readings of a stall, both in percent.
 func (n Noise) sigma(percent float64) float64 { return n.Base + n.slope*percent }
 
 // meanError bounds the difference due to chance between the means of a and b links at a stall.

@@ -40,9 +40,7 @@ func (o *oneWay) receives(t *trees, leaf deviceID) bool {
 
 // count counts, by cause, the leaves that only send into it, and its sinks.
 func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
-	o.leaves, o.ends = scratch.Slice(o.leaves, len(c.thin)), scratch.Slice(o.ends, len(c.thin))
-	clear(o.leaves)
-	clear(o.ends)
+	o.leaves, o.ends = scratch.Zeroed(o.leaves, len(c.thin)), scratch.Zeroed(o.ends, len(c.thin))
 	for a := range s.all.len() {
 		o.ends[c.causeOf(a)]++
 	}

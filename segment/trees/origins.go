@@ -156,6 +156,7 @@ func (t *waiting) waitsForFull(i nodeID) bool {
 	return t.isUnexplained(i) || !t.fromHost(i) && t.isAcrossSaddle(i, t.hottestAfter(i))
 }
 
+// isUnexplained reports whether a node stalls far more than all that it may wait for, if it may wait for any.
 func (t *waiting) isUnexplained(i nodeID) bool {
 	if len(t.mayWaitFor(i)) == 0 {
 		return false

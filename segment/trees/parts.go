@@ -36,6 +36,7 @@ func (p *partList) add(x part) {
 	p.sort()
 }
 
+// sort puts the largest part first.
 func (p *partList) sort() {
 	list := p.list()
 	for i := 1; i < len(list); i++ { // few, and nearly sorted
@@ -45,6 +46,7 @@ func (p *partList) sort() {
 	}
 }
 
+// before orders parts by stall, ties by cause.
 func before(a, b part) bool { return a.stall > b.stall || a.stall == b.stall && a.cause < b.cause }
 
 // has reports whether a cause is among the parts.
@@ -67,6 +69,7 @@ func (p *partList) unite() {
 	p.sort()
 }
 
+// set replaces the parts; those of one cause are summed.
 func (p *partList) set(parts ...part) {
 	p.n = copy(p.at[:], parts)
 	p.unite()

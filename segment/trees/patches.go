@@ -60,12 +60,12 @@ type podPatch struct {
 
 const noRegion = patchID(-1)
 
+// nodesOf are the nodes of a patch.
+func (p *patches) nodesOf(x *patch) []nodeID { return p.left[x.begin:x.end] }
+
+// begin prepares for the nodes of a snapshot.
 func (p *patches) begin(nodes int) {
-	p.region, p.odds = scratch.Slice(p.region, nodes), scratch.Slice(p.odds, nodes)
-	for i := range p.region {
-		p.region[i] = noRegion
-	}
-	clear(p.odds)
+	p.region, p.odds = scratch.Filled(p.region, nodes, noRegion), scratch.Zeroed(p.odds, nodes)
 	p.spots.Reset(nodes)
 	p.left, p.all = p.left[:0], p.all[:0]
 }
@@ -124,7 +124,7 @@ func (p *patches) find(m *Method) {
 		begin = end
 	}
 	for k := range p.all {
-		p.all[k].measure(m, p.left)
+		p.measure(m, &p.all[k])
 	}
 	n := patchID(0)
 	for k := range p.all {
@@ -146,9 +146,10 @@ func (p *patches) find(m *Method) {
 	p.joinRails(m)
 }
 
-func (x *patch) measure(m *Method, left []nodeID) {
+// measure finds the mean stall of a patch.
+func (p *patches) measure(m *Method, x *patch) {
 	x.mean = 0
-	for _, i := range left[x.begin:x.end] {
+	for _, i := range p.nodesOf(x) {
 		x.mean += m.stall[i]
 	}
 	x.mean /= float64(x.end - x.begin)
@@ -284,13 +285,13 @@ const (
 // rootOfPatch is the root of the one cause that a patch is part of. A switch whose hosts all send is no root: any of
 // its ports may be the reason, or none.
 func (m *Method) rootOfPatch(nodes []nodeID) root {
-	none, own := root{noDevice, schema.NoLink}, m.shares.main(nodes[0])
+	own := m.shares.main(nodes[0])
 	if own < 0 || slices.ContainsFunc(nodes, func(i nodeID) bool { return m.shares.main(i) != own }) {
-		return none
+		return noRoot
 	}
 	r := m.rootOf(own)
 	if r.device != noDevice && r.link == schema.NoLink && m.stalledHosts(r.device) >= int(m.waits.hosts[r.device]) {
-		return none
+		return noRoot
 	}
 	return r
 }
@@ -310,7 +311,7 @@ func (p *patches) oddsOf(m *Method, spots int, x *patch) float64 {
 // with most links there is chosen; a tie counts as none.
 func (p *patches) isPart(m *Method, spots int, x *patch) bool {
 	odds := p.oddsOf(m, spots, x)
-	if p.listNear(&m.trees, p.left[x.begin:x.end]); len(p.votes) == 0 {
+	if p.listNear(&m.trees, p.nodesOf(x)); len(p.votes) == 0 {
 		return odds <= math.Log(FalseRegionsPerDay/intervalsPerDay)
 	}
 	if odds > math.Log(falsePartsPerInterval) {
@@ -395,7 +396,7 @@ func (p *patches) joinPods(m *Method) {
 		if x.way == 0 || x.root.device != noDevice {
 			continue
 		}
-		for _, i := range p.left[x.begin:x.end] {
+		for _, i := range p.nodesOf(x) {
 			for _, d := range [2]deviceID{m.from[i], m.to[i]} {
 				if pod := m.waits.group[d]; pod >= 0 {
 					p.byPod = append(p.byPod, podPatch{pod, k})

@@ -117,12 +117,14 @@ func (f *spines) join(d deviceID, exchange int) {
 	f.exchangeAt[d] = int8(exchange)
 }
 
+// addEnd adds an end of regions and returns its index.
 func (f *spines) addEnd(x treeEnd) int {
 	x.hasRegion = true
 	f.ends = append(f.ends, x)
 	return len(f.ends) - 1
 }
 
+// endsAt notes at which end a region ends.
 func (f *spines) endsAt(g regionID, end int) {
 	f.division.ends[g] = setOf(end)
 	f.division.met.ends = append(f.division.met.ends, g)

@@ -75,7 +75,7 @@ func (p *patches) joinRails(m *Method) {
 	for k, a := range p.onRails {
 		for _, b := range p.onRails[:k] {
 			if a.unit == b.unit && !(a.isOneLeaf && b.isOneLeaf) && p.haveSameHosts(a, b) {
-				p.all[p.sets.Union(a.set, b.set)].root = root{device: noDevice, link: schema.NoLink}
+				p.all[p.sets.Union(a.set, b.set)].root = noRoot
 			}
 		}
 	}
@@ -84,8 +84,7 @@ func (p *patches) joinRails(m *Method) {
 // listAdapters lists the adapters that wait in regions without a receiver, by region, then by unit and host.
 func (p *patches) listAdapters(m *Method) {
 	w := m.waits
-	p.hasReceiver = scratch.Slice(p.hasReceiver, len(p.all))
-	clear(p.hasReceiver)
+	p.hasReceiver = scratch.Zeroed(p.hasReceiver, len(p.all))
 	for k := range p.all.len() {
 		set := p.sets.Find(k)
 		p.hasReceiver[set] = p.hasReceiver[set] || m.isReceiver(p.all[k].root)
@@ -96,7 +95,7 @@ func (p *patches) listAdapters(m *Method) {
 		if p.hasReceiver[set] {
 			continue
 		}
-		for _, i := range p.left[x.begin:x.end] {
+		for _, i := range p.nodesOf(x) {
 			if m.fromHost(i) {
 				p.adapters = append(p.adapters, railAdapter{set, w.rails.unit[m.to[i]], w.rails.host[m.from[i]], m.to[i]})
 			}

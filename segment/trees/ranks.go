@@ -27,10 +27,7 @@ func isSameList(a, b []nodeID) bool { return len(a) == len(b) && (len(a) == 0 ||
 // Nodes of a cycle, or behind one, come last, by the shortest path out of it.
 func (t *trees) rankNodes() {
 	n := len(t.links)
-	t.rank, t.was, t.order = scratch.Slice(t.rank, n), scratch.Slice(t.was, n), scratch.Slice(t.order, n)
-	for i := range t.rank {
-		t.rank[i] = unranked
-	}
+	t.rank, t.was, t.order = scratch.Filled(t.rank, n, unranked), scratch.Slice(t.was, n), scratch.Slice(t.order, n)
 	for i := range t.links.len() {
 		if t.rank[i] == unranked && !t.fromHost(i) {
 			t.rankBehind(i)
@@ -95,6 +92,7 @@ func (t *trees) rankCycles() {
 	}
 }
 
+// sortByRank lists the nodes by rank, by a counting sort.
 func (t *trees) sortByRank() {
 	clear(t.first[:])
 	for _, r := range t.rank {

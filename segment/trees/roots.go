@@ -12,6 +12,9 @@ type root struct {
 	link   schema.LinkID // NoLink: an unknown port, full but not stalled
 }
 
+// noRoot is the root of a group that has no single one.
+var noRoot = root{device: noDevice, link: schema.NoLink}
+
 const (
 	noDevice = deviceID(-1)
 	// rootWeight is the share of what waits at a cause's leaves that must wait at one of them for it to be the root.
@@ -34,7 +37,7 @@ func (m *Method) rootOf(cause causeID) root {
 				continue
 			}
 			if m.causes.isOfExchange(a) {
-				return root{device: noDevice, link: schema.NoLink}
+				return noRoot
 			}
 			total += x.weightOf()
 			if best < 0 || x.weightOf() > m.sinks.all[best].weightOf() {
@@ -46,11 +49,11 @@ func (m *Method) rootOf(cause causeID) root {
 		}
 	}
 	if best < 0 || m.sinks.all[best].weightOf() < rootWeight*total {
-		return root{device: noDevice, link: schema.NoLink}
+		return noRoot
 	}
 	x := &m.sinks.all[best]
 	if x.hasManyPorts() {
-		return root{device: noDevice, link: schema.NoLink}
+		return noRoot
 	}
 	if x.link >= 0 {
 		return root{device: x.device, link: schema.LinkID(x.link)}

@@ -41,6 +41,7 @@ const (
 	oddPort = 4
 )
 
+// find finds the causes of all nodes, hop by hop upstream; minMean is the least stall of a region's part, percent.
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
 	h.misfit = scratch.Slice(h.misfit, len(t.links))
@@ -73,9 +74,7 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 // predictions are off by as much, since each link has its own traffic. What is usual in the snapshot counts as one more
 // sink.
 func (h *shares) findSpreads(s *sinks, c *causes) {
-	h.spread, h.known = scratch.Slice(h.spread, len(h.fall)), scratch.Slice(h.known, len(h.fall))
-	clear(h.spread)
-	clear(h.known)
+	h.spread, h.known = scratch.Zeroed(h.spread, len(h.fall)), scratch.Zeroed(h.known, len(h.fall))
 	s.sample = s.sample[:0]
 	for a := range s.all.len() {
 		if x := &s.all[a]; x.fromSwitches >= minFeeders {
@@ -216,8 +215,7 @@ func (h *shares) main(i nodeID) causeID {
 func (h *shares) listMembers(overlap bool) {
 	m := &h.members
 	n := len(h.fall)
-	m.off = scratch.Slice(m.off, n+2)
-	clear(m.off)
+	m.off = scratch.Zeroed(m.off, n+2)
 	counted := func(i nodeID) []part {
 		if !overlap {
 			return h.of[i].at[:min(1, h.of[i].n)]

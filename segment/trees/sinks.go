@@ -21,8 +21,10 @@ type sinks struct {
 	component  by[nodeID, sinkID] // the first sink of its component, or -1
 }
 
+// lastBit is the last bit of a mask of a component's sinks.
 const lastBit = 63
 
+// newSinks returns the sinks of a fabric, none yet.
 func newSinks(devices, links int) sinks {
 	s := sinks{byPlace: make([]sinkID, devices+links)}
 	for place := range s.byPlace {
@@ -31,6 +33,7 @@ func newSinks(devices, links int) sinks {
 	return s
 }
 
+// find finds the sinks of a snapshot, which nodes lead to each, and what waits there.
 func (s *sinks) find(t *trees) {
 	for i := range s.all {
 		s.byPlace[s.all[i].place] = -1

@@ -68,6 +68,7 @@ const (
 	leastAdded = .8
 )
 
+// newSpines lists the leaves and spines of a fabric by name, in pods unless it has two levels.
 func newSpines(w *waits, isTwoLevel bool) spines {
 	n := len(w.level)
 	f := spines{place: make([]int32, n), endAt: make([]int8, n), exchangeAt: make([]int8, n), isRoot: make([]bool, n), added: make([]float64, n)}

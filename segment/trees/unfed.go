@@ -18,7 +18,6 @@ const leastFed = .6
 type unfed struct {
 	isSeen  by[deviceID, bool] // by device, while one region is looked at
 	seen    []deviceID         // devices of isSeen
-	members []patchID          // of all, by set
 	size    by[patchID, int32] // by set of all: links
 	isWhole by[patchID, bool]  // by set of all: hosts wait in it, and no receiver shows
 	parts   []patchID          // unfed regions, as sets of all
@@ -55,24 +54,14 @@ func (u *unfed) find(m *Method, p *patches) {
 		u.isSeen = append(u.isSeen, false)
 	}
 	u.size, u.isWhole, u.near = scratch.Slice(u.size, n), scratch.Zeroed(u.isWhole, n), scratch.Zeroed(u.near, n)
-	u.parts, u.members = u.parts[:0], u.members[:0]
-	for k := range p.all.len() {
-		u.members = append(u.members, k)
-	}
-	slices.SortStableFunc(u.members, func(a, b patchID) int { return cmp.Compare(p.sets.Find(a), p.sets.Find(b)) })
-	for i := 0; i < n; {
-		set := p.sets.Find(u.members[i])
-		p.nodes = p.nodes[:0]
-		for ; i < n && p.sets.Find(u.members[i]) == set; i++ {
-			x := &p.all[u.members[i]]
-			p.nodes = append(p.nodes, p.left[x.begin:x.end]...)
-		}
-		u.size[set] = int32(len(p.nodes))
+	u.parts = u.parts[:0]
+	for set, nodes := range p.eachSet {
+		u.size[set] = int32(len(nodes))
 		if m.showsRoot(p.all[set].root) {
 			continue
 		}
-		u.isWhole[set] = slices.ContainsFunc(p.nodes, m.fromHost)
-		if float64(u.fed(m, p.nodes)) < leastFed*float64(len(p.nodes)) {
+		u.isWhole[set] = slices.ContainsFunc(nodes, m.fromHost)
+		if float64(u.fed(m, nodes)) < leastFed*float64(len(nodes)) {
 			u.parts = append(u.parts, set)
 		}
 	}
@@ -114,6 +103,7 @@ func (u *unfed) fed(m *Method, nodes []nodeID) (n int) {
 	return n
 }
 
+// see marks a device.
 func (u *unfed) see(d deviceID) {
 	if !u.isSeen[d] {
 		u.isSeen[d] = true
@@ -121,6 +111,7 @@ func (u *unfed) see(d deviceID) {
 	}
 }
 
+// forget removes all marks.
 func (u *unfed) forget() {
 	for _, d := range u.seen {
 		u.isSeen[d] = false
@@ -181,7 +172,7 @@ func (u *unfed) seeAround(m *Method, p *patches, set patchID) {
 		if p.sets.Find(k) != set {
 			continue
 		}
-		for _, i := range p.left[p.all[k].begin:p.all[k].end] {
+		for _, i := range p.nodesOf(&p.all[k]) {
 			for _, d := range [2]deviceID{m.from[i], m.to[i]} {
 				if w.isSwitch[d] {
 					u.see(d)

@@ -278,3 +278,35 @@ func TestPeriods(t *testing.T) {
 		near(t, "rate by periods", cells*float64(s.Ended[w])/s.PeriodSteps[w], float64(s.Delivered[w])/20_000, .01)
 	}
 }
+
+// Every port of a host sends and accepts at its own rate; a slow host is slow at all of them.
+func TestPortsOfAHost(t *testing.T) {
+	f := newFabric(t, "fattree:leaves=1,hosts=3,spines=1,rails=4")
+	hosts := f.graph.Hosts()
+	by := func(from, to, port int) credits.Flow {
+		path, ok := f.router.AppendBy(nil, f.channels.Out(hosts[from])[port], f.channels.In(hosts[to])[port], 0)
+		if !ok {
+			t.Fatalf("no route by port %d", port)
+		}
+		return credits.Flow{From: hosts[from], To: hosts[to], Path: path}
+	}
+	both := []credits.Work{busy(by(0, 1, 0), by(0, 1, 1), by(0, 1, 2), by(0, 1, 3)), busy(by(2, 1, 3))}
+	rates := func() (all, beside float64) {
+		n := f.network(both...)
+		n.Run(200)
+		n.Reset()
+		n.Run(2000)
+		return float64(n.Stats().Delivered[0]) / 2000, float64(n.Stats().Delivered[1]) / 2000
+	}
+	all, beside := rates()
+	near(t, "three ports alone and half of one", all, 3.5, .05)
+	near(t, "the other half", beside, .5, .05)
+	f.speeds.Receive[hosts[1]] = .2
+	all, beside = rates()
+	near(t, "three slow ports alone and half of one", all, .7, .02)
+	near(t, "the other half", beside, .1, .02)
+	f.speeds.Receive[hosts[1]], f.speeds.Send[hosts[0]] = 1, .3
+	all, beside = rates()
+	near(t, "four ports of a host that sends slowly", all, 1.2, .05)
+	near(t, "what it leaves at one", beside, .7, .05)
+}

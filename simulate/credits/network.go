@@ -34,8 +34,8 @@ type Work struct {
 // Speeds are the rates of a fabric's parts, in cells per step, at most 1.
 type Speeds struct {
 	Channel []float64 // by channel
-	Send    []float64 // by device: what a host passes to the fabric
-	Receive []float64 // by device: what a host accepts
+	Send    []float64 // by device: what a host passes to the fabric, by each of its ports
+	Receive []float64 // by device: what a host accepts, by each of its ports
 }
 
 // Validate checks the rates for a graph's channels.
@@ -60,7 +60,8 @@ const bufferCells = 3
 
 // Network is a fabric with work in it. It is not safe for concurrent use.
 type Network struct {
-	channels int // outputs below are channels; output channels+d is what host d accepts
+	channels int // outputs below are channels; output channels+p is what port p of a host accepts
+	ports    ports
 	speeds   *Speeds
 	now      int64
 
@@ -73,11 +74,11 @@ type Network struct {
 	listed  []bool  // is in active
 	blocked []blocking
 
-	// A turn is the queue of an input for an output. An input is a buffer, one per channel and lane, or a host.
+	// A turn is the queue of an input for an output. An input is a buffer, one per channel and lane, or a port of a host.
 	turns    []turn
 	ring     []int32 // memory of the queues
 	occupied []int32 // by buffer: cells in it, and those on the way
-	senders  []pacer // by device
+	senders  []pacer // by port
 
 	// Hops of all flows in a row: where a cell waits.
 	hops    []hop
@@ -112,7 +113,7 @@ type blocking struct {
 }
 
 type turn struct {
-	input      int32 // buffer, or buffers+device for a host
+	input      int32 // buffer, or buffers+port for a host
 	output     int32
 	off, size  int32 // of its part of the ring
 	head, many int32
@@ -163,10 +164,10 @@ func New(c *routing.Channels, speeds *Speeds, work []Work) (*Network, error) {
 	if err := speeds.Validate(c); err != nil {
 		return nil, err
 	}
-	devices := c.Graph().NumDevices()
-	outputs := c.Len() + devices
-	n := &Network{channels: c.Len(), speeds: speeds, pacers: make([]pacer, outputs), waiting: make([]int32, outputs), next: make([]int32, outputs),
-		listed: make([]bool, outputs), blocked: make([]blocking, outputs), occupied: make([]int32, c.Len()*maxLanes), senders: make([]pacer, devices)}
+	ports := newPorts(c)
+	outputs := c.Len() + len(ports.device)
+	n := &Network{channels: c.Len(), ports: ports, speeds: speeds, pacers: make([]pacer, outputs), waiting: make([]int32, outputs), next: make([]int32, outputs),
+		listed: make([]bool, outputs), blocked: make([]blocking, outputs), occupied: make([]int32, c.Len()*maxLanes), senders: make([]pacer, len(ports.device))}
 	for i := range n.blocked {
 		n.blocked[i].at = -recent - 1
 	}
@@ -188,7 +189,7 @@ func (n *Network) addFlows(c *routing.Channels, work []Work) (keys []uint64) {
 		start := int32(len(n.first))
 		for i := range work[w].Flows {
 			f := &work[w].Flows[i]
-			flow, input := int32(len(n.first)), hosts+int32(f.From)
+			flow, input := int32(len(n.first)), hosts+n.ports.sender[f.Path[0]]
 			n.first = append(n.first, int32(len(keys)))
 			lanes = appendLanes(lanes[:0], c, f.Path)
 			for k, ch := range f.Path {
@@ -196,7 +197,7 @@ func (n *Network) addFlows(c *routing.Channels, work []Work) (keys []uint64) {
 				n.hops = append(n.hops, hop{flow: flow})
 				input = int32(ch)*maxLanes + int32(lanes[k])
 			}
-			keys = append(keys, uint64(n.channels+int(f.To))<<32|uint64(input))
+			keys = append(keys, uint64(n.channels+int(n.ports.receiver[f.Path[len(f.Path)-1]]))<<32|uint64(input))
 			n.hops = append(n.hops, hop{flow: flow})
 			if !work[w].Barrier {
 				n.units = append(n.units, unit{first: flow, flows: 1, cells: int32(work[w].Cells), work: int32(w), pause: work[w].PauseSteps, rounds: 1, seed: work[w].Seed + uint64(i)<<40})

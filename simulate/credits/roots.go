@@ -85,7 +85,7 @@ func (n *Network) AppendWaits(waits []Wait) []Wait {
 		}
 		w := Wait{Channel: routing.Channel(n.samples[first] >> 32), At: routing.Channel(n.samples[first] & (1<<32 - 1)), Times: i - first}
 		if int(w.At) >= n.channels {
-			w.Host, w.At = topology.DeviceID(int(w.At)-n.channels), routing.NoChannel
+			w.Host, w.At = n.ports.device[int(w.At)-n.channels], routing.NoChannel
 		}
 		waits = append(waits, w)
 	}

@@ -94,7 +94,7 @@ func (n *Network) serve(o int32) {
 	if isChannel {
 		rate = n.speeds.Channel[o]
 	} else {
-		rate = n.speeds.Receive[int(o)-n.channels]
+		rate = n.speeds.Receive[n.ports.device[int(o)-n.channels]]
 	}
 	if n.pacers[o].refill(n.now, rate) < 1 {
 		return
@@ -139,9 +139,9 @@ func (n *Network) take(t *turn, h int32) bool {
 		n.drop(t)
 		return true
 	}
-	host := int(t.input) - len(n.occupied)
-	p := &n.senders[host]
-	if p.refill(n.now, n.speeds.Send[host]) < 1 {
+	port := int(t.input) - len(n.occupied)
+	p := &n.senders[port]
+	if p.refill(n.now, n.speeds.Send[n.ports.device[port]]) < 1 {
 		return false
 	}
 	p.allowance--

@@ -23,10 +23,34 @@ type Channels struct {
 	perLink  int // 1, or 2 on a duplex graph
 	from, to []topology.DeviceID
 	up       []bool
-	outOff   []uint32 // CSR: channels that leave a device, ascending
-	outAt    []Channel
+	out, in  rows
 	changes  uint64 // incremented at every change of up
 }
+
+// rows are the channels of each device, ascending, as compressed rows (CSR).
+type rows struct {
+	off []uint32
+	at  []Channel
+}
+
+// newRows lists channels by their device.
+func newRows(devices int, deviceOf []topology.DeviceID) rows {
+	r := rows{make([]uint32, devices+1), make([]Channel, len(deviceOf))}
+	for _, d := range deviceOf {
+		r.off[d+1]++
+	}
+	for d := range devices {
+		r.off[d+1] += r.off[d]
+	}
+	fill := append([]uint32(nil), r.off...)
+	for ch, d := range deviceOf {
+		r.at[fill[d]] = Channel(ch)
+		fill[d]++
+	}
+	return r
+}
+
+func (r *rows) of(d topology.DeviceID) []Channel { return r.at[r.off[d]:r.off[d+1]] }
 
 // NewChannels returns the channels of a graph; those of links that are up are up.
 func NewChannels(g *topology.Graph) *Channels {
@@ -36,24 +60,14 @@ func NewChannels(g *topology.Graph) *Channels {
 	}
 	n := g.NumLinks() * c.perLink
 	c.from, c.to, c.up = make([]topology.DeviceID, n), make([]topology.DeviceID, n), make([]bool, n)
-	c.outOff = make([]uint32, g.NumDevices()+1)
 	for ch := range c.from {
 		l := g.Link(schema.LinkID(ch / c.perLink))
 		c.from[ch], c.to[ch], c.up[ch] = l.From, l.To, l.Up
 		if c.perLink == 2 && ch%2 == 1 {
 			c.from[ch], c.to[ch] = l.To, l.From
 		}
-		c.outOff[c.from[ch]+1]++
 	}
-	for d := range g.NumDevices() {
-		c.outOff[d+1] += c.outOff[d]
-	}
-	c.outAt = make([]Channel, n)
-	fill := append([]uint32(nil), c.outOff...)
-	for ch, d := range c.from {
-		c.outAt[fill[d]] = Channel(ch)
-		fill[d]++
-	}
+	c.out, c.in = newRows(g.NumDevices(), c.from), newRows(g.NumDevices(), c.to)
 	return c
 }
 
@@ -77,7 +91,10 @@ func (c *Channels) Of(l schema.LinkID) []Channel {
 
 // Out lists the channels that leave a device, ascending. The slice must not be
 // modified.
-func (c *Channels) Out(d topology.DeviceID) []Channel { return c.outAt[c.outOff[d]:c.outOff[d+1]] }
+func (c *Channels) Out(d topology.DeviceID) []Channel { return c.out.of(d) }
+
+// In lists the channels that enter a device, as Out.
+func (c *Channels) In(d topology.DeviceID) []Channel { return c.in.of(d) }
 
 // Ports returns the channels that leave and enter a device's port; NoChannel if there
 // is none.

@@ -87,12 +87,42 @@ func (r *Router) Append(path []Channel, src, dst topology.DeviceID, flow uint64)
 	}
 	path, ok := r.between(path, from, to, dst, flow)
 	if !ok {
-		return path[:start], false
+		return r.byAnyPorts(path[:start], src, dst, flow)
 	}
 	if last != NoChannel {
 		path = append(path, last)
 	}
 	return path, true
+}
+
+// byAnyPorts appends a path by any ports of two hosts that have one: ports in different planes have none.
+func (r *Router) byAnyPorts(path []Channel, src, dst topology.DeviceID, flow uint64) ([]Channel, bool) {
+	if g := r.channels.graph; g.IsSwitch(src) || g.IsSwitch(dst) {
+		return path, false
+	}
+	out, in := r.channels.Out(src), r.channels.In(dst)
+	for i := range out {
+		for k := range in {
+			first, last := (mix(flow)+uint64(i))%uint64(len(out)), (mix(flow)+uint64(i+k))%uint64(len(in))
+			if path, ok := r.AppendBy(path, out[first], in[last], flow); ok {
+				return path, true
+			}
+		}
+	}
+	return path, false
+}
+
+// AppendBy is Append from a host to another by the ports that the first channel leaves and the last one enters.
+func (r *Router) AppendBy(path []Channel, first, last Channel, flow uint64) ([]Channel, bool) {
+	c, start := r.channels, len(path)
+	if !c.up[first] || !c.up[last] {
+		return path, false
+	}
+	path, ok := r.between(append(path, first), c.to[first], c.from[last], c.to[last], flow)
+	if !ok {
+		return path[:start], false
+	}
+	return append(path, last), true
 }
 
 // between appends a path from switch to switch; dst is the device behind the last.
@@ -128,8 +158,7 @@ func (r *Router) detach(d topology.DeviceID, flow uint64) (Channel, topology.Dev
 	if r.channels.graph.IsSwitch(d) {
 		return NoChannel, d
 	}
-	in := r.shortest.incoming[r.shortest.inOff[d]:r.shortest.inOff[d+1]]
-	return r.pick(in, flow, d, func(ch Channel) topology.DeviceID { return r.channels.from[ch] })
+	return r.pick(r.channels.In(d), flow, d, func(ch Channel) topology.DeviceID { return r.channels.from[ch] })
 }
 
 func (r *Router) pick(candidates []Channel, flow uint64, d topology.DeviceID, far func(Channel) topology.DeviceID) (Channel, topology.DeviceID) {

@@ -98,6 +98,48 @@ func TestDetour(t *testing.T) {
 	}
 }
 
+// Hosts whose ports are up in different planes only have no route; others use a plane that both have.
+func TestPlanes(t *testing.T) {
+	c := fabric(t, "fattree:leaves=2,hosts=2,spines=2,planes=3")
+	r := router(t, c, "")
+	src, dst := device(t, c, "host0"), device(t, c, "host3")
+	down := func(names ...string) {
+		t.Helper()
+		for _, name := range names {
+			ch, err := c.Find(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.SetUp(ch, false)
+		}
+	}
+	used := map[topology.DeviceID]bool{}
+	for flow := range uint64(64) {
+		path, ok := r.Append(nil, src, dst, flow)
+		if !ok || len(path) != 4 {
+			t.Fatalf("flow %d: %s, %v", flow, names(c, path), ok)
+		}
+		_, leaf := c.Ends(path[0])
+		used[leaf] = true
+	}
+	if len(used) != 3 {
+		t.Errorf("%d planes are used, want 3", len(used))
+	}
+	down("host0 1", "leaf1-1 2") // plane 0 of the source, plane 1 of the destination
+	for flow := range uint64(64) {
+		if path, ok := r.Append(nil, src, dst, flow); !ok || c.Name(path[0]) != "host0 3" || !c.Intact(path) {
+			t.Errorf("flow %d: %s, %v; want the plane that is left", flow, names(c, path), ok)
+		}
+	}
+	if path, ok := r.AppendBy(nil, c.Out(src)[1], c.In(dst)[2], 0); ok || len(path) > 0 {
+		t.Errorf("from one plane to another: %s", names(c, path))
+	}
+	down("host0 3")
+	if path, ok := r.Append(nil, src, dst, 0); ok {
+		t.Errorf("without a common plane: %s", names(c, path))
+	}
+}
+
 func TestErrors(t *testing.T) {
 	c := fabric(t, "fattree:leaves=2,hosts=2,spines=2")
 	for _, p := range []routing.Policy{routing.Directional, routing.Minimal, "scenic"} {

@@ -16,8 +16,6 @@ const maxTables = 4096
 type shortest struct {
 	channels *Channels
 	changes  uint64
-	incoming []Channel // CSR: channels that enter a device
-	inOff    []uint32
 	rank     []uint32 // of a device among the switches
 	switches int
 	tables   map[topology.DeviceID][]uint16 // by destination: distance of every switch, by rank
@@ -34,19 +32,6 @@ func newShortest(c *Channels) shortest {
 			s.rank[d] = uint32(s.switches)
 			s.switches++
 		}
-	}
-	s.inOff = make([]uint32, n+1)
-	for _, d := range c.to {
-		s.inOff[d+1]++
-	}
-	for d := range n {
-		s.inOff[d+1] += s.inOff[d]
-	}
-	s.incoming = make([]Channel, len(c.to))
-	fill := append([]uint32(nil), s.inOff...)
-	for ch, d := range c.to {
-		s.incoming[fill[d]] = Channel(ch)
-		fill[d]++
 	}
 	return s
 }
@@ -94,7 +79,7 @@ func (s *shortest) distances(dst topology.DeviceID) []uint16 {
 	s.queue = append(s.queue[:0], dst)
 	for head := 0; head < len(s.queue); head++ {
 		d := s.queue[head]
-		for _, ch := range s.incoming[s.inOff[d]:s.inOff[d+1]] {
+		for _, ch := range s.channels.In(d) {
 			from := s.channels.from[ch]
 			if s.channels.up[ch] && s.channels.graph.IsSwitch(from) && dist[s.rank[from]] == unreachable {
 				dist[s.rank[from]] = dist[s.rank[d]] + 1

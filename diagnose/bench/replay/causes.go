@@ -137,31 +137,46 @@ func (d *draft) part(kind bench.Kind) {
 	d.add("training", hosts, -d.between(10, 900), t)
 	switch kind {
 	case SlowHost:
-		f.kind, f.device, f.share = slowHost, d.device(middle), d.uniform(.06, .25)
-		d.scene.faults = append(d.scene.faults, f)
+		f.kind, f.share = slowHost, d.uniform(.06, .25)
+		for _, f.device = range d.ports.devices[middle] {
+			d.scene.faults = append(d.scene.faults, f)
+		}
 		return
 	case SwitchFails:
 		f.kind = switchDown
-		if d.dims == nil && d.in.Set != "dragonfly" {
-			f.device, _ = d.spineOf(d.channels, middle)
-		}
-		for _, l := range d.graph.LinksAt(f.device) {
-			f.channels = append(f.channels, d.channels.Of(l)...)
-		}
-		d.scene.faults = append(d.scene.faults, f)
-		return
 	case SlowLink:
 		f.kind, f.share = degraded, d.uniform(.08, .3)
 	case Flaps:
 		f.period = d.between(5, 12)
 		f.down = f.period/2 + d.rng.IntN(2)
 	}
-	cables := 1
-	if kind != SlowLink {
-		cables = d.between(1, 4)
+	switch sw := d.switchOf(middle); {
+	case d.failPorts(f, middle):
+	case kind == SwitchFails:
+		if d.dims == nil && d.in.Set != "dragonfly" {
+			spines := d.spinesAbove(d.channels, sw)
+			f.device = spines[d.rng.IntN(len(spines))]
+		}
+		d.failSwitches(f, f.device)
+	default:
+		cables := 1
+		if kind != SlowLink {
+			cables = d.between(1, 4)
+		}
+		for range cables {
+			d.cut(f, d.cableAt(d.channels, sw))
+		}
 	}
-	for range cables {
-		d.cut(f, d.cableAt(d.channels, d.switchOf(middle)))
+}
+
+// failSwitches adds a fault of switches.
+func (d *draft) failSwitches(f fault, switches ...topology.DeviceID) {
+	for _, sw := range switches {
+		f.device, f.channels = sw, nil
+		for _, l := range d.graph.LinksAt(sw) {
+			f.channels = append(f.channels, d.channels.Of(l)...)
+		}
+		d.scene.faults = append(d.scene.faults, f)
 	}
 }
 

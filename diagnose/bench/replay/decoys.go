@@ -89,15 +89,16 @@ func (d *draft) harmless(at int) {
 			continue
 		}
 		d.used[h] = true
-		f.Device = d.graph.Device(d.device(h)).Name
 		if d.dims == nil && d.chance(.5) {
-			sw, l := d.switchOf(h), d.graph.Link(d.graph.LinksAt(d.device(h))[0])
-			f.Kind, f.Device, f.Detail = schema.LinkFailed, d.graph.Device(sw).Name, "link down"
-			if f.Port = l.FromPort; l.From != sw {
-				f.Port = l.ToPort
-			}
+			l := d.portOf(h)
+			f.Kind, f.Device, f.Port, f.Detail = schema.LinkFailed, d.graph.Device(l.From).Name, l.FromPort, "link down"
+			d.in.noCable = append(d.in.noCable, f)
+			return
 		}
-		d.in.noCable = append(d.in.noCable, f)
+		for _, device := range d.ports.devices[h] {
+			f.Device = d.graph.Device(device).Name
+			d.in.noCable = append(d.in.noCable, f)
+		}
 		return
 	}
 }

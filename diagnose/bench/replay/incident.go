@@ -35,11 +35,13 @@ var fabrics = map[string][]string{
 	"leafspine": {"fattree:leaves=16,hosts=8,spines=8", "fattree:leaves=16,hosts=12,spines=6", "fattree:leaves=12,hosts=16,spines=8"},
 	"dragonfly": {"dragonfly:groups=9,routers=8,hosts=2", "dragonfly:groups=9,routers=4,hosts=4"},
 	"torus":     {"torus:8x8x8", "torus:6x8x10"},
+	"rails": {"fattree:leaves=4,hosts=16,spines=8,rails=4", "fattree:leaves=4,hosts=12,spines=6,planes=4", "fattree:leaves=4,hosts=10,spines=5,rails=8",
+		"fattree:leaves=8,hosts=12,spines=6,planes=2", "fattree:leaves=8,hosts=12,spines=6,rails=2"},
 }
 
 // World draws incidents of this package.
 func World() bench.World {
-	return bench.World{Sets: []string{"tree", "leafspine", "dragonfly", "torus"},
+	return bench.World{Sets: []string{"tree", "leafspine", "dragonfly", "torus", "rails"},
 		Kinds: []bench.Kind{Incast, Gather, Storage, Contention, Crossing, OwnPattern, LinkFails, SwitchFails, Flaps, SlowLink, SlowHost, Missing, MissingShared,
 			ReadsFirst, Busy},
 		Incident: func(set string, kind bench.Kind, seed int64) (bench.Played, error) { return New(set, kind, seed) }}
@@ -157,9 +159,12 @@ func draw(set string, kind bench.Kind, seed int64, boost, quiet float64) (*Incid
 	if err != nil {
 		return nil, err
 	}
+	if len(at.ports.devices[0]) > 1 {
+		in.Topology += ", adapters"
+	}
 	d := &draft{site: at, in: in, boost: boost, quiet: quiet, channels: routing.NewChannels(at.graph)}
 	d.scene = &in.scene
-	*d.scene = scene{graph: at.graph, seed: uint64(seed), send: 1, receive: 1, length: halves * d.between(34, 44), states: map[string]*state{}}
+	*d.scene = scene{graph: at.graph, seed: uint64(seed), send: 1, receive: 1, ports: at.ports, length: halves * d.between(34, 44), states: map[string]*state{}}
 	if d.dims != nil {
 		d.scene.send, d.scene.receive = d.uniform(.45, .65), d.uniform(.45, .65)
 	} else if set != "dragonfly" && d.chance(.4) {

@@ -15,18 +15,20 @@ type job struct {
 	hosts          []int
 	start, end     int // halves; a start before the scene is negative
 	unlisted       bool
+	hasRail        bool // exchanges over one rail only
+	rail           int
 	traffic        []traffic
 }
 
 // traffic is one kind of traffic of a job.
 type traffic struct {
 	pairs   [][2]int // sending and receiving hosts
-	cells   int      // of a pair at a time
+	cells   int      // of a pair at a time, over each of its rails
 	rounds  int      // of an exchange; 0: all pairs at once
 	file    file
 	pulls   bool    // RDMA reads instead of writes, for its counters
 	duty    float64 // of an exchange: the share of time that it would take without hindrance, at most 1
-	rate    float64 // of a stream: cells per step and pair
+	rate    float64 // of a stream: cells per step, pair and rail
 	from    int     // halves
 	to      int
 	low     float64 // share of the load with which it begins; 0: all of it

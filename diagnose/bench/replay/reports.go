@@ -136,7 +136,6 @@ func (s *series) put(l int, v float64) {
 // show adds the job table, the log of failures and the traffic table of a minute.
 func (r *reader) show(result *schema.IntervalResult, minute int, delivered []float64) {
 	s, t := &r.in.scene, -1
-	hosts := s.graph.Hosts()
 	for j := range s.jobs {
 		x := &s.jobs[j]
 		first := t + 1
@@ -147,7 +146,9 @@ func (r *reader) show(result *schema.IntervalResult, minute int, delivered []flo
 		row := schema.Job{Fabric: s.graph.Fabric(), ID: x.id, Name: x.name, User: x.user, Start: instant(x.start), State: "RUNNING"}
 		if starts := max(0, x.start) / halves; minute == starts && x.start < s.length {
 			for _, h := range x.hosts {
-				row.Nodes = append(row.Nodes, s.graph.Device(hosts[h]).Name)
+				for _, d := range s.ports.devices[h] {
+					row.Nodes = append(row.Nodes, s.graph.Device(d).Name)
+				}
 			}
 			result.Jobs = append(result.Jobs, row)
 		}

@@ -39,7 +39,8 @@ type scene struct {
 	graph         *topology.Graph
 	policy        routing.Policy
 	seed          uint64
-	send, receive float64 // of a host, cells per step
+	send, receive float64 // of a host's port, cells per step
+	ports         ports
 	jobs          []job
 	faults        []fault
 	length        int // halves
@@ -161,7 +162,7 @@ func (s *scene) network(st *state, cause int) (*network, error) {
 			}
 			w := s.jobs[j].traffic[t].work(int(st.levels[index]), min(s.send, s.receive))
 			w.Seed = s.seed ^ uint64(index)<<20
-			w.Flows = s.flows(router, index, s.jobs[j].traffic[t].pairs)
+			w.Flows = s.flows(router, n.channels, index, &s.jobs[j], &s.jobs[j].traffic[t])
 			work, n.traffic = append(work, w), append(n.traffic, index)
 			n.period = append(n.period, float64(w.Cells*len(w.Flows))/float64(max(1, w.Rounds)))
 			if cause == noCause {
@@ -171,19 +172,6 @@ func (s *scene) network(st *state, cause int) (*network, error) {
 	}
 	n.net, err = credits.New(n.channels, n.speeds, work)
 	return n, err
-}
-
-// flows routes pairs; those without a route are left out.
-func (s *scene) flows(router *routing.Router, traffic int, pairs [][2]int) []credits.Flow {
-	hosts := s.graph.Hosts()
-	flows := make([]credits.Flow, 0, len(pairs))
-	for i, p := range pairs {
-		path, ok := router.Append(nil, hosts[p[0]], hosts[p[1]], s.seed^uint64(traffic)<<24^uint64(i))
-		if ok && len(path) > 0 {
-			flows = append(flows, credits.Flow{From: hosts[p[0]], To: hosts[p[1]], Path: path})
-		}
-	}
-	return flows
 }
 
 // speeds are the rates of the healthy fabric; the fastest channel moves a cell per step.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
 )
@@ -14,6 +15,7 @@ type site struct {
 	rng     *rand.Rand
 	graph   *topology.Graph
 	dims    []int // of a torus, otherwise nil
+	ports   ports
 	used    []bool
 	storage []int
 	nextID  int
@@ -24,9 +26,18 @@ func newSite(rng *rand.Rand, spec string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{rng: rng, graph: g, used: make([]bool, len(g.Hosts())), nextID: 20_000 + rng.IntN(60_000)}
-	if g.Grid() != nil {
+	s := &site{rng: rng, graph: g, ports: portsOf(g), nextID: 20_000 + rng.IntN(60_000)}
+	if s.used = make([]bool, len(s.ports.devices)); g.Grid() != nil {
 		s.dims = g.Grid().Dims
+	}
+	if s.ports.many > 2 {
+		if s.chance(.5) {
+			if s.graph, err = withAdapters(g); err != nil {
+				return nil, err
+			}
+			s.ports = portsOf(s.graph)
+		}
+		s.ports.fileRails = s.between(1, 2)
 	}
 	if n := s.between(3, 6); s.chance(.3) { // side by side, as in a rack of their own
 		s.storage = s.run(n)
@@ -136,19 +147,24 @@ func (s *site) id() string {
 	return fmt.Sprint(s.nextID)
 }
 
-func (s *site) device(host int) topology.DeviceID { return s.graph.Hosts()[host] }
+// device is a host itself, or the first of its adapters.
+func (s *site) device(host int) topology.DeviceID { return s.ports.devices[host][0] }
 
-// switchOf is the switch of a host; on a torus the host itself.
+// switchOf is the switch of a host, of several any; on a torus the host itself.
 func (s *site) switchOf(host int) topology.DeviceID {
-	d := s.device(host)
-	if s.graph.IsSwitch(d) {
+	if d := s.device(host); s.graph.IsSwitch(d) {
 		return d
 	}
-	l := s.graph.Link(s.graph.LinksAt(d)[0])
-	if l.From == d {
-		return l.To
+	return s.portOf(host).From
+}
+
+// portOf is the link to a host, of several any.
+func (s *site) portOf(host int) topology.Link {
+	into, port := s.ports.in[host], 0
+	if s.ports.many > 1 {
+		port = s.rng.IntN(len(into))
 	}
-	return l.From
+	return s.graph.Link(schema.LinkID(into[port])) // the links of fabrics with hosts are directed
 }
 
 // cableAt is a cable between switches at a switch, as the channel that leaves it.
@@ -162,17 +178,13 @@ func (s *site) cableAt(c *routing.Channels, sw topology.DeviceID) routing.Channe
 	return cables[s.rng.IntN(len(cables))]
 }
 
-// spineOf is a switch without hosts next to a host's switch; false if there is none.
-func (s *site) spineOf(c *routing.Channels, host int) (topology.DeviceID, bool) {
-	var spines []topology.DeviceID
-	for _, ch := range c.Out(s.switchOf(host)) {
+// spinesAbove are the switches above one with hosts.
+func (s *site) spinesAbove(c *routing.Channels, leaf topology.DeviceID) (spines []topology.DeviceID) {
+	for _, ch := range c.Out(leaf) {
 		_, to := c.Ends(ch)
-		if s.graph.IsSwitch(to) && s.graph.Device(to).Level > s.graph.Device(s.switchOf(host)).Level {
+		if s.graph.IsSwitch(to) && s.graph.Device(to).Level > s.graph.Device(leaf).Level {
 			spines = append(spines, to)
 		}
 	}
-	if len(spines) == 0 {
-		return 0, false
-	}
-	return spines[s.rng.IntN(len(spines))], true
+	return spines
 }

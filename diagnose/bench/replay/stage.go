@@ -61,7 +61,11 @@ func (d *draft) add(name string, hosts []int, start int, traffic ...traffic) int
 		}
 	}
 	users := []string{"ada", "boole", "curie", "dirac", "euler", "fermi", "gauss", "hertz"}
-	d.scene.jobs = append(d.scene.jobs, job{id: d.id(), name: name, user: users[d.rng.IntN(len(users))], hosts: hosts, start: start, end: d.scene.length, traffic: kept})
+	j := job{id: d.id(), name: name, user: users[d.rng.IntN(len(users))], hosts: hosts, start: start, end: d.scene.length, traffic: kept}
+	if d.ports.many > 2 && d.chance(.2) {
+		j.hasRail, j.rail = true, d.rng.IntN(d.ports.many)
+	}
+	d.scene.jobs = append(d.scene.jobs, j)
 	return len(d.scene.jobs) - 1
 }
 

@@ -284,9 +284,11 @@ func (s *scene) answerJob(t *bench.Truth, j int, links []schema.LinkID, in *minu
 		t.Also(schema.CauseSystem)
 		return
 	}
-	own, hosts := map[topology.DeviceID]bool{}, s.graph.Hosts()
+	own := map[topology.DeviceID]bool{}
 	for _, h := range s.jobs[j].hosts {
-		own[hosts[h]] = true
+		for _, d := range s.ports.devices[h] {
+			own[d] = true
+		}
 	}
 	outside := func(f *credits.Flow) bool { return !(own[f.From] && own[f.To]) && over(f) }
 	if s.load(j, in, outside, anyFile) >= mainEffect*all { // the host at the other end is not the application's own

@@ -19,7 +19,7 @@ func sceneOf(t *testing.T, jobs []job, faults ...fault) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &scene{graph: g, seed: 3, send: 1, receive: 1, jobs: jobs, faults: faults, length: 20, states: map[string]*state{}}
+	return &scene{graph: g, seed: 3, send: 1, receive: 1, ports: portsOf(g), jobs: jobs, faults: faults, length: 20, states: map[string]*state{}}
 }
 
 // running is a job that moves something all the time.

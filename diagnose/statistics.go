@@ -77,3 +77,9 @@ func meanOf(values []float64) float64 {
 	}
 	return sum / float64(max(1, n))
 }
+
+// ramp is 0 up to a value and 1 from another on, and linear between them; it falls if the second is the lower.
+func ramp(v, from, to float64) float64 { return max(0, min(1, (v-from)/(to-from))) }
+
+// logistic is the probability with some log odds.
+func logistic(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }

@@ -8,10 +8,10 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-// line is a row of switches along a dimension, with the number of nodes that enter, or leave, at each.
-type line struct {
-	base int // number of its switch at coordinate 0
-	from []float64
+// row is a line of switches along a dimension, with the number of nodes that enter, or leave, at each.
+type row struct {
+	base  int // number of its switch at coordinate 0
+	nodes []float64
 }
 
 // exchange adds the load of a uniform all-to-all exchange. Packets that travel along a line of a dimension come from
@@ -60,45 +60,41 @@ type group struct {
 // alongLines loads the lines of a dimension with the traffic from every group of sources to every group of goals. A
 // line is fixed by both keys without the coordinate of the dimension.
 func (g *Grid) alongLines(r *Router, dim int, sources, goals []group, unit float64) {
-	stride := 1
-	for _, d := range g.shape.Dims[:dim] {
-		stride *= d
-	}
-	size := g.shape.Dims[dim]
-	from, to := byLine(sources, stride, size), byLine(goals, stride, size)
+	from, to := g.byRow(sources, dim), g.byRow(goals, dim)
 	for i := range from {
 		for j := range to {
-			g.load(r, dim, from[i].base+to[j].base, stride, from[i].from, to[j].from, unit)
+			g.load(r, dim, &from[i], &to[j], unit)
 		}
 	}
 }
 
-// byLine splits groups by line: base is the key without the coordinate of the dimension.
-func byLine(groups []group, stride, size int) []line {
-	var lines []line
+// byRow splits groups by line: base is the key without the coordinate of the dimension.
+func (g *Grid) byRow(groups []group, dim int) []row {
+	var rows []row
+	stride, size := g.strides[dim], g.shape.Dims[dim]
 	at := map[int]int{}
-	for _, g := range groups {
-		x := g.key / stride % size
-		base := g.key - x*stride
+	for _, of := range groups {
+		x := of.key / stride % size
+		base := of.key - x*stride
 		i, known := at[base]
 		if !known {
-			i = len(lines)
+			i = len(rows)
 			at[base] = i
-			lines = append(lines, line{base: base, from: make([]float64, size)})
+			rows = append(rows, row{base: base, nodes: make([]float64, size)})
 		}
-		lines[i].from[x] += g.nodes
+		rows[i].nodes[x] += of.nodes
 	}
-	return lines
+	return rows
 }
 
-// load adds the traffic along one line from each of its switches to each other one.
-func (g *Grid) load(r *Router, dim, base, stride int, from, to []float64, unit float64) {
-	size, k := len(from), len(g.shape.Dims)
-	for x, a := range from {
+// load adds the traffic along one line from each of its switches to each other one; unit is that of one pair of nodes.
+func (g *Grid) load(r *Router, dim int, from, to *row, unit float64) {
+	base, stride, size, k := from.base+to.base, g.strides[dim], g.shape.Dims[dim], len(g.shape.Dims)
+	for x, a := range from.nodes {
 		if a == 0 {
 			continue
 		}
-		for y, b := range to {
+		for y, b := range to.nodes {
 			if b == 0 || x == y {
 				continue
 			}

@@ -1,9 +1,6 @@
 package root
 
-import (
-	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/topology"
-)
+import "github.com/giverny/giverny/topology"
 
 // IsFlooded reports whether load was added where the traffic of a region on a grid ends. Full buffers hold up other
 // traffic over the same links, so that a region may carry less in total although load causes it: the added load shows
@@ -32,14 +29,6 @@ func (p *Pressure) Arrives(end topology.DeviceID) float64 {
 	return now / before
 }
 
-// End is the switch where the traffic of a region ends, as far as known.
-func (d *Drain) End() (end topology.DeviceID, known bool) {
-	if d.Fit > 0 {
-		return d.Device, true
-	}
-	return d.Meeting.Device, d.Meeting.IsKnown()
-}
-
 // ArrivesMore is the load added since the onset on the links of the switch where a region's traffic ends, bytes/s: its
 // senders move at least part of it.
 func (p *Pressure) ArrivesMore(end topology.DeviceID) (more float64) {
@@ -56,13 +45,4 @@ func (p *Pressure) ArrivesInAll(end topology.DeviceID) (all float64) {
 		all += p.Carries(l)
 	}
 	return all
-}
-
-// Added is the change of a link's load since the onset, bytes/s.
-func (p *Pressure) Added(l schema.LinkID) (added float64, measured bool) {
-	was := p.Before(l)
-	if was < 0 || p.UseOf(l) < 0 {
-		return 0, false
-	}
-	return p.Carries(l) - was/100*p.graph.Capacity(l), true
 }

@@ -32,21 +32,21 @@ func TestFlooded(t *testing.T) {
 	}
 }
 
-// TestFollowedNeck: a link for which packets wait, and to which most of a region was followed, needs no tree of
+// TestFollowedBottleneck: a link for which packets wait, and to which most of a region was followed, needs no tree of
 // suspects.
-func TestFollowedNeck(t *testing.T) {
+func TestFollowedBottleneck(t *testing.T) {
 	around := &Drain{tree: .2}
 	for _, c := range []struct {
-		neck Neck
-		want bool
+		bottleneck Bottleneck
+		want       bool
 	}{
-		{Neck{Fit: .4, Share: .9, Waits: .9}, true},
-		{Neck{Fit: .4, Share: .9, Waits: .1}, false},
-		{Neck{Fit: .4, Share: .1, Waits: .9}, false},
-		{Neck{Fit: .5, Share: .1, Waits: 0}, true},
+		{Bottleneck{Fit: .4, Share: .9, Waits: .9}, true},
+		{Bottleneck{Fit: .4, Share: .9, Waits: .1}, false},
+		{Bottleneck{Fit: .4, Share: .1, Waits: .9}, false},
+		{Bottleneck{Fit: .5, Share: .1, Waits: 0}, true},
 	} {
-		if got := c.neck.Before(around); got != c.want {
-			t.Errorf("%+v: %v, want %v", c.neck, got, c.want)
+		if got := c.bottleneck.Before(around); got != c.want {
+			t.Errorf("%+v: %v, want %v", c.bottleneck, got, c.want)
 		}
 	}
 }
