@@ -82,7 +82,7 @@ func (w *Webhook) Run(ctx context.Context) error {
 		case ctx.Err() != nil:
 		case errors.As(err, &failed) && failed.final:
 			w.drop(number, it, Rejected, err)
-			w.record.Failed(err, 0)
+			w.record.FailedForGood(err)
 		case failed != nil:
 			fail(err, failed.wait)
 		default:
