@@ -39,3 +39,28 @@ func TestButtonsKeepTheFocus(t *testing.T) {
 		t.Errorf("the focus is on %s, want the last hot link", page.eval(focused))
 	}
 }
+
+// The page is dark or light as the system is, until the button has chosen.
+func TestTheThemeFollowsTheSystem(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	h.announce(busy(g, noon, hot(g, 1, schema.High, 0, 30)))
+	page := browse(t, h.url+flat)
+	system := func(theme string) {
+		page.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": theme}}}, nil)
+	}
+	const light = `document.documentElement.classList.contains("light")`
+	page.await(shown)
+	for _, theme := range []string{"dark", "light", "dark"} {
+		system(theme)
+		page.await(light + ` === ("` + theme + `" === "light")`)
+	}
+	page.eval(`document.getElementById("theme").click()`)
+	page.visit(h.url + flat + "&again")
+	page.await(shown)
+	system("light")
+	system("dark")
+	if page.eval(light) != "true" {
+		t.Error("the theme that was chosen is not kept")
+	}
+}
