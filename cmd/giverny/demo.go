@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,6 +71,11 @@ from the reading of a counter until the region is stored.`,
 }
 
 func runDemo(cmd *cobra.Command, cfg config.Config, f demoFlags) (err error) {
+	if !signal.Ignored(syscall.SIGHUP) { // as by nohup
+		ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP) // it ends with its terminal, which the roles do not
+		defer stop()
+		cmd.SetContext(ctx)
+	}
 	if cfg.DataDir = f.keep; f.keep == "" {
 		if cfg.DataDir, err = os.MkdirTemp("", "giverny-demo-"); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/giverny/giverny/hostping"
 	"github.com/giverny/giverny/hostping/run"
+	"github.com/giverny/giverny/internal/plainfile"
 )
 
 type hostBaselineFlags struct {
@@ -102,7 +103,7 @@ func writeBaseline(cmd *cobra.Command, f *hostBaselineFlags, b *hostping.Baselin
 
 // readBaseline reads a baseline's file.
 func readBaseline(path string) (hostping.Baseline, error) {
-	text, err := os.ReadFile(path)
+	text, err := plainfile.ReadOnce(path)
 	if err != nil {
 		return hostping.Baseline{}, err
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/listing"
 	"github.com/giverny/giverny/search/run"
@@ -53,7 +53,7 @@ func (f *searchFlags) options() (o run.Options, err error) {
 		}
 	}
 	if f.known != "" {
-		if o.Known, err = os.ReadFile(f.known); err != nil {
+		if o.Known, err = plainfile.ReadOnce(f.known); err != nil {
 			return o, err
 		}
 		o.KnownName = f.known
@@ -63,7 +63,7 @@ func (f *searchFlags) options() (o run.Options, err error) {
 
 // readRestriction reads a restriction of a space, and its text. A file that restricts nothing is an error: it was meant to.
 func readRestriction(path string) (search.Restriction, []byte, error) {
-	text, err := os.ReadFile(path)
+	text, err := plainfile.ReadOnce(path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/giverny/giverny/internal/config"
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/listing"
 	"github.com/giverny/giverny/search/run"
@@ -80,7 +80,7 @@ func (f *explainFlags) load(cmd *cobra.Command) (w search.Workload, untested []s
 	if err != nil {
 		return w, nil, nil, err
 	}
-	text, err := os.ReadFile(f.workload)
+	text, err := plainfile.ReadOnce(f.workload)
 	if err != nil {
 		return w, nil, nil, err
 	}
@@ -104,7 +104,7 @@ func (f *explainFlags) knownIn(space *search.Space, logged *run.Log) ([]*search.
 	if f.known == "" {
 		return known, nil
 	}
-	text, err := os.ReadFile(f.known)
+	text, err := plainfile.ReadOnce(f.known)
 	if err != nil {
 		return nil, err
 	}

@@ -223,6 +223,7 @@ func TestFormsOfRows(t *testing.T) {
 		"\n{bad\n":                     {Where: "f:2", Reason: feeds.Malformed, Detail: "not a JSON object"},
 		`{"job_id":"1","nodes":["a"]}`: {Where: "f:1", Reason: feeds.NoTime, Detail: "no start"},
 		"job_id,nodes,start\n1,a,2026-01-05T00:30:00Z\n2,a,noon\n":                    {Where: "f:3", Reason: feeds.NoTime, Detail: `start "noon"`},
+		"job_id,nodes,start,end\n1,a,2026-01-05T00:30:00Z\n2,b\n":                     {Where: "f:3", Reason: feeds.Malformed, Detail: "2 fields where the header has 4"},
 		"JobID|State|Start|End|NodeList\n17|RUNNING|2026-01-05T00:30:00|Unknown|n[1-": {Where: "f:2", Reason: feeds.Malformed, Detail: "job 17: nodes"},
 		`{"jobs":[{"job_id":1},{"job_id":2,"nodes":"n[1-"}]}`:                         {Where: "f: job 2", Reason: feeds.Malformed, Detail: "job 2: nodes"},
 	} {

@@ -73,10 +73,13 @@ func readCSV(r *bufio.Reader, list List, zone *time.Location) (List, error) {
 	for i, field := range columns {
 		at[strings.ToLower(strings.TrimSpace(strings.TrimPrefix(field, "\ufeff")))] = i
 	}
+	least := 0 // fields of a row that is not cut off
 	for _, field := range []string{"job_id", "nodes", "start"} {
-		if _, ok := at[field]; !ok {
+		i, ok := at[field]
+		if !ok {
 			return list, fmt.Errorf("%s:1: no column %s; want job_id,name,user,nodes,start,end,state", list.name, field)
 		}
+		least = max(least, i+1)
 	}
 	for {
 		f, err := in.Read()
@@ -94,6 +97,10 @@ func readCSV(r *bufio.Reader, list List, zone *time.Location) (List, error) {
 		list.place, _ = in.FieldPos(0)
 		if unclosed(f, at["nodes"], width, comma) {
 			list.drop(feeds.Malformed, "a quoted field spans several lines: close its quotation mark")
+			continue
+		}
+		if len(f) < least {
+			list.drop(feeds.Malformed, fmt.Sprintf("%d fields where the header has %d: complete the row", len(f), width))
 			continue
 		}
 		list.addFields(f, at, zone)

@@ -126,7 +126,7 @@ const (
 // ends, and then restores everything.
 func (r *Reconciler) Run(ctx context.Context) (err error) {
 	if r.journal, err = openJournal(r.cfg.Dir); err != nil {
-		r.record.Failed(err, 0)
+		r.record.FailedForGood(err)
 		return err
 	}
 	defer r.journal.release()
@@ -135,7 +135,7 @@ func (r *Reconciler) Run(ctx context.Context) (err error) {
 		r.log.Warn("feedback: nodes left marked by an earlier run, restoring them", "nodes", r.held(), "watched", n-r.held())
 		r.relieveAll("left by a process that ended without restoring it")
 		if err := r.useEarlier(); err != nil {
-			r.record.Failed(err, 0)
+			r.record.FailedForGood(err)
 			return err
 		}
 	}

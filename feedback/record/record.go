@@ -89,8 +89,18 @@ func (r *Recorder) Rested() {
 	r.metrics.up.WithLabelValues(r.sink).Set(1)
 }
 
-// Failed records a failed call to the sink's target. A repeated error is logged once.
+// Failed records a failed call to the sink's target, which is retried after the pause. A repeated error is logged once.
 func (r *Recorder) Failed(err error, pause time.Duration) {
+	r.log.Log(context.Background(), r.failed(err), "feedback: sink failed, retrying", "pause", pause, "error", err)
+}
+
+// FailedForGood is Failed for a call that is not retried.
+func (r *Recorder) FailedForGood(err error) {
+	r.log.Log(context.Background(), r.failed(err), "feedback: sink failed, not retrying", "error", err)
+}
+
+// failed counts a failed call and returns the level of its log line.
+func (r *Recorder) failed(err error) slog.Level {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	level := slog.LevelError
@@ -101,9 +111,9 @@ func (r *Recorder) Failed(err error, pause time.Duration) {
 		r.since = time.Now()
 	}
 	r.fault = err
-	r.log.Log(context.Background(), level, "feedback: sink failed, retrying", "pause", pause, "error", err)
 	r.metrics.up.WithLabelValues(r.sink).Set(0)
 	r.metrics.faults.WithLabelValues(r.sink).Inc()
+	return level
 }
 
 // Impaired records that the sink works but a part of it or of its target failed, such as a member of a cluster; nil: all parts

@@ -183,6 +183,17 @@ giverny_feedback_audit_dropped_total 6`)
 	})
 }
 
+// The log does not announce a retry of a call that is not retried, such as of a notice that its receiver has rejected.
+func TestAFaultForGood(t *testing.T) {
+	b := newBench(t)
+	for range 2 {
+		b.FailedForGood(errors.New("410 Gone"))
+	}
+	if log := b.log.String(); strings.Count(log, "sink failed, not retrying") != 1 || strings.Contains(log, "pause") || !strings.HasPrefix(b.State(), "failing") {
+		t.Errorf("state %q, log %s", b.State(), log)
+	}
+}
+
 // A fault is a state until the next success; a repeated one is logged once.
 func TestFaultsAreAState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

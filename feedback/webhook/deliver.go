@@ -107,7 +107,7 @@ func (d *delivery) send(ctx context.Context, it *item, number uint64) {
 	case ctx.Err() != nil:
 	case errors.As(err, &failed) && failed.final:
 		w.drop(number, *it, Rejected, err)
-		w.record.Failed(err, 0)
+		w.record.FailedForGood(err)
 	case failed != nil:
 		d.fail(ctx, err, failed.wait)
 	default:

@@ -91,7 +91,11 @@ func (f *file) advance() error {
 		if len(text) == 0 || text[0] == '#' {
 			continue
 		}
-		if err := f.parse(text); err != nil {
+		err := f.parse(text)
+		if err != nil && !f.lines.Scan() && f.lines.Err() != nil {
+			err = f.lines.Err() // which cut the line off
+		}
+		if err != nil {
 			return fmt.Errorf("%s:%d: %w", f.name, f.line, err)
 		}
 		return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/giverny/giverny/ingest/recorded"
@@ -56,6 +57,20 @@ func TestFaultsNameTheLine(t *testing.T) {
 	} {
 		if _, err := read(text); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// A fault of the file, such as the end of a damaged archive, is said rather than that the line it cuts off is no JSON.
+func TestALineThatIsCutOff(t *testing.T) {
+	for text, want := range map[string]string{first + "\n" + later[:20]: "a:2: damaged", first + "\n": "a:2: damaged", later[:20]: "a:1: damaged"} {
+		r := recorded.NewReader()
+		err := r.Add("a", io.MultiReader(strings.NewReader(text), iotest.ErrReader(errors.New("damaged"))))
+		if err == nil {
+			_, err = r.Next()
+		}
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,7 +38,11 @@ func TestStopsWhileAnAdapterHangs(t *testing.T) {
 func startsWithoutKafka(t *testing.T, role Role) {
 	dir := t.TempDir()
 	sysfs.Adapter(t, filepath.Join(dir, "sys"), "host0", "mlx5_0")
-	runWithoutKafka(t, dir, role, `"spool":"records waiting: 1`)()
+	stop := runWithoutKafka(t, dir, role, `"spool":"records waiting: 1`)
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil { // ends no role, whether it uses topologies or not
+		t.Error(err)
+	}
+	stop()
 }
 
 // runWithoutKafka runs a process that reads the adapters below dir/sys until each text

@@ -261,9 +261,7 @@ func (parts *Parts) makeWatcher() (err error) {
 			p.ops.AddState("topology of "+f.Name, file.State)
 		}
 	}
-	if len(files) > 0 {
-		parts.watcher, err = newTopologyWatcher(files, p.log, p.registerer)
-	}
+	parts.watcher, err = newTopologyWatcher(files, p.log, p.registerer) // without files, too: SIGHUP ends no role
 	return err
 }
 

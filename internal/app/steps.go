@@ -32,11 +32,7 @@ func (parts *Parts) Steps(context.Context) (steps []Step, err error) {
 		}
 		steps = append(steps, step)
 	}
-	last := Step{preparation}
-	if parts.watcher != nil {
-		last = append(last, lifecycle.Stage{Name: "topology watcher", Run: parts.watcher.Run})
-	}
-	return append(steps, last), nil
+	return append(steps, Step{preparation, {Name: "topology watcher", Run: parts.watcher.Run}}), nil
 }
 
 // once starts a stage when the channel is closed.

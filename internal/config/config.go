@@ -25,6 +25,7 @@ import (
 	"github.com/giverny/giverny/ingest/spool"
 	"github.com/giverny/giverny/internal/logs"
 	"github.com/giverny/giverny/internal/ops"
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/internal/settings"
 	"github.com/giverny/giverny/search/known"
 	"github.com/giverny/giverny/search/launch"
@@ -246,7 +247,7 @@ func (c *Config) readFile() (err error) {
 	if c.file.Name == "" {
 		return nil
 	}
-	if c.file.Text, err = os.ReadFile(c.file.Name); err != nil {
+	if c.file.Text, err = plainfile.ReadOnce(c.file.Name); err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
 	return settings.File(c, c.file, moved)

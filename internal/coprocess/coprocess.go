@@ -6,7 +6,6 @@ package coprocess
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +23,7 @@ type program struct {
 	stdin  *os.File
 	stdout *os.File
 	lines  *bufio.Reader
+	stderr *lineLogger
 }
 
 // Reason is why a program did not answer.
@@ -37,11 +37,8 @@ const (
 	InvalidAnswer  Reason = "invalid_answer"   // a malformed or impossible answer; its reader reports it
 )
 
-// Limits of a program's output.
-const (
-	maxAnswerBytes = 1 << 20
-	maxLogBytes    = 500 // of a line on standard error
-)
+// maxAnswerBytes is the limit of an answer.
+const maxAnswerBytes = 1 << 20
 
 // waitDelay is how long children of a killed program may hold its standard error open.
 const waitDelay = time.Second
@@ -58,7 +55,8 @@ func start(command []string, log *slog.Logger) (*program, error) {
 		return nil, errors.Join(err, inRead.Close(), inWrite.Close())
 	}
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = inRead, outWrite, &lineLogger{log: log}
+	stderr := &lineLogger{log: log, now: time.Now}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inRead, outWrite, stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = waitDelay
 	err = cmd.Start()
@@ -66,7 +64,7 @@ func start(command []string, log *slog.Logger) (*program, error) {
 	if err = errors.Join(err, closed); err != nil {
 		return nil, errors.Join(fmt.Errorf("start: %w", err), inWrite.Close(), outRead.Close())
 	}
-	return &program{cmd: cmd, stdin: inWrite, stdout: outRead, lines: bufio.NewReaderSize(outRead, 1<<16)}, nil
+	return &program{cmd: cmd, stdin: inWrite, stdout: outRead, lines: bufio.NewReaderSize(outRead, 1<<16), stderr: stderr}, nil
 }
 
 // Ask writes a line and reads one, within the timeout and until ctx ends.
@@ -136,6 +134,7 @@ func (p *program) Stop(timeout time.Duration) error {
 	defer killer.Stop()
 	_ = p.cmd.Wait() // its exit status does not matter, since it was stopped
 	p.killGroup()    // its remaining children
+	p.stderr.close()
 	return p.stdout.Close()
 }
 
@@ -145,30 +144,9 @@ func (p *program) Kill() error {
 	p.killGroup()
 	_ = p.stdin.Close()
 	err := p.cmd.Wait()
+	p.stderr.close()
 	_ = p.stdout.Close()
 	return err
 }
 
 func (p *program) killGroup() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
-
-// lineLogger logs lines, truncated.
-type lineLogger struct {
-	log  *slog.Logger
-	part []byte
-}
-
-// Write never fails: output on standard error must not stop the program.
-func (l *lineLogger) Write(text []byte) (int, error) {
-	n := len(text)
-	for {
-		line, rest, complete := bytes.Cut(text, []byte("\n"))
-		if room := maxLogBytes - len(l.part); room > 0 {
-			l.part = append(l.part, line[:min(len(line), room)]...)
-		}
-		if !complete {
-			return n, nil
-		}
-		l.log.Info("coprocess: line on standard error", "line", string(l.part))
-		l.part, text = l.part[:0], rest
-	}
-}

@@ -135,7 +135,7 @@ var Architecture = []Row{
 	{Package: "search/simulated", May: []string{"search"}, Kind: Pure},
 	{Package: "search/engine", May: []string{"collectors/ethtool", "internal/coprocess", "internal/perftest", "internal/plainfile", "internal/retry", "internal/settings", "search", "search/simulated"}},
 	{Package: "search/engine/enginetest", May: []string{"search", "search/simulated"}, Kind: Testing},
-	{Package: "search/run", May: []string{"internal/atomicfile", "search", "search/engine"}, Tests: []string{"collectors/ibsysfs", "search/simulated"}},
+	{Package: "search/run", May: []string{"internal/atomicfile", "internal/plainfile", "search", "search/engine"}, Tests: []string{"collectors/ibsysfs", "search/simulated"}},
 	{Package: "search/report", May: []string{"internal/svg", "search"}, Kind: Pure},
 	{Package: "search/listing", May: []string{"internal/plural", "search", "search/report", "search/run"}},
 	{Package: "search/bench", May: []string{"search"}, Tests: []string{"search/simulated"}, Kind: Pure},

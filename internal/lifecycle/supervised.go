@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -9,11 +10,18 @@ import (
 )
 
 // Supervised restarts a stage with back-off when it fails, so that its failure does not
-// end others. Only the first of consecutive failures is logged as an error.
+// end others. Only the first of consecutive failures is logged as an error, and a failure to stop cleanly.
 func Supervised(stage Stage, log *slog.Logger) Stage {
 	pauses := retry.Backoff{Min: time.Second, Max: time.Minute, HealthyAfter: 2 * time.Minute}
 	return Stage{Name: stage.Name, Run: func(ctx context.Context) error {
-		_ = pauses.Do(ctx, func() error { return stage.Run(ctx) }, func(err error, failures int, pause time.Duration) {
+		run := func() error {
+			err := stage.Run(ctx)
+			if err != nil && ctx.Err() != nil && !errors.Is(err, context.Canceled) {
+				log.Error("lifecycle: part failed while stopping", "part", stage.Name, "error", err)
+			}
+			return err
+		}
+		_ = pauses.Do(ctx, run, func(err error, failures int, pause time.Duration) {
 			level := slog.LevelDebug
 			if failures == 1 {
 				level = slog.LevelError

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -62,4 +63,33 @@ func TestASupervisedStageFailsAfresh(t *testing.T) {
 			t.Errorf("%d errors, want one for each row:\n%s", n, &written)
 		}
 	})
+}
+
+// A part that cannot finish its work when it is stopped, such as restoring the nodes of a scheduler, says so in the log; the end of
+// its context alone is no failure.
+func TestASupervisedStageThatFailsToStop(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"failure": {errors.New("10 nodes stay marked"), `level=ERROR msg="lifecycle: part failed while stopping" part=slurm error="10 nodes stay marked"`},
+		"stopped": {fmt.Errorf("read: %w", context.Canceled), ""},
+		"clean":   {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var written bytes.Buffer
+			ctx, cancel := context.WithCancel(t.Context())
+			stage := lifecycle.Supervised(lifecycle.Stage{Name: "slurm", Run: func(ctx context.Context) error {
+				cancel()
+				<-ctx.Done()
+				return test.err
+			}}, slog.New(slog.NewTextHandler(&written, nil)))
+			if err := stage.Run(ctx); err != nil {
+				t.Error(err)
+			}
+			if log := written.String(); !strings.Contains(log, test.want) || test.want == "" && log != "" {
+				t.Errorf("log %q, want %q", log, test.want)
+			}
+		})
+	}
 }

@@ -4,6 +4,7 @@ package plainfile
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -51,19 +52,22 @@ func Open(path string) (*os.File, error) {
 }
 
 // Read reads a whole file that passes Check and has at most MaxBytes.
-func Read(path string) ([]byte, error) { return read(path, MaxBytes) }
+func Read(path string) ([]byte, error) { return read(Open, path, MaxBytes) }
 
-func read(path string, most int64) ([]byte, error) {
-	file, err := Open(path)
+// ReadOnce reads a whole file of at most MaxBytes that need not pass Check, such as a pipe that a command is given.
+func ReadOnce(path string) ([]byte, error) { return read(os.Open, path, MaxBytes) }
+
+func read(open func(path string) (*os.File, error), path string, most int64) ([]byte, error) {
+	file, err := open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
 	text, err := io.ReadAll(bounded.Reader(file, most))
-	if err != nil {
+	if errors.As(err, new(*bounded.TooLargeError)) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	return text, nil
+	return text, err // which names the file
 }
 
 // EndOfLines is the offset after the last complete line of a file of a size, to which another program may be writing.

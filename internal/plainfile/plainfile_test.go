@@ -41,14 +41,21 @@ func TestRead(t *testing.T) {
 	if err := os.WriteFile(path, []byte("12345"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := read(path, 5); string(text) != "12345" || err != nil {
+	if text, err := read(Open, path, 5); string(text) != "12345" || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
-	if text, err := read(path, 4); text != nil || !errors.As(err, new(*bounded.TooLargeError)) || !strings.Contains(err.Error(), path) {
+	if text, err := read(Open, path, 4); text != nil || !errors.As(err, new(*bounded.TooLargeError)) || !strings.Contains(err.Error(), path) {
 		t.Errorf("too large: %q, %v", text, err)
 	}
 	if _, err := Read("/dev/zero"); err == nil || !strings.Contains(err.Error(), "/dev/zero: it is a device: use a regular file") {
 		t.Errorf("a device: %v", err)
+	}
+	if _, err := read(os.Open, "/dev/zero", 4); !errors.As(err, new(*bounded.TooLargeError)) {
+		t.Errorf("a device that is read once: %v", err)
+	}
+	folder := filepath.Dir(path)
+	if _, err := ReadOnce(folder); err == nil || err.Error() != "read "+folder+": is a directory" {
+		t.Errorf("a folder: %v", err)
 	}
 	if text, err := Read(os.DevNull); len(text) != 0 || err != nil {
 		t.Errorf("%q, %v", text, err)

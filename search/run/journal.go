@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/giverny/giverny/internal/atomicfile"
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/search"
 	"github.com/giverny/giverny/search/engine"
 )
@@ -66,6 +67,9 @@ type Measured struct {
 
 // openJournal opens or creates a log, and locks it against other processes.
 func openJournal(path string) (*journal, []byte, error) {
+	if err := plainfile.Check(path); err != nil {
+		return nil, nil, err
+	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, nil, err
@@ -285,6 +289,9 @@ type Log struct {
 // ReadLog reads a log, possibly of a running search.
 func ReadLog(path string) (Log, error) {
 	var l Log
+	if err := plainfile.Check(path); err != nil {
+		return l, err
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return l, err

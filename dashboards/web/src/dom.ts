@@ -25,6 +25,19 @@ export function $<T extends HTMLElement = HTMLElement>(id: string): T {
   return e as T;
 }
 
+/**
+ * refill replaces what is in an element, such as a list of buttons. The entry with the focus keeps it; if it is gone, the last one
+ * gets it, so that the Tab key goes on from there. Entries are the same if their data-key is, or else their text.
+ */
+export function refill(into: HTMLElement, ...items: Node[]) {
+  const named = (e: HTMLElement) => e.dataset.key ?? e.textContent, old = document.activeElement;
+  const was = old instanceof HTMLElement && old !== into && into.contains(old) ? named(old) : null;
+  into.replaceChildren(...items);
+  if (was === null || into.contains(document.activeElement)) return;
+  const entries = [...into.querySelectorAll<HTMLElement>("button, [tabindex]")];
+  (entries.find((e) => named(e) === was) ?? entries.at(-1))?.focus({ preventScroll: true });
+}
+
 /** setText writes only what is new, so that a screen reader does not say the same again. */
 export function setText(e: Element, text: string) { if (e.textContent !== legible(text)) e.textContent = legible(text); }
 

@@ -32,7 +32,8 @@ export class Page implements App {
   private metric = "";
 
   start() {
-    this.theme(localStorage.getItem("giverny.theme") ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark"));
+    this.theme();
+    matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => { this.theme(); this.show(); });
     new Find(this);
     this.sharing.start();
     this.listen();
@@ -73,7 +74,7 @@ export class Page implements App {
     $("fabric").addEventListener("change", () => { this.go({ fabric: $<HTMLSelectElement>("fabric").value, metric: "", region: "", select: "", at: "", compare: "", layout: "", job: "", from: "", to: "", until: "", run: "" }, true); void this.choose(this.state.fabric); });
     $("metric").addEventListener("change", () => { this.picked = true; this.go({ metric: $<HTMLSelectElement>("metric").value }); });
     $("least").addEventListener("change", () => { this.go({ least: $<HTMLSelectElement>("least").value }); void this.refresh(); });
-    $("theme").addEventListener("click", () => { this.theme(document.documentElement.classList.contains("light") ? "dark" : "light"); this.show(); });
+    $("theme").addEventListener("click", () => { localStorage.setItem("giverny.theme", document.documentElement.classList.contains("light") ? "dark" : "light"); this.theme(); this.show(); });
     $("in").addEventListener("click", () => this.mapper.zoom(1.3));
     $("out").addEventListener("click", () => this.mapper.zoom(1 / 1.3));
     $("fit").addEventListener("click", () => this.mapper.reset());
@@ -100,10 +101,10 @@ export class Page implements App {
     }
   }
 
-  private theme(name: string) {
-    const light = name === "light";
+  /** theme is the one chosen by the button, or else that of the system. */
+  private theme() {
+    const light = (localStorage.getItem("giverny.theme") ?? (matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark")) === "light";
     document.documentElement.classList.toggle("light", light);
-    localStorage.setItem("giverny.theme", name);
     useTheme(light ? "light" : "dark");
     setText($("theme"), light ? "Dark" : "Light");
     this.legend();

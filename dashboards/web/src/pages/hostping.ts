@@ -2,7 +2,7 @@
 // accused link in red, and the matrix of its pairs as a heatmap.
 import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
-import { h } from "../dom.ts";
+import { h, refill } from "../dom.ts";
 import { count, many, span, sure, when, words } from "../format.ts";
 import type { HostReport, HostRun } from "../types.ts";
 import { centre, drawing } from "./hostgraph.ts";
@@ -39,17 +39,15 @@ export class ProbedHosts {
     summary.textContent = `${many(this.hosts.length, "host")} probed, ${many(slow, "has", "have")} a bottleneck inside.`;
     const part = this.filter.value.trim().toLowerCase();
     const found = part ? this.hosts.filter((r) => [r.agent, r.model, r.sentence, ...r.verdicts.flatMap((v) => [v.accused, words(v.bottleneck)])].some((text) => text?.toLowerCase().includes(part))) : this.hosts;
-    const focused = document.activeElement instanceof HTMLElement && table.contains(document.activeElement) ? document.activeElement.dataset.host : undefined;
-    table.replaceChildren(h("table", null, h("thead", null, h("tr", null, ...["host", "probed", "state", "triggered by"].map((n) => h("th", null, n)), h("th", { class: "number" }, "probes"), h("th", { class: "number" }, "time"), h("th", null, "outcome"))),
+    refill(table, h("table", null, h("thead", null, h("tr", null, ...["host", "probed", "state", "triggered by"].map((n) => h("th", null, n)), h("th", { class: "number" }, "probes"), h("th", { class: "number" }, "time"), h("th", null, "outcome"))),
       h("tbody", null, ...found.slice(0, this.most).map((r) => this.row(r)))));
-    if (focused !== undefined) [...table.querySelectorAll<HTMLElement>("[data-host]")].find((e) => e.dataset.host === focused)?.focus();
     const left = found.length - this.most;
     more.replaceChildren(...left > 0 ? [h("button", { attrs: { type: "button" }, on: { click: () => { this.most += 5 * rowsAtOnce; this.draw(); } } }, `Show more (${many(left, "host")} left)`)] : found.length ? [] : ["No host matches."]);
   }
 
   private row(r: HostRun): HTMLElement {
     return h("tr", null,
-      h("td", null, h("button", { class: "link", data: { host: r.agent ?? "" }, attrs: { type: "button" }, on: { click: () => this.app.go({ run: addressOf(r) }, true) } }, r.agent ?? "")),
+      h("td", null, h("button", { class: "link", data: { key: r.agent ?? "" }, attrs: { type: "button" }, on: { click: () => this.app.go({ run: addressOf(r) }, true) } }, r.agent ?? "")),
       h("td", null, when(r.time)), h("td", null, words(r.state)), h("td", null, words(r.trigger)), h("td", { class: "number" }, count(r.probes)), h("td", { class: "number" }, span(r.seconds)),
       h("td", { class: r.verdicts.length ? "High" : "Neg" }, r.sentence ?? ""));
   }

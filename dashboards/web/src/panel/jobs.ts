@@ -1,7 +1,7 @@
 // The jobs that run, those first that regions have to do with; a click shows where one runs.
 import type { App } from "../app.ts";
 import { jobColour } from "../colour.ts";
-import { h } from "../dom.ts";
+import { h, refill } from "../dom.ts";
 import { clock, many, sure } from "../format.ts";
 import type { Exposure, Job, Region } from "../types.ts";
 import { jobList, jobsOf } from "../url.ts";
@@ -17,13 +17,13 @@ export function fillJobs(list: HTMLElement, app: App, regions: Region[], duratio
   for (const [id, name] of app.model!.names) if (!named.has(id)) past.set(id, name);
   const sorted = [...jobs].sort((a, b) => blame(b) - blame(a) || b.node_count - a.node_count);
   const items = sorted.slice(0, most).map((j) => {
-    const n = shown.indexOf(j.job_id), button = h("button", { class: "link", title: "Show where it runs", attrs: { type: "button", "aria-pressed": String(n >= 0) }, on: { click: () => toggleJob(app, j.job_id) } }, jobTitle(j));
+    const n = shown.indexOf(j.job_id), button = h("button", { class: "link", title: "Show where it runs", data: { key: j.job_id }, attrs: { type: "button", "aria-pressed": String(n >= 0) }, on: { click: () => toggleJob(app, j.job_id) } }, jobTitle(j));
     if (n >= 0) { button.style.background = jobColour(n); button.style.color = "#10171f"; }
     return h("li", null, button, h("span", null, [j.user, many(j.node_count, "node")].filter(Boolean).join(", ")), h("small", null, touches(j, { named, past }, duration) || (known ? "in no region" : "")));
   });
   if (jobs.length > most || truncated) items.push(h("li", { class: "none" }, `and ${jobs.length - most}${truncated ? " or more" : ""} others`));
   if (items.length === 0) items.push(h("li", { class: "none" }, "no job known"));
-  list.replaceChildren(...items);
+  refill(list, ...items);
 }
 
 const mostTouches = 3; // regions that are named, those that are there now first

@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { colours } from "../colour.ts";
-import { $, h, setText } from "../dom.ts";
+import { $, h, refill, setText } from "../dom.ts";
 import { iso, metricName, percent } from "../format.ts";
 import { percentAxis } from "./plot.ts";
 import { timeAxis } from "../time/past.ts";
@@ -31,7 +31,7 @@ function fillDevice(app: App, i: Interval, device: number, close: HTMLElement) {
   const name = (id: number) => g.linkShort(id) + (twice(id) ? `, port ${g.from[id] === device ? g.links.from_port[id] : g.links.to_port[id]}` : "");
   const rows = links.slice(0, 10).map((id) => h("tr", null, h("td", null, h("button", { class: "link", attrs: { type: "button" }, on: { click: () => app.select({ link: id }) } }, name(id))), h("td", { class: "number" }, value(v[id]))));
   const facts = [["in", g.group(device)], ["name", d.label ? d.name : ""], ["coordinate", d.coord ? d.coord.join(", ") : ""], ["job", job ? `${job.job_id} ${job.name ?? ""}` : ""], ["links", String(links.length)]].filter(([, t]) => t);
-  $("pickedbody").replaceChildren(h("h3", null, g.name(device)), h("dl", null, ...facts.flatMap(([k, t]) => [h("dt", null, k), h("dd", null, t)])),
+  refill($("pickedbody"), h("h3", null, g.name(device)), h("dl", null, ...facts.flatMap(([k, t]) => [h("dt", null, k), h("dd", null, t)])),
     h("table", null, h("tbody", null, ...rows)), h("div", { class: "actions" },
       h("button", { attrs: { type: "button" }, on: { click: () => app.go({ layout: "path", from: d.name }, true) } }, "Path from here"), h("button", { attrs: { type: "button" }, on: { click: () => app.go({ layout: "path", to: d.name }, true) } }, "Path to here"), close));
 }
@@ -44,7 +44,7 @@ function fillLink(app: App, i: Interval, id: number, close: HTMLElement) {
     ...Object.entries(i.values).map(([m, v]): [string, string] => [metricName(m), value(v[id])])];
   const window = app.model!.past.history, list = h("dl", null, ...facts.flatMap(([k, t]) => [h("dt", null, k), h("dd", null, t)])), key = `${app.model!.fabric.name} ${id} ${metric} ${window.stepSeconds ? window.from + " " + window.to : i.now.interval.start}`;
   const plot = $("pickedbody").querySelector<HTMLElement>(".series") ?? h("div", { class: "series" });
-  $("pickedbody").replaceChildren(h("h3", null, `${g.linkShort(id)}`), list, plot, h("div", { class: "actions" }, close));
+  refill($("pickedbody"), h("h3", null, `${g.linkShort(id)}`), list, plot, h("div", { class: "actions" }, close));
   if (key === asked) return;
   asked = key;
   const { from, to, stepSeconds } = app.model!.past.history, ask = { from: iso(from), to: iso(Math.max(to, from + 1)) }, { api } = app.model!;

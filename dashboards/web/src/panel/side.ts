@@ -3,7 +3,7 @@
 import { isAbort } from "../api.ts";
 import type { App } from "../app.ts";
 import { rank } from "../colour.ts";
-import { $, h, setText } from "../dom.ts";
+import { $, h, refill, setText } from "../dom.ts";
 import { clock, count, inWords, many, metricName, percent, secondsBetween, span, unknownReason as reason, unknownTodo, when, words } from "../format.ts";
 import { plainName } from "../graph.ts";
 import type { Diagnosis, FabricEvent, Region, Unknown } from "../types.ts";
@@ -201,7 +201,7 @@ export class Side {
     const [earlier, later] = both.map((i) => i.now), [before, after] = [earlier, later].map((now) => new Map(now.regions.map((r) => [String(r.id), r]))), ids = [...new Set([...after.keys(), ...before.keys()])];
     const cell = (r: Region | undefined) => h("td", null, r ? h("b", { class: r.severity }, r.severity) : "\u2013", r ? `, ${r.size} links${unread(r)}, ${r.mean.toFixed(0)}%` : "");
     const rows = ids.sort((a, b) => worst(after.get(b), before.get(b)) - worst(after.get(a), before.get(a))).slice(0, 12).map((id) => h("tr", null, h("td", null, regionName((after.get(id) ?? before.get(id))!)), cell(before.get(id)), cell(after.get(id))));
-    $("changes").replaceChildren(h("table", null, h("thead", null, h("tr", null, h("th", null, "region"), h("th", null, clock(earlier.interval.start)), h("th", null, clock(later.interval.start)))), h("tbody", null, ...rows)),
+    refill($("changes"), h("table", null, h("thead", null, h("tr", null, h("th", null, "region"), h("th", null, clock(earlier.interval.start)), h("th", null, clock(later.interval.start)))), h("tbody", null, ...rows)),
       h("div", { class: "actions" }, h("button", { attrs: { type: "button" }, on: { click: () => this.app.compareWith("") } }, "End comparison")));
   }
 
@@ -216,15 +216,15 @@ export class Side {
   private hot() {
     const { now, values, graph } = this.interval, metric = this.app.metricShown();
     const items = now.hot.filter((x) => x.metric === metric && x.link < graph.size).slice(0, 6).map((x) => h("li", { title: `${graph.linkText(x.link)} (link ${x.link}), hot since ${clock(x.since)} UTC` },
-      h("button", { class: "link", attrs: { type: "button" }, on: { click: () => this.app.select({ link: x.link }) } }, graph.linkShort(x.link)),
+      h("button", { class: "link", data: { key: String(x.link) }, attrs: { type: "button" }, on: { click: () => this.app.select({ link: x.link }) } }, graph.linkShort(x.link)),
       h("time", null, `${percent(Number.isNaN(values[metric][x.link]) ? null : values[metric][x.link])}, ${span(secondsBetween(x.since, now.interval.end))}`)));
-    $("hot").replaceChildren(...items.length ? items : [h("li", { class: "none" }, metric ? `no hot link by ${metricName(metric)}` : "no stall measured")]);
+    refill($("hot"), ...items.length ? items : [h("li", { class: "none" }, metric ? `no hot link by ${metricName(metric)}` : "no stall measured")]);
   }
 
   private events(events: FabricEvent[]) {
     const items = eventsOnce(events.slice(-60)).slice(-40).reverse().map((e) => h("li", { class: e.kind === "story" ? "story" : "" },
-      h("time", null, h("button", { class: "link", title: "Go to this instant", attrs: { type: "button" }, on: { click: () => this.app.showAt(e.time) } }, clock(e.time))), eventText(e)));
-    $("events").replaceChildren(...items.length ? items : [h("li", { class: "none" }, "none in the time shown")]);
+      h("time", null, h("button", { class: "link", title: "Go to this instant", data: { key: e.time + eventText(e) }, attrs: { type: "button" }, on: { click: () => this.app.showAt(e.time) } }, clock(e.time))), eventText(e)));
+    refill($("events"), ...items.length ? items : [h("li", { class: "none" }, "none in the time shown")]);
   }
 }
 
