@@ -106,9 +106,10 @@ func (rc *regionCase) fullPortTo() (at topology.DeviceID, known bool) {
 }
 
 // cannotEndAt reports whether more arrives for a host of the switch where stall ends than its port delivers, and none
-// of a suspect's traffic ends at a host there: neither at its own nor, if it may write, at one of no job.
+// of a suspect's traffic ends at a host there: neither at its own nor, if it may write, at one of no job. If hardly any
+// hosts but its own wait to send into the region, their traffic does end there, whosever host that is.
 func (d directed) cannotEndAt(c *suspect) bool {
-	if !d.back.HasSwitch() || !d.back.IsIncast() {
+	if !d.back.HasSwitch() || !d.back.IsIncast() || d.allWaitIsOf(c.job) {
 		return false
 	}
 	for _, l := range d.in.graph.LinksAt(d.back.Switch.Device) {

@@ -35,7 +35,7 @@ func TestPortToAStorageNode(t *testing.T) {
 }
 
 // TestTrafficEndsAtHosts: at an incast at a switch, what a job sends ends at a host of it there or, if it writes, at a
-// host of no job.
+// host of no job; or wherever, if hardly any hosts but its own wait to send there.
 func TestTrafficEndsAtHosts(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	s, err := New(g, DefaultConfig())
@@ -50,19 +50,24 @@ func TestTrafficEndsAtHosts(t *testing.T) {
 	}
 	here, away := place("1", "host0", "host3"), place("2", "host1", "host2")
 	leaf1, _ := g.FindDevice("leaf1")
+	uplink, ownLink, other := roottest.Link(t, g, "leaf0>spine0"), roottest.Link(t, g, "host1>leaf0"), roottest.Link(t, g, "host0>leaf0")
 	for name, c := range map[string]struct {
 		suspect suspect
 		kind    string
+		waiting []schema.LinkID
 		cannot  bool
 	}{
-		"a job there":        {suspect{job: here, filesKnown: true}, schema.RootIncast, false},
-		"a job elsewhere":    {suspect{job: away, filesKnown: true}, schema.RootIncast, true},
-		"it writes":          {suspect{job: away, filesKnown: true, file: true, feature: history.Write}, schema.RootIncast, false},
-		"it reads":           {suspect{job: away, filesKnown: true, file: true}, schema.RootIncast, true},
-		"files not measured": {suspect{job: away}, schema.RootIncast, false},
-		"before a link":      {suspect{job: away, filesKnown: true}, schema.RootLinkCapacity, false},
+		"a job there":        {suspect: suspect{job: here, filesKnown: true}, kind: schema.RootIncast},
+		"a job elsewhere":    {suspect: suspect{job: away, filesKnown: true}, kind: schema.RootIncast, cannot: true},
+		"its hosts wait":     {suspect: suspect{job: away, filesKnown: true}, kind: schema.RootIncast, waiting: []schema.LinkID{ownLink, uplink}},
+		"others wait, too":   {suspect: suspect{job: away, filesKnown: true}, kind: schema.RootIncast, waiting: []schema.LinkID{ownLink, other}, cannot: true},
+		"no host waits":      {suspect: suspect{job: away, filesKnown: true}, kind: schema.RootIncast, waiting: []schema.LinkID{uplink}, cannot: true},
+		"it writes":          {suspect: suspect{job: away, filesKnown: true, file: true, feature: history.Write}, kind: schema.RootIncast},
+		"it reads":           {suspect: suspect{job: away, filesKnown: true, file: true}, kind: schema.RootIncast, cannot: true},
+		"files not measured": {suspect: suspect{job: away}, kind: schema.RootIncast},
+		"before a link":      {suspect: suspect{job: away, filesKnown: true}, kind: schema.RootLinkCapacity},
 	} {
-		rc := &regionCase{in: &s.interval, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf1, Kind: c.kind, Share: 1}}}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{Links: c.waiting}, waits: []float64{.5, .5}, back: root.BackPressure{Root: root.Port{Link: schema.NoLink}, Switch: root.Switch{Device: leaf1, Kind: c.kind, Share: 1}}}
 		if got := directedOf(rc).cannotEndAt(&c.suspect); got != c.cannot {
 			t.Errorf("%s: it cannot end there: %v", name, got)
 		}

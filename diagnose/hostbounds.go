@@ -73,16 +73,25 @@ func (in *interval) sendsOver(host topology.DeviceID, l schema.LinkID) bool {
 const mayFill, surelyFills = .7, .9
 
 // leaving: what a job's hosts send beyond what they take in goes to a host that is none of its nodes. If that rose by
-// nearly all that was added to the root, and a host of no job takes that in, it goes there, whatever the traffic table
-// calls it. More than a link between switches got may go elsewhere.
+// nearly all that was added to the root, and a host of no job or of another one takes that in, it goes there, whatever
+// the traffic table calls it. More than a link between switches got may go elsewhere, and what leaves a job for a host
+// of another may instead be for those hosts of no job that take in more.
 func (d directed) leaving(j *job) float64 {
 	if !d.hasSink {
 		return 0
 	}
-	share := d.leftMore(j) / d.addedToRoot()
-	if !d.endsAtNoJob() {
-		share = min(share, 2-share)
+	left, added := d.leftMore(j), d.addedToRoot()
+	if left <= mayFill*added {
+		return 0
 	}
+	host, known := d.fullPortTo()
+	switch {
+	case !known || d.in.graph.IsSwitch(host):
+		left = min(left, 2*added-left)
+	case len(d.in.tenants[host]) > 0:
+		left -= d.takenByUnlisted()
+	}
+	share := left / added
 	if share <= mayFill || !d.tableHasLeft(j) {
 		return 0
 	}
@@ -97,11 +106,50 @@ func (rc *regionCase) addedToRoot() float64 {
 	return rc.root.carries
 }
 
-// findSink: a host of no job takes in mayFill more of what was added to the full root, which leads to it.
+// takenByUnlisted is by how much more the hosts of no listed job take in than they send, bytes/s, than before the onset
+// of a region.
+func (rc *regionCase) takenByUnlisted() (bytes float64) {
+	for _, host := range rc.in.hostsOfNoListedJob() {
+		bytes += max(0, rc.takesMore(host))
+	}
+	return bytes
+}
+
+// takenByJobsAt is the same of the hosts of each job at a host: the least of them.
+func (rc *regionCase) takenByJobsAt(host topology.DeviceID) float64 {
+	least := math.Inf(1)
+	for _, j := range rc.in.tenants[host] {
+		bytes := 0.
+		for _, d := range j.Devices {
+			bytes += rc.takesMore(d)
+		}
+		least = min(least, bytes)
+	}
+	return least
+}
+
+// takesMore is by how much more a host takes in than it sends, bytes/s, than before the onset of a region.
+func (rc *regionCase) takesMore(host topology.DeviceID) (bytes float64) {
+	for _, l := range rc.in.graph.LinksAt(host) {
+		if from, _ := rc.in.graph.Ends(l); from == host {
+			bytes -= rc.addedTo(l)
+		} else {
+			bytes += rc.addedTo(l)
+		}
+	}
+	return bytes
+}
+
+// findSink: a host of no job takes in mayFill more of what was added to the full root, which leads to it, or the root is
+// the port to a host of others whose hosts together take in that much more than they send: none of them sent it.
 func (d directed) findSink() {
 	root, added := &d.back.Root, d.addedToRoot()
 	if root.Kind != schema.RootIncast && root.Kind != schema.RootLinkCapacity || d.in.router.Paths == nil ||
 		added <= grownShare*d.root.carries {
+		return
+	}
+	if host, known := d.fullPortTo(); known && !d.in.graph.IsSwitch(host) && len(d.in.tenants[host]) > 0 {
+		d.hasSink = d.takenByJobsAt(host) >= mayFill*added
 		return
 	}
 	for _, host := range d.in.hostsOfNoListedJob() {

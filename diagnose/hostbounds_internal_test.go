@@ -55,7 +55,7 @@ func TestWhichLoadBoundsALink(t *testing.T) {
 }
 
 // TestWhatLeavesAJobGoesToOthersHosts: if a job's hosts send beyond what they take in as much as was added to the root,
-// and a host of no job takes that in, they send it there, unless the traffic table lacks it: then it is of a job that no
+// and a host of no job or of another takes that in, they send it there, unless the traffic table lacks it: then it is of a job that no
 // table lists, on the same hosts.
 func TestWhatLeavesAJobGoesToOthersHosts(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
@@ -65,8 +65,14 @@ func TestWhatLeavesAJobGoesToOthersHosts(t *testing.T) {
 		leaves     float64 // percent
 		listed     float64 // what it moves by a table of RDMA, percent of a port; 0: there is none
 		root, kind string
+		takers     []string // hosts of another job
+		stored     float64  // percent of a port that a host of no job takes in, beside
 		want       float64
 	}{
+		"at another job's host":   {leaves: 60, root: "leaf1>host4", kind: schema.RootIncast, takers: []string{"host4"}, want: 1},
+		"more than there":         {leaves: 79, root: "leaf1>host4", kind: schema.RootIncast, takers: []string{"host4"}, want: 1},
+		"most is for storage":     {leaves: 79, root: "leaf1>host4", kind: schema.RootIncast, takers: []string{"host4"}, stored: 60},
+		"its own nodes send it":   {leaves: 60, root: "leaf1>host4", kind: schema.RootIncast, takers: []string{"host1", "host4"}},
 		"all of it":               {leaves: 60, root: "leaf1>host4", kind: schema.RootIncast, want: 1},
 		"and the table has it":    {leaves: 60, listed: 78, root: "leaf1>host4", kind: schema.RootIncast, want: 1},
 		"the table has it not":    {leaves: 60, listed: 22, root: "leaf1>host4", kind: schema.RootIncast},
@@ -78,7 +84,7 @@ func TestWhatLeavesAJobGoesToOthersHosts(t *testing.T) {
 		"more than over the link": {leaves: 79, root: "spine0>leaf1", kind: schema.RootLinkCapacity},
 		"another link":            {leaves: 60, root: "spine0>leaf0", kind: schema.RootLinkCapacity},
 	} {
-		p, _ := readings(t, g, nil, map[string]float64{"host0>leaf0": within + c.leaves, "leaf1>host3": within, "leaf1>host4": added, c.root: added, "host1>leaf0": 50})
+		p, _ := readings(t, g, nil, map[string]float64{"host0>leaf0": within + c.leaves, "leaf1>host3": within, "leaf1>host4": added, c.root: added, "host1>leaf0": 50, "leaf1>host5": c.stored})
 		p.Before = func(l schema.LinkID) float64 {
 			if l == out || l == in {
 				return within
@@ -94,6 +100,11 @@ func TestWhatLeavesAJobGoesToOthersHosts(t *testing.T) {
 		j := &job{Job: &history.Job{Job: schema.Job{ID: "1", Nodes: []string{"host0", "host3"}}}}
 		j.Place(g)
 		s.settle(j)
+		if c.takers != nil {
+			taker := &job{Job: &history.Job{Job: schema.Job{ID: "2", Nodes: c.takers}}}
+			taker.Place(g)
+			s.settle(taker)
+		}
 		use := s.history.Track(schema.BandwidthUsed)
 		for slot := int64(onset); slot < 15; slot++ {
 			row := use.Row(slot)

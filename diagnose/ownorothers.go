@@ -67,9 +67,15 @@ func (rc *regionCase) mostlyFiles(c *suspect) bool {
 	return recent.files >= recent.all/2
 }
 
-// endsOutside reports whether the back pressure of a region of a grid surely ends at the nodes of a switch, and a job has
-// none there or beside it on the line: what its nodes send each other ends at one of them.
+// endsOutside reports whether the back pressure of a region surely ends at the nodes of a switch, and a job has none
+// there, or on a grid beside it on the line: what its nodes send each other ends at one of them.
 func (rc *regionCase) endsOutside(j *job) bool {
+	if host, known := rc.fullPortTo(); known {
+		return !rc.in.graph.IsSwitch(host) && !j.Has(host)
+	}
+	if rc.back.IsIncast() {
+		return !rc.hasHostAtEnd(j)
+	}
 	end := &rc.ends.endings.Any
 	return end.Found && end.Link == schema.NoLink && rc.ends.endings.AtNodes >= surelyEnds &&
 		!rc.in.hasBeside(j, end.Device)

@@ -100,7 +100,8 @@ func TestClassByTheOthersPart(t *testing.T) {
 	}
 }
 
-// Load at a host without a job is file traffic, even if only its senders are at the region.
+// Load at a host without a job is file traffic, even if only its senders are at the region; at another job's host it is
+// not the accused's alone, either.
 func TestClassAtAHostOfNoJob(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	s, err := New(g, DefaultConfig())
@@ -117,7 +118,12 @@ func TestClassAtAHostOfNoJob(t *testing.T) {
 		t.Errorf("%s %.2f", class, right)
 	}
 	_, host := g.Ends(rc.back.Root.Link)
-	s.tenants[host] = []*job{own}
+	s.tenants[host] = []*job{{Job: &history.Job{Job: schema.Job{ID: "2"}}}}
+	if class, right := rc.classOf(1); class != schema.CauseSystem || right != 1 {
+		t.Errorf("at another job's host: %s %.2f", class, right)
+	}
+	own = &job{Job: &history.Job{Job: schema.Job{ID: "1"}, Devices: hostsOf(t, g, "host0", "host1", "host2")}}
+	rc.suspects[0].job, s.tenants[host] = own, []*job{own}
 	if class, _ := rc.classOf(1); class != schema.CauseIntraApplication {
 		t.Errorf("at its own host: %s", class)
 	}

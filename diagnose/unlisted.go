@@ -117,7 +117,8 @@ const leastAccounted, accountedIntervals = 4, 8
 // unaccounted is what was added since the onset of a region of directed links to what the hosts of a job take in, and
 // the traffic table does not account for, bytes/s, as far as it exceeds the table's noise: traffic of a job that no
 // table lists, on the same hosts. The table may count each byte once or twice, or a part only, but in the same way
-// before and after. It is 0 also where the table has no such traffic of the job, or another listed job is on its hosts.
+// before and after; what it has in new columns counts at least once. It is 0 also where the table has no such traffic of
+// the job, or another listed job is on its hosts.
 func (rc *regionCase) unaccounted(j *job) float64 {
 	t := j.Traffic
 	if !rc.timeline.hasOnset() || t == nil || !t.Listed[history.RDMARead] && !t.Listed[history.RDMAWrite] {
@@ -139,10 +140,12 @@ func (rc *regionCase) unaccounted(j *job) float64 {
 	if len(baseline) < leastAccounted || len(is) == 0 {
 		return 0
 	}
+	isNew := newColumns(t, calm.At[:calm.N], since.At[:since.N])
 	usual, moved := spreadOf(baseline, 0), 0.
 	beyond := rc.in.scratch.since[:0]
-	for _, t := range is {
-		beyond, moved = append(beyond, t.taken-usual.median*t.moved), moved+t.moved/float64(len(is))
+	for _, a := range is {
+		accounted := usual.median*a.moved + max(0, 1-usual.median)*bytesIn(t, a.slot, isNew)
+		beyond, moved = append(beyond, a.taken-accounted), moved+a.moved/float64(len(is))
 	}
 	rc.in.scratch.since = beyond
 	noise := usual.scale * moved * math.Sqrt(1/float64(len(baseline))+1/float64(len(is)))
@@ -158,8 +161,31 @@ func (rc *regionCase) unaccountedAt(c *suspect) float64 {
 	return rc.unaccounted(c.job)
 }
 
+// newColumns are the columns of the traffic table that have next to nothing of a job in slots before an onset, relative
+// to slots since: how the table counts these bytes is not known from before.
+func newColumns(t *history.Traffic, before, since []int64) (isNew [history.NumMeasured]bool) {
+	for f, listed := range t.Listed {
+		isNew[f] = listed && meanIn(t, history.Feature(f), before) < negligible*meanIn(t, history.Feature(f), since)
+	}
+	return isNew
+}
+
+// meanIn is the mean of a feature over the slots that have it, bytes.
+func meanIn(t *history.Traffic, f history.Feature, slots []int64) float64 {
+	sum, n := 0., 0.
+	for _, slot := range slots {
+		if v := t.At(f, slot); !history.IsMissing(v) {
+			sum, n = sum+float64(v), n+1
+		}
+	}
+	return sum / max(1, n)
+}
+
 // accounted is what the hosts of a job took in by their links in a slot, and what it moved by the table, bytes.
-type accounted struct{ taken, moved float64 }
+type accounted struct {
+	slot         int64
+	taken, moved float64
+}
 
 // ratiosOf are the ratios of taken to moved, by slot.
 func ratiosOf(slots []accounted) (ratios []float64) {
@@ -174,7 +200,7 @@ func (rc *regionCase) compareTaken(j *job, slots []int64) (read []accounted) {
 	for _, slot := range slots {
 		taken, moved := rc.in.carriedByHosts(j, slot, false), listedBytes(j.Traffic, slot)
 		if !math.IsNaN(taken) && moved > 0 {
-			read = append(read, accounted{taken, moved})
+			read = append(read, accounted{slot, taken, moved})
 		}
 	}
 	return read
@@ -201,11 +227,14 @@ func (in *interval) carriedByHosts(j *job, slot int64, sent bool) float64 {
 
 // listedBytes sums up the columns that the traffic table has of a job in a slot, NaN if one of them is missing. File
 // traffic may be in two of them: it then counts twice for the job.
-func listedBytes(t *history.Traffic, slot int64) (sum float64) {
-	for f, listed := range t.Listed {
-		if v := t.At(history.Feature(f), slot); listed && history.IsMissing(v) {
+func listedBytes(t *history.Traffic, slot int64) (sum float64) { return bytesIn(t, slot, t.Listed) }
+
+// bytesIn is the same of some columns.
+func bytesIn(t *history.Traffic, slot int64, columns [history.NumMeasured]bool) (sum float64) {
+	for f, counts := range columns {
+		if v := t.At(history.Feature(f), slot); counts && history.IsMissing(v) {
 			return math.NaN()
-		} else if listed {
+		} else if counts {
 			sum += float64(v)
 		}
 	}

@@ -9,17 +9,19 @@ import (
 )
 
 // TestTrafficThatTheTableLacks: a host of a job takes in more than before. If the table says that the job moves as much
-// more, it is the job's. If the job moves less, as what is held up does, a job that no table lists is on the same
-// hosts, unless the table has nothing to compare.
+// more, it is the job's, also if it only sent before, and now reads. If the job moves less, as what is held up does, a
+// job that no table lists is on the same hosts, unless the table has nothing to compare.
 func TestTrafficThatTheTableLacks(t *testing.T) {
 	for name, c := range map[string]struct {
 		moves   float64 // since the onset, relative to before
+		reads   float64 // from files, since the onset, relative to a port; before, its hosts take in nothing; 0: does not
 		last    float64 // in the last interval; 0: the same
 		noTable bool
 		want    bool // the job is accused
 	}{
 		"the table has it":   {moves: 1.7, want: true},
 		"the job moves less": {moves: .75},
+		"in a new column":    {moves: .75, reads: 1.4, want: true},
 		"an incomplete row":  {moves: 1.7, last: .1, want: true},
 		"no table":           {moves: .75, noTable: true, want: true},
 	} {
@@ -33,9 +35,13 @@ func TestTrafficThatTheTableLacks(t *testing.T) {
 			}
 		}
 		set(20, "host0>leaf0", "host1>leaf0", "host4>leaf1", "host5>leaf1", "leaf0>host0", "leaf0>host1", "leaf1>host4", "leaf1>host5")
+		if c.reads > 0 {
+			set(0, "leaf0>host0", "leaf0>host1", "leaf1>host4", "leaf1>host5")
+		}
 		p.moved["7"] = 4 * .2 * p.graph.Capacity(link("leaf0>host0")) * 60
 		p.step(20)
 		p.moved["7"] *= c.moves
+		p.filed["7"] = c.reads * p.graph.Capacity(link("leaf0>host0")) * 60
 		set(92, "leaf0>host0")
 		set(15, "leaf0>host1", "leaf1>host4", "leaf1>host5")
 		set(40, "host1>leaf0", "host4>leaf1", "host5>leaf1", "spine0>leaf0", "spine1>leaf0")

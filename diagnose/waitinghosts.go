@@ -62,6 +62,12 @@ func (rc *regionCase) hostWaits(j *job) (own, unlisted, all float64) {
 	return own, unlisted, all
 }
 
+// allWaitIsOf reports whether hosts wait to send into a region of directed links, and hardly any but a job's.
+func (rc *regionCase) allWaitIsOf(j *job) bool {
+	own, _, all := rc.hostWaits(j)
+	return all > 0 && own >= nearlyAllWaits*all
+}
+
 // sendPart is the part of a job's hosts in the time for which hosts of listed jobs wait to send into a region of
 // directed links; 1 if none do.
 func (rc *regionCase) sendPart(j *job) float64 {
@@ -75,8 +81,8 @@ func (rc *regionCase) sendPart(j *job) float64 {
 // Without load readings, a suspect's part of the time for which hosts wait to send into a region of directed links
 // counts: jobSends for each factor of e between it and usualPart, from which on suspects are guilty more often than not
 // in three simulators (filePart for files, as several jobs share a port to a storage node). A small part counts against
-// it, up to jobAbsent. A large one says where load comes from, not why it waits: only if more arrives for a host than
-// its port delivers, and nothing else is known of the suspect, it counts for it.
+// it, up to jobAbsent. A large one says where load comes from, not why it waits: it counts for it only if more arrives
+// for a host than its port delivers, and as far as the suspect's traffic rose at the onset, fully if that is not known.
 const usualPart, filePart = .2, usualPart / 2
 
 // sendScore is that of a suspect. What it reads waits at storage nodes, which are hosts of no listed job. What else
@@ -88,10 +94,14 @@ func (rc *regionCase) sendScore(c *suspect) float64 {
 	own, unlisted, all := rc.hostWaits(c.job)
 	part, listed, least := own/all, all-unlisted, usualPart
 	if part >= usualPart {
-		if c.known || !rc.back.IsIncast() {
+		if !rc.back.IsIncast() {
 			return 0
 		}
-		return jobSends * math.Log(part/usualPart)
+		rose := 1.
+		if c.known {
+			rose = c.evidence.rise
+		}
+		return rose * jobSends * math.Log(part/usualPart)
 	}
 	if c.file {
 		least = filePart

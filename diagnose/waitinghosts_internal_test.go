@@ -74,8 +74,8 @@ func regionOfTwo(t *testing.T, g *topology.Graph, stalls map[string]float64) (*r
 }
 
 // TestWhoWaitsToSend: without load readings a job whose hosts hardly wait to send is hardly accused, unless it reads
-// what waits at hosts of no job. A job of which nothing else is known is accused of an incast into which only its hosts
-// wait to send.
+// what waits at hosts of no job. A job of which nothing else is known, or whose traffic rose at the onset, is accused of
+// an incast into which only its hosts wait to send.
 func TestWhoWaitsToSend(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
 	own, others, unlisted := map[string]float64{"host0>leaf0": 60}, map[string]float64{"host0>leaf0": 6, "host2>leaf0": 94}, map[string]float64{"host1>leaf0": 60}
@@ -88,6 +88,8 @@ func TestWhoWaitsToSend(t *testing.T) {
 		"all wait is its own":      {own, suspect{}, schema.RootIncast, jobSends * math.Log(1/usualPart)},
 		"at a link":                {own, suspect{}, schema.RootLinkCapacity, 0},
 		"its traffic is known":     {own, suspect{known: true}, schema.RootIncast, 0},
+		"and rose":                 {own, suspect{known: true, evidence: evidence{rise: .5}}, schema.RootIncast, .5 * jobSends * math.Log(1/usualPart)},
+		"it rose, at a link":       {own, suspect{known: true, evidence: evidence{rise: .5}}, schema.RootLinkCapacity, 0},
 		"others wait":              {others, suspect{known: true}, schema.RootIncast, jobSends * math.Log(.06/usualPart)},
 		"others write there, too":  {others, suspect{known: true, file: true, feature: history.Write}, schema.RootIncast, jobSends * math.Log(.12/usualPart)},
 		"an unlisted job's":        {unlisted, suspect{known: true}, schema.RootIncast, 0},
