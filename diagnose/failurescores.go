@@ -20,7 +20,11 @@ func (rc *regionCase) rateFailure(f *history.PlacedFailure, hops int, sure float
 	coincidence := .5 // the onset is unknown
 	switch {
 	case rc.timeline.burst != noOnset:
-		coincidence = coincidenceOf(rc.timeline.burstBegan() - rc.in.history.Clock.SlotOf(int64(f.Time)))
+		at := rc.in.history.Clock.SlotOf(int64(f.Time))
+		coincidence = coincidenceOf(rc.timeline.burstBegan() - at)
+		if rc.failsAgain(f) {
+			coincidence = max(coincidence, coincidenceOf(rc.timeline.firstBegan()-at))
+		}
 	case rc.timeline.old:
 		coincidence = -.5
 	}
@@ -41,6 +45,18 @@ func (rc *regionCase) rateFailure(f *history.PlacedFailure, hops int, sure float
 		score -= incastLoad * (1 - across)
 	}
 	return score, moved
+}
+
+// failsAgain reports whether the part of a failure failed again just before a region's last burst or since: a region that
+// waits for a part pauses while that works, so that what agrees in time is its first failure with the first onset.
+func (rc *regionCase) failsAgain(f *history.PlacedFailure) bool {
+	if !f.Broke() || !rc.timeline.hasOnset() || rc.timeline.firstOnset() == noOnset {
+		return false
+	}
+	return slices.ContainsFunc(rc.in.history.Failures, func(again history.PlacedFailure) bool {
+		return again.Broke() && again.Time > f.Time && again.Part() == f.Part() &&
+			rc.timeline.burstBegan()-rc.in.history.Clock.SlotOf(int64(again.Time)) <= settle
+	})
 }
 
 // coincidenceOf is how well a failure agrees in time with a burst that began some intervals after it.

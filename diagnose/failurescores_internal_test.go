@@ -186,3 +186,33 @@ func TestCoincidenceOfAFailure(t *testing.T) {
 		}
 	}
 }
+
+// TestFailsAgainAndAgain: a region that pauses while a part works waits for it since its first failure. A failure that
+// does not come back is not that of a later burst.
+func TestFailsAgainAndAgain(t *testing.T) {
+	g := roottest.Graph(t, "fattree:leaves=2,hosts=3,spines=1")
+	const minute = 60e9
+	stall := []float64{0, 0, 0, 0, 0, 0, 40, 40, 0, 0, 0, 40, 40, 0, 0, 0, 40, 40}
+	score := func(again ...int64) float64 {
+		clock := history.Clock{Duration: minute, Now: int64(len(stall)) - 1}
+		s := &Stage{interval: interval{graph: g, router: routes.NewRouter(g), history: remembersAt(g, clock)}}
+		for _, at := range append([]int64{6}, again...) {
+			f := history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Device: "leaf1", Port: "4",
+				Time: schema.Instant(at * minute)}}
+			f.Place(g)
+			s.history.Failures = append(s.history.Failures, f)
+		}
+		burst := onsetOf(stall, shortPause)
+		rc := &regionCase{in: &s.interval, region: &schema.Region{}, root: rootLoad{link: schema.NoLink},
+			timeline: timeline{clock: clock, stall: stall, onset: burst, burst: burst}}
+		score, _ := rc.rateFailure(&s.history.Failures[0], 0, 1)
+		return score
+	}
+	once := score()
+	if again := score(11, 16); again < once+failureOnset/2 {
+		t.Errorf("the first failure of several scores %.1f, %.1f if it is the only one", again, once)
+	}
+	if before := score(11); before != once {
+		t.Errorf("score %.1f, %.1f if it failed again, but not before the last burst", once, before)
+	}
+}

@@ -34,6 +34,11 @@ func (t *timeline) burstBegan() int64 {
 	return t.clock.Now - int64(len(t.stall)-1-t.burst)
 }
 
+// firstBegan is the slot of the first onset, if there is one.
+func (t *timeline) firstBegan() int64 {
+	return t.clock.Now - int64(len(t.stall)-1-t.firstOnset())
+}
+
 // indexIn is the index of an instant in a region's stall, negative if before it.
 func (t *timeline) indexIn(at schema.Instant) int {
 	return int(t.clock.SlotOf(int64(at))-t.clock.Now) + len(t.stall) - 1

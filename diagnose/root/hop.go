@@ -22,6 +22,8 @@ type hop struct {
 type hops struct {
 	graph *topology.Graph
 	next  [][]topology.DeviceID // by switch: the switches to which a link that is up leads, ascending
+	// a grid: every switch has nodes, whose links are not in the graph, and what waits at its inputs may wait for these
+	hidesNodes bool
 }
 
 // hopOver is the hop over a link.

@@ -258,7 +258,7 @@ func (p ports) classify(port Port) Port {
 	port.Use, port.Stall = p.UseOf(port.Link), p.StallOf(port.Link)
 	from, to := p.graph.Ends(port.Link)
 	stalls, toHost := port.Stall >= stalledPercent, !p.graph.IsSwitch(to)
-	port.Cannot = !stalls && port.Use < fullPercent && (p.canSend(port.Link) < ClearlyLess || p.isCableSlow(port.Link))
+	port.Cannot = !stalls && port.Use < fullPercent && (p.sendsAtMost(port.Link) < ClearlyLess || p.isCableSlow(port.Link))
 	switch {
 	case toHost && !stalls && port.Use >= LeastUse && (port.Cannot || p.left(port.Link) < ClearlyLess):
 		port.Kind, port.Slower = schema.RootSlowReceiver, true // traffic waits for it

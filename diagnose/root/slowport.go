@@ -21,6 +21,15 @@ func (p ports) canSend(port schema.LinkID) float64 {
 	return min(1, use/max(use, waits-p.StallOf(port)))
 }
 
+// sendsAtMost is the share of its capacity that a port can send by what waits for it. Where nodes are hidden, inputs may
+// wait for these, so what waits at the other end of the cable has to show the same.
+func (p ports) sendsAtMost(port schema.LinkID) float64 {
+	if p.hidesNodes {
+		return p.sendsBothWays(port)
+	}
+	return p.canSend(port)
+}
+
 // waitFor is the stall, percent, of the inputs of a switch that only wait for a port: their mean, weighted by stall; 0
 // without any.
 func (p ports) waitFor(port schema.LinkID) float64 {
