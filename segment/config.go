@@ -28,7 +28,7 @@ type Config struct {
 	Overlap bool `yaml:"overlap"`
 	// The stall metrics to segment, one by one, in this order; empty: all measured ones.
 	Metrics []schema.Metric `yaml:"metrics,flow"`
-	// Minimum number of links of a region. 0 derives it from the fabric and its noise: on duplex links, as on Gemini, 20 (sigma of Monet), or 12 if their total stall is that of 20 links at High; on directed links 4 to 8 for a congestion tree with a root and 6 to 8 for others, depending on the fabric and the number of isolated hot links, and fewer for adjacent stalled links outside any tree, if so many are improbable by chance.
+	// Minimum number of links of a region. 0 derives it from the fabric and its noise: on duplex links, as on Gemini, 20 (sigma of Monet), or 4 to 19 that stall as much in total as 20 links at Medium, depending on the fabric and the other groups of hot links; on directed links 4 to 8 for a congestion tree with a root and 6 to 8 for others, depending on the fabric and the number of isolated hot links, and fewer for adjacent stalled links outside any tree, if so many are improbable by chance.
 	MinLinks int `yaml:"min_links"`
 	// Minimum mean stall of a region; by default the lower bound of Low.
 	MinMeanPercent float64 `yaml:"min_mean_percent"`

@@ -19,7 +19,7 @@ import (
 type Segmenter struct {
 	cfg    Config
 	method method
-	hot    bool // merging.HotLinks can suffice for a region
+	duplex *merging.Method // the method, if it finds from how many links regions count; otherwise nil
 
 	values  []float32 // one series, cleaned
 	groups  linkset.Groups
@@ -40,17 +40,17 @@ func New(g *topology.Graph, cfg Config) (*Segmenter, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	hot := cfg.MinLinks == 0 && g.Duplex() && cfg.Method == Statistical
+	derived := cfg.MinLinks == 0
 	if cfg.MinLinks == 0 && (g.Duplex() || cfg.Method == Paper) {
 		cfg.MinLinks = GeminiMinLinks
 	}
 	cfg.Metrics = slices.Clone(cfg.Metrics)
-	s := &Segmenter{cfg: cfg, hot: hot, boxes: newBoxer(g)}
+	s := &Segmenter{cfg: cfg, boxes: newBoxer(g)}
 	switch cfg.Method {
 	case Paper:
 		s.method = monet.New(g, cfg.Paper, cfg.MinLinks)
 	default:
-		s.setDefaultMethod(g)
+		s.setDefaultMethod(g, derived)
 	}
 	s.values = make([]float32, g.NumLinks())
 	return s, nil
@@ -65,19 +65,30 @@ func (s *Segmenter) MinLinks() int {
 	return s.cfg.MinLinks
 }
 
-// GeminiMinLinks is Monet's sigma, chosen for Gemini tori. There merging.HotLinks suffice if their total stall is that of the
-// smallest region at High.
-const GeminiMinLinks = 20
+const (
+	// GeminiMinLinks is Monet's sigma, chosen for a Gemini torus of 41,472 links, and the most that a region needs there.
+	GeminiMinLinks = 20
+	// Fewer links suffice where chance does not make so many together (merging.Method.Least), if their total stall is that of
+	// GeminiMinLinks at Medium: what is smaller must be hotter.
+	leastStall = GeminiMinLinks * schema.MediumPercent
+)
 
 // counts reports whether a number of links with a sum of stalls suffices for a region.
 func (s *Segmenter) counts(links int, sum float64) bool {
-	return links >= s.cfg.MinLinks || s.hot && links >= merging.HotLinks && sum >= GeminiMinLinks*schema.HighPercent
+	return links >= s.cfg.MinLinks || s.duplex != nil && links >= s.duplex.Least() && sum >= leastStall
 }
 
-// setDefaultMethod selects the method for the graph's links.
-func (s *Segmenter) setDefaultMethod(g *topology.Graph) {
+// setDefaultMethod selects the method for the graph's links; derived: the size of the smallest region is not configured.
+func (s *Segmenter) setDefaultMethod(g *topology.Graph, derived bool) {
 	if g.Duplex() {
-		s.method = merging.New(g, merging.Config{MinLinks: s.cfg.MinLinks, MinMeanPercent: s.cfg.MinMeanPercent, Overlap: s.cfg.Overlap})
+		cfg := merging.Config{MinLinks: s.cfg.MinLinks, MinMeanPercent: s.cfg.MinMeanPercent, Overlap: s.cfg.Overlap}
+		if derived {
+			cfg.FalseRegionsPerDay = trees.FalseRegionsPerDay
+		}
+		m := merging.New(g, cfg)
+		if s.method = m; derived {
+			s.duplex = m
+		}
 		return
 	}
 	m := trees.New(g, trees.Config{MinLinks: s.cfg.MinLinks, MinMeanPercent: s.cfg.MinMeanPercent, Overlap: s.cfg.Overlap})
@@ -90,6 +101,9 @@ func (s *Segmenter) Describe() string {
 	if s.cfg.MinLinks == 0 {
 		least = fmt.Sprintf("congestion trees with a root from %d to %d links, others from %d, depending on the noise, and patches of fewer links: at most %v false regions a day",
 			trees.FewestWithRoot, trees.MostLeastLinks, trees.FewestLinks, trees.FalseRegionsPerDay)
+	}
+	if s.duplex != nil {
+		least += fmt.Sprintf(", and hotter ones of fewer links: at most %v false regions a day", trees.FalseRegionsPerDay)
 	}
 	switch s.method.(type) {
 	case *monet.Method:

@@ -16,6 +16,7 @@ import (
 type candidates struct {
 	adj *linkset.Adjacency
 
+	hot            int     // number of hot links without those that are barely hot in a calm context
 	links          []int32 // the candidates, ascending
 	mergedSwitches []int32 // those with candidates, ascending
 
@@ -77,6 +78,7 @@ func (c *candidates) find(values []float32, t thresholds, together bool) {
 	if together {
 		c.dropUncertain(values, t)
 	}
+	c.hot = len(c.links)
 	c.mergeSwitches()
 	c.findHoles(values, t.hot)
 	if together {

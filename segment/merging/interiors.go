@@ -143,7 +143,7 @@ func (in *interiors) findCores(noise noiseModel) {
 	q := &in.inner
 	for q.boruvkaRound(q.mergeCost) {
 	}
-	q.absorbSmall(minCoreLinks)
+	q.absorbSmall(minCoreLinks, false)
 	alike := func(a, b int32, length uint32) float64 {
 		if ratio := stallRatio(q, noise, a, b); ratio < sameCoreRatio {
 			return ratio - 1

@@ -22,7 +22,8 @@ import (
 //     Numer. Anal. 31, 1994). Merges are Boruvka rounds of mutually best neighbours, so that the
 //     order of links does not matter.
 //  4. Segments too small to be a region are merged into the neighbour with the closest mean; before that,
-//     those that form a congestion tree are joined (treepieces.go).
+//     those that form a congestion tree are joined (treepieces.go). Those that touch no other may be regions where chance does
+//     not make as many hot links together (smallest.go).
 //  5. Splitting by interiors (interiors.go): stall decreases at the boundary of a region, so that two
 //     regions may be similar only there. Interiors are segmented alone and serve as markers, from which
 //     labels are propagated back (as in marker-controlled watersheds and seeded region growing).
@@ -41,10 +42,13 @@ type Method struct {
 	interiors  interiors
 	pieces     treePieces
 	overlaps   overlaps
+	smallest   smallest
 
-	minLinks int32
-	minMean  float64
-	overlap  bool
+	minLinks    int32
+	minMean     float64
+	overlap     bool
+	falsePerDay float64
+	least       int // see Least
 }
 
 const (
@@ -63,9 +67,6 @@ const (
 	hotShare      = .8
 	hotSigmas     = 2.5
 	certainSigmas = 8
-	// HotLinks suffice for a region on a torus if their total stall is that of the smallest region at High: neither noise
-	// nor normal load causes that.
-	HotLinks = 12
 )
 
 // Config is which segments may be regions.
@@ -73,16 +74,23 @@ type Config struct {
 	MinLinks       int
 	MinMeanPercent float64
 	Overlap        bool // resolve superposition
+	// FalseRegionsPerDay is how many segments of fewer than MinLinks links that Least admits chance may make in a day of
+	// one-minute intervals; 0: none is admitted.
+	FalseRegionsPerDay float64
 }
 
 // New returns the method for one version of a fabric.
 func New(g *topology.Graph, cfg Config) *Method {
 	adj := linkset.NewAdjacency(g)
 	return &Method{
-		noise: newNoiseEstimator(adj), candidates: newCandidates(adj),
-		minLinks: int32(cfg.MinLinks), minMean: cfg.MinMeanPercent, overlap: cfg.Overlap,
+		noise: newNoiseEstimator(adj), candidates: newCandidates(adj), smallest: newSmallest(adj),
+		minLinks: int32(cfg.MinLinks), minMean: cfg.MinMeanPercent, overlap: cfg.Overlap, falsePerDay: cfg.FalseRegionsPerDay,
+		least: cfg.MinLinks,
 	}
 }
+
+// Least is how many links a segment of the last snapshot must have to be more than chance makes; see Config.
+func (m *Method) Least() int { return m.least }
 
 // Segment appends the segments of one series: percent by link in [0, 100], or linkset.Missing.
 func (m *Method) Segment(values []float32, out *linkset.Groups) {
@@ -95,10 +103,16 @@ func (m *Method) Segment(values []float32, out *linkset.Groups) {
 	m.graph.build(values, &m.candidates, noise)
 	m.graph.mergeAll()
 	m.pieces.joinFragments(&m.graph, &m.candidates, m.minLinks)
-	m.graph.absorbSmall(m.minLinks)
+	if m.falsePerDay > 0 {
+		m.smallest.join(&m.graph, m.minLinks)
+	}
+	m.graph.absorbSmall(m.minLinks, m.falsePerDay > 0)
 	m.graph.mergeAll() // larger segments may allow more merges
 	m.interiors.splitByInterior(&m.graph, noise)
 	m.pieces.join(&m.graph, &m.candidates)
+	if m.falsePerDay > 0 {
+		m.least = m.smallest.least(&m.graph, m.candidates.hot, m.candidates.adj.NumLinks(), m.minLinks, m.falsePerDay)
+	}
 	m.overlaps.resolve(&m.graph, values, &m.candidates, noise, m.minMean, m.overlap)
 	m.overlaps.emit(&m.graph, &m.candidates, out)
 }

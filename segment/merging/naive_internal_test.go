@@ -18,10 +18,11 @@ type naive struct {
 	cfg      Config
 	switches [][]int       // by link: at its ends, the first one once if both are the same
 	linksAt  map[int][]int // by switch, ascending
+	least    int           // Method.Least of the last snapshot with candidates
 }
 
 func newNaive(g *topology.Graph, cfg Config) *naive {
-	n := &naive{cfg: cfg, linksAt: map[int][]int{}}
+	n := &naive{cfg: cfg, least: cfg.MinLinks, linksAt: map[int][]int{}}
 	for l := range g.NumLinks() {
 		from, to := g.Ends(schema.LinkID(l))
 		var ends []int
@@ -44,8 +45,13 @@ func (n *naive) regions(values []float32) [][]schema.LinkID {
 	}
 	v.fitSlope()
 	v.findLevels()
+	label := v.joinTreePieces(v.splitByInterior(v.mergeAll()))
+	n.least = n.cfg.MinLinks
+	if n.cfg.FalseRegionsPerDay > 0 {
+		n.least = v.leastLinks(label)
+	}
 	var out [][]schema.LinkID
-	for _, links := range v.resolveOverlaps(v.joinTreePieces(v.splitByInterior(v.mergeAll()))) {
+	for _, links := range v.resolveOverlaps(label) {
 		if n.counts(values, links) {
 			out = append(out, links)
 		}
@@ -59,7 +65,7 @@ func (n *naive) counts(values []float32, links []schema.LinkID) bool {
 	for _, l := range links {
 		sum += float64(values[l])
 	}
-	return len(links) >= n.cfg.MinLinks && sum/float64(len(links)) >= n.cfg.MinMeanPercent
+	return len(links) >= n.least && sum/float64(len(links)) >= n.cfg.MinMeanPercent
 }
 
 // naiveView is the state of the method for one series.
@@ -70,6 +76,7 @@ type naiveView struct {
 	base, slope, median, backgroundMean              float64
 	hotThreshold, contextThreshold, certainThreshold float32
 
+	hotLinks     int           // not counting those that are barely hot in a calm context
 	candidates   []int         // ascending
 	mergedInto   map[int]int   // by switch: the lowest of those merged with it
 	candidatesAt map[int][]int // by merged switch
@@ -196,6 +203,9 @@ func (v *naiveView) findCandidates() bool {
 	hotAt, isMissing := map[int]int{}, map[int]int{}
 	var gaps []int
 	for l, ends := range v.switches {
+		if isHot(l) {
+			v.hotLinks++
+		}
 		for _, s := range ends {
 			if isHot(l) {
 				hotAt[s]++

@@ -148,11 +148,11 @@ func (g *regionGraph) mergeAll() {
 	}
 }
 
-// absorbSmall merges nodes with fewer than minLinks links into the neighbour with the closest mean, except into the background
-// those that could be regions on their own.
-func (g *regionGraph) absorbSmall(minLinks int32) {
+// absorbSmall merges nodes with fewer than minLinks links into the neighbour with the closest mean; if keepAlone, not into the
+// background if that is their only neighbour.
+func (g *regionGraph) absorbSmall(minLinks int32, keepAlone bool) {
 	distance := func(a, b int32, _ uint32) float64 {
-		if min(g.size[a], g.size[b]) >= minLinks || min(a, b) == 0 && g.size[max(a, b)] >= HotLinks {
+		if min(g.size[a], g.size[b]) >= minLinks || keepAlone && min(a, b) == 0 && len(g.edges.of(max(a, b))) == 1 {
 			return math.Inf(1)
 		}
 		return math.Abs(g.mean[a] - g.mean[b])

@@ -118,9 +118,10 @@ func naiveMergeCost(lambda float64) naiveCost {
 	}
 }
 
-func (v *naiveView) absorbSmall(label naiveLabel, minLinks int) {
+func (v *naiveView) absorbSmall(label naiveLabel, minLinks int, keepAlone bool) {
 	for v.boruvkaRound(label, func(a, b *naiveNode, _ int) float64 {
-		if min(a.size, b.size) >= minLinks {
+		isAlone := b.name == backgroundLink && len(a.edges) == 1
+		if min(a.size, b.size) >= minLinks || keepAlone && isAlone {
 			return math.Inf(1)
 		}
 		return math.Abs(a.mean() - b.mean())
@@ -136,7 +137,10 @@ func (v *naiveView) mergeAll() naiveLabel {
 	for v.boruvkaRound(label, naiveMergeCost(lambda)) {
 	}
 	label = v.joinTreeFragments(label)
-	v.absorbSmall(label, v.cfg.MinLinks)
+	if v.cfg.FalseRegionsPerDay > 0 {
+		label = v.joinSmall(label)
+	}
+	v.absorbSmall(label, v.cfg.MinLinks, v.cfg.FalseRegionsPerDay > 0)
 	for v.boruvkaRound(label, naiveMergeCost(lambda)) {
 	}
 	return label
@@ -181,7 +185,7 @@ func (v *naiveView) findCores(core naiveLabel) {
 	cost := naiveMergeCost(interiorLambda)
 	for v.boruvkaRound(core, cost) {
 	}
-	v.absorbSmall(core, minCoreLinks)
+	v.absorbSmall(core, minCoreLinks, false)
 	for v.boruvkaRound(core, func(a, b *naiveNode, length int) float64 {
 		if ratio := v.ratio(a, b); ratio < sameCoreRatio {
 			return ratio - 1

@@ -25,13 +25,16 @@ func checkTwin(t stalls.Reporter, g *topology.Graph, cfg Config, snap *schema.Sn
 		values := readings(&snap.Series[i])
 		var found linkset.Groups
 		m.Segment(values, &found)
+		want := twin.regions(values)
+		if m.Least() != twin.least {
+			t.Fatalf("series %d: regions from %d links, want %d; values %v", i, m.Least(), twin.least, snap.Series[i].Values)
+		}
 		var got [][]schema.LinkID
 		for k := range found.Len() {
 			if group := found.Group(k); twin.counts(values, group) {
 				got = append(got, group)
 			}
 		}
-		want := twin.regions(values)
 		slices.SortFunc(got, slices.Compare)
 		slices.SortFunc(want, slices.Compare)
 		if !slices.EqualFunc(got, want, slices.Equal[[]schema.LinkID]) {
@@ -58,6 +61,8 @@ func drawConfig(t *rapid.T) Config {
 		Overlap:        rapid.Bool().Draw(t, "overlap"),
 		MinLinks:       rapid.IntRange(1, 12).Draw(t, "min links"),
 		MinMeanPercent: rapid.SampledFrom([]float64{0, 5, 20}).Draw(t, "min mean"),
+
+		FalseRegionsPerDay: rapid.SampledFrom([]float64{0, .1, 100}).Draw(t, "false regions"),
 	}
 }
 
