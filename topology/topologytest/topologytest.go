@@ -63,7 +63,7 @@ func Rails(t T, groups, hosts, rails int, arePlanes bool) *topology.Graph {
 	return g
 }
 
-// WithAdapters is a copy of Rails in which a host's port in each rail is a device of its own, "host0-1 mlx5_2" in the third.
+// WithAdapters is a copy of a tree in which a host's port in each rail is a device of its own, "host0-1 mlx5_2" in the third.
 func WithAdapters(t T, rails *topology.Graph) *topology.Graph {
 	t.Helper()
 	b := topology.NewBuilder(rails.Fabric())
