@@ -24,7 +24,7 @@ func (d directed) endScore(c *suspect) (score float64) {
 	case d.cannotEndAt(c):
 		score -= jobElsewhere
 	case d.receives(c):
-		score += jobReceives
+		score += jobReceives * (1 - d.rerouted)
 	}
 	return score + jobReceives*c.leaves
 }

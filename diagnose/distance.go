@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -27,32 +28,40 @@ type reached struct {
 }
 
 // newReach lists the neighbours of the switches of a fabric.
-func newReach(g *topology.Graph) reach {
+func newReach(g *topology.Graph, router *routes.Router) reach {
 	r := reach{graph: g, switches: schema.NewBitmap(g.NumDevices()), at: make([]reached, g.NumDevices()),
 		first: make([]int32, g.NumDevices()+1)}
 	for d := range topology.DeviceID(g.NumDevices()) {
 		if g.IsSwitch(d) {
 			r.switches.Set(int(d))
-			r.addBeside(d, d)
+			r.addBeside(d, router)
 		}
 		r.first[d+1] = int32(len(r.next))
 	}
 	return r
 }
 
-// addBeside adds the switches with a link to a device to the neighbours of a switch, and those with a link to its
-// hosts: a host in several rails or planes sends by one what another does not carry.
-func (r *reach) addBeside(at, d topology.DeviceID) {
-	for _, l := range r.graph.LinksAt(d) {
-		next := r.graph.OtherEnd(l, d)
-		begun := r.next[r.first[at]:]
-		switch {
-		case next == at || slices.Contains(begun, next):
-		case r.graph.IsSwitch(next):
-			r.next = append(r.next, next)
-		case d == at:
-			r.addBeside(at, next)
+// addBeside adds the neighbours of a switch: those with a link to it, and those with a link to its hosts, by any adapter
+// of these. A host in several rails or planes sends by one what another does not carry.
+func (r *reach) addBeside(at topology.DeviceID, router *routes.Router) {
+	for _, l := range r.graph.LinksAt(at) {
+		next := r.graph.OtherEnd(l, at)
+		if r.graph.IsSwitch(next) {
+			r.addNext(at, next)
+			continue
 		}
+		for _, own := range router.HostLinks(next) {
+			from, to := r.graph.Ends(own)
+			r.addNext(at, from)
+			r.addNext(at, to)
+		}
+	}
+}
+
+// addNext adds a device to the neighbours of a switch, if it is another switch and not one of them yet.
+func (r *reach) addNext(at, next topology.DeviceID) {
+	if next != at && r.graph.IsSwitch(next) && !slices.Contains(r.next[r.first[at]:], next) {
+		r.next = append(r.next, next)
 	}
 }
 

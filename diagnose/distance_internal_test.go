@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/giverny/giverny/diagnose/root/roottest"
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 	"github.com/giverny/giverny/topology/topologytest"
@@ -20,7 +21,7 @@ func TestReachIsNaive(t *testing.T) {
 		graphs[spec] = roottest.Graph(t, spec)
 	}
 	for spec, g := range graphs {
-		r := newReach(g)
+		r := newReach(g, routes.NewRouter(g))
 		rapid.Check(t, func(t *rapid.T) {
 			links := rapid.SliceOfN(rapid.Map(rapid.IntRange(0, g.NumLinks()-1), func(i int) schema.LinkID { return schema.LinkID(i) }), 1, 6).Draw(t, "links")
 			most := rapid.IntRange(0, 4).Draw(t, "most")

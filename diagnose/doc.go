@@ -73,6 +73,7 @@
 //	nearfailures.go      failures near the region, the likeliest first (nearFailure)
 //	failurescores.go     a failure, by time, distance and load that moved; a link that lost rate without one
 //	otherports.go        what a failure cuts off and hosts then exchange by their other ports
+//	parallellinks.go     what links parallel to those that failed carry for them, if nothing is remembered from before
 //	slowhost.go          a slow host
 //	jobscores.go         a job, whatever the links
 //	directedscores.go    a job, by where back pressure begins on directed links

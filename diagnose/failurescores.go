@@ -34,7 +34,7 @@ func (rc *regionCase) rateFailure(f *history.PlacedFailure, hops int, sure float
 	if coincidence > 0 && (rc.in.history.PassesNothing(f) || rc.in.history.WasIdle(f)) {
 		coincidence *= hostShare
 	}
-	across := rc.movedAcross(f)
+	across := max(rc.movedAcross(f), rc.carriesForDead(f))
 	moved = sure * max(across, rc.movedFrom(f))
 	coincidence = max(coincidence, moved)
 	score = failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]

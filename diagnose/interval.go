@@ -63,7 +63,8 @@ type scratch struct {
 
 // newInterval returns what is measured of a version of a fabric, as far as it does not change with the intervals.
 func newInterval(g *topology.Graph, cfg Config) interval {
-	in := interval{cfg: cfg, graph: g, router: routes.NewRouter(g), reach: newReach(g),
+	router := routes.NewRouter(g)
+	in := interval{cfg: cfg, graph: g, router: router, reach: newReach(g, router),
 		runningJobs: runningJobs{tenants: make([][]*job, g.NumDevices())}}
 	in.finder = root.NewFinder(g, in.router.Grid)
 	in.memberships.first, in.overlap.links = make([]int32, g.NumLinks()), make([]uint32, g.NumLinks())

@@ -39,7 +39,7 @@ func (rc *regionCase) rateJob(c *suspect) (score float64) {
 	}
 	switch explains := rc.explains(c); {
 	case explains > 0:
-		score += explains
+		score += explains * (1 - rc.rerouted)
 	case rc.load.isBelow(fallen) && !rc.ends.flooded && !rc.fuller() && !rules.receives(c):
 		score -= loadFell * (1 - c.converges)
 	}

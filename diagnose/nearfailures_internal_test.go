@@ -69,7 +69,7 @@ func TestOfLikelyFailuresTheOneWhereMostStalls(t *testing.T) {
 	for _, l := range links {
 		rc.weight = append(rc.weight, float64(p.StallOf(l)))
 	}
-	rc.in.reach = newReach(g)
+	rc.in.reach = newReach(g, routes.NewRouter(g))
 	rc.in.reach.from(links, 3)
 	for i, name := range []string{"leaf0>spine0", "leaf1>spine1"} {
 		l := g.Link(roottest.Link(t, g, name))

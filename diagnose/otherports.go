@@ -41,32 +41,49 @@ func (rc *regionCase) lostBelow(f *history.PlacedFailure, leaf topology.DeviceID
 // isFirstFrom reports whether a link to a host is the first of those from the same switch.
 func (in *interval) isFirstFrom(leaf topology.DeviceID, l schema.LinkID) bool {
 	_, host := in.graph.Ends(l)
-	links := in.graph.LinksAt(host)
+	links := in.router.HostLinks(host)
 	return links[slices.IndexFunc(links, func(own schema.LinkID) bool {
 		from, _ := in.graph.Ends(own)
 		return from == leaf
 	})] == l
 }
 
-// lostAt is what a host of a leaf sends, or takes in, less than before by its ports to others that a failure cut off,
-// bytes/s.
+// lostAt is what a host of a leaf sends, or takes in, less than before by its ports to others, of any of its adapters,
+// bytes/s: those that a failure cut off, with those that others cut off at the same time. 0 if the failure cut off none.
 func (rc *regionCase) lostAt(f *history.PlacedFailure, host, leaf topology.DeviceID, sends bool) (lost float64) {
-	if leaves := rc.in.router.LeavesOf(host); len(leaves) < 2 || !slices.Contains(leaves, leaf) {
-		return 0
-	}
-	for _, l := range rc.in.graph.LinksAt(host) {
-		from, _ := rc.in.graph.Ends(l)
-		if other := rc.in.graph.OtherEnd(l, host); other != leaf && (from == host) == sends && rc.in.cutsOff(f, l, other, leaf) {
+	isOne := false
+	for _, l := range rc.in.router.HostLinks(host) {
+		from, to := rc.in.graph.Ends(l)
+		other := to
+		if !sends {
+			other = from
+		}
+		if other == leaf || !rc.in.graph.IsSwitch(other) {
+			continue
+		}
+		own := rc.in.cutsOff(f, l, other, leaf)
+		if isOne = isOne || own; own || rc.in.othersCutOff(f, l, other, leaf) {
 			lost += rc.in.rateAt(max(0, rc.baselineUse(l).orZero()-rc.in.use(l).orZero()), l)
 		}
+	}
+	if !isOne {
+		return 0
 	}
 	return lost
 }
 
-// cutsOff reports whether a failure is of a host's link to a leaf, or of a switch in the plane of that leaf, from which
-// another leaf is not reached.
+// othersCutOff is cutsOff of the failures in the same interval as one: an adapter that dies takes all of its ports with
+// it.
+func (in *interval) othersCutOff(f *history.PlacedFailure, l schema.LinkID, leaf, other topology.DeviceID) bool {
+	return slices.ContainsFunc(in.history.Failures, func(o history.PlacedFailure) bool {
+		return o.Broke() && in.history.Clock.SlotOf(int64(o.Time)) == in.history.Clock.SlotOf(int64(f.Time)) && in.cutsOff(&o, l, leaf, other)
+	})
+}
+
+// cutsOff reports whether a failure is of a host's link to a leaf, or of a switch or link between switches in the plane of
+// that leaf, from which another leaf is not reached. The link of another host is neither.
 func (in *interval) cutsOff(f *history.PlacedFailure, l schema.LinkID, leaf, other topology.DeviceID) bool {
-	return slices.Contains(f.Links, l) || slices.ContainsFunc(f.Devices, func(d topology.DeviceID) bool {
+	return slices.Contains(f.Links, l) || !in.history.PassesNothing(f) && slices.ContainsFunc(f.Devices, func(d topology.DeviceID) bool {
 		return in.graph.IsSwitch(d) && in.router.Paths.Reach(d, leaf) && !in.router.Paths.Reach(d, other)
 	})
 }

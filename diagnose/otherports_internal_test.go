@@ -9,6 +9,7 @@ import (
 	"github.com/giverny/giverny/diagnose/root/roottest"
 	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/topology"
 	"github.com/giverny/giverny/topology/topologytest"
 )
 
@@ -58,4 +59,51 @@ func TestMovedAcross(t *testing.T) {
 			t.Errorf("%s: the failure scores %.1f", c.name, score)
 		}
 	}
+}
+
+// TestMovedAcrossAdapters: the ports of a host may be those of several devices, and of several that fail at once each
+// explains what all of them lost.
+func TestMovedAcrossAdapters(t *testing.T) {
+	const full = "leaf0-1>host1-0 mlx5_0"
+	g := topologytest.WithAdapters(t, topologytest.Rails(t, 2, 3, 4, true))
+	clock := history.Clock{Duration: 60e9}
+	fails := func(device string, minute int64) history.PlacedFailure {
+		f := history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Device: device, Port: g.Link(g.LinksAt(deviceNamed(t, g, device))[0]).FromPort, Time: schema.Instant(minute * 60e9)}}
+		f.Place(g)
+		return f
+	}
+	for _, c := range []struct {
+		name     string
+		failures []history.PlacedFailure // the first is rated
+		want     float64
+	}{
+		{"another adapter", []history.PlacedFailure{fails("host1-0 mlx5_2", 0)}, .5},
+		{"two at once", []history.PlacedFailure{fails("host1-0 mlx5_2", 0), fails("host1-0 mlx5_1", 0)}, 1},
+		{"a later one", []history.PlacedFailure{fails("host1-0 mlx5_2", 0), fails("host1-0 mlx5_1", 5)}, .5},
+		{"an adapter of another host beside it", []history.PlacedFailure{fails("host1-1 mlx5_2", 0), fails("host1-0 mlx5_1", 0)}, 0},
+	} {
+		p, _ := readings(t, g, nil, map[string]float64{full: 90})
+		p.Before = func(schema.LinkID) float64 { return 25 }
+		router := routes.NewRouter(g)
+		h := remembersAt(g, clock)
+		h.Failures = c.failures
+		in := interval{graph: g, router: router, history: h, read: &p.Readings, reach: newReach(g, router)}
+		rc := &regionCase{in: &in, pressure: p, region: &schema.Region{}, root: rootLoad{link: roottest.Link(t, g, full), carries: .9e9, added: .5e9}}
+		if got := rc.movedAcross(&c.failures[0]); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %.2f of the load moved, want %.2f", c.name, got, c.want)
+		}
+		in.reach.from([]schema.LinkID{rc.root.link}, 1)
+		if hops := in.reach.hopsTo(c.failures[0].Devices[0]); hops == beyondHops {
+			t.Errorf("%s: the failure is out of reach", c.name)
+		}
+	}
+}
+
+func deviceNamed(t *testing.T, g *topology.Graph, name string) topology.DeviceID {
+	t.Helper()
+	d, ok := g.FindDevice(name)
+	if !ok {
+		t.Fatalf("no device %q", name)
+	}
+	return d
 }

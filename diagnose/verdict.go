@@ -136,7 +136,7 @@ func (rc *regionCase) passesBy() bool {
 func (d directed) isUnrelated(f *nearFailure) bool {
 	return f.share == 0 && !slices.Contains(f.Links, d.back.Root.Link) &&
 		!slices.Contains(f.Links, d.back.SlowCable()) && d.movedFrom(f.PlacedFailure) == 0 &&
-		d.movedAcross(f.PlacedFailure) == 0
+		d.movedAcross(f.PlacedFailure) == 0 && d.carriesForDead(f.PlacedFailure) == 0
 }
 
 // sameEvent is the largest difference of score to the first failure within one event.

@@ -31,6 +31,8 @@ type Router struct {
 	load  []float64 // by link
 	used  []schema.LinkID
 	known map[uint64]*Set // cache, by hash of the devices
+	// Of hosts with several adapters, each a device: the links of all, by device.
+	hostLinks map[topology.DeviceID][]schema.LinkID
 }
 
 // NewRouter returns the router of a graph.
@@ -41,8 +43,40 @@ func NewRouter(g *topology.Graph) *Router {
 	}
 	if r.Grid == nil {
 		r.Paths = newShortestPaths(g)
+		r.hostLinks = linksOfAdapters(g)
 	}
 	return r
+}
+
+// linksOfAdapters lists the links of hosts with several adapters, by each of these.
+func linksOfAdapters(g *topology.Graph) map[topology.DeviceID][]schema.LinkID {
+	links, adapters := map[topology.DeviceID][]schema.LinkID{}, map[topology.DeviceID][]topology.DeviceID{}
+	for d, host := range topology.HostsOf(g) {
+		if adapter := topology.DeviceID(d); !g.IsSwitch(adapter) {
+			adapters[host] = append(adapters[host], adapter)
+		}
+	}
+	for _, of := range adapters {
+		if len(of) == 1 {
+			continue
+		}
+		var all []schema.LinkID
+		for _, adapter := range of {
+			all = append(all, g.LinksAt(adapter)...)
+		}
+		for _, adapter := range of {
+			links[adapter] = all
+		}
+	}
+	return links
+}
+
+// HostLinks lists the links at a host, given by any of its adapters.
+func (r *Router) HostLinks(d topology.DeviceID) []schema.LinkID {
+	if links, ok := r.hostLinks[d]; ok {
+		return links
+	}
+	return r.graph.LinksAt(d)
 }
 
 // maxKnown limits the cached routes.

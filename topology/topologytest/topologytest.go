@@ -5,7 +5,9 @@ package topologytest
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
+	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -53,6 +55,30 @@ func Rails(t T, groups, hosts, rails int, arePlanes bool) *topology.Graph {
 				}
 			}
 		}
+	}
+	g, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// WithAdapters is a copy of a tree in which a host's port in each rail is a device of its own, "host0-1 mlx5_2" in the third.
+func WithAdapters(t T, rails *topology.Graph) *topology.Graph {
+	t.Helper()
+	b := topology.NewBuilder(rails.Fabric())
+	end := func(at, other topology.DeviceID) topology.DeviceID {
+		d := *rails.Device(at)
+		if rail, ok := strings.CutPrefix(rails.Device(other).Name, "leaf"); ok && !rails.IsSwitch(at) {
+			rail, _, _ = strings.Cut(rail, "-")
+			d.Name += " mlx5_" + rail
+		}
+		return b.Device(d)
+	}
+	for id := range schema.LinkID(rails.NumLinks()) {
+		l := rails.Link(id)
+		l.From, l.To = end(l.From, l.To), end(l.To, l.From)
+		b.Link(l)
 	}
 	g, err := b.Build()
 	if err != nil {
