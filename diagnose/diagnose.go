@@ -58,6 +58,7 @@ func (s *Stage) measure(snap *schema.Snapshot, cases []regionCase) {
 	s.read.Remember(&s.floor)
 	s.compare()
 	s.history.FindSilent()
+	s.findLastFailed()
 }
 
 // judge finds the cause of a region.

@@ -53,10 +53,18 @@ func (rc *regionCase) failsAgain(f *history.PlacedFailure) bool {
 	if !f.Broke() || !rc.timeline.hasOnset() || rc.timeline.firstOnset() == noOnset {
 		return false
 	}
-	return slices.ContainsFunc(rc.in.history.Failures, func(again history.PlacedFailure) bool {
-		return again.Broke() && again.Time > f.Time && again.Part() == f.Part() &&
-			rc.timeline.burstBegan()-rc.in.history.Clock.SlotOf(int64(again.Time)) <= settle
-	})
+	last := rc.in.lastFailed[f.Part()]
+	return last > f.Time && rc.timeline.burstBegan()-rc.in.history.Clock.SlotOf(int64(last)) <= settle
+}
+
+// findLastFailed finds when each part that failed did so last.
+func (in *interval) findLastFailed() {
+	clear(in.lastFailed)
+	for i := range in.history.Failures { // by time
+		if f := &in.history.Failures[i]; f.Broke() {
+			in.lastFailed[f.Part()] = f.Time
+		}
+	}
 }
 
 // coincidenceOf is how well a failure agrees in time with a burst that began some intervals after it.

@@ -202,6 +202,8 @@ func TestFailsAgainAndAgain(t *testing.T) {
 			f.Place(g)
 			s.history.Failures = append(s.history.Failures, f)
 		}
+		s.lastFailed = map[history.Part]schema.Instant{}
+		s.findLastFailed()
 		burst := onsetOf(stall, shortPause)
 		rc := &regionCase{in: &s.interval, region: &schema.Region{}, root: rootLoad{link: schema.NoLink},
 			timeline: timeline{clock: clock, stall: stall, onset: burst, burst: burst}}

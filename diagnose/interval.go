@@ -29,8 +29,9 @@ type interval struct {
 	// Of this one.
 	runningJobs
 	read         *root.Readings
-	measuresLoad bool // the load of links is measured
-	comparable   bool // traffic of jobs and of links is measured alike
+	measuresLoad bool                            // the load of links is measured
+	comparable   bool                            // traffic of jobs and of links is measured alike
+	lastFailed   map[history.Part]schema.Instant // when parts failed last, of those that failed
 	memberships  memberships
 	overlap      overlap // of the region asked for last
 	reach        reach   // the same
@@ -64,7 +65,7 @@ type scratch struct {
 // newInterval returns what is measured of a version of a fabric, as far as it does not change with the intervals.
 func newInterval(g *topology.Graph, cfg Config) interval {
 	router := routes.NewRouter(g)
-	in := interval{cfg: cfg, graph: g, router: router, reach: newReach(g, router),
+	in := interval{cfg: cfg, graph: g, router: router, reach: newReach(g, router), lastFailed: map[history.Part]schema.Instant{},
 		runningJobs: runningJobs{tenants: make([][]*job, g.NumDevices())}}
 	in.finder = root.NewFinder(g, in.router.Grid)
 	in.memberships.first, in.overlap.links = make([]int32, g.NumLinks()), make([]uint32, g.NumLinks())

@@ -51,23 +51,23 @@ func (in *interval) isFirstFrom(leaf topology.DeviceID, l schema.LinkID) bool {
 // lostAt is what a host of a leaf sends, or takes in, less than before by its ports to others, of any of its adapters,
 // bytes/s: those that a failure cut off, with those that others cut off at the same time. 0 if the failure cut off none.
 func (rc *regionCase) lostAt(f *history.PlacedFailure, host, leaf topology.DeviceID, sends bool) (lost float64) {
-	isOne := false
-	for _, l := range rc.in.router.HostLinks(host) {
+	links := rc.in.router.HostLinks(host)
+	leadsTo := func(l schema.LinkID) topology.DeviceID {
 		from, to := rc.in.graph.Ends(l)
-		other := to
-		if !sends {
-			other = from
+		if sends {
+			return to
 		}
-		if other == leaf || !rc.in.graph.IsSwitch(other) {
-			continue
-		}
-		own := rc.in.cutsOff(f, l, other, leaf)
-		if isOne = isOne || own; own || rc.in.othersCutOff(f, l, other, leaf) {
+		return from
+	}
+	isElsewhere := func(l schema.LinkID) bool { return leadsTo(l) != leaf && rc.in.graph.IsSwitch(leadsTo(l)) }
+	isCut := func(l schema.LinkID) bool { return isElsewhere(l) && rc.in.cutsOff(f, l, leadsTo(l), leaf) }
+	if !slices.ContainsFunc(links, isCut) {
+		return 0
+	}
+	for _, l := range links {
+		if isCut(l) || isElsewhere(l) && rc.in.othersCutOff(f, l, leadsTo(l), leaf) {
 			lost += rc.in.rateAt(max(0, rc.baselineUse(l).orZero()-rc.in.use(l).orZero()), l)
 		}
-	}
-	if !isOne {
-		return 0
 	}
 	return lost
 }

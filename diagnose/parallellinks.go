@@ -13,6 +13,14 @@ import (
 // the links carry twice the load.
 const mostParallel = .5
 
+// parallelLinks are the links parallel to a full one, with it, by whether they carry traffic.
+type parallelLinks struct {
+	live   int
+	idle   []schema.LinkID
+	broken int // of idle: of a logged failure
+	known  bool
+}
+
 // carriesForDead is how surely, 0 to 1, a full link is full because it carries what links parallel to it do not since a
 // failure, from before which no load is remembered. Equal-cost multipath and bonding spread load equally over parallel
 // links, so that without a failure of d of n links each would carry the part 1-d/n of what the others carry now.
@@ -20,21 +28,39 @@ func (rc *regionCase) carriesForDead(f *history.PlacedFailure) float64 {
 	if !f.Broke() || !rc.in.measuresLoad || rc.root.link == schema.NoLink || rc.timeline.hasOnset() || rc.in.router.Paths == nil {
 		return 0
 	}
-	dead, live, isOne := 0., 0., false
-	for _, l := range rc.in.parallelTo(rc.root.link) {
-		switch use := rc.in.use(l); {
-		case use.known && use.of >= root.LeastUse:
-			live++
-		case slices.Contains(f.Links, l) && !rc.in.lastUse(f, l).known:
-			dead, isOne = dead+1, true
-		case rc.in.isBroken(l):
+	p := rc.parallelToRoot()
+	dead, isOne := p.broken, false
+	for _, l := range f.Links {
+		if !slices.Contains(p.idle, l) || rc.in.lastUse(f, l).known {
+			continue
+		}
+		if isOne = true; !rc.in.isBroken(l) { // only counters show it
 			dead++
 		}
 	}
-	if !isOne || live == 0 {
+	if !isOne || p.live == 0 {
 		return 0
 	}
-	return ramp(dead/(dead+live), leastMoved, mostParallel)
+	return ramp(float64(dead)/float64(dead+p.live), leastMoved, mostParallel)
+}
+
+// parallelToRoot finds the links parallel to the full link of a region, once.
+func (rc *regionCase) parallelToRoot() *parallelLinks {
+	p := &rc.parallel
+	if p.known {
+		return p
+	}
+	p.known = true
+	for _, l := range rc.in.parallelTo(rc.root.link) {
+		if use := rc.in.use(l); use.known && use.of >= root.LeastUse {
+			p.live++
+			continue
+		}
+		if p.idle = append(p.idle, l); rc.in.isBroken(l) {
+			p.broken++
+		}
+	}
+	return p
 }
 
 // parallelTo lists the links that share the load of one, in its direction: those of its host, by any adapter, or those

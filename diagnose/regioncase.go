@@ -41,6 +41,7 @@ type regionCase struct {
 
 	// Scores (rateFailures, rate), those of suspects and failures with them.
 	failures             []nearFailure // most likely first
+	parallel             parallelLinks // to the full link
 	rerouted             float64       // share of root.added that failed links beside it carried before
 	hostScore, linkScore float64       // of a slow host, and of a link that lost rate
 
