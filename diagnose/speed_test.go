@@ -23,6 +23,7 @@ type badDay struct {
 	metrics []schema.Metric
 	calm    func(schema.Metric, schema.LinkID) float32 // what a link shows outside of regions
 	congest func([]schema.Series)                      // by metric: adds what those in regions show
+	failing []schema.Failure                           // in every bad interval
 }
 
 func newDay(tb testing.TB, spec string, metrics ...schema.Metric) *badDay {
@@ -94,6 +95,10 @@ func (d *badDay) interval(isBad bool) *schema.IntervalResult {
 	if isBad {
 		r.Regions = d.regions
 		d.congest(r.Snapshot.Series)
+		for _, f := range d.failing {
+			f.Time = schema.Instant(d.now)
+			r.Failures = append(r.Failures, f)
+		}
 	}
 	for i := range d.jobs {
 		v := func() *float64 {
@@ -144,6 +149,17 @@ func BenchmarkTenfold(b *testing.B) { stepThrough(b, newBadDay(b, 51, 2000, 500)
 
 // BenchmarkTree is the same on a fat tree where a hundred hosts receive more than their ports deliver.
 func BenchmarkTree(b *testing.B) { stepThrough(b, newBadTree(b, 200, 100)) }
+
+// BenchmarkFlood is BenchmarkTree while thousands of links fail at once, as when a plane loses power.
+func BenchmarkFlood(b *testing.B) {
+	d := newBadTree(b, 200, 100)
+	for l := range schema.LinkID(d.graph.NumLinks()) {
+		if at := d.graph.Link(l); l%8 == 0 {
+			d.failing = append(d.failing, schema.Failure{Kind: schema.LinkFailed, Device: d.graph.Device(at.From).Name, Port: at.FromPort})
+		}
+	}
+	stepThrough(b, d)
+}
 
 func stepThrough(b *testing.B, d *badDay) {
 	b.Run(fmt.Sprintf("links=%d/jobs=%d/regions=%d", d.graph.NumLinks(), len(d.jobs), len(d.regions)), func(b *testing.B) {
