@@ -8,7 +8,7 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// The lists beside the map are filled anew with each interval: the button with the focus keeps it, and when it is gone the last one
+// The lists beside the map are refilled in each interval: the button with the focus keeps it, and when it is gone the last one
 // of the list has it.
 func TestButtonsKeepTheFocus(t *testing.T) {
 	h := open(t, torus)

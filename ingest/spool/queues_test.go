@@ -14,7 +14,7 @@ import (
 	"github.com/giverny/giverny/internal/test/metric"
 )
 
-// A queue that nobody reads keeps no other from being read, however many records it has, nor after a restart.
+// A queue that is not read keeps no other from being read, however many records it has, nor after a restart.
 func TestAQueueDoesNotWaitForOthers(t *testing.T) {
 	s := openSpool(t, spool.Config{Dir: t.TempDir(), MaxBytes: 1 << 20, Fsync: "never"})
 	blocked, others := numbered(0, 5000), numbered(5000, 5003)

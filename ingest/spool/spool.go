@@ -25,7 +25,7 @@ import (
 	"github.com/giverny/giverny/internal/dirlock"
 )
 
-// Spool is a set of queues of records on disk, which share its size. A queue that nobody reads does not keep the others
+// Spool is a set of queues of records on disk, which share its size. A queue that is not read does not keep the others
 // from being read. Appended records survive a crash; removed ones may reappear after one. It is safe for concurrent use.
 //
 // It is a folder with a folder for each queue that has ever had a record: see queue. Earlier versions had a single queue,

@@ -19,7 +19,7 @@ func Until(t T, what string, within, every time.Duration, holds func() bool) {
 	}
 }
 
-// Holds is Until for a caller that reports the failure itself: with what it last saw, or to whoever called it.
+// Holds is Until for a caller that reports the failure itself, such as with what it last saw.
 func Holds(within, every time.Duration, holds func() bool) bool {
 	for deadline := time.Now().Add(within); !holds(); time.Sleep(every) {
 		if time.Now().After(deadline) {
