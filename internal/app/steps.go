@@ -32,7 +32,11 @@ func (parts *Parts) Steps(context.Context) (steps []Step, err error) {
 		}
 		steps = append(steps, step)
 	}
-	return append(steps, Step{preparation, {Name: "topology watcher", Run: parts.watcher.Run}}), nil
+	last := Step{preparation}
+	if parts.watcher != nil { // of a role
+		last = append(last, lifecycle.Stage{Name: "topology watcher", Run: parts.watcher.Run})
+	}
+	return append(steps, last), nil
 }
 
 // once starts a stage when the channel is closed.
