@@ -259,6 +259,21 @@ func TestRefusedRecordInABatch(t *testing.T) {
 	}
 }
 
+// rejectEvents answers with an error to requests that produce an event whose payload begins so, until the result is false.
+func (p *peer) rejectEvents(code kafkago.Error, payload string) *atomic.Bool {
+	var rejects atomic.Bool
+	rejects.Store(true)
+	begins := func(s string) bool { return strings.HasPrefix(s, payload) }
+	p.intercept(func(request kafkago.Request) (kafkago.Response, error) {
+		r, ok := request.(*produce.Request)
+		if !ok || !rejects.Load() || !strings.HasSuffix(r.Topics[0].Topic, "events") || !slices.ContainsFunc(payloadsOf(r), begins) {
+			return nil, nil
+		}
+		return &produce.Response{Topics: []produce.ResponseTopic{{Topic: r.Topics[0].Topic, Partitions: []produce.ResponsePartition{{ErrorCode: int16(code)}}}}}, nil
+	})
+	return &rejects
+}
+
 // payloadsOf returns the payloads of a request, and restores what it has read.
 func payloadsOf(r *produce.Request) (payloads []string) {
 	set := &r.Topics[0].Partitions[0].RecordSet

@@ -38,15 +38,7 @@ func TestRejectedRecordsWaitInTheSpool(t *testing.T) {
 			config.Producer.SpoolAfter = 200 * time.Millisecond
 			p := newPeer(t, startEmbedded(t, config, embedded.DefaultConfig()))
 			p.topics(t, 1)
-			var rejects atomic.Bool
-			rejects.Store(true)
-			p.intercept(func(request kafkago.Request) (kafkago.Response, error) {
-				r, ok := request.(*produce.Request)
-				if !ok || !rejects.Load() || !strings.HasSuffix(r.Topics[0].Topic, "events") || !slices.ContainsFunc(payloadsOf(r), func(s string) bool { return strings.HasPrefix(s, c.payload) }) {
-					return nil, nil
-				}
-				return &produce.Response{Topics: []produce.ResponseTopic{{Topic: r.Topics[0].Topic, Partitions: []produce.ResponsePartition{{ErrorCode: int16(c.code)}}}}}, nil
-			})
+			rejects := p.rejectEvents(c.code, c.payload)
 			queue := spool.DefaultConfig()
 			queue.Dir = t.TempDir()
 			a := startAgent(t, p, queue)
@@ -92,15 +84,7 @@ func TestManyBlockedRecordsKeepNoneWaiting(t *testing.T) {
 			config.Producer.MaxMessageBytes, config.Producer.MaxQueuedBytes = 64<<10, 64<<10
 			p := newPeer(t, startEmbedded(t, config, embedded.DefaultConfig()))
 			p.topics(t, 1)
-			var rejects atomic.Bool
-			rejects.Store(true)
-			p.intercept(func(request kafkago.Request) (kafkago.Response, error) {
-				r, ok := request.(*produce.Request)
-				if !ok || !rejects.Load() || !strings.HasSuffix(r.Topics[0].Topic, "events") {
-					return nil, nil
-				}
-				return &produce.Response{Topics: []produce.ResponseTopic{{Topic: r.Topics[0].Topic, Partitions: []produce.ResponsePartition{{ErrorCode: int16(kafkago.TopicAuthorizationFailed)}}}}}, nil
-			})
+			rejects := p.rejectEvents(kafkago.TopicAuthorizationFailed, "f-")
 			var events, jobs []kafka.Record
 			for i := range blocked {
 				r := event("f", 0, i)
