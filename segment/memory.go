@@ -7,6 +7,7 @@ import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkset"
 	"github.com/giverny/giverny/segment/trees"
+	"github.com/giverny/giverny/segment/trees/backpressure"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -18,7 +19,7 @@ type Memory struct {
 	graph   *topology.Graph
 	keeps   bool // false for the paper's method, which has no memory
 	minMean float64
-	noise   trees.NoiseEstimator
+	noise   backpressure.NoiseEstimator
 	past    []remembered
 	arena   []schema.LinkID // holds their links
 	taken   []bool          // by link: in a found region of the current metric
@@ -65,7 +66,7 @@ func (m *Memory) Step(snap *schema.Snapshot, found []schema.Region) []schema.Reg
 		metric := m.past[i].metric
 		m.take(found, metric, true)
 		isClean := false
-		var noise trees.Noise
+		var noise backpressure.Noise
 		for ; i < len(m.past) && m.past[i].metric == metric; i++ {
 			series := snap.Find(metric)
 			if series == nil || !m.isLost(&m.past[i]) {
@@ -113,7 +114,7 @@ func (m *Memory) isLost(p *remembered) bool {
 }
 
 // kept returns the rest of a lost region, if it persists.
-func (m *Memory) kept(p *remembered, noise trees.Noise) (r schema.Region, stands bool) {
+func (m *Memory) kept(p *remembered, noise backpressure.Noise) (r schema.Region, stands bool) {
 	least := float32(noise.Mean + max(keptMean*m.minMean, keptSigmas*noise.Base))
 	measured, standing := 0, 0
 	for _, l := range m.rest {

@@ -109,3 +109,29 @@ func Overlapping() segment.Config {
 	cfg.Overlap = true
 	return cfg
 }
+
+// WantRegions checks that exactly these regions were found, in any order.
+func WantRegions(t *testing.T, name string, g *topology.Graph, got []schema.Region, want ...stalls.ByEnds) {
+	t.Helper()
+	for _, s := range want {
+		links := map[schema.LinkID]bool{}
+		for ends, percent := range s {
+			if percent >= schema.LowPercent {
+				links[stalls.LinkNamed(t, g, ends[0], ends[1])] = true
+			}
+		}
+		isFound := false
+		for _, r := range got {
+			n := 0
+			for _, l := range r.Links {
+				if links[l] {
+					n++
+				}
+			}
+			isFound = isFound || n == len(links) && len(r.Links) == n
+		}
+		if !isFound || len(got) != len(want) {
+			t.Errorf("%s: %s, one of them should be these %d links", name, Sizes(got), len(links))
+		}
+	}
+}

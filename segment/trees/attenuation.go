@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
 )
 
 // fallOf is the ratio by which a cause falls at one link, and whether the link leads to no other cause: packed into a
@@ -31,12 +33,12 @@ func (f fallOf) ratio() float64 { return float64(math.Float32frombits(uint32(f >
 func (h *shares) startFalls(s *sinks, c *causes) {
 	h.atSink = scratch.Slice(h.atSink, len(h.of))
 	for a := range h.fall {
-		h.fall[a] = usualFall
+		h.fall[a] = backpressure.UsualFall
 	}
-	for a := range s.all.len() {
+	for a := range s.all.Len() {
 		if x, cause := &s.all[a], c.causeOf(a); c.isExchange(cause) {
 			h.fall[cause] = 1
-		} else if x.isTree() && x.links >= minFeeders && c.double[a].isNone() {
+		} else if x.isTree() && x.links >= backpressure.MinFeeders && c.double[a].isNone() {
 			h.fall[cause] = min(1, x.stall/x.port)
 		}
 	}
@@ -44,8 +46,8 @@ func (h *shares) startFalls(s *sinks, c *causes) {
 
 // vote records, by cause, the ratio of a node's stall to that of what it may wait for, or only for the exchange of
 // the node's leaf if that alone explains the node.
-func (h *shares) vote(t *trees, s *sinks, c *causes, i nodeID) {
-	stall, leaf := t.stall[i], t.leafOf(i)
+func (h *shares) vote(t *trees, s *sinks, c *causes, i index.Node) {
+	stall, leaf := t.Stall[i], t.LeafOf(i)
 	list := h.of[i].list()
 	if len(list) == 1 {
 		h.falls = append(h.falls, newFallOf(list[0].cause, stall/list[0].stall, true))
@@ -53,7 +55,7 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i nodeID) {
 	}
 	for _, p := range list {
 		if leaf >= 0 && c.isExchange(p.cause) && c.takesPart(s, leaf, p.cause) &&
-			math.Abs(stall-p.stall*h.fall[p.cause]) < equalDeviations*t.noise.sigma(stall) {
+			math.Abs(stall-p.stall*h.fall[p.cause]) < backpressure.EqualDeviations*t.Noise.Sigma(stall) {
 			h.falls = append(h.falls, newFallOf(p.cause, stall/p.stall, true))
 			return
 		}
@@ -69,7 +71,7 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i nodeID) {
 		nearest = min(nearest, off[k])
 	}
 	width := voteWidth
-	if far := stall * (nearest - 1); far < explained*t.noise.sigma(stall) {
+	if far := stall * (nearest - 1); far < explained*t.Noise.Sigma(stall) {
 		width = 1 // the assumed fall explains it
 	}
 	for k, p := range list {

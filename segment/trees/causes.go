@@ -7,27 +7,29 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
 )
 
 // causes joins sinks that are one cause. A cause is named by one of its sinks; numbers after the sinks are ports to
 // hosts that are another cause than what else waits at their switch.
 type causes struct {
-	sets      unionFind[causeID]
-	level     unionFind[levelID]   // level sinks that share their sources: an exchange
-	levels    by[levelID, plateau] // by root of level
+	sets      index.UnionFind[causeID]
+	level     index.UnionFind[levelID]   // level sinks that share their sources: an exchange
+	levels    index.By[levelID, plateau] // by root of level
 	rises     []rise
 	uneven    float64 // see unevenOf
-	double    by[sinkID, double]
-	alsoIn    by[sinkID, levelID]  // by sink where a tree begins: the level set in which its leaf takes part, too, or -1
-	thin      by[causeID, bool]    // see findThin
-	count     by[causeID, int]     // its links
-	wide      by[sinkID, int32]    // see findWide
-	ends      by[causeID, int]     // number of its links that wait for no other of it
-	isRooted  by[causeID, bool]    // its root visibly stalls
-	off       by[causeID, float64] // sum of its links' residuals from the prediction, in deviations
-	exchange  by[causeID, bool]
-	base      by[causeID, float64] // an exchange's level at its leaves, where no tree adds to it
-	sums      by[causeID, levelSums]
+	double    index.By[sinkID, double]
+	alsoIn    index.By[sinkID, levelID]  // by sink where a tree begins: the level set in which its leaf takes part, too, or -1
+	thin      index.By[causeID, bool]    // see findThin
+	count     index.By[causeID, int]     // its links
+	wide      index.By[sinkID, int32]    // see findWide
+	ends      index.By[causeID, int]     // number of its links that wait for no other of it
+	isRooted  index.By[causeID, bool]    // its root visibly stalls
+	off       index.By[causeID, float64] // sum of its links' residuals from the prediction, in deviations
+	exchange  index.By[causeID, bool]
+	base      index.By[causeID, float64] // an exchange's level at its leaves, where no tree adds to it
+	sums      index.By[causeID, levelSums]
 	masks     []maskKey
 	evidence  pairs
 	partners  []partnership
@@ -73,10 +75,10 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.level.Reset(n)
 	c.levels, c.double, c.wide = scratch.Zeroed(c.levels, n), scratch.Filled(c.double, n, double{-1, -1}), scratch.Zeroed(c.wide, n)
 	c.alsoIn = scratch.Filled(c.alsoIn, n, -1)
-	c.oneWay.forget(len(t.seen))
+	c.oneWay.forget(len(t.Seen))
 	c.listMasks(t, s)
-	for first, end := sinkID(0), sinkID(0); first < s.all.len(); first = end {
-		for end = first + 1; end < s.all.len() && s.all[end].first == first; end++ {
+	for first, end := sinkID(0), sinkID(0); first < s.all.Len(); first = end {
+		for end = first + 1; end < s.all.Len() && s.all[end].first == first; end++ {
 		}
 		if end > first+1 {
 			c.joinComponent(t, s, first, end)
@@ -101,7 +103,7 @@ func (c *causes) listMasks(t *trees, s *sinks) {
 		}
 		k := &c.masks[len(c.masks)-1]
 		k.nodes++
-		if t.leafOf(i) >= 0 {
+		if t.LeafOf(i) >= 0 {
 			k.sources++
 		}
 	}
@@ -197,8 +199,8 @@ func ratio(a, b float64) float64 { return min(a, b) / max(a, b) }
 // are at least fewest.
 func reachesUp(t *trees, s *sinks, a, b sinkID, fewest int) bool {
 	up, reach := 0, 0
-	for _, i := range t.leaving.of(s.all[a].device) {
-		if !t.toHost(i) {
+	for _, i := range t.Leaving.Of(s.all[a].device) {
+		if !t.ToHost(i) {
 			up++
 			if s.leads(i, b) {
 				reach++
@@ -211,12 +213,12 @@ func reachesUp(t *trees, s *sinks, a, b sinkID, fewest int) bool {
 // hostShare is the share of the hosts at a's switch whose stalled traffic leads to b.
 func hostShare(t *trees, s *sinks, a, b sinkID) float64 {
 	n := 0
-	for _, i := range t.into.of(s.all[a].device) {
-		if t.fromHost(i) && s.leads(i, b) {
+	for _, i := range t.Into.Of(s.all[a].device) {
+		if t.FromHost(i) && s.leads(i, b) {
 			n++
 		}
 	}
-	hosts := int(t.waits.hosts[s.all[a].device])
+	hosts := int(t.Graph.Hosts[s.all[a].device])
 	if s.all[a].hasManyPorts() && s.all[a].sendsToo {
 		hosts = min(hosts, s.all[a].ports)
 	}
@@ -281,14 +283,14 @@ func (c *causes) joinContained(t *trees, s *sinks, a, first, end sinkID) {
 	best, most := sinkID(-1), int32(0)
 	for b := first; b < end; b++ {
 		y := &s.all[b]
-		if !y.isLeaf || y.links < minFeeders || y.bit == lastBit || !t.mayReach(x.device, y.device) {
+		if !y.isLeaf || y.links < backpressure.MinFeeders || y.bit == lastBit || !t.mayReach(x.device, y.device) {
 			continue
 		}
 		if both := c.evidence.two[min(x.bit, y.bit)][max(x.bit, y.bit)]; both > most || both == most && best >= 0 && ratio(x.stall, y.stall) > ratio(x.stall, s.all[best].stall) {
 			best, most = b, both
 		}
 	}
-	if best < 0 || x.links < minFeeders && ratio(x.stall, s.all[best].stall) < containedRatio {
+	if best < 0 || x.links < backpressure.MinFeeders && ratio(x.stall, s.all[best].stall) < containedRatio {
 		return
 	}
 	if float64(most) >= containedShare*float64(c.evidence.one[x.bit]) {
@@ -298,25 +300,25 @@ func (c *causes) joinContained(t *trees, s *sinks, a, first, end sinkID) {
 
 // mayReach reports whether links into a switch may go on to a leaf: links down only go to leaves adjacent to the
 // switch.
-func (t *nodes) mayReach(d, leaf deviceID) bool {
-	w := t.waits
-	comesDown := func(i nodeID) bool { return w.isDown(t.links[i]) }
-	return !slices.ContainsFunc(t.into.of(d), comesDown) || w.isAdjacent(d, leaf)
+func (t *trees) mayReach(d, leaf index.Device) bool {
+	w := t.Graph
+	comesDown := func(i index.Node) bool { return w.IsDown(t.Links[i]) }
+	return !slices.ContainsFunc(t.Into.Of(d), comesDown) || w.IsAdjacent(d, leaf)
 }
 
 // joinCalmPorts joins a sink without hosts with a tree at a leaf behind one of its calm ports, if both are level: the
 // port is full, or reads a false zero.
 func (c *causes) joinCalmPorts(t *trees, s *sinks) {
-	for a := range s.all.len() {
+	for a := range s.all.Len() {
 		x := &s.all[a]
-		if x.isLeaf || x.port > 0 || x.links < minFeeders {
+		if x.isLeaf || x.port > 0 || x.links < backpressure.MinFeeders {
 			c.joinCalmNeighbour(t, s, a)
 			continue
 		}
 		best, off := sinkID(-1), math.Inf(1)
-		for _, l := range t.waits.out.of(x.device) {
-			b := s.at(t.waits.to[l])
-			if b < 0 || !s.all[b].isLeaf || s.all[b].links < minFeeders || t.node[l] >= 0 {
+		for _, l := range t.Graph.Out.Of(x.device) {
+			b := s.at(t.Graph.To[l])
+			if b < 0 || !s.all[b].isLeaf || s.all[b].links < backpressure.MinFeeders || t.Node[l] >= 0 {
 				continue
 			}
 			if y := &s.all[b]; y.down() == 0 && y.port == 0 || min(x.deviation, y.deviation) > unevenDeviations {
@@ -326,7 +328,7 @@ func (c *causes) joinCalmPorts(t *trees, s *sinks) {
 				best, off = b, d
 			}
 		}
-		if best >= 0 && off < t.noise.meanError(x.stall, min(x.links, s.all[best].links), math.MaxInt32) {
+		if best >= 0 && off < t.Noise.MeanError(x.stall, min(x.links, s.all[best].links), math.MaxInt32) {
 			c.join(a, best)
 		}
 	}
@@ -339,18 +341,18 @@ const leastFallen, mostFallen = .4, 1.05
 // joinCalmNeighbour joins a sink at which hardly anything but hosts waits with the tree at an adjacent leaf.
 func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a sinkID) {
 	x := &s.all[a]
-	if x.port > 0 || x.links < 2 || x.fromSwitches >= minFeeders || c.isOfExchange(a) ||
+	if x.port > 0 || x.links < 2 || x.fromSwitches >= backpressure.MinFeeders || c.isOfExchange(a) ||
 		x.deviation > unevenDeviations {
 		return
 	}
 	only := sinkID(-1)
-	for _, l := range t.waits.out.of(x.device) {
-		b := s.at(t.waits.to[l])
-		if t.waits.toHost(l) || t.node[l] >= 0 || b < 0 {
+	for _, l := range t.Graph.Out.Of(x.device) {
+		b := s.at(t.Graph.To[l])
+		if t.Graph.ToHost(l) || t.Node[l] >= 0 || b < 0 {
 			continue
 		}
 		y := &s.all[b]
-		if y.links < minFeeders || !(y.isTree() && x.down() == 0) && !t.allFeedersStall(y.device) {
+		if y.links < backpressure.MinFeeders || !(y.isTree() && x.down() == 0) && !t.AllFeedersStall(y.device) {
 			continue
 		}
 		if fallen := x.stall / s.all[b].stall; fallen < leastFallen || fallen > mostFallen {
@@ -369,8 +371,8 @@ func (c *causes) joinCalmNeighbour(t *trees, s *sinks, a sinkID) {
 // findThin finds the thin causes: so little waits at their sinks that it may be lone hot links.
 func (c *causes) findThin(s *sinks) {
 	c.thin = scratch.Filled(c.thin, 2*len(s.all), true)
-	for a := range s.all.len() {
-		if x := &s.all[a]; x.fromSwitches >= minFeeders || x.hasManyPorts() || x.link >= 0 {
+	for a := range s.all.Len() {
+		if x := &s.all[a]; x.fromSwitches >= backpressure.MinFeeders || x.hasManyPorts() || x.link >= 0 {
 			c.thin[c.causeOf(a)] = false
 		}
 	}

@@ -3,6 +3,8 @@ package trees
 import (
 	"math"
 	"math/bits"
+
+	"github.com/giverny/giverny/segment/trees/index"
 )
 
 // leastLikely is the probability from which a link belongs to a cause. A link that may belong to a region raises the
@@ -11,9 +13,9 @@ const leastLikely = .4
 
 // choose finds which of a node's candidate causes, two at most, predict its stall best: a set of indexes of its list.
 // It leaves the stall that each cause predicts in h.one, and the costs of all sets in h.costs.
-func (h *shares) choose(t *trees, s *sinks, c *causes, i nodeID, minMean float64) (chosen uint) {
+func (h *shares) choose(t *trees, s *sinks, c *causes, i index.Node, minMean float64) (chosen uint) {
 	from := &h.of[i]
-	leaf, spread := t.leafOf(i), 1.
+	leaf, spread := t.LeafOf(i), 1.
 	var with, without [maxParts]float64
 	for k, p := range from.list() {
 		h.one[k], spread = p.stall*h.fall[p.cause], max(spread, h.spread[p.cause])
@@ -34,7 +36,7 @@ func (h *shares) choose(t *trees, s *sinks, c *causes, i nodeID, minMean float64
 	if from.n == 1 {
 		return 1
 	}
-	return h.cheapest(from.n, t.stall[i], spread*t.noise.sigma(t.stall[i]), minMean, &with, &without)
+	return h.cheapest(from.n, t.Stall[i], spread*t.Noise.Sigma(t.Stall[i]), minMean, &with, &without)
 }
 
 // cheapest is the set of n causes with the lowest cost: of each cause with or without it, of each beyond the first,

@@ -7,6 +7,8 @@ import (
 
 	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
 )
 
 const (
@@ -22,15 +24,15 @@ const (
 // receivers are leaves that may be one exchange, by their sinks. A set has the sinks of a component, and those to
 // which links from one switch lead.
 type receivers struct {
-	sets     unionFind[sinkID]
-	all      []sinkID              // sinks at leaves where links from switches wait and no root is visible, by set
-	at       by[deviceID, sinkID]  // a sink that its links lead to, or -1
-	levels   by[sinkID, int]       // by set: number of levels, each of several leaves
-	isDouble by[sinkID, bool]      // by set: two causes add up at a leaf
-	excess   by[deviceID, float64] // sum over its uplinks of stall above the calm mean
-	sends    by[deviceID, bool]
-	unread   by[deviceID, bool]   // a leaf with no uplink measured
-	met      by[deviceID, sinkID] // the last set that it was counted for
+	sets     index.UnionFind[sinkID]
+	all      []sinkID                        // sinks at leaves where links from switches wait and no root is visible, by set
+	at       index.By[index.Device, sinkID]  // a sink that its links lead to, or -1
+	levels   index.By[sinkID, int]           // by set: number of levels, each of several leaves
+	isDouble index.By[sinkID, bool]          // by set: two causes add up at a leaf
+	excess   index.By[index.Device, float64] // sum over its uplinks of stall above the calm mean
+	sends    index.By[index.Device, bool]
+	unread   index.By[index.Device, bool]   // a leaf with no uplink measured
+	met      index.By[index.Device, sinkID] // the last set that it was counted for
 }
 
 // joinClosed joins leaves at which links from switches wait and no root is visible, if each of them sends, and most
@@ -67,26 +69,26 @@ func (c *causes) joinClosed(t *trees, s *sinks, _ *shares) {
 func (r *receivers) list(t *trees, s *sinks, c *causes) {
 	n := len(s.all)
 	r.sets.Reset(n)
-	r.at, r.all = scratch.Filled(r.at, len(t.seen), -1), r.all[:0]
-	for a := range s.all.len() {
+	r.at, r.all = scratch.Filled(r.at, len(t.Seen), -1), r.all[:0]
+	for a := range s.all.Len() {
 		x := &s.all[a]
 		r.sets.Union(a, x.first)
-		if !x.isLeaf || x.fromSwitches < minFeeders || x.beginsTree() {
+		if !x.isLeaf || x.fromSwitches < backpressure.MinFeeders || x.beginsTree() {
 			continue
 		}
 		r.all = append(r.all, a)
-		for _, i := range t.into.of(x.device) {
+		for _, i := range t.Into.Of(x.device) {
 			if s.feeding[i] != a {
 				continue
 			}
-			if b := r.at[t.from[i]]; b >= 0 {
+			if b := r.at[t.From[i]]; b >= 0 {
 				r.sets.Union(a, b)
 			}
-			r.at[t.from[i]] = a
+			r.at[t.From[i]] = a
 		}
 	}
 	r.levels, r.isDouble = scratch.Zeroed(r.levels, n), scratch.Zeroed(r.isDouble, n)
-	for a := range s.all.len() {
+	for a := range s.all.Len() {
 		set := r.sets.Find(a)
 		r.isDouble[set] = r.isDouble[set] || !c.double[a].isNone()
 		if c.levelOf(a) == levelID(a) && c.isOfExchange(a) {
@@ -101,29 +103,29 @@ func (r *receivers) list(t *trees, s *sinks, c *causes) {
 // readSenders finds which leaves send, by the stall of all their uplinks, including those that stall too little to
 // count.
 func (r *receivers) readSenders(t *trees) {
-	w := t.waits
-	n := len(t.seen)
+	w := t.Graph
+	n := len(t.Seen)
 	r.excess, r.sends, r.unread, r.met = scratch.Slice(r.excess, n), scratch.Slice(r.sends, n), scratch.Slice(r.unread, n), scratch.Slice(r.met, n)
-	for d := range t.seen.len() {
+	for d := range t.Seen.Len() {
 		r.excess[d], r.sends[d], r.unread[d], r.met[d] = 0, false, false, -1
-		if !w.isLeaf(d) {
+		if !w.IsLeaf(d) {
 			continue
 		}
 		links := 0.
-		for _, l := range w.out.of(d) {
-			if t.values[l] != linkset.Missing && !w.toHost(l) {
+		for _, l := range w.Out.Of(d) {
+			if t.Values[l] != linkset.Missing && !w.ToHost(l) {
 				links++
-				r.excess[d] += min(float64(t.values[l]), mostSent) - t.noise.Mean
+				r.excess[d] += min(float64(t.Values[l]), mostSent) - t.Noise.Mean
 			}
 		}
-		r.sends[d], r.unread[d] = r.excess[d] > sendSigmas*t.noise.Base*math.Sqrt(links), links == 0
+		r.sends[d], r.unread[d] = r.excess[d] > sendSigmas*t.Noise.Base*math.Sqrt(links), links == 0
 	}
 }
 
 // isClosed reports whether each leaf of a set sends, and they send most of what all leaves below the same switches
 // do.
 func (r *receivers) isClosed(t *trees, s *sinks, set sinkID, met []sinkID) bool {
-	w := t.waits
+	w := t.Graph
 	within := 0.
 	for _, a := range met {
 		d := s.all[a].device
@@ -135,12 +137,12 @@ func (r *receivers) isClosed(t *trees, s *sinks, set sinkID, met []sinkID) bool 
 	}
 	all := within
 	for _, a := range met {
-		for _, i := range t.into.of(s.all[a].device) {
+		for _, i := range t.Into.Of(s.all[a].device) {
 			if s.feeding[i] != a {
 				continue
 			}
-			for _, l := range w.in.of(t.from[i]) {
-				if d := w.from[l]; r.met[d] != set && r.sends[d] {
+			for _, l := range w.In.Of(t.From[i]) {
+				if d := w.From[l]; r.met[d] != set && r.sends[d] {
 					r.met[d] = set
 					all += r.excess[d]
 				}
@@ -156,7 +158,7 @@ func (r *receivers) isLevelWithSenders(t *trees, s *sinks, a sinkID, met []sinkI
 	x, n := &s.all[a], 0
 	for _, b := range met {
 		y := &s.all[b]
-		if math.Abs(x.stall-y.stall) >= t.noise.meanError(max(x.stall, y.stall), x.links, y.links) {
+		if math.Abs(x.stall-y.stall) >= t.Noise.MeanError(max(x.stall, y.stall), x.links, y.links) {
 			return false
 		}
 		if r.sends[y.device] {

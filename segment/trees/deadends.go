@@ -5,22 +5,24 @@ import (
 
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
 )
 
 // deadEnds finds links of a region with a root that lead elsewhere: a tree has one end, so other ends are lone hot
 // links.
 type deadEnds struct {
-	isIn, isEnd by[nodeID, bool] // in the region; a dead end of it
-	kept        []nodeID         // nodes
+	isIn, isEnd index.By[index.Node, bool] // in the region; a dead end of it
+	kept        []index.Node               // nodes
 }
 
 // drop returns the nodes of a region without dead ends that nothing depends on. It returns all if there is no root or
 // fewer than least would remain.
-func (e *deadEnds) drop(t *trees, nodes []nodeID, r root, least int) []nodeID {
-	if r.device == noDevice {
+func (e *deadEnds) drop(t *trees, nodes []index.Node, r backpressure.Root, least int) []index.Node {
+	if r.Device == backpressure.NoDevice {
 		return nodes
 	}
-	e.grow(len(t.links))
+	e.grow(len(t.Links))
 	for _, i := range nodes {
 		e.isIn[i] = true
 	}
@@ -52,26 +54,26 @@ func (e *deadEnds) grow(nodes int) {
 // endsAt reports whether a node waits for no other of the region and for no unmeasured link, and is the region's only
 // one into its switch, which is not the root's. An uplink beside others is no dead end: traffic over several uplinks
 // waits for each.
-func (e *deadEnds) endsAt(t *trees, i nodeID, r root) bool {
-	w, l := t.waits, t.links[i]
-	if t.to[i] == r.device || schema.LinkID(l) == r.link {
+func (e *deadEnds) endsAt(t *trees, i index.Node, r backpressure.Root) bool {
+	w, l := t.Graph, t.Links[i]
+	if t.To[i] == r.Device || schema.LinkID(l) == r.Link {
 		return false
 	}
-	isOther := func(j nodeID) bool { return j != i && e.isIn[j] }
-	if slices.ContainsFunc(t.mayWaitFor(i), isOther) || slices.ContainsFunc(t.into.of(t.to[i]), isOther) {
+	isOther := func(j index.Node) bool { return j != i && e.isIn[j] }
+	if slices.ContainsFunc(t.MayWaitFor(i), isOther) || slices.ContainsFunc(t.Into.Of(t.To[i]), isOther) {
 		return false
 	}
-	isUpBeside := func(j nodeID) bool { return isOther(j) && w.isUp(t.links[j]) }
-	if w.isUp(l) && slices.ContainsFunc(t.leaving.of(t.from[i]), isUpBeside) {
+	isUpBeside := func(j index.Node) bool { return isOther(j) && w.IsUp(t.Links[j]) }
+	if w.IsUp(l) && slices.ContainsFunc(t.Leaving.Of(t.From[i]), isUpBeside) {
 		return false
 	}
-	return !slices.ContainsFunc(w.out.of(t.to[i]), func(k linkID) bool { return t.values[k] == linkset.Missing && w.mayWait(l, k) })
+	return !slices.ContainsFunc(w.Out.Of(t.To[i]), func(k index.Link) bool { return t.Values[k] == linkset.Missing && w.MayWait(l, k) })
 }
 
 // isNeeded reports whether a node of the region waits for an end and for no node that is not an end.
-func (e *deadEnds) isNeeded(t *trees, end nodeID) bool {
-	return slices.ContainsFunc(t.into.of(t.from[end]), func(i nodeID) bool {
-		return e.isIn[i] && t.waits.mayWait(t.links[i], t.links[end]) &&
-			!slices.ContainsFunc(t.mayWaitFor(i), func(j nodeID) bool { return e.isIn[j] && !e.isEnd[j] })
+func (e *deadEnds) isNeeded(t *trees, end index.Node) bool {
+	return slices.ContainsFunc(t.Into.Of(t.From[end]), func(i index.Node) bool {
+		return e.isIn[i] && t.Graph.MayWait(t.Links[i], t.Links[end]) &&
+			!slices.ContainsFunc(t.MayWaitFor(i), func(j index.Node) bool { return e.isIn[j] && !e.isEnd[j] })
 	})
 }

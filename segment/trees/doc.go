@@ -9,23 +9,13 @@
 //
 //	method.go            the steps, and the memory that they share
 //
-//	0. Which exchanges use all spines of a two-level fabric? They are found by level, and subtracted.
-//	layers.go            the layers (exchanges), and what a link carries beyond them
-//	layerleaves.go       the levels of one leaf
-//	layersets.go         leaves of the same levels are a layer
-//	layermembers.go      which other leaves take part; which layers are none
+//	0. Which exchanges use all spines of a two-level fabric? They are found by level, and subtracted: package layers.
 //
-//	1. Which links are stalled, and for which links may each wait?
-//	backpressure.go      the graph: links by switch, and which may wait for which
-//	noise.go             the noise of calm links, and how it grows with stall
-//	nodes.go             the stalled links, as nodes; what steps 1 and 2 know of them
-//	zeros.go             zeros that cannot be right
-//	connect.go           what each node may wait for, also behind links that were not measured
-//	loneends.go          but not lone hot links, which raise nothing that may wait for them
-//	unread.go            and behind links whose readings may have failed
+//	1. Which links are stalled, and for which links may each wait? Package backpressure.
 //
 //	2. Where does the chain of waiting end? At a sink: a switch with a full port, or a link sink (a port apart from what
 //	   else waits at its switch).
+//	trees.go             what steps 1 and 2 know of the stalled links
 //	origins.go           ports that are sinks of their own; nodes that wait for nothing that stalls
 //	saddles.go           where stall falls and then rises, something else begins
 //	twins.go             two ports of one leaf that stall equally
@@ -60,7 +50,7 @@
 //	patches.go           stalled links of no region, unless chance explains them
 //	exchanging.go        regions whose leaves send as those of an exchange
 //	unfed.go             regions that show neither who receives nor who sends
-//	rails.go             regions in which the same hosts wait, each with another adapter
+//	railregions.go       regions in which the same hosts wait, each with another adapter
 //	emit.go              the groups, without
 //	deadends.go          links that lead away from a root
 //
@@ -68,16 +58,13 @@
 //	with other sources, steps 1 to 6 are repeated without them.
 //	hostexchanges.go     exchanges known by all hosts of their leaves
 //
-//	8. On two levels, or in a pod: for which of the trees do the uplinks of each leaf wait, as a whole?
-//	spines.go            the leaves into which the links down wait, spine by spine
-//	spinefits.go         which of these, two at most, explain the uplinks of a leaf
-//	spinefalls.go        by how much each tree falls to the uplinks of all leaves
-//	pods.go              the same in each pod of a fabric of more levels
-//	podends.go           where regions end there: at leaves, and above the pod
-//	division.go          the links of the regions, divided accordingly
+//	8. On two levels, or in a pod: for which of the trees do the uplinks of each leaf wait, as a whole? Package spines.
 //
-// Steps 1 and 2 make three types, each with all that the one before knows: nodes (the stalled links), waiting (for which
-// others each may wait) and trees (where that ends). Those of the other steps are causes, shares and patches.
+// Steps 1 and 2 make three types, each with all that the one before knows: backpressure.Nodes (the stalled links),
+// backpressure.Waits (for which others each may wait) and trees (where that ends). Those of the other steps are causes, shares
+// and patches. Indices are of one kind each: package index has those that the packages share.
+//
+//	kinds.go             the others
 //
 // A tree shows in one way: a port is full, and what waits for it stalls in a chain back to the senders. An exchange fills many
 // ports in turn, and what of it stalls depends on what is scarce: the spines, the ports of its receivers, or ports that are full
@@ -85,14 +72,9 @@
 // the trees, since a tree's links are hidden below their level; host exchanges come after them, since only the regions show that
 // their hosts were divided. An exchange is found in one of four ways, by what of it stalls:
 //
-//	a layer              all spines: its leaves send at one level and receive at one level (layers.go, before trees)
+//	a layer              all spines: its leaves send at one level and receive at one level (package layers, before trees)
 //	a level exchange     links that wait at its leaves: these are level and share their sources (exchanges.go; joins.go
 //	                     has the rules where they are not level)
 //	an exchanging region hosts or uplinks, and nothing that they wait for: its leaves send alike (exchanging.go)
 //	a host exchange      the same, but beside trees whose uplinks its hosts may wait for, too (hostexchanges.go)
-//
-// All steps use
-//
-//	ids.go               index types, a kind each: which of them are checked by the compiler, and which by a test
-//	deviations.go        medians and spreads
 package trees

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/segment/trees/index"
 )
 
 // mutualShare is the share of the stalled links within a dragonfly's group into a router that stall in the other direction,
@@ -18,7 +19,7 @@ const (
 
 // groupStall is the stall of a link within a group.
 type groupStall struct {
-	group groupID
+	group index.Group
 	stall float64
 }
 
@@ -27,9 +28,9 @@ type groupStall struct {
 // of a tree, which leaves a group by few cables, links stall only towards these.
 func (t *trees) markExchanging() {
 	t.mutual = t.mutual[:0]
-	for i, l := range t.links {
-		if t.waits.isWithinGroup(l) && t.isStalled(t.to[i], t.from[i]) {
-			t.mutual = append(t.mutual, groupStall{t.waits.group[t.to[i]], t.stall[i]})
+	for i, l := range t.Links {
+		if t.Graph.IsWithinGroup(l) && t.isStalled(t.To[i], t.From[i]) {
+			t.mutual = append(t.mutual, groupStall{t.Graph.Group[t.To[i]], t.Stall[i]})
 		}
 	}
 	slices.SortFunc(t.mutual, func(a, b groupStall) int { return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.stall, b.stall)) })
@@ -39,20 +40,20 @@ func (t *trees) markExchanging() {
 		}
 		t.usual[group] = t.mutual[(first+end)/2].stall
 	}
-	for _, d := range t.entered {
+	for _, d := range t.Entered {
 		if t.isMutual(d) {
-			t.markLevel(d, t.usual[t.waits.group[d]])
+			t.markLevel(d, t.usual[t.Graph.Group[d]])
 		}
 	}
 }
 
 // isMutual reports whether most stalled links within a group into a router stall in both directions.
-func (t *nodes) isMutual(d deviceID) bool {
+func (t *trees) isMutual(d index.Device) bool {
 	within, mutual := 0., 0.
-	for _, i := range t.into.of(d) {
-		if t.waits.isWithinGroup(t.links[i]) {
+	for _, i := range t.Into.Of(d) {
+		if t.Graph.IsWithinGroup(t.Links[i]) {
 			within++
-			if t.isStalled(d, t.from[i]) {
+			if t.isStalled(d, t.From[i]) {
 				mutual++
 			}
 		}
@@ -61,9 +62,9 @@ func (t *nodes) isMutual(d deviceID) bool {
 }
 
 // isStalled reports whether a link from one device to another stalls.
-func (t *nodes) isStalled(from, to deviceID) bool {
-	for _, j := range t.leaving.of(from) {
-		if t.to[j] == to {
+func (t *trees) isStalled(from, to index.Device) bool {
+	for _, j := range t.Leaving.Of(from) {
+		if t.To[j] == to {
 			return true
 		}
 	}
@@ -71,9 +72,9 @@ func (t *nodes) isStalled(from, to deviceID) bool {
 }
 
 // markLevel makes a router the sink of the links within its group that stall as is usual there: those of a tree stall more.
-func (t *trees) markLevel(d deviceID, usual float64) {
-	for _, i := range t.into.of(d) {
-		if t.sink[i] < 0 && t.waits.isWithinGroup(t.links[i]) && math.Abs(t.stall[i]-usual) <= levelDeviations*t.noise.sigma(usual) {
+func (t *trees) markLevel(d index.Device, usual float64) {
+	for _, i := range t.Into.Of(d) {
+		if t.sink[i] < 0 && t.Graph.IsWithinGroup(t.Links[i]) && math.Abs(t.Stall[i]-usual) <= levelDeviations*t.Noise.Sigma(usual) {
 			t.sink[i] = placeAt(d)
 		}
 	}
@@ -83,19 +84,19 @@ func (t *trees) markLevel(d deviceID, usual float64) {
 // level and no tree begins at a sink of either: an exchange of leaves of several groups.
 func (c *causes) joinAcross(t *trees, s *sinks, h *shares) {
 	c.sums = scratch.Zeroed(c.sums, len(h.fall))
-	for a := range s.all.len() {
+	for a := range s.all.Len() {
 		x, p := &s.all[a], &c.sums[c.causeOf(a)]
 		p.links, p.stall = p.links+float64(x.levels), p.stall+x.levelSum
 		if x.beginsTree() {
 			p.links = math.Inf(-1)
 		}
 	}
-	for i := range t.links.len() {
-		if !t.waits.isBetweenGroups(t.links[i]) {
+	for i := range t.Links.Len() {
+		if !t.Graph.IsBetweenGroups(t.Links[i]) {
 			continue
 		}
-		for _, j := range t.leaving.of(t.to[i]) {
-			if t.to[j] == t.from[i] && c.areLevelAcross(t, h.main(i), h.main(j)) {
+		for _, j := range t.Leaving.Of(t.To[i]) {
+			if t.To[j] == t.From[i] && c.areLevelAcross(t, h.main(i), h.main(j)) {
 				c.sets.Union(h.main(i), h.main(j))
 			}
 		}
@@ -108,5 +109,5 @@ func (c *causes) areLevelAcross(t *trees, a, b causeID) bool {
 		return false
 	}
 	p, q := c.sums[a].stall/c.sums[a].links, c.sums[b].stall/c.sums[b].links
-	return math.Abs(p-q) <= pairSigmas*t.noise.sigma(max(p, q))
+	return math.Abs(p-q) <= pairSigmas*t.Noise.Sigma(max(p, q))
 }

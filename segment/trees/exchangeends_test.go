@@ -9,8 +9,6 @@ import (
 	"github.com/giverny/giverny/topology"
 )
 
-const seventeenGroups = "dragonfly:groups=17,routers=8,hosts=4"
-
 // fabricWide stalls every link to a router of a dragonfly by 20%, as an exchange of all hosts, and some links by more.
 func fabricWide(g *topology.Graph, more map[[2]string]float32) stalls.Painting {
 	values, _ := stalls.Where(g, func(_ schema.LinkID, from, to *topology.Device) (float32, bool) {
@@ -28,7 +26,7 @@ func fabricWide(g *topology.Graph, more map[[2]string]float32) stalls.Painting {
 // An exchange of all routers of a dragonfly is one region without a root, and a tree at one of its routers another, though
 // all that exchanges may also wait for the tree's root.
 func TestTreeInAnExchangeOfADragonfly(t *testing.T) {
-	g := stalls.Fabric(t, seventeenGroups)
+	g := stalls.Fabric(t, stalls.SeventeenGroups)
 	if got := segmenttest.Find(t, g, segmenttest.Overlapping(), fabricWide(g, nil).Noisy(1.5, 1)); len(got) != 1 {
 		t.Errorf("an exchange: %s, want one region", segmenttest.Sizes(got))
 	}
@@ -56,7 +54,7 @@ func TestTreeInAnExchangeOfADragonfly(t *testing.T) {
 
 // Exchanges of two groups of a dragonfly, at levels of their own and without a link between them that stalls, are two regions.
 func TestExchangesOfTwoGroups(t *testing.T) {
-	g := stalls.Fabric(t, seventeenGroups)
+	g := stalls.Fabric(t, stalls.SeventeenGroups)
 	levels := map[int32]float32{}
 	for d := range topology.DeviceID(g.NumDevices()) {
 		switch g.Device(d).Name {

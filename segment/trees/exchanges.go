@@ -5,8 +5,11 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/internal/median"
 	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
 )
 
 // plateau is a set of level sinks.
@@ -75,14 +78,14 @@ func (c *causes) mayBeLevel(t *trees, s *sinks, a, b sinkID) bool {
 		return false
 	}
 	if c.areUneven(x, y) {
-		if y.fromSwitches < minFeeders {
+		if y.fromSwitches < backpressure.MinFeeders {
 			a, b = b, a
 		}
 		if !sendsTo(t, s, a, b) {
 			return false
 		}
 		share, _ := c.evidence.shared(x, y)
-		return sendsTo(t, s, b, a) || s.all[a].fromSwitches < minFeeders && share >= containedShare
+		return sendsTo(t, s, b, a) || s.all[a].fromSwitches < backpressure.MinFeeders && share >= containedShare
 	}
 	if !x.isWide() || !y.isWide() || !x.sendsToo || !y.sendsToo {
 		return false
@@ -129,7 +132,7 @@ func (c *causes) areNear(t *trees, s *sinks, a, b sinkID) bool {
 
 // levelError bounds the difference of two levels due to chance.
 func levelError(t *trees, p, q *plateau) float64 {
-	return t.noise.meanError(max(p.stall(), q.stall()), p.links, q.links)
+	return t.Noise.MeanError(max(p.stall(), q.stall()), p.links, q.links)
 }
 
 // unevenOf is the median, over a component's leaves, of the deviation of the links that wait at a leaf, in deviations
@@ -137,20 +140,20 @@ func levelError(t *trees, p, q *plateau) float64 {
 func unevenOf(s *sinks, first, end sinkID) float64 {
 	s.sample = s.sample[:0]
 	for a := first; a < end; a++ {
-		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= minFeeders && !x.beginsTree() {
+		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= backpressure.MinFeeders && !x.beginsTree() {
 			s.sample = append(s.sample, x.deviation)
 		}
 	}
 	if len(s.sample) < 2 {
 		return 0
 	}
-	return medianOf(s.sample)
+	return median.Of(s.sample)
 }
 
 // findExchanges finds which causes are exchanges.
 func (c *causes) findExchanges(s *sinks) {
 	c.exchange = scratch.Zeroed(c.exchange, 2*len(s.all))
-	for a := range s.all.len() {
+	for a := range s.all.Len() {
 		if c.isOfExchange(a) {
 			c.exchange[c.causeOf(a)] = true
 		}
@@ -166,9 +169,9 @@ type levelSums struct{ links, stall float64 }
 // findBases finds the level of every exchange.
 func (c *causes) findBases(s *sinks) {
 	c.base, c.sums = scratch.Zeroed(c.base, len(c.exchange)), scratch.Zeroed(c.sums, len(c.exchange))
-	for a := range s.all.len() {
+	for a := range s.all.Len() {
 		x, cause := &s.all[a], c.causeOf(a)
-		if c.isOfExchange(a) && x.others == 0 && x.down() >= minFeeders && c.double[a].isNone() {
+		if c.isOfExchange(a) && x.others == 0 && x.down() >= backpressure.MinFeeders && c.double[a].isNone() {
 			c.sums[cause].links += float64(x.links)
 			c.sums[cause].stall += x.stall * float64(x.links)
 		}
@@ -184,7 +187,7 @@ func (c *causes) findBases(s *sinks) {
 func (c *causes) isExchange(cause causeID) bool { return c.exchange[cause] }
 
 // takesPart reports whether a leaf takes part in an exchange: whether its traffic waits there.
-func (c *causes) takesPart(s *sinks, leaf deviceID, cause causeID) bool {
+func (c *causes) takesPart(s *sinks, leaf index.Device, cause causeID) bool {
 	a := s.at(leaf)
 	if a < 0 || s.all[a].down() == 0 && s.all[a].port == 0 {
 		return false
@@ -224,7 +227,7 @@ func (c *causes) bothAt(a sinkID) (one, other causeID) {
 // findDouble finds whether two causes add up at a sink: two exchanges, or an exchange and the sink's own tree.
 func (c *causes) findDouble(t *trees, s *sinks, a, first, end sinkID) {
 	x := &s.all[a]
-	if !x.isLeaf || x.links < minFeeders {
+	if !x.isLeaf || x.links < backpressure.MinFeeders {
 		return
 	}
 	own := c.levelOf(a)
@@ -249,7 +252,7 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end sinkID) {
 		return
 	}
 	p := c.levels[own]
-	best := equalDeviations*t.noise.sigma(p.stall())/math.Sqrt(float64(6*p.sinks)) + equalShare*p.stall()
+	best := backpressure.EqualDeviations*t.Noise.Sigma(p.stall())/math.Sqrt(float64(6*p.sinks)) + backpressure.EqualShare*p.stall()
 	for b := levelID(first); b < levelID(end); b++ {
 		for d := levelID(first); d < b; d++ {
 			q, r := c.levels[b], c.levels[d]
@@ -274,12 +277,12 @@ func (c *causes) sendsInto(t *trees, s *sinks, a sinkID, b levelID, first, end s
 			mask |= 1 << s.all[k].bit
 		}
 	}
-	for _, l := range t.waits.in.of(s.all[a].device) {
-		if !t.waits.fromHost(l) || t.values[l] == linkset.Missing {
+	for _, l := range t.Graph.In.Of(s.all[a].device) {
+		if !t.Graph.FromHost(l) || t.Values[l] == linkset.Missing {
 			continue
 		}
 		hosts++
-		if i := t.node[l]; i >= 0 && s.component[i] == first && s.mask[i]&mask != 0 && t.stall[i] > partnerStall*c.levels[b].stall() {
+		if i := t.Node[l]; i >= 0 && s.component[i] == first && s.mask[i]&mask != 0 && t.Stall[i] > partnerStall*c.levels[b].stall() {
 			sending++
 		}
 	}

@@ -8,17 +8,19 @@ import (
 	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
 )
 
 // exchanging is a region whose leaves send as those of an exchange: all their hosts or all their uplinks wait, and no
 // visible port explains it. They wait for ports that are full but not stalled. Beside trees see hostExchanges.
 type exchanging struct {
 	patch       patchID
-	below       aboveID // see the method below
-	mean, error float64 // of the links from hosts, percent, with its standard error
-	spread      float64 // their standard deviation
-	leaves      int     // also of those it was joined with
-	isPiece     bool    // one leaf's hosts, all of which wait, and which pass more than one port would
+	below       backpressure.Above // see the method below
+	mean, error float64            // of the links from hosts, percent, with its standard error
+	spread      float64            // their standard deviation
+	leaves      int                // also of those it was joined with
+	isPiece     bool               // one leaf's hosts, all of which wait, and which pass more than one port would
 }
 
 const (
@@ -34,7 +36,7 @@ const (
 // alike; a piece of one leaf is part of the one nearest in level, as in rounds each leaf waits differently.
 func (p *patches) joinExchanging(m *Method) {
 	p.exchanging = p.exchanging[:0]
-	for k := range p.all.len() {
+	for k := range p.all.Len() {
 		if x, ok := p.exchangingAt(m, k); ok {
 			p.exchanging = append(p.exchanging, x)
 		}
@@ -61,11 +63,11 @@ func (p *patches) joinExchanging(m *Method) {
 // shareHosts reports whether more than mostShared of the hosts of the smaller of two regions are in both: these are two
 // trees into which the same hosts send.
 func (p *patches) shareHosts(m *Method, a, b *exchanging) bool {
-	p.isWaiting = scratch.Zeroed(p.isWaiting, len(m.links))
+	p.isWaiting = scratch.Zeroed(p.isWaiting, len(m.Links))
 	hosts, both := [2]int{}, 0
 	for k, x := range [2]*exchanging{a, b} {
 		for _, i := range p.nodesOf(&p.all[x.patch]) {
-			if !m.fromHost(i) {
+			if !m.FromHost(i) {
 				continue
 			}
 			hosts[k]++
@@ -80,7 +82,7 @@ func (p *patches) shareHosts(m *Method, a, b *exchanging) bool {
 
 // joinTwoExchanging makes two regions one, without a root.
 func (p *patches) joinTwoExchanging(a, b *exchanging) {
-	p.all[p.sets.Union(a.patch, b.patch)].root = noRoot
+	p.all[p.sets.Union(a.patch, b.patch)].root = backpressure.NoRoot
 }
 
 // nearest is the exchanging region of the same switches that is nearest in level to the k-th, within the spread of the
@@ -104,97 +106,82 @@ func (p *patches) exchangingAt(m *Method, k patchID) (exchanging, bool) {
 		return out, false
 	}
 	n, sum, squares, sending := 0., 0., 0., 0.
-	leaf, sends := deviceID(-1), false
+	leaf, sends := index.Device(-1), false
 	nodes := p.nodesOf(x)
 	for _, i := range nodes {
-		if !m.fromHost(i) {
+		if !m.FromHost(i) {
 			continue
 		}
-		n, sum, squares = n+1, sum+m.stall[i], squares+m.stall[i]*m.stall[i]
-		if m.to[i] != leaf {
-			leaf = m.to[i]
+		n, sum, squares = n+1, sum+m.Stall[i], squares+m.Stall[i]*m.Stall[i]
+		if m.To[i] != leaf {
+			leaf = m.To[i]
 			out.leaves++
 			sends = m.allSend(leaf)
-			out.below = min(out.below, m.waits.below(leaf))
+			out.below = min(out.below, m.Graph.Below(leaf))
 		}
 		if sends {
 			sending++
 		}
 	}
 	out.isPiece = out.leaves == 1 && int(n) == len(nodes) && 100*n-sum > mostPortPasses && m.restWaits(leaf)
-	if n < minFeeders || sending < nearlyAll*n {
+	if n < backpressure.MinFeeders || sending < nearlyAll*n {
 		return out, false
 	}
 	out.mean = sum / n
 	out.spread = math.Sqrt(max(0, squares/n-out.mean*out.mean))
-	out.error = out.spread/math.Sqrt(n) + m.noise.sigma(out.mean)/math.Sqrt(n)
+	out.error = out.spread/math.Sqrt(n) + m.Noise.Sigma(out.mean)/math.Sqrt(n)
 	return out, true
 }
 
 // isReceiver reports whether a root is a stalled link that explains why others wait: not a port to a host that itself
 // waits to send, as hosts of an exchange do.
-func (t *nodes) isReceiver(r root) bool {
-	if r.link == schema.NoLink || !t.waits.toHost(linkID(r.link)) {
-		return r.link != schema.NoLink
+func (t *trees) isReceiver(r backpressure.Root) bool {
+	if r.Link == schema.NoLink || !t.Graph.ToHost(index.Link(r.Link)) {
+		return r.Link != schema.NoLink
 	}
-	return !t.waitsToSend(t.waits.to[linkID(r.link)])
+	return !t.WaitsToSend(t.Graph.To[index.Link(r.Link)])
 }
 
 // alsoSends reports whether a region has a receiver that also sends: its root is the only port to a host of its leaf that stalls,
 // clearly more than the host waits to send, and hosts of other leaves wait for it, over several links into its leaf.
-func (t *nodes) alsoSends(nodes []nodeID, r root) bool {
-	if r.link == schema.NoLink || t.node[linkID(r.link)] < 0 || t.feeders[r.device] < minFeeders {
+func (t *trees) alsoSends(nodes []index.Node, r backpressure.Root) bool {
+	if r.Link == schema.NoLink || t.Node[index.Link(r.Link)] < 0 || t.Feeders[r.Device] < backpressure.MinFeeders {
 		return false
 	}
-	port := t.node[linkID(r.link)]
-	isOther := func(i nodeID) bool { return i != port && t.toHost(i) }
-	waitsAsMuch := func(i nodeID) bool { return !t.isClearlyAbove(t.stall[port], t.stall[i]) }
-	comes := func(i nodeID) bool { return t.fromHost(i) && t.to[i] != r.device }
-	return !slices.ContainsFunc(t.leaving.of(r.device), isOther) && !slices.ContainsFunc(t.leaving.of(t.to[port]), waitsAsMuch) &&
+	port := t.Node[index.Link(r.Link)]
+	isOther := func(i index.Node) bool { return i != port && t.ToHost(i) }
+	waitsAsMuch := func(i index.Node) bool { return !t.IsClearlyAbove(t.Stall[port], t.Stall[i]) }
+	comes := func(i index.Node) bool { return t.FromHost(i) && t.To[i] != r.Device }
+	return !slices.ContainsFunc(t.Leaving.Of(r.Device), isOther) && !slices.ContainsFunc(t.Leaving.Of(t.To[port]), waitsAsMuch) &&
 		slices.ContainsFunc(nodes, comes)
 }
 
 // allSend reports whether nearly all hosts of a leaf wait, even if some too little to count, or nearly all its uplinks.
-func (t *nodes) allSend(leaf deviceID) bool {
-	w := t.waits
-	most := func(links []linkID, counts func(linkID) bool) bool {
+func (t *trees) allSend(leaf index.Device) bool {
+	w := t.Graph
+	most := func(links []index.Link, counts func(index.Link) bool) bool {
 		measured, stalled := 0., 0.
 		for _, l := range links {
-			if counts(l) && t.values[l] != linkset.Missing {
+			if counts(l) && t.Values[l] != linkset.Missing {
 				measured++
-				if t.node[l] >= 0 {
+				if t.Node[l] >= 0 {
 					stalled++
 				}
 			}
 		}
 		return stalled > 0 && stalled >= nearlyAll*measured
 	}
-	return most(w.in.of(leaf), w.fromHost) || most(w.out.of(leaf), w.isUp) || t.restWaits(leaf)
+	return most(w.In.Of(leaf), w.FromHost) || most(w.Out.Of(leaf), w.IsUp) || t.restWaits(leaf)
 }
 
 // restWaits reports whether the hosts of a leaf that are not stalled wait, too, though too little to count. The receiver
 // of a tree in its leaf does not.
-func (t *nodes) restWaits(leaf deviceID) bool {
+func (t *trees) restWaits(leaf index.Device) bool {
 	n, sum := 0., 0.
-	for _, l := range t.waits.in.of(leaf) {
-		if v := t.values[l]; t.waits.fromHost(l) && v != linkset.Missing && t.node[l] < 0 {
+	for _, l := range t.Graph.In.Of(leaf) {
+		if v := t.Values[l]; t.Graph.FromHost(l) && v != linkset.Missing && t.Node[l] < 0 {
 			n, sum = n+1, sum+float64(v)
 		}
 	}
-	return n == 0 || sum > n*(t.noise.Mean+waitSigmas*t.noise.Base)
-}
-
-// below identifies leaves that exchange over the same switches: the first switch above, by name, or without any the group,
-// numbered after the names.
-func (w *waits) below(leaf deviceID) aboveID {
-	first := nameRank(math.MaxInt32)
-	for _, l := range w.out.of(leaf) {
-		if w.isUp(l) {
-			first = min(first, w.byName[w.to[l]])
-		}
-	}
-	if first == math.MaxInt32 {
-		return aboveID(w.byName.len()) + 1 + aboveID(w.group[leaf]) // the group may be -1
-	}
-	return aboveID(first)
+	return n == 0 || sum > n*(t.Noise.Mean+waitSigmas*t.Noise.Base)
 }

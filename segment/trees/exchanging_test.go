@@ -24,7 +24,7 @@ func hostsOf(mean float32, hosts int, leaves ...int) stalls.ByEnds {
 // Hosts of several leaves whose uplinks are full but not stalled exchange: they are one region without a root if they
 // wait alike and their leaves have the same switches above.
 func TestLeavesThatSendAlikeAreOneExchange(t *testing.T) {
-	g := stalls.Fabric(t, sixteenLeaves)
+	g := stalls.Fabric(t, stalls.SixteenLeaves)
 	for _, c := range []struct {
 		name string
 		want []stalls.ByEnds
@@ -40,7 +40,7 @@ func TestLeavesThatSendAlikeAreOneExchange(t *testing.T) {
 			all = all.With(s)
 		}
 		got := segmenttest.Find(t, g, segmenttest.Overlapping(), all.On(t, g).Noisy(.4, 1))
-		wantRegions(t, c.name, g, got, c.want...)
+		segmenttest.WantRegions(t, c.name, g, got, c.want...)
 		if k := slices.IndexFunc(got, func(r schema.Region) bool { return len(r.Links) >= 16 && r.Root != nil }); k >= 0 {
 			t.Errorf("%s: %q has a root", c.name, got[k].Name)
 		}
@@ -58,7 +58,7 @@ func TestLeavesOfTwoPodsAreTwoExchanges(t *testing.T) {
 		}
 		pods = append(pods, s)
 	}
-	wantRegions(t, "pods", g, segmenttest.Find(t, g, segmenttest.Overlapping(), pods[0].With(pods[1]).On(t, g).Noisy(.4, 1)), pods...)
+	segmenttest.WantRegions(t, "pods", g, segmenttest.Find(t, g, segmenttest.Overlapping(), pods[0].With(pods[1]).On(t, g).Noisy(.4, 1)), pods...)
 }
 
 // waysUp stalls all uplinks of leaves.
@@ -76,7 +76,7 @@ func waysUp(percent float32, leaves ...int) stalls.ByEnds {
 // count, is part of the exchange nearest in level, however few hosts count; hosts that pass no more than one port would
 // are a tree's in their leaf, as are those beside hosts that do not wait; another level is another exchange.
 func TestLeafOfWhichAllHostsWaitIsPartOfAnExchange(t *testing.T) {
-	g := stalls.Fabric(t, sixteenLeaves)
+	g := stalls.Fabric(t, stalls.SixteenLeaves)
 	exchange := hostsOf(30, 8, 1, 4, 7)
 	for _, c := range []struct {
 		name    string
@@ -98,7 +98,7 @@ func TestLeafOfWhichAllHostsWaitIsPartOfAnExchange(t *testing.T) {
 // Leaves with a root of a tree that also send into another tree are no exchange: a port that stalls alone at its leaf, and more
 // than its host waits to send, is a receiver.
 func TestReceiversThatAlsoSendAreNoExchange(t *testing.T) {
-	g := stalls.Fabric(t, sixteenLeaves)
-	one, other := treeOverAll(0, 3, 8, 60, 1, 2, 4), treeOverAll(1, 12, 8, 60, 0, 3, 5)
-	wantRegions(t, "two trees", g, segmenttest.Find(t, g, segmenttest.Overlapping(), one.Plus(other).On(t, g).Noisy(.4, 1)), one, other)
+	g := stalls.Fabric(t, stalls.SixteenLeaves)
+	one, other := stalls.TreeOverAll(0, 3, 8, 60, 1, 2, 4), stalls.TreeOverAll(1, 12, 8, 60, 0, 3, 5)
+	segmenttest.WantRegions(t, "two trees", g, segmenttest.Find(t, g, segmenttest.Overlapping(), one.Plus(other).On(t, g).Noisy(.4, 1)), one, other)
 }

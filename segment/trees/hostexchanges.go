@@ -8,6 +8,8 @@ import (
 	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
 )
 
 // hostExchanges are exchanges known by their hosts: nearly all hosts of a leaf wait, and neither one of them receives nor do
@@ -15,19 +17,25 @@ import (
 // trees, the hosts then go to the trees' regions. Such hosts are taken off the readings, and trees are searched in the rest.
 type hostExchanges struct {
 	leaves  []hostLeaf
-	all     by[layerID, hostExchange]
-	of      by[deviceID, layerID] // a leaf's exchange, or noExchange
-	counts  by[layerID, int]      // hosts of one region
-	others  []hostLeaf            // leaves with hosts of one region of which few wait
-	waiting by[deviceID, float64] // share of its hosts that wait
-	rest    readings
-	links   []layerLink // hosts' links, by exchange
+	all     index.By[exchangeID, hostExchange]
+	of      index.By[index.Device, exchangeID] // a leaf's exchange, or noExchange
+	counts  index.By[exchangeID, int]          // hosts of one region
+	others  []hostLeaf                         // leaves with hosts of one region of which few wait
+	waiting index.By[index.Device, float64]    // share of its hosts that wait
+	rest    index.Readings
+	links   []exchangeLink // hosts' links, by exchange
+}
+
+// exchangeLink is the link of a host of an exchange.
+type exchangeLink struct {
+	exchange exchangeID
+	link     index.Link
 }
 
 // hostLeaf is a leaf with stalled hosts.
 type hostLeaf struct {
-	device                       deviceID
-	below                        aboveID
+	device                       index.Device
+	below                        backpressure.Above
 	hosts, mean, spread, squares float64 // of the stalled hosts: number, percent; the sums until finish
 }
 
@@ -52,27 +60,26 @@ type hostExchange struct {
 }
 
 const (
-	noExchange = noLayer
+	noExchange           = exchangeID(-1)
+	fewestExchangeLeaves = 2
 	// At a leaf of which less than that share of the hosts wait, they are a tree's sources. From fewSources of a region's
 	// hosts on, these show that it is more than an exchange.
 	wholeLeaf, fewSources = .65, .05
-	// Links that stall at least that share of another's stall stall about as much, or more.
-	aboutAsMuch = .8
 )
 
 // find finds the exchanges whose hosts are divided among regions, or joined with other sources; it leaves the readings
 // without these in rest, and reports whether there are any.
-func (e *hostExchanges) find(m *Method, out *linkset.Groups) bool {
+func (e *hostExchanges) find(m *Method) bool {
 	e.listLeaves(m)
-	if len(e.leaves) < fewestLeaves {
+	if len(e.leaves) < fewestExchangeLeaves {
 		return false
 	}
 	e.group(m)
-	e.compare(m, out)
+	e.compare(m)
 	isAny := false
 	for k := range e.all {
 		x := &e.all[k]
-		x.isTaken = x.leaves >= fewestLeaves && (x.hasOthers || float64(x.most) < nearlyAll*float64(x.hosts))
+		x.isTaken = x.leaves >= fewestExchangeLeaves && (x.hasOthers || float64(x.most) < nearlyAll*float64(x.hosts))
 		isAny = isAny || x.isTaken
 	}
 	if isAny {
@@ -83,23 +90,23 @@ func (e *hostExchanges) find(m *Method, out *linkset.Groups) bool {
 
 // listLeaves lists the leaves nearly all of whose hosts wait, and not all for a receiver or for stalled uplinks.
 func (e *hostExchanges) listLeaves(m *Method) {
-	e.leaves, e.waiting = e.leaves[:0], scratch.Zeroed(e.waiting, len(m.seen))
-	for d := range m.seen.len() {
-		if !m.waits.isLeaf(d) {
+	e.leaves, e.waiting = e.leaves[:0], scratch.Zeroed(e.waiting, len(m.Seen))
+	for d := range m.Seen.Len() {
+		if !m.Graph.IsLeaf(d) {
 			continue
 		}
-		x, measured := hostLeaf{device: d, below: m.waits.below(d)}, 0.
-		for _, l := range m.waits.in.of(d) {
-			if !m.waits.fromHost(l) || m.values[l] == linkset.Missing {
+		x, measured := hostLeaf{device: d, below: m.Graph.Below(d)}, 0.
+		for _, l := range m.Graph.In.Of(d) {
+			if !m.Graph.FromHost(l) || m.Values[l] == linkset.Missing {
 				continue
 			}
 			measured++
-			if i := m.node[l]; i >= 0 {
-				x.add(m.stall[i])
+			if i := m.Node[l]; i >= 0 {
+				x.add(m.Stall[i])
 			}
 		}
 		e.waiting[d] = x.hosts / max(1, measured)
-		if x.hosts < minFeeders || x.hosts < nearlyAll*measured {
+		if x.hosts < backpressure.MinFeeders || x.hosts < nearlyAll*measured {
 			continue
 		}
 		if x.finish(); !m.mayReceive(&x) && !waitUpwards(m, &x) {
@@ -112,12 +119,12 @@ func (e *hostExchanges) listLeaves(m *Method) {
 // that leaves the leaf only the port to that host stalls, which does not wait to send; or nothing stalls, and some host does
 // not wait.
 func (m *Method) mayReceive(x *hostLeaf) bool {
-	switch leaving := m.leaving.of(x.device); len(leaving) {
+	switch leaving := m.Leaving.Of(x.device); len(leaving) {
 	case 0:
 		return !m.restWaits(x.device)
 	case 1:
 		i := leaving[0]
-		return m.toHost(i) && !m.waitsToSend(m.to[i]) && m.stall[i] >= aboutAsMuch*x.mean
+		return m.ToHost(i) && !m.WaitsToSend(m.To[i]) && m.Stall[i] >= backpressure.AboutAsMuch*x.mean
 	}
 	return false
 }
@@ -125,25 +132,25 @@ func (m *Method) mayReceive(x *hostLeaf) bool {
 // waitUpwards reports whether the hosts of a leaf may all wait for its uplinks: half of these or more stall, and about as
 // much as the hosts, or more.
 func waitUpwards(m *Method, x *hostLeaf) bool {
-	sum, stalled := 0., m.stalledUp(x.device)
-	for _, i := range m.leaving.of(x.device) {
-		if !m.toHost(i) {
-			sum += m.stall[i]
+	sum, stalled := 0., m.StalledUp(x.device)
+	for _, i := range m.Leaving.Of(x.device) {
+		if !m.ToHost(i) {
+			sum += m.Stall[i]
 		}
 	}
-	return 2*stalled >= m.measuredUp(x.device) && sum >= aboutAsMuch*float64(stalled)*x.mean
+	return 2*stalled >= m.MeasuredUp(x.device) && sum >= backpressure.AboutAsMuch*float64(stalled)*x.mean
 }
 
 // group makes exchanges of leaves below the same switches, in the order of their levels: a leaf belongs to the exchange
 // before if it differs from that by no more than their hosts do.
 func (e *hostExchanges) group(m *Method) {
-	name := m.waits.byName
+	name := m.Graph.ByName
 	slices.SortFunc(e.leaves, func(a, b hostLeaf) int {
 		return cmp.Or(cmp.Compare(a.below, b.below), cmp.Compare(a.mean, b.mean), cmp.Compare(name[a.device], name[b.device]))
 	})
-	e.all, e.of = e.all[:0], scratch.Filled(e.of, len(m.seen), noExchange)
+	e.all, e.of = e.all[:0], scratch.Filled(e.of, len(m.Seen), noExchange)
 	for k, x := range e.leaves {
-		last := e.all.len() - 1
+		last := e.all.Len() - 1
 		if k == 0 || e.leaves[k-1].below != x.below || x.mean-e.all[last].mean > pieceSpreads*math.Hypot(x.spread, e.all[last].spread) {
 			e.all = append(e.all, hostExchange{})
 			last++
@@ -158,22 +165,22 @@ func (e *hostExchanges) group(m *Method) {
 }
 
 // compare finds, for each exchange, the region with most of its hosts.
-func (e *hostExchanges) compare(m *Method, out *linkset.Groups) {
-	for g := range out.Len() {
+func (e *hostExchanges) compare(m *Method) {
+	for g := range m.regions.Len() {
 		e.counts = scratch.Zeroed(e.counts, len(e.all))
 		e.others = e.others[:0]
 		hosts := 0
-		for _, id := range out.Group(g) {
-			l := linkID(id)
-			if !m.waits.fromHost(l) {
+		for _, id := range m.regions.Group(g) {
+			l := index.Link(id)
+			if !m.Graph.FromHost(l) {
 				continue
 			}
 			hosts++
-			leaf := m.waits.to[l]
+			leaf := m.Graph.To[l]
 			if k := e.of[leaf]; k != noExchange {
 				e.counts[k]++
 			} else if e.waiting[leaf] < wholeLeaf {
-				e.addOther(leaf, m.stall[m.node[l]])
+				e.addOther(leaf, m.Stall[m.Node[l]])
 			}
 		}
 		for k := range e.others {
@@ -192,7 +199,7 @@ func (e *hostExchanges) compare(m *Method, out *linkset.Groups) {
 }
 
 // addOther counts a link from a host to a leaf of which few hosts wait.
-func (e *hostExchanges) addOther(leaf deviceID, stall float64) {
+func (e *hostExchanges) addOther(leaf index.Device, stall float64) {
 	k := slices.IndexFunc(e.others, func(x hostLeaf) bool { return x.device == leaf })
 	if k < 0 {
 		k = len(e.others)
@@ -216,29 +223,30 @@ func (e *hostExchanges) countOthers(x *hostExchange) float64 {
 
 // setIdle makes the hosts of the exchanges idle.
 func (e *hostExchanges) setIdle(m *Method) {
-	e.rest, e.links = append(e.rest[:0], m.values...), e.links[:0]
+	e.rest, e.links = append(e.rest[:0], m.Values...), e.links[:0]
 	for _, x := range e.leaves {
 		k := e.of[x.device]
 		if !e.all[k].isTaken {
 			continue
 		}
-		for _, i := range m.into.of(x.device) {
-			if m.fromHost(i) {
-				e.rest[m.links[i]] = float32(m.noise.Mean)
-				e.links = append(e.links, layerLink{k, m.links[i]})
+		for _, i := range m.Into.Of(x.device) {
+			if m.FromHost(i) {
+				e.rest[m.Links[i]] = float32(m.Noise.Mean)
+				e.links = append(e.links, exchangeLink{k, m.Links[i]})
 			}
 		}
 	}
 }
 
 // emit appends a group for each exchange.
-func (e *hostExchanges) emit(m *Method, out *linkset.Groups) {
-	slices.SortFunc(e.links, compareLayerLinks)
+func (e *hostExchanges) emit(out *backpressure.Regions) {
+	slices.SortFunc(e.links, func(a, b exchangeLink) int {
+		return cmp.Or(cmp.Compare(a.exchange, b.exchange), cmp.Compare(a.link, b.link))
+	})
 	for i, x := range e.links {
 		out.Links = append(out.Links, schema.LinkID(x.link))
-		if i+1 == len(e.links) || e.links[i+1].layer != x.layer {
-			out.Ends = append(out.Ends, int32(len(out.Links)))
-			m.roots = append(m.roots, noRoot)
+		if i+1 == len(e.links) || e.links[i+1].exchange != x.exchange {
+			out.End(backpressure.NoRoot)
 		}
 	}
 }

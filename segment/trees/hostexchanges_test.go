@@ -27,31 +27,20 @@ func incastInto(leaf int, percent float32, spines, hosts int, from ...int) stall
 	return s
 }
 
-// without leaves out the links of some hosts that s has, too.
-func without(s, hosts stalls.ByEnds) stalls.ByEnds {
-	out := stalls.ByEnds{}
-	for ends, v := range s {
-		if _, ok := hosts[ends]; !ok {
-			out[ends] = v
-		}
-	}
-	return out
-}
-
 // All hosts of a leaf wait, but few of its uplinks: most hosts do not wait for these, and are an exchange beside the tree
 // that two of the uplinks are part of.
 func TestHostsBesideATreeAreAnExchange(t *testing.T) {
-	g := stalls.Fabric(t, sixteenLeaves)
+	g := stalls.Fabric(t, stalls.SixteenLeaves)
 	leaves := []int{1, 2, 3, 4, 7, 8, 11}
 	exchange := hostsOf(30, 8, leaves...)
-	tree := without(incastInto(12, 45, 2, 3, 1, 2, 3, 4, 5, 6, 9, 10), exchange)
+	tree := incastInto(12, 45, 2, 3, 1, 2, 3, 4, 5, 6, 9, 10).Except(exchange)
 	got := segmenttest.Find(t, g, segmenttest.Overlapping(), exchange.With(tree).On(t, g).Noisy(.4, 1))
-	wantRegions(t, "beside a tree", g, got, exchange, tree)
+	segmenttest.WantRegions(t, "beside a tree", g, got, exchange, tree)
 }
 
 // The same hosts belong to a tree if it alone may be why they wait.
 func TestHostsThatMayAllWaitForATree(t *testing.T) {
-	g := stalls.Fabric(t, sixteenLeaves)
+	g := stalls.Fabric(t, stalls.SixteenLeaves)
 	for _, c := range []struct {
 		name string
 		tree stalls.ByEnds
@@ -60,16 +49,16 @@ func TestHostsThatMayAllWaitForATree(t *testing.T) {
 		{"half of the uplinks stall, and more than the hosts", incastInto(12, 60, 5, 3, 5, 6, 9, 10).With(incastInto(12, 60, 5, 0, 1, 4, 7)).With(hostsOf(18, 8, 1, 4, 7))},
 	} {
 		got := segmenttest.Find(t, g, segmenttest.Overlapping(), c.tree.On(t, g).Noisy(.4, 1))
-		wantRegions(t, c.name, g, got, c.tree)
+		segmenttest.WantRegions(t, c.name, g, got, c.tree)
 	}
 }
 
 // An exchange that fills one more leaf in part stays one region.
 func TestExchangeMayFillALeafInPart(t *testing.T) {
-	g := stalls.Fabric(t, sixteenLeaves)
+	g := stalls.Fabric(t, stalls.SixteenLeaves)
 	all := hostsOf(30, 8, 1, 4, 7).With(hostsOf(30, 4, 9)).With(waysUp(30, 9))
 	got := segmenttest.Find(t, g, segmenttest.Overlapping(), all.On(t, g).Noisy(.4, 1))
-	wantRegions(t, "a leaf in part", g, got, all)
+	segmenttest.WantRegions(t, "a leaf in part", g, got, all)
 }
 
 // All hosts of a leaf but one may wait for that one, if nothing that leaves the leaf stalls.
@@ -84,12 +73,12 @@ func TestHostsOfALeafMayWaitForTheOther(t *testing.T) {
 		}
 		want, all = append(want, s), all.With(s)
 	}
-	wantRegions(t, "two receivers", g, segmenttest.Find(t, g, segmenttest.Overlapping(), all.On(t, g).Noisy(.4, 1)), want...)
+	segmenttest.WantRegions(t, "two receivers", g, segmenttest.Find(t, g, segmenttest.Overlapping(), all.On(t, g).Noisy(.4, 1)), want...)
 }
 
 // Two leaves, all of whose hosts wait equally for a receiver in their leaf, whose port stalls, are two trees.
 func TestLeavesWithReceiversDoNotExchange(t *testing.T) {
-	g := stalls.Fabric(t, sixteenLeaves)
+	g := stalls.Fabric(t, stalls.SixteenLeaves)
 	s := stalls.ByEnds{}
 	for _, leaf := range []int{2, 11} {
 		name := fmt.Sprint("leaf", leaf)

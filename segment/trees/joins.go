@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/trees/backpressure"
 )
 
 // partnership says that most hosts at a cause's sink wait for another cause.
@@ -58,14 +59,14 @@ func (c *causes) joinPieces(t *trees, s *sinks, h *shares) {
 // it, unless the other is an exchange.
 func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
 	c.partners = c.partners[:0]
-	for a := range s.all.len() {
+	for a := range s.all.Len() {
 		x := &s.all[a]
 		if !x.isLeaf || x.beginsTree() || x.links < 2 || !c.double[a].isNone() || c.isOfExchange(a) {
 			continue
 		}
 		own := c.causeOf(a)
 		if other := c.partnerOf(t, h, x, own); other >= 0 {
-			c.partners = append(c.partners, partnership{own, other, x.fromSwitches < minFeeders})
+			c.partners = append(c.partners, partnership{own, other, x.fromSwitches < backpressure.MinFeeders})
 		}
 	}
 	for _, p := range c.partners {
@@ -80,12 +81,12 @@ func (c *causes) joinPartners(t *trees, s *sinks, h *shares) {
 func (c *causes) partnerOf(t *trees, h *shares, x *sink, own causeID) causeID {
 	c.votes = c.votes[:0]
 	hosts, waiting := 0, 0
-	for _, l := range t.waits.in.of(x.device) {
-		if !t.waits.fromHost(l) || t.values[l] == linkset.Missing {
+	for _, l := range t.Graph.In.Of(x.device) {
+		if !t.Graph.FromHost(l) || t.Values[l] == linkset.Missing {
 			continue
 		}
 		hosts++
-		if i := t.node[l]; i >= 0 && h.main(i) >= 0 && h.main(i) != own {
+		if i := t.Node[l]; i >= 0 && h.main(i) >= 0 && h.main(i) != own {
 			waiting++
 			c.votes = append(c.votes, vote{h.main(i), 0, 1})
 		}

@@ -2,21 +2,25 @@ package trees
 
 import (
 	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
+	"github.com/giverny/giverny/segment/trees/layers"
+	"github.com/giverny/giverny/segment/trees/spines"
 	"github.com/giverny/giverny/topology"
 )
 
 // Method finds congestion trees on a graph of directed links, in the steps of the package comment.
 type Method struct {
 	trees
-	noiseOf   NoiseEstimator
+	noiseOf   backpressure.NoiseEstimator
 	sinks     sinks
 	causes    causes
 	shares    shares
 	patches   patches
-	layers    layers
-	roots     []root // by group of the last step
+	layers    layers.Layers
+	regions   backpressure.Regions
 	exchanges hostExchanges
-	spines    spines
+	spines    spines.Divider
 
 	minMean  float64
 	minLinks int // 0: as many as chance does not make
@@ -39,56 +43,64 @@ type Config struct {
 
 // New returns the method for one version of a fabric with directed links.
 func New(g *topology.Graph, cfg Config) *Method {
-	w := newWaits(g)
-	m := &Method{minMean: cfg.MinMeanPercent, minLinks: cfg.MinLinks, overlap: cfg.Overlap, branches: w.branching()}
-	m.waits, m.layered = w, cfg.Overlap && w.isTwoLevel()
-	m.node, m.seen = make([]nodeID, len(w.from)), make([]bool, len(w.level))
-	m.feeders, m.isMet = make([]int32, len(w.level)), make([]bool, len(w.level))
-	for i := range m.node {
-		m.node[i] = -1
-	}
-	m.usual = map[groupID]float64{}
-	m.sinks = newSinks(len(w.level), len(w.from))
+	w := backpressure.New(g)
+	m := &Method{minMean: cfg.MinMeanPercent, minLinks: cfg.MinLinks, overlap: cfg.Overlap, branches: w.Branching()}
+	m.Waits, m.layered, m.isMet = backpressure.NewWaits(w), cfg.Overlap && w.IsTwoLevel(), make([]bool, len(w.Level))
+	m.usual = map[index.Group]float64{}
+	m.sinks = newSinks(len(w.Level), len(w.From))
 	if m.overlap {
-		m.spines = newSpines(w, m.layered)
+		m.spines = spines.New(w, m.layered)
 	}
 	return m
 }
 
-// Segment appends the regions of one series: percent by link in [0, 100], or linkset.Missing.
+// Segment finds the regions of one series: percent by link in [0, 100], or linkset.Missing. out must be empty.
 func (m *Method) Segment(values []float32, out *linkset.Groups) {
-	m.roots = m.roots[:0]
+	m.regions.Begin(out)
 	m.measure(values)
 	rest := values
 	if m.layered {
-		rest = m.layers.separate(m.waits, values, m.hot, m.noise.Mean)
+		rest = m.layers.Separate(m.Graph, values, m.hot, m.Noise.Mean)
 	}
-	if m.layers.isAny() {
+	if m.layers.IsAny() {
 		m.measure(rest)
 	}
-	m.findTrees(rest, out)
-	if m.layered && m.exchanges.find(m, out) {
-		out.Reset()
-		m.roots = m.roots[:0]
-		m.findTrees(m.exchanges.rest, out)
-		m.exchanges.emit(m, out)
+	m.findTrees(rest)
+	if m.layered && m.exchanges.find(m) {
+		m.regions.Forget()
+		m.findTrees(m.exchanges.rest)
+		m.exchanges.emit(&m.regions)
 	}
-	if m.layered {
-		m.spines.divide(m, out)
-	} else if m.overlap {
-		m.spines.dividePods(m, out)
+	if m.overlap {
+		m.divide()
 	}
-	m.layers.emit(m, max(m.minLinks, FewestLinks), out)
+	if m.layers.IsAny() {
+		m.regions.Keep(m.layers.IsMore)
+		m.layers.Emit(m.leastOfAny(), &m.regions)
+	}
 }
 
+// divide divides the links of the regions among them, by spine.
+func (m *Method) divide() {
+	x := &spines.Snapshot{Nodes: &m.Nodes, Regions: &m.regions, Hot: m.hot, MinMean: m.minMean, FewestLinks: m.leastOfAny()}
+	if m.layered {
+		m.spines.Divide(x, &m.layers)
+	} else {
+		m.spines.DividePods(x)
+	}
+}
+
+// leastOfAny is the number of links from which a region counts even beside others.
+func (m *Method) leastOfAny() int { return max(m.minLinks, FewestLinks) }
+
 // measure estimates the noise of readings, and the stall from which a link is stalled.
-func (m *Method) measure(values readings) {
-	m.noise = m.noiseOf.Calm(values, m.minMean)
-	m.hot = m.noise.Mean + max(m.minMean, HotSigmas*m.noise.Base)
+func (m *Method) measure(values index.Readings) {
+	m.Noise = m.noiseOf.Calm(values, m.minMean)
+	m.hot = m.Noise.Mean + max(m.minMean, HotSigmas*m.Noise.Base)
 }
 
 // findTrees appends the regions found by back pressure.
-func (m *Method) findTrees(values readings, out *linkset.Groups) {
+func (m *Method) findTrees(values index.Readings) {
 	if !m.findLinks(values) {
 		return
 	}
@@ -96,20 +108,20 @@ func (m *Method) findTrees(values readings, out *linkset.Groups) {
 	m.causes.joinPieces(&m.trees, &m.sinks, &m.shares)
 	m.dropLone()
 	m.shares.listMembers(m.overlap)
-	m.emit(out)
+	m.emit()
 }
 
 // findLinks finds the stalled links and what each waits for; it reports whether there are any.
-func (m *Method) findLinks(values readings) bool {
-	m.values = values
-	m.forget()
-	m.find(float32(m.hot))
-	if len(m.links) == 0 {
+func (m *Method) findLinks(values index.Readings) bool {
+	m.Values = values
+	m.Forget()
+	m.Find(float32(m.hot))
+	if len(m.Links) == 0 {
 		return false
 	}
-	m.dropFalseZeros()
-	m.noiseOf.fitSlope(&m.trees)
-	m.connect()
+	m.DropFalseZeros()
+	m.noiseOf.FitSlope(&m.Nodes)
+	m.Connect()
 	m.findLinkSinks()
 	return true
 }

@@ -5,6 +5,8 @@ import (
 
 	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
 )
 
 const (
@@ -26,7 +28,7 @@ const (
 func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) {
 	c.measureMisfits(t, s, h)
 	c.beside.find(t, h)
-	for cause := range c.thin.len() {
+	for cause := range c.thin.Len() {
 		if !c.isMisfit(cause) || c.hasReason(cause) {
 			continue
 		}
@@ -43,8 +45,8 @@ func (c *causes) joinMisfits(t *trees, s *sinks, h *shares) {
 // would: causes are only separate if each explains its own links.
 func (c *causes) joinUnexplained(t *trees, s *sinks, h *shares) {
 	c.measureMisfits(t, s, h)
-	for d := range t.waits.isSwitch.len() {
-		if !t.waits.isSwitch[d] {
+	for d := range t.Graph.IsSwitch.Len() {
+		if !t.Graph.IsSwitch[d] {
 			continue
 		}
 		c.listMet(t, h, d)
@@ -66,9 +68,9 @@ func (c *causes) hasReason(cause causeID) bool {
 }
 
 // listMet lists the causes without a reason that have links into or out of a switch.
-func (c *causes) listMet(t *trees, h *shares, device deviceID) {
+func (c *causes) listMet(t *trees, h *shares, device index.Device) {
 	c.met = c.met[:0]
-	for _, nodes := range [2][]nodeID{t.into.of(device), t.leaving.of(device)} {
+	for _, nodes := range [2][]index.Node{t.Into.Of(device), t.Leaving.Of(device)} {
 		for _, i := range nodes {
 			if own := h.main(i); own >= 0 && !c.hasReason(own) && !slices.Contains(c.met, own) {
 				c.met = append(c.met, own)
@@ -81,13 +83,13 @@ func (c *causes) listMet(t *trees, h *shares, device deviceID) {
 func (c *causes) measureMisfits(t *trees, s *sinks, h *shares) {
 	n := len(c.thin)
 	c.count, c.off, c.isRooted = scratch.Zeroed(c.count, n), scratch.Zeroed(c.off, n), scratch.Zeroed(c.isRooted, n)
-	for i := range h.misfit.len() {
-		if own := h.main(i); own >= 0 && !t.waits.toHost(t.links[i]) {
+	for i := range h.misfit.Len() {
+		if own := h.main(i); own >= 0 && !t.Graph.ToHost(t.Links[i]) {
 			c.count[own]++
 			c.off[own] += min(mostMisfit, h.misfit[i])
 		}
 	}
-	for a := range s.all.len() {
+	for a := range s.all.Len() {
 		x, own := &s.all[a], c.causeOf(a)
 		c.isRooted[own] = c.isRooted[own] || x.isReceiver || x.waitsForFew || x.isTwin
 	}
@@ -102,24 +104,24 @@ func (c *causes) isMisfit(cause causeID) bool {
 // showsReceiver reports whether the links at a switch wait for a visibly stalled link to a host that does not itself
 // wait to send, or less than that link stalls. A host that waits as much exchanges, and its port need not explain the
 // exchange's other links.
-func (t *nodes) showsReceiver(x *sink) bool {
-	return x.showsRoot() && slices.ContainsFunc(t.leaving.of(x.device), func(i nodeID) bool {
-		waitsAsMuch := func(j nodeID) bool { return t.stall[j] >= t.stall[i] }
-		return t.toHost(i) && !slices.ContainsFunc(t.leaving.of(t.to[i]), waitsAsMuch)
+func (t *trees) showsReceiver(x *sink) bool {
+	return x.showsRoot() && slices.ContainsFunc(t.Leaving.Of(x.device), func(i index.Node) bool {
+		waitsAsMuch := func(j index.Node) bool { return t.Stall[j] >= t.Stall[i] }
+		return t.ToHost(i) && !slices.ContainsFunc(t.Leaving.Of(t.To[i]), waitsAsMuch)
 	})
 }
 
 // showsFewPorts reports whether links down to a leaf wait for few ports: where they wait a port is full, and the
 // little traffic that they pass fills few at once. In an exchange, all hosts receive.
-func (t *nodes) showsFewPorts(x *sink) bool {
-	if !x.isLeaf || x.fromSwitches < minFeeders {
+func (t *trees) showsFewPorts(x *sink) bool {
+	if !x.isLeaf || x.fromSwitches < backpressure.MinFeeders {
 		return false
 	}
 	passes, ways := 0., 0.
-	for _, l := range t.waits.in.of(x.device) {
-		if t.waits.isDown(l) && t.values[l] != linkset.Missing {
-			passes, ways = passes+1-float64(t.values[l])/100, ways+1
+	for _, l := range t.Graph.In.Of(x.device) {
+		if t.Graph.IsDown(l) && t.Values[l] != linkset.Missing {
+			passes, ways = passes+1-float64(t.Values[l])/100, ways+1
 		}
 	}
-	return ways >= minFeeders && passes <= min(mostPassed, mostPassedShare*ways)
+	return ways >= backpressure.MinFeeders && passes <= min(mostPassed, mostPassedShare*ways)
 }

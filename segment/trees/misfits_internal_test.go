@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/segment/trees/index"
 )
 
 // Downlinks that stall most of the time fill few ports; if they stall little they may fill many, and few downlinks
@@ -31,11 +32,11 @@ func TestWaitsForFewPorts(t *testing.T) {
 		}
 		m := New(g, overlapping())
 		values := s.On(t, g)
-		m.measure(readings(values))
-		m.findLinks(readings(values))
+		m.measure(index.Readings(values))
+		m.findLinks(index.Readings(values))
 		m.findCauses()
-		into := m.node[stalls.LinkNamed(t, g, "spine0", "leaf2")]
-		if got := m.sinks.all[m.sinks.at(m.to[into])].waitsForFew; got != c.want {
+		into := m.Node[stalls.LinkNamed(t, g, "spine0", "leaf2")]
+		if got := m.sinks.all[m.sinks.at(m.To[into])].waitsForFew; got != c.want {
 			t.Errorf("%s: %d ways at %v%%: %v, want %v", c.fabric, c.stalled, c.percent, got, c.want)
 		}
 	}

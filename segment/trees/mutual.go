@@ -1,5 +1,10 @@
 package trees
 
+import (
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
+)
+
 const (
 	// Of the links out of a leaf, at least that share waits for the cause that its hosts send to.
 	sentShare = .5
@@ -13,9 +18,9 @@ const (
 // show it, since each host receives at its own rate.
 func (c *causes) joinMutual(t *trees, s *sinks, h *shares) {
 	c.partners = c.partners[:0]
-	for a := range s.all.len() {
+	for a := range s.all.Len() {
 		own, leaf := c.causeOf(a), s.all[a].device
-		if s.all[a].link >= 0 || !t.waits.isLeaf(leaf) || !c.double[a].isNone() || c.isExchange(own) {
+		if s.all[a].link >= 0 || !t.Graph.IsLeaf(leaf) || !c.double[a].isNone() || c.isExchange(own) {
 			continue
 		}
 		if other := c.sentTo(t, h, leaf, own); other >= 0 && c.answers(t, s, h, other, own, leaf) {
@@ -29,12 +34,12 @@ func (c *causes) joinMutual(t *trees, s *sinks, h *shares) {
 
 // sentTo is the cause, other than its own, that most links out of a leaf or from its hosts wait for; -1 if there is
 // none.
-func (c *causes) sentTo(t *trees, h *shares, leaf deviceID, own causeID) causeID {
+func (c *causes) sentTo(t *trees, h *shares, leaf index.Device, own causeID) causeID {
 	c.votes = c.votes[:0]
 	all := 0
-	for _, nodes := range [2][]nodeID{t.into.of(leaf), t.leaving.of(leaf)} {
+	for _, nodes := range [2][]index.Node{t.Into.Of(leaf), t.Leaving.Of(leaf)} {
 		for _, i := range nodes {
-			if t.leafOf(i) != leaf || h.main(i) < 0 {
+			if t.LeafOf(i) != leaf || h.main(i) < 0 {
 				continue
 			}
 			all++
@@ -43,7 +48,7 @@ func (c *causes) sentTo(t *trees, h *shares, leaf deviceID, own causeID) causeID
 			}
 		}
 	}
-	if n := len(c.votes); n < minFeeders || float64(n) < sentShare*float64(all) {
+	if n := len(c.votes); n < backpressure.MinFeeders || float64(n) < sentShare*float64(all) {
 		return -1
 	}
 	return c.mostVoted()
@@ -51,10 +56,10 @@ func (c *causes) sentTo(t *trees, h *shares, leaf deviceID, own causeID) causeID
 
 // answers reports whether the links that wait for the second cause mostly come from leaves, other than the given one,
 // at which the first waits.
-func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to causeID, leaf deviceID) bool {
+func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to causeID, leaf index.Device) bool {
 	leaves := 0
-	for a := range s.all.len() {
-		if c.causeOf(a) == cause && t.waits.isLeaf(s.all[a].device) {
+	for a := range s.all.Len() {
+		if c.causeOf(a) == cause && t.Graph.IsLeaf(s.all[a].device) {
 			leaves++
 		}
 	}
@@ -62,8 +67,8 @@ func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to causeID, leaf 
 		return false
 	}
 	all, n := 0, 0
-	for i := range t.links.len() {
-		from := t.leafOf(i)
+	for i := range t.Links.Len() {
+		from := t.LeafOf(i)
 		if h.main(i) != to || from < 0 || from == leaf {
 			continue
 		}
@@ -72,5 +77,5 @@ func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to causeID, leaf 
 			n++
 		}
 	}
-	return all >= minFeeders && float64(n) >= answeredShare*float64(all)
+	return all >= backpressure.MinFeeders && float64(n) >= answeredShare*float64(all)
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/giverny/giverny/internal/test/stalls"
 	"github.com/giverny/giverny/schema"
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -19,7 +21,7 @@ type naiveTrees struct {
 	g      *topology.Graph
 	values []float32
 	hot    float32
-	noise  Noise
+	noise  backpressure.Noise
 }
 
 func (n *naiveTrees) isStalled(l schema.LinkID) bool { return n.values[l] >= n.hot }
@@ -71,7 +73,7 @@ func (n *naiveTrees) raisesNothing(l schema.LinkID) bool {
 			raised++
 		}
 	}
-	return raised < fewestRaised && (up >= minFeeders && 2*up > all || isOutshone)
+	return raised < backpressure.FewestRaised && (up >= backpressure.MinFeeders && 2*up > all || isOutshone)
 }
 
 // endsAlone reports whether a link leads down and the wait ends there, where no other does.
@@ -109,7 +111,7 @@ func (n *naiveTrees) isUnexplained(l schema.LinkID) bool {
 		return false
 	}
 	stall, hottest := float64(n.values[l]), n.hottestAfter(l)
-	return stall > unexplainedFactor*hottest && stall-hottest > unexplainedSigmas*n.noise.sigma(stall)
+	return stall > unexplainedFactor*hottest && stall-hottest > unexplainedSigmas*n.noise.Sigma(stall)
 }
 
 func (n *naiveTrees) hottestAfter(l schema.LinkID) (hottest float64) {
@@ -122,7 +124,7 @@ func (n *naiveTrees) hottestAfter(l schema.LinkID) (hottest float64) {
 // isClearlyAbove reports whether a link is above a stall by the factor and deviations that make a root.
 func (n *naiveTrees) isClearlyAbove(l schema.LinkID, stall float64) bool {
 	own := float64(n.values[l])
-	return own >= clearFactor*stall && own-stall >= clearSigmas*n.noise.sigma(own)
+	return own >= backpressure.ClearFactor*stall && own-stall >= backpressure.ClearSigmas*n.noise.Sigma(own)
 }
 
 func (n *naiveTrees) hasHosts(d topology.DeviceID) bool {
@@ -151,7 +153,7 @@ func (n *naiveTrees) isRoot(l schema.LinkID) bool {
 	slices.Sort(ports)
 	if len(ports) == 2 {
 		low, high := float64(ports[0]), float64(ports[1])
-		return sending < 2 && (n.arePair(from, low, high) || n.areTwins(from, low, high, [2]float64{portShare, clearFactor}[sending]))
+		return sending < 2 && (n.arePair(from, low, high) || n.areTwins(from, low, high, [2]float64{backpressure.PortShare, backpressure.ClearFactor}[sending]))
 	}
 	if len(ports) < mostRoots {
 		return false
@@ -163,7 +165,7 @@ func (n *naiveTrees) isRoot(l schema.LinkID) bool {
 	}
 	slices.Sort(apart)
 	spread := 1.4826 * apart[len(apart)/2]
-	return n.isClearlyAbove(l, usual) && math.Log(float64(n.values[l])/usual) >= clearSigmas*spread
+	return n.isClearlyAbove(l, usual) && math.Log(float64(n.values[l])/usual) >= backpressure.ClearSigmas*spread
 }
 
 // sends reports whether a host's link to a switch is stalled.
@@ -176,17 +178,17 @@ func (n *naiveTrees) sends(host, to topology.DeviceID) bool {
 
 // arePair reports whether two ports to hosts of a switch are the roots of two trees.
 func (n *naiveTrees) arePair(d topology.DeviceID, low, high float64) bool {
-	sigma := n.noise.sigma(high)
+	sigma := n.noise.Sigma(high)
 	above, into := 0, 0
 	for s := range schema.LinkID(n.g.NumLinks()) {
 		if _, end := n.g.Ends(s); end == d && n.isStalled(s) {
 			into++
-			if float64(n.values[s]) > high+clearSigmas*sigma {
+			if float64(n.values[s]) > high+backpressure.ClearSigmas*sigma {
 				above++
 			}
 		}
 	}
-	return low >= clearSigmas*n.noise.sigma(low) && high-low >= pairSigmas*sigma && 2*above < into
+	return low >= backpressure.ClearSigmas*n.noise.Sigma(low) && high-low >= pairSigmas*sigma && 2*above < into
 }
 
 // areTwins reports whether two ports to hosts of a switch are roots, even if alike: they stall at least part of what
@@ -199,7 +201,7 @@ func (n *naiveTrees) areTwins(d topology.DeviceID, low, high, part float64) bool
 		}
 	}
 	slices.Sort(into)
-	return len(into) >= 2 && low >= clearSigmas*n.noise.sigma(low) && low >= twinShare*high && low >= part*into[len(into)/2]
+	return len(into) >= 2 && low >= backpressure.ClearSigmas*n.noise.Sigma(low) && low >= twinShare*high && low >= part*into[len(into)/2]
 }
 
 // place is a switch, or a port of it that is a root of its own.
@@ -252,12 +254,12 @@ func TestTreesLeadWhereNaiveWalksDo(t *testing.T) {
 				continue
 			}
 			m.findCauses()
-			n := naiveTrees{g, values, float32(m.noise.Mean + max(m.minMean, HotSigmas*m.noise.Base)), m.noise}
-			for node, l := range m.links {
+			n := naiveTrees{g, values, float32(m.Noise.Mean + max(m.minMean, HotSigmas*m.Noise.Base)), m.Noise}
+			for node, l := range m.Links {
 				want, got := map[place]bool{}, map[place]bool{}
 				n.sinks(schema.LinkID(l), want)
-				for a := range m.sinks.all.len() {
-					if m.sinks.leads(nodeID(node), a) {
+				for a := range m.sinks.all.Len() {
+					if m.sinks.leads(index.Node(node), a) {
 						x, at := &m.sinks.all[a], place{link: schema.NoLink}
 						if at.device = topology.DeviceID(x.device); x.link >= 0 {
 							at.link = schema.LinkID(x.link)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/trees/index"
 )
 
 const (
@@ -18,11 +19,11 @@ const (
 
 // oneWay distinguishes trees from parts of an exchange by their sources: hosts that exchange receive, too.
 type oneWay struct {
-	leaves by[causeID, int]   // number that send into it and receive nothing
-	ends   by[causeID, int]   // number of its sinks
-	met    []causeID          // causes at one leaf
-	known  by[deviceID, bool] // whether it receives is known
-	gets   by[deviceID, bool] // it receives
+	leaves index.By[causeID, int]       // number that send into it and receive nothing
+	ends   index.By[causeID, int]       // number of its sinks
+	met    []causeID                    // causes at one leaf
+	known  index.By[index.Device, bool] // whether it receives is known
+	gets   index.By[index.Device, bool] // it receives
 }
 
 // forget prepares for other readings.
@@ -31,7 +32,7 @@ func (o *oneWay) forget(devices int) {
 }
 
 // receives is t.receives, found once for each leaf.
-func (o *oneWay) receives(t *trees, leaf deviceID) bool {
+func (o *oneWay) receives(t *trees, leaf index.Device) bool {
 	if !o.known[leaf] {
 		o.known[leaf], o.gets[leaf] = true, t.receives(leaf)
 	}
@@ -41,11 +42,11 @@ func (o *oneWay) receives(t *trees, leaf deviceID) bool {
 // count counts, by cause, the leaves that only send into it, and its sinks.
 func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
 	o.leaves, o.ends = scratch.Zeroed(o.leaves, len(c.thin)), scratch.Zeroed(o.ends, len(c.thin))
-	for a := range s.all.len() {
+	for a := range s.all.Len() {
 		o.ends[c.causeOf(a)]++
 	}
-	for d := range t.seen.len() {
-		if !t.waits.isLeaf(d) {
+	for d := range t.Seen.Len() {
+		if !t.Graph.IsLeaf(d) {
 			continue
 		}
 		if s.at(d) >= 0 {
@@ -61,11 +62,11 @@ func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
 }
 
 // listMet lists the causes that a leaf or its hosts send into.
-func (o *oneWay) listMet(t *trees, h *shares, leaf deviceID) {
+func (o *oneWay) listMet(t *trees, h *shares, leaf index.Device) {
 	o.met = o.met[:0]
-	for _, nodes := range [2][]nodeID{t.into.of(leaf), t.leaving.of(leaf)} {
+	for _, nodes := range [2][]index.Node{t.Into.Of(leaf), t.Leaving.Of(leaf)} {
 		for _, i := range nodes {
-			if own := h.main(i); own >= 0 && t.leafOf(i) == leaf && !slices.Contains(o.met, own) {
+			if own := h.main(i); own >= 0 && t.LeafOf(i) == leaf && !slices.Contains(o.met, own) {
 				o.met = append(o.met, own)
 			}
 		}
@@ -78,24 +79,24 @@ func (o *oneWay) isTree(cause causeID) bool {
 }
 
 // receives reports whether traffic to a leaf or its hosts waits, even if each link stalls too little to count.
-func (t *nodes) receives(leaf deviceID) bool {
-	w := t.waits
-	isFromSwitch := func(l linkID) bool { return !w.fromHost(l) }
-	return t.isAboveCalm(w.in.of(leaf), isFromSwitch) || t.isAboveCalm(w.out.of(leaf), w.toHost)
+func (t *trees) receives(leaf index.Device) bool {
+	w := t.Graph
+	isFromSwitch := func(l index.Link) bool { return !w.FromHost(l) }
+	return t.isAboveCalm(w.In.Of(leaf), isFromSwitch) || t.isAboveCalm(w.Out.Of(leaf), w.ToHost)
 }
 
 // isAboveCalm reports whether one of the links that count is stalled, or all together stall more than calm ones.
-func (t *nodes) isAboveCalm(links []linkID, counts func(link linkID) bool) bool {
+func (t *trees) isAboveCalm(links []index.Link, counts func(link index.Link) bool) bool {
 	n, excess := 0., 0.
 	for _, l := range links {
-		if t.values[l] == linkset.Missing || !counts(l) {
+		if t.Values[l] == linkset.Missing || !counts(l) {
 			continue
 		}
-		if t.node[l] >= 0 {
+		if t.Node[l] >= 0 {
 			return true
 		}
 		n++
-		excess += min(float64(t.values[l]), mostSent) - t.noise.Mean
+		excess += min(float64(t.Values[l]), mostSent) - t.Noise.Mean
 	}
-	return excess > receiveSigmas*t.noise.Base*math.Sqrt(n)
+	return excess > receiveSigmas*t.Noise.Base*math.Sqrt(n)
 }

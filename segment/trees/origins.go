@@ -4,7 +4,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/internal/median"
 	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
 )
 
 const (
@@ -13,26 +16,24 @@ const (
 	unexplainedFactor = 1.8
 	unexplainedSigmas = 6
 	unexplainedLinks  = 3
-	// A link is clearly above another by at least clearFactor and clearSigmas deviations.
-	clearFactor, clearSigmas = 1.25, 4
 )
 
 // findLinkSinks marks the ports to hosts at which back pressure may begin apart from what else waits at their switch
 // (link sinks).
 func (t *trees) findLinkSinks() {
-	t.isLinkSink = scratch.Zeroed(t.isLinkSink, len(t.links))
-	for _, d := range t.entered {
+	t.isLinkSink = scratch.Zeroed(t.isLinkSink, len(t.Links))
+	for _, d := range t.Entered {
 		t.findLinkSinksAt(d)
 	}
 }
 
 // findLinkSinksAt marks those of a switch: if many ports stall, those clearly above most; the only one, if all that waits
 // may go on elsewhere; and two that are a pair or twins.
-func (t *trees) findLinkSinksAt(d deviceID) {
+func (t *trees) findLinkSinksAt(d index.Device) {
 	t.sample = t.sample[:0]
-	for _, i := range t.leaving.of(d) {
-		if t.toHost(i) {
-			t.sample = append(t.sample, t.stall[i])
+	for _, i := range t.Leaving.Of(d) {
+		if t.ToHost(i) {
+			t.sample = append(t.sample, t.Stall[i])
 		}
 	}
 	if len(t.sample) == 0 {
@@ -48,11 +49,11 @@ func (t *trees) findLinkSinksAt(d deviceID) {
 	}
 	least := usual
 	if usual > 0 {
-		least *= math.Exp(clearSigmas * spreadOf(t.sample, usual))
+		least *= math.Exp(backpressure.ClearSigmas * median.Spread(t.sample, usual))
 	}
-	for _, i := range t.leaving.of(d) {
-		if t.toHost(i) {
-			t.isLinkSink[i] = t.isClearlyAbove(t.stall[i], usual) && t.stall[i] >= least
+	for _, i := range t.Leaving.Of(d) {
+		if t.ToHost(i) {
+			t.isLinkSink[i] = t.IsClearlyAbove(t.Stall[i], usual) && t.Stall[i] >= least
 		}
 	}
 }
@@ -60,14 +61,14 @@ func (t *trees) findLinkSinksAt(d deviceID) {
 // isPassed reports whether only one port to a host stalls at a switch, while all stalled links into the switch come
 // up and may wait for a link to another switch: nothing shows that they wait for the port, not for what a passing
 // tree waits for.
-func (t *waiting) isPassed(d deviceID) bool {
-	into := t.into.of(d)
-	if len(t.sample) != 1 || len(into) == 0 || !slices.ContainsFunc(t.leaving.of(d), func(j nodeID) bool { return !t.toHost(j) }) {
+func (t *trees) isPassed(d index.Device) bool {
+	into := t.Into.Of(d)
+	if len(t.sample) != 1 || len(into) == 0 || !slices.ContainsFunc(t.Leaving.Of(d), func(j index.Node) bool { return !t.ToHost(j) }) {
 		return false
 	}
-	return !slices.ContainsFunc(into, func(i nodeID) bool {
-		w := t.waits
-		return w.level[t.from[i]] >= w.level[d] || !slices.ContainsFunc(t.mayWaitFor(i), func(j nodeID) bool { return !t.toHost(j) })
+	return !slices.ContainsFunc(into, func(i index.Node) bool {
+		w := t.Graph
+		return w.Level[t.From[i]] >= w.Level[d] || !slices.ContainsFunc(t.MayWaitFor(i), func(j index.Node) bool { return !t.ToHost(j) })
 	})
 }
 
@@ -77,13 +78,13 @@ const pairSigmas = 2
 
 // arePair reports whether two trees begin at a switch: the two stalled ports to hosts both stall clearly, differ, and
 // most links that wait stall no more than the hotter one.
-func (t *nodes) arePair(d deviceID) bool {
-	if len(t.sample) != 2 || t.sendingPorts(d) == 2 || !t.isClearlyAbove(t.sample[0], 0) || t.sample[1]-t.sample[0] < pairSigmas*t.noise.sigma(t.sample[1]) {
+func (t *trees) arePair(d index.Device) bool {
+	if len(t.sample) != 2 || t.sendingPorts(d) == 2 || !t.IsClearlyAbove(t.sample[0], 0) || t.sample[1]-t.sample[0] < pairSigmas*t.Noise.Sigma(t.sample[1]) {
 		return false
 	}
-	waiting, hotter, most := 0, 0, t.sample[1]+clearSigmas*t.noise.sigma(t.sample[1])
-	for _, i := range t.into.of(d) {
-		if t.stall[i] > most {
+	waiting, hotter, most := 0, 0, t.sample[1]+backpressure.ClearSigmas*t.Noise.Sigma(t.sample[1])
+	for _, i := range t.Into.Of(d) {
+		if t.Stall[i] > most {
 			hotter++
 		} else {
 			waiting++
@@ -93,9 +94,9 @@ func (t *nodes) arePair(d deviceID) bool {
 }
 
 // sendingPorts counts the stalled ports of a switch to hosts that themselves send into the congestion.
-func (t *nodes) sendingPorts(d deviceID) (n int) {
-	for _, i := range t.leaving.of(d) {
-		if t.toHost(i) && t.sendsBack(i) {
+func (t *trees) sendingPorts(d index.Device) (n int) {
+	for _, i := range t.Leaving.Of(d) {
+		if t.ToHost(i) && t.sendsBack(i) {
 			n++
 		}
 	}
@@ -103,32 +104,32 @@ func (t *nodes) sendingPorts(d deviceID) (n int) {
 }
 
 // sendsBack reports whether the host that a port leads to waits to send into the same switch.
-func (t *nodes) sendsBack(i nodeID) bool {
-	return slices.ContainsFunc(t.leaving.of(t.to[i]), func(back nodeID) bool { return t.to[back] == t.from[i] })
+func (t *trees) sendsBack(i index.Node) bool {
+	return slices.ContainsFunc(t.Leaving.Of(t.To[i]), func(back index.Node) bool { return t.To[back] == t.From[i] })
 }
 
 // findSinks marks the nodes at which back pressure begins: into a host, with no stalled link after them, or, with
 // others at their switch, far hotter than any link after them.
 func (t *trees) findSinks() {
-	w := t.waits
-	t.sink, t.port = scratch.Slice(t.sink, len(t.links)), scratch.Slice(t.port, len(t.links))
-	for i := range t.links.len() {
-		l := t.links[i]
+	w := t.Graph
+	t.sink, t.port = scratch.Slice(t.sink, len(t.Links)), scratch.Slice(t.port, len(t.Links))
+	for i := range t.Links.Len() {
+		l := t.Links[i]
 		t.sink[i] = -1
-		t.port[i] = w.toHost(l)
+		t.port[i] = w.ToHost(l)
 		switch {
 		case t.isLinkSink[i]:
 			t.sink[i] = t.placeOf(l)
 		case t.port[i]:
-			t.sink[i] = placeAt(w.from[l])
-		case len(t.mayWaitFor(i)) == 0:
-			t.sink[i] = placeAt(w.to[l])
+			t.sink[i] = placeAt(w.From[l])
+		case len(t.MayWaitFor(i)) == 0:
+			t.sink[i] = placeAt(w.To[l])
 		}
 	}
 	t.markExchanging()
-	for _, d := range t.entered {
+	for _, d := range t.Entered {
 		unexplained := 0
-		for _, i := range t.into.of(d) {
+		for _, i := range t.Into.Of(d) {
 			if t.waitsForFull(i) {
 				unexplained++
 			}
@@ -136,7 +137,7 @@ func (t *trees) findSinks() {
 		if unexplained < unexplainedLinks {
 			continue
 		}
-		for _, i := range t.into.of(d) {
+		for _, i := range t.Into.Of(d) {
 			if !t.port[i] && t.waitsForFull(i) {
 				t.sink[i] = placeAt(d)
 			}
@@ -144,23 +145,18 @@ func (t *trees) findSinks() {
 	}
 }
 
-// isClearlyAbove reports whether a stall is above another by the factor and the deviations that make a root.
-func (t *nodes) isClearlyAbove(stall, other float64) bool {
-	return stall >= clearFactor*other && stall-other >= clearSigmas*t.noise.sigma(stall)
-}
-
 // waitsForFull reports whether a link seems to wait for a port that is full but not stalled, as no other explains it. The
 // link of a host may stall more than the uplinks that it waits for, since they are shared with other traffic: that is no
 // saddle.
-func (t *waiting) waitsForFull(i nodeID) bool {
-	return t.isUnexplained(i) || !t.fromHost(i) && t.isAcrossSaddle(i, t.hottestAfter(i))
+func (t *trees) waitsForFull(i index.Node) bool {
+	return t.isUnexplained(i) || !t.FromHost(i) && t.isAcrossSaddle(i, t.HottestAfter(i))
 }
 
 // isUnexplained reports whether a node stalls far more than all that it may wait for, if it may wait for any.
-func (t *waiting) isUnexplained(i nodeID) bool {
-	if len(t.mayWaitFor(i)) == 0 {
+func (t *trees) isUnexplained(i index.Node) bool {
+	if len(t.MayWaitFor(i)) == 0 {
 		return false
 	}
-	best := t.hottest(i)
-	return t.stall[i] > unexplainedFactor*best && t.stall[i]-best > unexplainedSigmas*t.noise.sigma(t.stall[i])
+	best := t.Hottest(i)
+	return t.Stall[i] > unexplainedFactor*best && t.Stall[i]-best > unexplainedSigmas*t.Noise.Sigma(t.Stall[i])
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/internal/test/stalls"
+	"github.com/giverny/giverny/segment/trees/index"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -13,9 +14,9 @@ func overlapping() Config { return Config{MinMeanPercent: 5, Overlap: true} }
 func beginsAt(t *testing.T, g *topology.Graph, values stalls.Painting, from, to string) bool {
 	t.Helper()
 	m := New(g, overlapping())
-	m.measure(readings(values))
-	m.findLinks(readings(values))
-	i := m.node[stalls.LinkNamed(t, g, from, to)]
+	m.measure(index.Readings(values))
+	m.findLinks(index.Readings(values))
+	i := m.Node[stalls.LinkNamed(t, g, from, to)]
 	return i >= 0 && m.isLinkSink[i]
 }
 

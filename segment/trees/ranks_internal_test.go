@@ -4,6 +4,9 @@ import (
 	"math/rand"
 	"slices"
 	"testing"
+
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
 )
 
 // Ranks are the longest paths to a sink; in cycles and behind them, the shortest paths out.
@@ -15,12 +18,12 @@ func TestRanksAreThoseOfNaiveWalks(t *testing.T) {
 		m.rankNodes()
 		want := naiveRanks(m)
 		if !slices.Equal(m.rank, want) {
-			t.Fatalf("ranks %v, want %v; lists %v of %v, sinks %v", m.rank, want, m.next, m.list, m.sink)
+			t.Fatalf("ranks %v, want %v; lists %v of %v, sinks %v", m.rank, want, m.Next, m.List, m.sink)
 		}
 		if slices.Contains(want, lastRank) {
 			cyclic++
 		}
-		if !slices.IsSortedFunc(m.order, func(a, b nodeID) int { return int(want[a] - want[b]) }) {
+		if !slices.IsSortedFunc(m.order, func(a, b index.Node) int { return int(want[a] - want[b]) }) {
 			t.Fatalf("order %v of ranks %v", m.order, want)
 		}
 	}
@@ -34,25 +37,25 @@ func TestRanksAreThoseOfNaiveWalks(t *testing.T) {
 func drawnTrees(rng *rand.Rand) *trees {
 	n := 2 + rng.Intn(30)
 	hosts := rng.Intn(n)
-	t := &trees{sink: make([]placeID, n), waiting: waiting{list: make([]listID, n), nodes: nodes{
-		waits: &waits{isSwitch: []bool{true, false}}, links: make([]linkID, n), from: make([]deviceID, n)}}}
-	t.next.off = append(t.next.off, 0)
+	t := &trees{sink: make([]placeID, n), Waits: backpressure.Waits{List: make([]backpressure.ListID, n), Nodes: backpressure.Nodes{
+		Graph: &backpressure.Graph{IsSwitch: []bool{true, false}}, Links: make([]index.Link, n), From: make([]index.Device, n)}}}
+	t.Next.Off = append(t.Next.Off, 0)
 	degree := 1 + rng.Intn(3)
 	for i := range n {
-		t.sink[i], t.list[i] = -1, listID(i)
+		t.sink[i], t.List[i] = -1, backpressure.ListID(i)
 		if i < hosts {
-			t.from[i] = 1
+			t.From[i] = 1
 		}
 		for range rng.Intn(degree + 1) {
 			if hosts < n {
-				t.next.at = append(t.next.at, nodeID(hosts+rng.Intn(n-hosts)))
+				t.Next.At = append(t.Next.At, index.Node(hosts+rng.Intn(n-hosts)))
 			}
 		}
-		t.next.off = append(t.next.off, int32(len(t.next.at)))
+		t.Next.Off = append(t.Next.Off, int32(len(t.Next.At)))
 		if i > 0 && i < hosts && rng.Intn(2) == 0 {
-			t.list[i] = t.list[i-1]
+			t.List[i] = t.List[i-1]
 		}
-		if len(t.mayWaitFor(nodeID(i))) == 0 || rng.Intn(8) == 0 {
+		if len(t.MayWaitFor(index.Node(i))) == 0 || rng.Intn(8) == 0 {
 			t.sink[i] = 0
 		}
 	}
@@ -61,12 +64,12 @@ func drawnTrees(rng *rand.Rand) *trees {
 
 // naiveRanks extends paths one step at a time.
 func naiveRanks(t *trees) []hops {
-	n := len(t.links)
+	n := len(t.Links)
 	rank := make([]hops, n)
 	for range maxRank {
 		was := slices.Clone(rank)
 		for i := range rank {
-			for _, j := range t.after(nodeID(i)) {
+			for _, j := range t.after(index.Node(i)) {
 				rank[i] = max(rank[i], min(maxRank, was[j]+1))
 			}
 		}
@@ -79,14 +82,14 @@ func naiveRanks(t *trees) []hops {
 	for r := hops(maxRank); r < lastRank; r++ {
 		was := slices.Clone(rank)
 		for i := range rank {
-			if was[i] == lastRank && slices.ContainsFunc(t.after(nodeID(i)), func(j nodeID) bool { return was[j] < r }) {
+			if was[i] == lastRank && slices.ContainsFunc(t.after(index.Node(i)), func(j index.Node) bool { return was[j] < r }) {
 				rank[i] = r
 			}
 		}
 	}
 	for i := range rank { // a host comes after all that it waits for
-		for _, j := range t.after(nodeID(i)) {
-			if t.fromHost(nodeID(i)) {
+		for _, j := range t.after(index.Node(i)) {
+			if t.FromHost(index.Node(i)) {
 				rank[i] = max(rank[i], min(lastRank, rank[j]+1))
 			}
 		}

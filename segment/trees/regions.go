@@ -3,15 +3,14 @@ package trees
 import (
 	"math"
 
-	"github.com/giverny/giverny/schema"
-	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/trees/backpressure"
 )
 
 // emit makes a group of each large enough cause and finds its root, then groups the rest. A cause of few links counts
 // if it has a root and is not beside a region; else it is part of that or of the rest.
-func (m *Method) emit(out *linkset.Groups) {
+func (m *Method) emit() {
 	least, p := m.leastLinks(), &m.patches
-	p.begin(len(m.links))
+	p.begin(len(m.Links))
 	if m.minLinks > 0 {
 		m.takeCauses(least, math.MaxInt)
 	} else {
@@ -19,19 +18,19 @@ func (m *Method) emit(out *linkset.Groups) {
 		m.takeCauses(least, FewestLinks)
 	}
 	p.find(m)
-	p.emit(m, out)
+	p.emit(m)
 }
 
 // takeCauses makes regions of the causes with at least least and fewer than most links.
 func (m *Method) takeCauses(least, most int) {
 	s, p := &m.shares, &m.patches
-	for cause := range s.members.keys() {
-		members := s.members.of(cause)
+	for cause := range s.members.Keys() {
+		members := s.members.Of(cause)
 		if len(members) < least || len(members) >= most || !m.isCohesive(members) {
 			continue
 		}
 		r := m.rootOf(cause)
-		if most == FewestLinks && (m.rootOfPatch(members).device == noDevice || p.areBeside(&m.trees, members)) {
+		if most == FewestLinks && (m.rootOfPatch(members).Device == backpressure.NoDevice || p.areBeside(&m.trees, members)) {
 			continue
 		}
 		p.take(m, members, r)
@@ -55,7 +54,7 @@ func (m *Method) leastLinks() int {
 	if m.minLinks > 0 {
 		return m.minLinks
 	}
-	n := float64(len(m.node))
+	n := float64(len(m.Node))
 	p := max(leastLoneShare, float64(m.sinks.lone)/n)
 	growth := p * m.branches
 	if growth >= 1 {
@@ -63,18 +62,4 @@ func (m *Method) leastLinks() int {
 	}
 	k := 1 + math.Log(FalseRegionsPerDay/(intervalsPerDay*n*p))/math.Log(growth)
 	return max(FewestWithRoot, min(MostLeastLinks, int(math.Ceil(k))))
-}
-
-// keep keeps the groups, with their roots, for which keeps holds.
-func (m *Method) keep(out *linkset.Groups, keeps func(g int, links []schema.LinkID) bool) {
-	links, groups, begin := 0, 0, int32(0)
-	for g, end := range out.Ends {
-		if group := out.Links[begin:end]; keeps(g, group) {
-			links += copy(out.Links[links:], group)
-			out.Ends[groups], m.roots[groups] = int32(links), m.roots[g]
-			groups++
-		}
-		begin = end
-	}
-	out.Links, out.Ends, m.roots = out.Links[:links], out.Ends[:groups], m.roots[:groups]
 }

@@ -3,20 +3,12 @@ package trees
 import (
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
 	"github.com/giverny/giverny/topology"
 )
 
-// root is where a group's back pressure begins: a switch, and the link that leaves it if known.
-type root struct {
-	device deviceID      // noDevice: the group has no single root
-	link   schema.LinkID // NoLink: an unknown port, full but not stalled
-}
-
-// noRoot is the root of a group that has no single one.
-var noRoot = root{device: noDevice, link: schema.NoLink}
-
 const (
-	noDevice = deviceID(-1)
 	// rootWeight is the share of what waits at a cause's leaves that must wait at one of them for it to be the root.
 	rootWeight = .6
 	// rootPort is the least stall of a port to a host, relative to what waits for it, that makes it the root. Where
@@ -25,19 +17,19 @@ const (
 )
 
 // rootOf finds the root of a cause that is not an exchange: the leaf, or else the switch, at which most of it waits.
-func (m *Method) rootOf(cause causeID) root {
+func (m *Method) rootOf(cause causeID) backpressure.Root {
 	if _, isPort := m.sinks.sinkOf(cause); isPort { // beside an exchange
 		return m.hottestPort(m.sinks.deviceOf(cause), 0)
 	}
 	best, total := sinkID(-1), 0.
 	for _, leaf := range [2]bool{true, false} {
-		for a := range m.sinks.all.len() {
+		for a := range m.sinks.all.Len() {
 			x := &m.sinks.all[a]
 			if x.isLeaf != leaf || x.leans || m.causes.causeOf(a) != cause {
 				continue
 			}
 			if m.causes.isOfExchange(a) {
-				return noRoot
+				return backpressure.NoRoot
 			}
 			total += x.weightOf()
 			if best < 0 || x.weightOf() > m.sinks.all[best].weightOf() {
@@ -49,17 +41,17 @@ func (m *Method) rootOf(cause causeID) root {
 		}
 	}
 	if best < 0 || m.sinks.all[best].weightOf() < rootWeight*total {
-		return noRoot
+		return backpressure.NoRoot
 	}
 	x := &m.sinks.all[best]
 	if x.hasManyPorts() {
-		return noRoot
+		return backpressure.NoRoot
 	}
 	if x.link >= 0 {
-		return root{device: x.device, link: schema.LinkID(x.link)}
+		return backpressure.Root{Device: x.device, Link: schema.LinkID(x.link)}
 	}
 	if only := m.onlyInto(x); only >= 0 {
-		return root{device: m.from[only], link: schema.LinkID(m.links[only])}
+		return backpressure.Root{Device: m.From[only], Link: schema.LinkID(m.Links[only])}
 	}
 	return m.hottestPort(x.device, rootPort*x.stall)
 }
@@ -67,16 +59,16 @@ func (m *Method) rootOf(cause causeID) root {
 // onlyInto is the only link that waits at a sink, if it does not come down and no port is stalled there: nothing
 // there is full, or other traffic into that switch would wait too. Else it is -1: of the links down to a leaf, only
 // few may carry traffic to one host.
-func (m *Method) onlyInto(x *sink) nodeID {
-	only := nodeID(-1)
+func (m *Method) onlyInto(x *sink) index.Node {
+	only := index.Node(-1)
 	if x.port > 0 {
 		return only
 	}
-	for _, i := range m.into.of(x.device) {
+	for _, i := range m.Into.Of(x.device) {
 		if m.sink[i] != x.place {
 			continue
 		}
-		if only >= 0 || m.fromHost(i) || m.waits.level[m.from[i]] > m.waits.level[x.device] {
+		if only >= 0 || m.FromHost(i) || m.Graph.Level[m.From[i]] > m.Graph.Level[x.device] {
 			return -1
 		}
 		only = i
@@ -88,12 +80,12 @@ func (m *Method) onlyInto(x *sink) nodeID {
 func (s *sink) weightOf() float64 { return float64(s.links)*s.stall + s.port }
 
 // hottestPort is the most stalled port to a host of a switch, if above least, else the switch with its port unknown.
-func (m *Method) hottestPort(device deviceID, least float64) root {
-	r := root{device: device, link: schema.NoLink}
+func (m *Method) hottestPort(device index.Device, least float64) backpressure.Root {
+	r := backpressure.Root{Device: device, Link: schema.NoLink}
 	best := least
-	for _, l := range m.waits.out.of(device) {
-		if i := m.node[l]; i >= 0 && m.port[i] && m.stall[i] > best {
-			best, r.link = m.stall[i], schema.LinkID(l)
+	for _, l := range m.Graph.Out.Of(device) {
+		if i := m.Node[l]; i >= 0 && m.port[i] && m.Stall[i] > best {
+			best, r.Link = m.Stall[i], schema.LinkID(l)
 		}
 	}
 	return r
@@ -115,21 +107,21 @@ func (r *Rooter) Reset() { r.used = 0 }
 
 // Root returns the root of group i of the method's last step, or nil if it has none.
 func (r *Rooter) Root(snap *schema.Snapshot, i int) *schema.Root {
-	if r.method == nil || r.method.roots[i].device == noDevice {
+	if r.method == nil || r.method.regions.Roots[i].Device == backpressure.NoDevice {
 		return nil
 	}
-	at := r.method.roots[i]
-	if at.link == schema.NoLink {
-		at.link = r.fullPort(snap, at.device)
+	at := r.method.regions.Roots[i]
+	if at.Link == schema.NoLink {
+		at.Link = r.fullPort(snap, at.Device)
 	}
 	if r.used == len(r.made) {
 		r.made = append(r.made, new(schema.Root))
 	}
 	out := r.made[r.used]
 	r.used++
-	*out = schema.Root{Device: r.graph.Device(topology.DeviceID(at.device)).Name, Link: at.link}
-	if at.link != schema.NoLink {
-		link := r.graph.Link(at.link)
+	*out = schema.Root{Device: r.graph.Device(topology.DeviceID(at.Device)).Name, Link: at.Link}
+	if at.Link != schema.NoLink {
+		link := r.graph.Link(at.Link)
 		out.Port, out.Peer = link.FromPort, r.graph.Device(link.To).Name
 	}
 	return out
@@ -144,7 +136,7 @@ const clearlyBusier = 1.1
 // all that comes hardly stalls its port, while the senders wait most of the time; and a port of just this switch is
 // rarely hot alone. At a higher switch a calm port to an aggregation node is not it: other traffic there goes on to
 // other switches.
-func (r *Rooter) fullPort(snap *schema.Snapshot, device deviceID) schema.LinkID {
+func (r *Rooter) fullPort(snap *schema.Snapshot, device index.Device) schema.LinkID {
 	m := r.method
 	for _, metric := range [2]schema.Metric{schema.BandwidthUsed, schema.Throughput} {
 		load := snap.Find(metric)
@@ -152,8 +144,8 @@ func (r *Rooter) fullPort(snap *schema.Snapshot, device deviceID) schema.LinkID 
 			continue
 		}
 		best, most, second := schema.NoLink, float32(0), float32(0)
-		for _, l := range m.waits.out.of(device) {
-			if m.node[l] >= 0 || !load.Valid.Has(int(l)) || m.waits.isLeaf(device) && !m.waits.toHost(l) {
+		for _, l := range m.Graph.Out.Of(device) {
+			if m.Node[l] >= 0 || !load.Valid.Has(int(l)) || m.Graph.IsLeaf(device) && !m.Graph.ToHost(l) {
 				continue
 			}
 			if v := load.Values[l]; v > most {
@@ -171,17 +163,17 @@ func (r *Rooter) fullPort(snap *schema.Snapshot, device deviceID) schema.LinkID 
 
 // quietPort is the port of a switch that is most likely full although it does not stall enough to be the root, by stall
 // alone.
-func (m *Method) quietPort(device deviceID) schema.LinkID {
-	if only := m.onlyPort(device, func(l linkID) bool { return m.node[l] >= 0 }); only != schema.NoLink {
+func (m *Method) quietPort(device index.Device) schema.LinkID {
+	if only := m.onlyPort(device, func(l index.Link) bool { return m.Node[l] >= 0 }); only != schema.NoLink {
 		return only
 	}
-	if !m.waits.isLeaf(device) {
+	if !m.Graph.IsLeaf(device) {
 		return schema.NoLink
 	}
 	if clearest := m.clearestPort(device); clearest != schema.NoLink {
 		return clearest
 	}
-	return m.onlyPort(device, func(linkID) bool { return true })
+	return m.onlyPort(device, func(index.Link) bool { return true })
 }
 
 // clearestFactor is the factor by which the clearest port exceeds all others of its switch, above the calm mean.
@@ -189,19 +181,19 @@ const clearestFactor = 2
 
 // clearestPort is the port to a host of a switch that reads clearly more than calm ones, even if less than a stalled link,
 // and clearly more than each other port: a receiver that takes nearly all that comes. NoLink if there is none.
-func (m *Method) clearestPort(device deviceID) schema.LinkID {
+func (m *Method) clearestPort(device index.Device) schema.LinkID {
 	best, most, second := schema.NoLink, 0., 0.
-	for _, l := range m.waits.out.of(device) {
-		if !m.waits.toHost(l) || m.values[l] == linkset.Missing {
+	for _, l := range m.Graph.Out.Of(device) {
+		if !m.Graph.ToHost(l) || m.Values[l] == linkset.Missing {
 			continue
 		}
-		if v := float64(m.values[l]) - m.noise.Mean; v > most {
+		if v := float64(m.Values[l]) - m.Noise.Mean; v > most {
 			best, most, second = schema.LinkID(l), v, most
 		} else {
 			second = max(second, v)
 		}
 	}
-	if most < HotSigmas*m.noise.Base || most < clearestFactor*second {
+	if most < HotSigmas*m.Noise.Base || most < clearestFactor*second {
 		return schema.NoLink
 	}
 	return best
@@ -209,10 +201,10 @@ func (m *Method) clearestPort(device deviceID) schema.LinkID {
 
 // onlyPort is the only port of a switch that satisfies holds and leads to a host that does not itself send into the
 // congestion; NoLink if there is none or several.
-func (m *Method) onlyPort(device deviceID, holds func(linkID) bool) schema.LinkID {
+func (m *Method) onlyPort(device index.Device, holds func(index.Link) bool) schema.LinkID {
 	only := schema.NoLink
-	for _, l := range m.waits.out.of(device) {
-		if !m.waits.toHost(l) || !holds(l) || m.sends(device, m.waits.to[l]) {
+	for _, l := range m.Graph.Out.Of(device) {
+		if !m.Graph.ToHost(l) || !holds(l) || m.sends(device, m.Graph.To[l]) {
 			continue
 		}
 		if only != schema.NoLink {
@@ -224,9 +216,9 @@ func (m *Method) onlyPort(device deviceID, holds func(linkID) bool) schema.LinkI
 }
 
 // sends reports whether a stalled link leads from a host into a switch.
-func (m *Method) sends(device, host deviceID) bool {
-	for _, l := range m.waits.in.of(device) {
-		if m.waits.from[l] == host && m.node[l] >= 0 {
+func (m *Method) sends(device, host index.Device) bool {
+	for _, l := range m.Graph.In.Of(device) {
+		if m.Graph.From[l] == host && m.Node[l] >= 0 {
 			return true
 		}
 	}

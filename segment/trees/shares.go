@@ -4,34 +4,37 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/giverny/giverny/internal/median"
 	"github.com/giverny/giverny/internal/scratch"
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
 )
 
 // shares finds which causes each stalled link belongs to. From the sinks upstream, a cause predicts the stall of a
 // link as the stall of what the link waits for times the cause's fall from hop to hop (attenuation). A link gets the
 // cause, or the two together, whose prediction is nearest.
 type shares struct {
-	of      by[nodeID, partList]
-	fall    by[causeID, float64]
-	misfit  by[nodeID, float64] // residual of its stall from its causes' prediction, in deviations
+	of      index.By[index.Node, partList]
+	fall    index.By[causeID, float64]
+	misfit  index.By[index.Node, float64] // residual of its stall from its causes' prediction, in deviations
 	falls   []fallOf
-	sorted  []fallOf               // see sortFalls
-	spread  by[causeID, float64]   // see findSpreads
-	known   by[causeID, float64]   // its sinks of which the spread is known
-	one     [maxParts]float64      // by candidate cause of a node: what it predicts
-	part    [maxParts]float64      // by candidate cause of a node: what it contributes if the node waits for it
-	costs   [1 << maxParts]float64 // by set of a node's causes: see choose
-	atSink  by[nodeID, bool]
-	members lists[causeID, nodeID] // by cause: nodes
+	sorted  []fallOf                   // see sortFalls
+	spread  index.By[causeID, float64] // see findSpreads
+	known   index.By[causeID, float64] // its sinks of which the spread is known
+	one     [maxParts]float64          // by candidate cause of a node: what it predicts
+	part    [maxParts]float64          // by candidate cause of a node: what it contributes if the node waits for it
+	costs   [1 << maxParts]float64     // by set of a node's causes: see choose
+	atSink  index.By[index.Node, bool]
+	members index.Lists[causeID, index.Node] // by cause: nodes
 }
 
 const (
 	maxParts = 6
-	// The fall per hop while too few links show it; its upper bound; and how many links are enough.
-	usualFall, mostFall, fewestFalls = .8, 1.2, 4
-	explained                        = 2       // deviations within which the assumed fall explains a link
-	voteWidth                        = 1.34986 // a link votes for the causes within that factor of the nearest, e^.3
-	fallWidth                        = 1.12    // ratios within that factor are one
+	// The fall per hop is usualFall while too few links show it; its upper bound; and how many links are enough.
+	mostFall, fewestFalls = 1.2, 4
+	explained             = 2       // deviations within which the assumed fall explains a link
+	voteWidth             = 1.34986 // a link votes for the causes within that factor of the nearest, e^.3
+	fallWidth             = 1.12    // ratios within that factor are one
 	// Costs, in deviations: of each further cause, and of a thin one, such as a port to a host beside an exchange;
 	secondCost, portCost = .5, 2
 	// of an exchange on a link of a leaf that takes no part in it, or of its absence where the leaf does;
@@ -43,8 +46,8 @@ const (
 
 // find finds the causes of all nodes, hop by hop upstream; minMean is the least stall of a region's part, percent.
 func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
-	h.of, h.fall = scratch.Slice(h.of, len(t.links)), scratch.Slice(h.fall, 2*len(s.all))
-	h.misfit = scratch.Slice(h.misfit, len(t.links))
+	h.of, h.fall = scratch.Slice(h.of, len(t.Links)), scratch.Slice(h.fall, 2*len(s.all))
+	h.misfit = scratch.Slice(h.misfit, len(t.Links))
 	h.startFalls(s, c)
 	h.findSpreads(s, c)
 	for i := range h.of {
@@ -62,8 +65,8 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 		for _, i := range t.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
 				set := h.choose(t, s, c, i, minMean)
-				all := h.likely(h.of[i].n, t.stall[i], minMean, set)
-				h.misfit[i] = math.Abs(t.stall[i]-min(100, h.predicted(h.of[i].n, set))) / t.noise.sigma(t.stall[i])
+				all := h.likely(h.of[i].n, t.Stall[i], minMean, set)
+				h.misfit[i] = math.Abs(t.Stall[i]-min(100, h.predicted(h.of[i].n, set))) / t.Noise.Sigma(t.Stall[i])
 				h.take(i, h.withTwins(s, i, set)|all)
 			}
 		}
@@ -76,8 +79,8 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 func (h *shares) findSpreads(s *sinks, c *causes) {
 	h.spread, h.known = scratch.Zeroed(h.spread, len(h.fall)), scratch.Zeroed(h.known, len(h.fall))
 	s.sample = s.sample[:0]
-	for a := range s.all.len() {
-		if x := &s.all[a]; x.fromSwitches >= minFeeders {
+	for a := range s.all.Len() {
+		if x := &s.all[a]; x.fromSwitches >= backpressure.MinFeeders {
 			cause := c.causeOf(a)
 			h.spread[cause], h.known[cause] = h.spread[cause]+x.deviation, h.known[cause]+1
 			s.sample = append(s.sample, x.deviation)
@@ -85,7 +88,7 @@ func (h *shares) findSpreads(s *sinks, c *causes) {
 	}
 	usual := 1.
 	if len(s.sample) > 0 {
-		usual = medianOf(s.sample)
+		usual = median.Of(s.sample)
 	}
 	for a := range h.spread {
 		h.spread[a] = (h.spread[a] + usual) / (h.known[a] + 1)
@@ -94,9 +97,9 @@ func (h *shares) findSpreads(s *sinks, c *causes) {
 
 // gather collects the candidate causes of the nodes of a hop, and their votes; it reports whether any node has
 // several.
-func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []nodeID) (isAny bool) {
+func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []index.Node) (isAny bool) {
 	h.falls = h.falls[:0]
-	was := nodeID(-1) // the last node that inherits its causes from what it waits for
+	was := index.Node(-1) // the last node that inherits its causes from what it waits for
 	for _, i := range nodes {
 		if h.atSink[i] = h.setAtSink(t, s, c, i); h.atSink[i] {
 			continue
@@ -114,7 +117,7 @@ func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []nodeID) (isAny bo
 }
 
 // refit fits the falls again, to the links that one cause alone explains best.
-func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []nodeID, minMean float64) {
+func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []index.Node, minMean float64) {
 	h.falls = h.falls[:0]
 	for _, i := range nodes {
 		if h.atSink[i] || h.of[i].n == 0 {
@@ -122,7 +125,7 @@ func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []nodeID, minMean fl
 		}
 		if set := h.choose(t, s, c, i, minMean); bits.OnesCount(set) == 1 {
 			p := h.of[i].at[bits.TrailingZeros(set)]
-			h.falls = append(h.falls, newFallOf(p.cause, t.stall[i]/p.stall, true))
+			h.falls = append(h.falls, newFallOf(p.cause, t.Stall[i]/p.stall, true))
 		}
 	}
 	h.fitFalls()
@@ -130,7 +133,7 @@ func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []nodeID, minMean fl
 
 // setAtSink gives a node that waits at a sink the sink's cause, or the two that add up there; false if it waits at
 // none.
-func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i nodeID) bool {
+func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i index.Node) bool {
 	a := s.feeding[i]
 	if t.sink[i] >= 0 {
 		a = s.byPlace[t.sink[i]]
@@ -142,20 +145,20 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i nodeID) bool {
 	if x.others > 0 && t.sink[i] < 0 {
 		return false
 	}
-	h.misfit[i] = math.Abs(t.stall[i]-x.stall) / t.noise.sigma(t.stall[i])
+	h.misfit[i] = math.Abs(t.Stall[i]-x.stall) / t.Noise.Sigma(t.Stall[i])
 	usual := x.port
 	if x.hasManyPorts() {
 		usual = x.portMean()
 	} else if c.isOfExchange(a) {
 		usual = x.stall
 	}
-	if toHost && math.Abs(t.stall[i]-usual) > oddPort*t.noise.sigma(t.stall[i]) && math.Abs(math.Log(t.stall[i]/usual)) > oddPort*x.portSpread {
-		h.of[i].set(part{cause: s.portCause(a), stall: t.stall[i]})
+	if toHost && math.Abs(t.Stall[i]-usual) > oddPort*t.Noise.Sigma(t.Stall[i]) && math.Abs(math.Log(t.Stall[i]/usual)) > oddPort*x.portSpread {
+		h.of[i].set(part{cause: s.portCause(a), stall: t.Stall[i]})
 		return true
 	}
 	switch two := c.double[a]; {
 	case two.isNone():
-		h.of[i].set(part{cause: c.causeOf(a), stall: t.stall[i]})
+		h.of[i].set(part{cause: c.causeOf(a), stall: t.Stall[i]})
 	case two.other != ownTree:
 		one, other := c.bothAt(a)
 		h.of[i].set(part{cause: one, stall: c.levels[two.exchange].stall()}, part{cause: other, stall: c.levels[two.other].stall()})
@@ -168,7 +171,7 @@ func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i nodeID) bool {
 }
 
 // predict collects the causes of what a node waits for.
-func (h *shares) predict(t *trees, i nodeID) {
+func (h *shares) predict(t *trees, i index.Node) {
 	for _, j := range t.after(i) {
 		if t.rank[j] >= t.rank[i] {
 			continue // a cycle
@@ -180,7 +183,7 @@ func (h *shares) predict(t *trees, i nodeID) {
 }
 
 // take keeps only those of a node's causes that are in a set, each with what it contributes.
-func (h *shares) take(i nodeID, set uint) {
+func (h *shares) take(i index.Node, set uint) {
 	from, n := &h.of[i], 0
 	for k, p := range from.list() {
 		if set>>k&1 != 0 {
@@ -204,7 +207,7 @@ func (h *shares) rename(c *causes) {
 }
 
 // main is the cause of most of a node's stall, or -1.
-func (h *shares) main(i nodeID) causeID {
+func (h *shares) main(i index.Node) causeID {
 	if h.of[i].n == 0 {
 		return -1
 	}
@@ -215,27 +218,27 @@ func (h *shares) main(i nodeID) causeID {
 func (h *shares) listMembers(overlap bool) {
 	m := &h.members
 	n := len(h.fall)
-	m.off = scratch.Zeroed(m.off, n+2)
-	counted := func(i nodeID) []part {
+	m.Off = scratch.Zeroed(m.Off, n+2)
+	counted := func(i index.Node) []part {
 		if !overlap {
 			return h.of[i].at[:min(1, h.of[i].n)]
 		}
 		return h.of[i].list()
 	}
-	for i := range h.of.len() {
+	for i := range h.of.Len() {
 		for _, p := range counted(i) {
-			m.off[p.cause+2]++
+			m.Off[p.cause+2]++
 		}
 	}
 	for a := range n {
-		m.off[a+2] += m.off[a+1]
+		m.Off[a+2] += m.Off[a+1]
 	}
-	m.at = scratch.Slice(m.at, int(m.off[n+1]))
-	for i := range h.of.len() {
+	m.At = scratch.Slice(m.At, int(m.Off[n+1]))
+	for i := range h.of.Len() {
 		for _, p := range counted(i) {
-			m.at[m.off[p.cause+1]] = i
-			m.off[p.cause+1]++
+			m.At[m.Off[p.cause+1]] = i
+			m.Off[p.cause+1]++
 		}
 	}
-	m.off = m.off[:n+1]
+	m.Off = m.Off[:n+1]
 }

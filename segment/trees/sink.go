@@ -1,10 +1,15 @@
 package trees
 
+import (
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
+)
+
 // sink is a place where back pressure begins.
 type sink struct {
 	place      placeID // its index in byPlace
-	device     deviceID
-	link       linkID      // of a link sink, its link, a port to a host; or -1
+	device     index.Device
+	link       index.Link  // of a link sink, its link, a port to a host; or -1
 	component  componentID // its representative in the union-find
 	first      sinkID      // first sink of its component
 	bit        uint8       // in its component's masks; sinks past lastBit share that
@@ -41,7 +46,9 @@ type sink struct {
 func (s *sink) down() int { return s.links - s.hostLinks }
 
 // isTree reports whether the stall of a port to a host explains what waits there; many ports are not a root.
-func (s *sink) isTree() bool { return s.links > 0 && s.port >= portShare*s.stall && !s.hasManyPorts() }
+func (s *sink) isTree() bool {
+	return s.links > 0 && s.port >= backpressure.PortShare*s.stall && !s.hasManyPorts()
+}
 
 // beginsTree reports whether a tree begins at a sink, so that what waits there is no exchange's: a port to a host
 // explains it, or a port stalls, and more than its host waits to send. Where senders push, far more may wait than the
@@ -64,30 +71,27 @@ func (s *sink) hasManyPorts() bool {
 func (s *sink) portMean() float64 { return s.portSum / float64(max(1, s.ports)) }
 
 // isWide reports whether enough waits at a sink to distinguish it from lone hot links.
-func (s *sink) isWide() bool { return s.links >= minFeeders || s.hasManyPorts() }
+func (s *sink) isWide() bool { return s.links >= backpressure.MinFeeders || s.hasManyPorts() }
 
 // mostRoots is the highest number of trees with their roots at one switch.
 const mostRoots = 3
 
-// portShare is the least stall of a port, relative to what waits for it, that makes it the cause.
-const portShare = .85
-
 // at is the sink at a switch, or -1.
-func (s *sinks) at(device deviceID) sinkID { return s.byPlace[placeAt(device)] }
+func (s *sinks) at(device index.Device) sinkID { return s.byPlace[placeAt(device)] }
 
 // portCause is the cause of a port at a sink if that is another than the sink's.
-func (s *sinks) portCause(a sinkID) causeID { return causeID(s.all.len() + a) }
+func (s *sinks) portCause(a sinkID) causeID { return causeID(s.all.Len() + a) }
 
 // sinkOf is the sink that names a cause, or at which the port is that is a cause of its own.
 func (s *sinks) sinkOf(cause causeID) (a sinkID, isPort bool) {
-	if n := causeID(s.all.len()); cause >= n {
+	if n := causeID(s.all.Len()); cause >= n {
 		return sinkID(cause - n), true
 	}
 	return sinkID(cause), false
 }
 
 // deviceOf is the switch at which a cause begins.
-func (s *sinks) deviceOf(cause causeID) deviceID {
+func (s *sinks) deviceOf(cause causeID) index.Device {
 	a, _ := s.sinkOf(cause)
 	return s.all[a].device
 }

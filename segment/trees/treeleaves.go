@@ -1,6 +1,10 @@
 package trees
 
-import "math"
+import (
+	"math"
+
+	"github.com/giverny/giverny/segment/trees/index"
+)
 
 // leastRest is the share of its port's stall that a tree adds at least to what waits at its leaf, if its traffic comes
 // from other leaves.
@@ -47,9 +51,9 @@ func (c *causes) restAt(t *trees, s *sinks, a sinkID) float64 {
 	rest := x.level - level
 	if !c.isRaised(t, s, a) {
 		sum, n := 0., 0.
-		for _, i := range t.into.of(x.device) {
-			if s.feeding[i] == a && t.isClearlyAbove(t.stall[i], level) {
-				sum, n = sum+t.stall[i]-level, n+1
+		for _, i := range t.Into.Of(x.device) {
+			if s.feeding[i] == a && t.IsClearlyAbove(t.Stall[i], level) {
+				sum, n = sum+t.Stall[i]-level, n+1
 			}
 		}
 		rest = sum / max(1, n)
@@ -62,15 +66,15 @@ func (c *causes) restAt(t *trees, s *sinks, a sinkID) float64 {
 
 // setBeside gives a node that waits at a leaf, where a tree begins and which takes part in an exchange, its parts: the
 // exchange, and the tree if all that waits there stalls more than the exchange, or this node clearly does.
-func (h *shares) setBeside(t *trees, s *sinks, c *causes, i nodeID, a sinkID) {
+func (h *shares) setBeside(t *trees, s *sinks, c *causes, i index.Node, a sinkID) {
 	x, exchange := &s.all[a], c.double[a].exchange
 	level := c.levels[exchange].stall()
 	rest := x.level - level
 	if !c.isRaised(t, s, a) {
-		if rest = t.stall[i] - level; !t.isClearlyAbove(t.stall[i], level) {
-			h.misfit[i] = math.Abs(rest) / t.noise.sigma(t.stall[i])
+		if rest = t.Stall[i] - level; !t.IsClearlyAbove(t.Stall[i], level) {
+			h.misfit[i] = math.Abs(rest) / t.Noise.Sigma(t.Stall[i])
 			one, _ := c.bothAt(a)
-			h.of[i].set(part{cause: one, stall: t.stall[i]})
+			h.of[i].set(part{cause: one, stall: t.Stall[i]})
 			return
 		}
 		h.misfit[i] = 0

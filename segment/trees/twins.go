@@ -1,6 +1,11 @@
 package trees
 
-import "math"
+import (
+	"math"
+
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
+)
 
 const (
 	// The less stalled of two ports that are roots stalls at least that share of the other: else it may be hot alone.
@@ -14,37 +19,28 @@ const (
 // nothing, so no tree has two such ports, and in an exchange both hosts send. If the links that wait stall more than
 // the ports, or as much while one of the hosts sends, the ports may be an exchange's, or one may be hot alone. Two
 // waiting links are enough.
-func (t *nodes) areTwins(d deviceID) bool {
+func (t *trees) areTwins(d index.Device) bool {
 	hotter, cooler, ports := 0., math.Inf(1), 0
-	for _, i := range t.leaving.of(d) {
-		if t.toHost(i) {
-			hotter, cooler, ports = max(hotter, t.stall[i]), min(cooler, t.stall[i]), ports+1
+	for _, i := range t.Leaving.Of(d) {
+		if t.ToHost(i) {
+			hotter, cooler, ports = max(hotter, t.Stall[i]), min(cooler, t.Stall[i]), ports+1
 		}
 	}
-	if ports != 2 || t.stalledInto(d) < 2 || cooler < twinShare*hotter || !t.isClearlyAbove(cooler, 0) {
+	if ports != 2 || t.StalledInto(d) < 2 || cooler < twinShare*hotter || !t.IsClearlyAbove(cooler, 0) {
 		return false
 	}
 	switch t.sendingPorts(d) {
 	case 0:
-		return cooler >= portShare*t.middleInto(d)
+		return cooler >= backpressure.PortShare*t.MiddleInto(d)
 	case 1:
-		return cooler >= clearFactor*t.middleInto(d)
+		return cooler >= backpressure.ClearFactor*t.MiddleInto(d)
 	}
 	return false
 }
 
-// middleInto returns the median stall of the stalled links into a switch.
-func (t *nodes) middleInto(d deviceID) float64 {
-	t.sample = t.sample[:0]
-	for _, i := range t.into.of(d) {
-		t.sample = append(t.sample, t.stall[i])
-	}
-	return medianOf(t.sample)
-}
-
 // withTwins adds, to a set of a node's causes, the twin of each cause in it if that explains the node about as well:
 // stall then does not show which of the two the node waits for.
-func (h *shares) withTwins(s *sinks, i nodeID, set uint) uint {
+func (h *shares) withTwins(s *sinks, i index.Node, set uint) uint {
 	all, list := set, h.of[i].list()
 	for k, p := range list {
 		if set>>k&1 == 0 || !s.isTwin(p.cause) {

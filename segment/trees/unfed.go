@@ -7,6 +7,8 @@ import (
 	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
 )
 
 // leastFed is the share of a region's links that are on the way of its own waiting hosts, below which it is unfed.
@@ -16,13 +18,13 @@ const leastFed = .6
 // pressure that reaches such links also reaches the hosts that send over them, so these are part of what waits beside them:
 // an exchange of a few hosts of many leaves stalls mostly where its flows meet, in several places.
 type unfed struct {
-	isSeen  by[deviceID, bool] // by device, while one region is looked at
-	seen    []deviceID         // devices of isSeen
-	size    by[patchID, int32] // by set of all: links
-	isWhole by[patchID, bool]  // by set of all: hosts wait in it, and no receiver shows
-	parts   []patchID          // unfed regions, as sets of all
-	near    by[patchID, int32] // by set of all: its links around one region
-	touched []patchID          // sets of all that have any
+	isSeen  index.By[index.Device, bool] // by device, while one region is looked at
+	seen    []index.Device               // devices of isSeen
+	size    index.By[patchID, int32]     // by set of all: links
+	isWhole index.By[patchID, bool]      // by set of all: hosts wait in it, and no receiver shows
+	parts   []patchID                    // unfed regions, as sets of all
+	near    index.By[patchID, int32]     // by set of all: its links around one region
+	touched []patchID                    // sets of all that have any
 	joins   []unfedJoin
 }
 
@@ -50,7 +52,7 @@ func (p *patches) joinUnfed(m *Method) {
 // find finds the unfed regions, and those that others may be part of.
 func (u *unfed) find(m *Method, p *patches) {
 	n := len(p.all)
-	for len(u.isSeen) < len(m.seen) {
+	for len(u.isSeen) < len(m.Seen) {
 		u.isSeen = append(u.isSeen, false)
 	}
 	u.size, u.isWhole, u.near = scratch.Slice(u.size, n), scratch.Zeroed(u.isWhole, n), scratch.Zeroed(u.near, n)
@@ -60,7 +62,7 @@ func (u *unfed) find(m *Method, p *patches) {
 		if m.showsRoot(p.all[set].root) {
 			continue
 		}
-		u.isWhole[set] = slices.ContainsFunc(nodes, m.fromHost)
+		u.isWhole[set] = slices.ContainsFunc(nodes, m.FromHost)
 		if float64(u.fed(m, nodes)) < leastFed*float64(len(nodes)) {
 			u.parts = append(u.parts, set)
 		}
@@ -68,34 +70,34 @@ func (u *unfed) find(m *Method, p *patches) {
 }
 
 // showsRoot reports whether a link is the root, or a port of its switch stands out although it hardly stalls.
-func (m *Method) showsRoot(r root) bool {
-	return r.link != schema.NoLink || r.device != noDevice && m.quietPort(r.device) != schema.NoLink
+func (m *Method) showsRoot(r backpressure.Root) bool {
+	return r.Link != schema.NoLink || r.Device != backpressure.NoDevice && m.quietPort(r.Device) != schema.NoLink
 }
 
 // fed counts the links of a region that are on the way of its hosts, or of hosts whose links have no value.
-func (u *unfed) fed(m *Method, nodes []nodeID) (n int) {
-	isUnread := func(l linkID) bool { return m.waits.fromHost(l) && m.values[l] == linkset.Missing }
-	last := noDevice
+func (u *unfed) fed(m *Method, nodes []index.Node) (n int) {
+	isUnread := func(l index.Link) bool { return m.Graph.FromHost(l) && m.Values[l] == linkset.Missing }
+	last := backpressure.NoDevice
 	for _, i := range nodes {
-		if m.fromHost(i) {
-			u.see(m.to[i])
+		if m.FromHost(i) {
+			u.see(m.To[i])
 			continue
 		}
-		if d := m.from[i]; d != last && m.waits.hosts[d] > 0 && !u.isSeen[d] && slices.ContainsFunc(m.waits.in.of(d), isUnread) {
+		if d := m.From[i]; d != last && m.Graph.Hosts[d] > 0 && !u.isSeen[d] && slices.ContainsFunc(m.Graph.In.Of(d), isUnread) {
 			u.see(d)
 		}
-		last = m.from[i]
+		last = m.From[i]
 	}
 	for before := -1; before < len(u.seen); {
 		before = len(u.seen)
 		for _, i := range nodes {
-			if !m.fromHost(i) && u.isSeen[m.from[i]] {
-				u.see(m.to[i])
+			if !m.FromHost(i) && u.isSeen[m.From[i]] {
+				u.see(m.To[i])
 			}
 		}
 	}
 	for _, i := range nodes {
-		if m.fromHost(i) || u.isSeen[m.from[i]] {
+		if m.FromHost(i) || u.isSeen[m.From[i]] {
 			n++
 		}
 	}
@@ -104,7 +106,7 @@ func (u *unfed) fed(m *Method, nodes []nodeID) (n int) {
 }
 
 // see marks a device.
-func (u *unfed) see(d deviceID) {
+func (u *unfed) see(d index.Device) {
 	if !u.isSeen[d] {
 		u.isSeen[d] = true
 		u.seen = append(u.seen, d)
@@ -124,8 +126,8 @@ func (u *unfed) forget() {
 func (u *unfed) wholeOf(m *Method, p *patches, part patchID) patchID {
 	u.seeAround(m, p, part)
 	for _, d := range u.seen {
-		u.countAt(p, m.leaving.of(d))
-		u.countAt(p, m.into.of(d))
+		u.countAt(p, m.Leaving.Of(d))
+		u.countAt(p, m.Into.Of(d))
 	}
 	u.forget()
 	best, isTied := noRegion, false
@@ -152,7 +154,7 @@ func (u *unfed) wholeOf(m *Method, p *patches, part patchID) patchID {
 }
 
 // countAt counts nodes by the set of their region.
-func (u *unfed) countAt(p *patches, nodes []nodeID) {
+func (u *unfed) countAt(p *patches, nodes []index.Node) {
 	for _, i := range nodes {
 		if p.region[i] == noRegion {
 			continue
@@ -167,14 +169,14 @@ func (u *unfed) countAt(p *patches, nodes []nodeID) {
 
 // seeAround sees the switches of a region's links, and their neighbours.
 func (u *unfed) seeAround(m *Method, p *patches, set patchID) {
-	w := m.waits
-	for k := range p.all.len() {
+	w := m.Graph
+	for k := range p.all.Len() {
 		if p.sets.Find(k) != set {
 			continue
 		}
 		for _, i := range p.nodesOf(&p.all[k]) {
-			for _, d := range [2]deviceID{m.from[i], m.to[i]} {
-				if w.isSwitch[d] {
+			for _, d := range [2]index.Device{m.From[i], m.To[i]} {
+				if w.IsSwitch[d] {
 					u.see(d)
 				}
 			}
@@ -182,8 +184,8 @@ func (u *unfed) seeAround(m *Method, p *patches, set patchID) {
 	}
 	own := len(u.seen)
 	for k := range own {
-		for _, l := range w.out.of(u.seen[k]) {
-			if to := w.to[l]; w.isSwitch[to] {
+		for _, l := range w.Out.Of(u.seen[k]) {
+			if to := w.To[l]; w.IsSwitch[to] {
 				u.see(to)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"github.com/giverny/giverny/internal/test/stalls"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment/linkset"
+	"github.com/giverny/giverny/segment/trees/backpressure"
+	"github.com/giverny/giverny/segment/trees/index"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -30,8 +32,8 @@ func TestUnfedRegionIsPartOfWhatIsBesideIt(t *testing.T) {
 	} {
 		g := stalls.Fabric(t, "fattree:leaves=8,hosts=4,spines=4")
 		values := make([]float32, g.NumLinks())
-		var exchange, beside []linkID
-		receiver := root{device: noDevice, link: schema.NoLink}
+		var exchange, beside []index.Link
+		receiver := backpressure.Root{Device: backpressure.NoDevice, Link: schema.NoLink}
 		for l := range values {
 			a, b := g.Ends(schema.LinkID(l))
 			from, to := g.Device(a), g.Device(b)
@@ -39,17 +41,17 @@ func TestUnfedRegionIsPartOfWhatIsBesideIt(t *testing.T) {
 			isInExchange, isUp, isFromHost := leaf.Name < "leaf5", from.Level == 1 && to.Level == 2, from.Level == 0
 			switch {
 			case isInExchange && (isUp || isFromHost && c.showsHosts):
-				values[l], exchange = 40, append(exchange, linkID(l))
+				values[l], exchange = 40, append(exchange, index.Link(l))
 			case leaf.Name == "leaf6" && isFromHost && c.hosts > 0:
-				values[l], beside = c.hosts, append(beside, linkID(l))
+				values[l], beside = c.hosts, append(beside, index.Link(l))
 			case leaf.Name == "leaf6" && isFromHost:
 				values[l] = c.hosts
 			case leaf.Name == "leaf6" && to.Level > 0:
-				values[l], beside = 25, append(beside, linkID(l))
-			case leaf.Name == "leaf6" && c.hasReceiver && receiver.device == noDevice:
-				values[l], receiver = c.port, root{device: deviceID(a), link: schema.NoLink}
+				values[l], beside = 25, append(beside, index.Link(l))
+			case leaf.Name == "leaf6" && c.hasReceiver && receiver.Device == backpressure.NoDevice:
+				values[l], receiver = c.port, backpressure.Root{Device: index.Device(a), Link: schema.NoLink}
 				if c.port >= 5 {
-					receiver.link = schema.LinkID(l)
+					receiver.Link = schema.LinkID(l)
 				}
 			}
 		}
@@ -68,25 +70,25 @@ func leafOf(from, to *topology.Device) *topology.Device {
 }
 
 // joinsBeside reports whether joinUnfed joins two regions, of which the second has a root.
-func joinsBeside(t *testing.T, g *topology.Graph, values []float32, exchange, beside []linkID, r root) bool {
+func joinsBeside(t *testing.T, g *topology.Graph, values []float32, exchange, beside []index.Link, r backpressure.Root) bool {
 	t.Helper()
 	m := New(g, Config{MinMeanPercent: 5, Overlap: true})
-	p := m.patchesOf(values, [][]linkID{exchange, beside}, []root{{device: noDevice, link: schema.NoLink}, r})
+	p := m.patchesOf(values, [][]index.Link{exchange, beside}, []backpressure.Root{{Device: backpressure.NoDevice, Link: schema.NoLink}, r})
 	p.joinUnfed(m)
 	return p.sets.Find(0) == p.sets.Find(1)
 }
 
 // patchesOf makes regions of links, each with a root.
-func (m *Method) patchesOf(values []float32, regions [][]linkID, roots []root) *patches {
+func (m *Method) patchesOf(values []float32, regions [][]index.Link, roots []backpressure.Root) *patches {
 	m.measure(values)
 	m.findLinks(values)
 	m.findCauses()
 	p := &m.patches
-	p.begin(len(m.links))
+	p.begin(len(m.Links))
 	for k, links := range regions {
-		var nodes []nodeID
+		var nodes []index.Node
 		for _, l := range links {
-			nodes = append(nodes, m.node[l])
+			nodes = append(nodes, m.Node[l])
 		}
 		p.take(m, nodes, roots[k])
 	}

@@ -11,6 +11,9 @@ import (
 // TwoLevels is a two-level fat tree.
 const TwoLevels = "fattree:leaves=8,hosts=8,spines=4"
 
+// SeventeenGroups is a dragonfly.
+const SeventeenGroups = "dragonfly:groups=17,routers=8,hosts=4"
+
 // ByEnds maps the names of a link's ends to its stall in percent.
 type ByEnds map[[2]string]float32
 
@@ -55,4 +58,11 @@ func (s ByEnds) Plus(other ByEnds) ByEnds {
 		}
 	}
 	return sum
+}
+
+// Except leaves out the links that others have, too.
+func (s ByEnds) Except(others ByEnds) ByEnds {
+	rest := maps.Clone(s)
+	maps.DeleteFunc(rest, func(ends [2]string, _ float32) bool { _, has := others[ends]; return has })
+	return rest
 }
