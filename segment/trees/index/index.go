@@ -5,8 +5,7 @@ import (
 	"github.com/giverny/giverny/segment/linkset"
 )
 
-// Indices of one kind each: the compiler checks that none is taken for another. -1 means none, unless a comment says
-// otherwise.
+// Indices that the packages of the tree method share. -1 means none, unless a comment says otherwise.
 type (
 	Device   int32 // a switch or host: a topology.DeviceID
 	Link     int32 // a directed link: a schema.LinkID
@@ -18,8 +17,7 @@ type (
 // kind is any kind of index.
 type kind interface{ ~int32 }
 
-// By is a slice with an element for each index of a kind. The compiler takes any integer as its index, so
-// TestIndicesAreOfTheirKind checks them.
+// By is a slice with an element for each index of a kind.
 type By[K kind, V any] []V
 
 // Len is the end of the indices, to range over them.
@@ -30,10 +28,11 @@ type Readings = By[Link, float32]
 
 // Lists lists values of one kind by keys of another (compressed sparse rows).
 type Lists[K, V kind] struct {
-	Off []int32 // by key: where its values begin in at
+	Off []int32 // by key: where its values begin in At
 	At  []V
 }
 
+// Of lists the values of a key.
 func (l *Lists[K, V]) Of(key K) []V { return l.At[l.Off[key]:l.Off[key+1]] }
 
 // List lists values by their keys, reusing memory; n is the number of keys.
@@ -45,7 +44,7 @@ func (l *Lists[K, V]) List(keys []K, n int) {
 	for k := range n {
 		l.Off[k+2] += l.Off[k+1]
 	}
-	for v, k := range keys { // off[k+1] is the next free place of key k
+	for v, k := range keys { // Off[k+1] is the next free place of key k
 		l.At[l.Off[k+1]] = V(v)
 		l.Off[k+1]++
 	}
@@ -58,5 +57,6 @@ func (l *Lists[K, V]) Keys() K { return K(len(l.Off) - 1) }
 // UnionFind is disjoint sets of one kind of index.
 type UnionFind[K kind] struct{ linkset.UnionFind }
 
+// Find names the set of i; Union joins two and returns its name.
 func (u *UnionFind[K]) Find(i K) K     { return K(u.UnionFind.Find(int32(i))) }
 func (u *UnionFind[K]) Union(i, j K) K { return K(u.UnionFind.Union(int32(i), int32(j))) }
