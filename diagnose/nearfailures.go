@@ -132,14 +132,20 @@ func (d directed) leavesTooLittle(f *nearFailure) bool {
 	return !slices.ContainsFunc(d.timeline.stall[:at], func(before float64) bool { return before > now/2 })
 }
 
-// replaces reports whether the switch where the stall of a region of a tree ends has links for the traffic of a failed
-// one: it is the lower end of that, or beside the upper one and joined to the lower.
+// replaces reports whether the switch where the stall of a region ends has links for the traffic of a failed one, or what is
+// left of that: in a tree it is the lower end of that, or beside the upper one and joined to the lower; else either end.
 func (d directed) replaces(f *history.PlacedFailure) bool {
 	here := d.back.Switch.Device
 	return slices.ContainsFunc(f.Links, func(l schema.LinkID) bool {
-		lower, upper := d.in.graph.Ends(l)
-		return d.leadsUp(l) && here != upper && (here == lower ||
-			d.in.graph.Device(here).Level == d.in.graph.Device(upper).Level && d.in.graph.Adjacent(here, lower))
+		from, to := d.in.graph.Ends(l)
+		a, b := d.in.graph.Device(from).Level, d.in.graph.Device(to).Level
+		switch {
+		case !d.in.graph.BetweenSwitches(l) || a > b:
+			return false
+		case a == b:
+			return here == from || here == to
+		}
+		return here != to && (here == from || d.in.graph.Device(here).Level == b && d.in.graph.Adjacent(here, from))
 	})
 }
 

@@ -156,3 +156,29 @@ func TestAFailureThatStands(t *testing.T) {
 		}
 	}
 }
+
+// TestAFailedCableLeavesLessRoomAtItsEnds: what is left of a failed cable, or its detour, begins at either end of it; in a tree
+// at the lower one, or beside the upper one.
+func TestAFailedCableLeavesLessRoomAtItsEnds(t *testing.T) {
+	for _, c := range []struct {
+		fabric, failed, here string
+		want                 bool
+	}{
+		{"torus:4x4x4", "1,1,1>2,1,1", "1,1,1", true},
+		{"torus:4x4x4", "1,1,1>2,1,1", "2,1,1", true},
+		{"torus:4x4x4", "1,1,1>2,1,1", "3,1,1", false},
+		{"fattree:leaves=4,hosts=2,spines=2", "leaf0>spine0", "spine0", false},
+		{"fattree:leaves=4,hosts=2,spines=2", "leaf0>spine0", "spine1", true},
+		{"fattree:leaves=4,hosts=2,spines=2", "leaf0>spine0", "leaf0", true},
+		{"fattree:leaves=4,hosts=2,spines=2", "host0>leaf0", "leaf0", false},
+	} {
+		g := roottest.Graph(t, c.fabric)
+		here, _ := g.FindDevice(c.here)
+		rc := &regionCase{in: &interval{graph: g}}
+		rc.back.Switch.Device = here
+		f := &history.PlacedFailure{Links: []schema.LinkID{roottest.Link(t, g, c.failed)}}
+		if got := (directed{rc}).replaces(f); got != c.want {
+			t.Errorf("%s: %s replaces %s: %v, want %v", c.fabric, c.here, c.failed, got, c.want)
+		}
+	}
+}

@@ -245,8 +245,8 @@ func (w *walk) waysFrom(l schema.LinkID, via topology.DeviceID) []way {
 }
 
 // findWays finds them. Routes between groups are taken to have a hop within each, unless nothing else explains the
-// stall; nor does a port that stalls far less than the link, as one that also has other traffic does. A cable that lost
-// rate sends all that it can.
+// stall; nor does a port that stalls far less than the link, as one that also has other traffic does, or one that is busy. A cable
+// that lost rate sends all that it can.
 func (w *walk) findWays(l schema.LinkID, via topology.DeviceID) []way {
 	over := w.hopOver(l)
 	if ways := w.waysBy(&over, passesOn); len(ways) > 0 {
@@ -260,7 +260,51 @@ func (w *walk) findWays(l schema.LinkID, via topology.DeviceID) []way {
 		over.global = false
 		return w.waysBy(&over, passesOn)
 	}
-	return w.waysBy(&over, 0)
+	ways := w.waysBy(&over, 0)
+	if len(ways) > 0 {
+		if busy := w.busyWays(&over); len(busy) > 0 {
+			return busy
+		}
+	}
+	return ways
+}
+
+// leastBusy and mostBusy bound the shares of time, sending or stalled, of a port that others wait for because it is busy.
+const leastBusy, mostBusy = .5, .97
+
+// busyWays appends to the ways the ports that are busy at least half of the time, and returns these. What comes for a port that
+// is busy the share r of the time waits in proportion to r/(1-r), as in a queue, and because the port sends or because it
+// stalls as often as it does each.
+func (w *walk) busyWays(over *hop) []way {
+	first := len(w.ways)
+	for _, l := range w.graph.LinksAt(over.via) {
+		use := w.UseOf(l)
+		if use <= 0 || !w.mayFollow(over, l) {
+			continue
+		}
+		stall := w.StallOf(l)
+		if busy := min(mostBusy, (use+stall)/100); busy >= leastBusy {
+			w.ways = append(w.ways, way{link: l, weight: w.Carries(l) * busy / (1 - busy), stays: w.staysAt(l)})
+		}
+	}
+	return w.ways[first:]
+}
+
+// staysAt is the share of what waits for a busy port because it sends: none if a port behind it is busier, as it then sends what
+// that takes.
+func (w *walk) staysAt(l schema.LinkID) float64 {
+	use, stall := w.UseOf(l), w.StallOf(l)
+	if stall < stalledPercent {
+		return 1
+	}
+	_, via := w.graph.Ends(l)
+	most := 0.
+	for _, out := range w.graph.LinksAt(via) {
+		if w.mayWait(l, out) {
+			most = max(most, w.UseOf(out))
+		}
+	}
+	return use / (use + stall) * max(0, min(1, .5+(use-most)/(2*lessFull)))
 }
 
 // waiting reports whether a port stalls, whether it is full without stall, and whether it always sends or stalls.
