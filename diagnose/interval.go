@@ -35,6 +35,7 @@ type interval struct {
 	memberships  memberships
 	overlap      overlap // of the region asked for last
 	reach        reach   // the same
+	balances     hostBalances
 
 	scratch scratch
 }
@@ -65,7 +66,8 @@ type scratch struct {
 // newInterval returns what is measured of a version of a fabric, as far as it does not change with the intervals.
 func newInterval(g *topology.Graph, cfg Config) interval {
 	router := routes.NewRouter(g)
-	in := interval{cfg: cfg, graph: g, router: router, reach: newReach(g, router), lastFailed: map[history.Part]schema.Instant{},
+	in := interval{cfg: cfg, graph: g, router: router, reach: newReach(g, router),
+		lastFailed:  map[history.Part]schema.Instant{},
 		runningJobs: runningJobs{tenants: make([][]*job, g.NumDevices())}}
 	in.finder = root.NewFinder(g, in.router.Grid)
 	in.memberships.first, in.overlap.links = make([]int32, g.NumLinks()), make([]uint32, g.NumLinks())
