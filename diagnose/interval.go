@@ -36,6 +36,7 @@ type interval struct {
 	overlap      overlap // of the region asked for last
 	reach        reach   // the same
 	balances     hostBalances
+	beside       linksBeside // of the region whose failures are rated
 
 	scratch scratch
 }
@@ -66,7 +67,7 @@ type scratch struct {
 // newInterval returns what is measured of a version of a fabric, as far as it does not change with the intervals.
 func newInterval(g *topology.Graph, cfg Config) interval {
 	router := routes.NewRouter(g)
-	in := interval{cfg: cfg, graph: g, router: router, reach: newReach(g, router),
+	in := interval{cfg: cfg, graph: g, router: router, reach: newReach(g, router), beside: newLinksBeside(g),
 		lastFailed:  map[history.Part]schema.Instant{},
 		runningJobs: runningJobs{tenants: make([][]*job, g.NumDevices())}}
 	in.finder = root.NewFinder(g, in.router.Grid)
