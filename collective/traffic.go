@@ -37,10 +37,16 @@ type stream struct {
 	number   int                        // in traffic.list
 	recorded bool                       // its begin and end are recorded
 	shared   *sharedLink                // see commonLink; nil until computed
+	culprit  string                     // see asCulprit; empty until asked for
 }
 
 // asCulprit is a stream's identity as a culprit.
-func (s *stream) asCulprit() string { return "flow " + s.Name }
+func (s *stream) asCulprit() string {
+	if s.culprit == "" {
+		s.culprit = "flow " + s.Name
+	}
+	return s.culprit
+}
 
 type sample struct{ time, bytes int64 }
 
