@@ -1,8 +1,9 @@
 // Package collective explains why collective operations took as long as they did. The input is a Run: the step records
 // of the ranks and, as far as recorded, other flows, switch telemetry, PFC pauses and the fabric. The result is a
 // Diagnosis: the makespan, the critical path to the nanosecond, and the culprits with class, place and cost in
-// nanoseconds of makespan. Subpackages read the recorded formats, and package network answers questions about the
-// fabric; this package reads no file and no clock.
+// nanoseconds of makespan. Subpackages read the recorded formats. Package plans has the steps that an algorithm
+// prescribes, partners who sends to whom in them, and network the ports that a flow passes. This package reads no file
+// and no clock.
 //
 // The method is Vedrfolnir's (Chen et al., "RDMA Network Performance Anomalies Diagnosis in Collective Communications",
 // SIGCOMM 2025 poster): decomposition into steps, waiting graph, critical path, PFC provenance.
@@ -19,12 +20,6 @@
 //	leftout.go           what a diagnosis did not use
 //	diagnosis.go         Diagnosis, Culprit and Options
 //	text.go              a diagnosis as text
-//
-// Which steps does a collective have, and what does each await? (plans)
-//
-//	decompose.go         Plan: the steps of every member by the algorithm
-//	partners.go          who sends to whom in a step
-//	waits.go             FillWaits: waits that the records do not name, by the plan
 //
 // 1. In which order did the steps run? (table, the waiting graph)
 //

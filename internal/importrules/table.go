@@ -129,7 +129,7 @@ var Architecture = []Row{
 	{Package: "simulate/credits", May: []string{"simulate/heap", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/telemetry", May: []string{"simulate/fluid", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/packet", May: []string{"simulate/heap", "simulate/routing", "topology"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
-	{Package: "simulate/incident", May: []string{"collective", "collective/detect", "collective/network", "simulate/packet", "simulate/routing", "topology"}, Kind: Pure},
+	{Package: "simulate/incident", May: []string{"collective", "collective/detect", "collective/network", "collective/plans", "simulate/packet", "simulate/routing", "topology"}, Kind: Pure},
 	{Package: "simulate/pattern", May: []string{"internal/csvfault", "internal/yamldoc", "simulate/packet", "topology"}, Tests: []string{"internal/test/cputime", "simulate/routing"}, Kind: Pure},
 	{Package: "simulate/scenario", May: []string{"internal/yamldoc", "simulate/...", "topology"}, Tests: []string{"segment"}, Kind: Pure},
 	{Package: "simulate/playback", May: []string{"ingest/emitter", "ingest/window", "internal/retry", "segment/linkscsv", "simulate/scenario"}},
@@ -146,8 +146,11 @@ var Architecture = []Row{
 	{Package: "search/bench/cmd", May: []string{"search", "search/bench", "search/simulated"}},
 
 	// Collectives: from step records to the critical path and its culprits.
-	{Package: "collective", May: []string{"collective/network", "internal/plural"}, Tests: []string{"collective/report", "internal/test/cputime"}, Kind: Pure},
+	{Package: "collective", May: []string{"collective/network", "collective/partners", "internal/plural"}, Tests: []string{"collective/plans", "collective/plans/planstest", "collective/report", "internal/test/cputime"}, Kind: Pure},
 	{Package: "collective/network", Kind: Pure},
+	{Package: "collective/partners", Kind: Pure},
+	{Package: "collective/plans", May: []string{"collective", "collective/partners", "internal/plural"}, Kind: Pure},
+	{Package: "collective/plans/planstest", May: []string{"collective", "collective/plans"}, Kind: Testing},
 	{Package: "collective/bench", May: []string{"collective", "collective/detect", "simulate/incident"}, Tests: []string{"internal/test/cputime"}, Kind: Pure},
 	{Package: "collective/bench/cmd", May: []string{"collective", "collective/bench", "collective/detect", "simulate/incident"}},
 	{Package: "collective/detect", Kind: Pure},
@@ -156,7 +159,7 @@ var Architecture = []Row{
 	{Package: "collective/simulated", May: []string{"collective", "collective/network"}, Kind: Pure},
 	{Package: "collective/draw", May: []string{"collective", "internal/svg"}, Kind: Pure},
 	{Package: "collective/vedrfolnir", May: []string{"collective", "collective/network"}},
-	{Package: "collective/records", May: []string{"collective", "collective/flightrecorder", "collective/nccl", "collective/simulated", "collective/vedrfolnir", "internal/bounded"}},
+	{Package: "collective/records", May: []string{"collective", "collective/flightrecorder", "collective/nccl", "collective/plans", "collective/simulated", "collective/vedrfolnir", "internal/bounded"}},
 	{Package: "collective/watch", May: []string{"collective", "collective/records", "collective/report", "collectors/nodes", "internal/atomicfile", "internal/bounded", "internal/plural"}},
 	{Package: "collective/report", May: []string{"collective", "collective/network", "simulate/routing", "topology"}, Kind: Pure},
 
