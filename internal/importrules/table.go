@@ -112,11 +112,11 @@ var Architecture = []Row{
 	{Package: "diagnose/correlation", Kind: Pure},
 	{Package: "diagnose/routes", May: []string{"topology"}, Tests: []string{"simulate/routing"}, Kind: Pure},
 	{Package: "diagnose/mitigation", May: []string{"internal/codec"}, Kind: Pure},
-	{Package: "diagnose/root", May: []string{"diagnose/routes", "topology"}, Kind: Pure},
+	{Package: "diagnose/root", May: []string{"diagnose/routes", "internal/scratch", "topology"}, Kind: Pure},
 	{Package: "diagnose/root/roottest", May: []string{"diagnose/routes", "topology"}, Kind: Testing},
 	{Package: "diagnose/history", May: []string{"diagnose/routes", "internal/codec", "topology"}, Tests: []string{"diagnose/root/roottest"}, Kind: Pure},
 	{Package: "diagnose/ticket", May: []string{"diagnose/correlation", "diagnose/history", "diagnose/root", "internal/plural", "topology"}, Kind: Pure},
-	{Package: "diagnose", May: []string{"diagnose/correlation", "diagnose/history", "diagnose/mitigation", "diagnose/root", "diagnose/routes", "diagnose/ticket", "internal/codec", "topology"}, Tests: []string{"analysis", "internal/test/cputime", "segment", "simulate/scenario"}, Kind: Pure},
+	{Package: "diagnose", May: []string{"diagnose/correlation", "diagnose/history", "diagnose/mitigation", "diagnose/root", "diagnose/routes", "diagnose/ticket", "internal/codec", "internal/scratch", "topology"}, Tests: []string{"analysis", "internal/test/cputime", "segment", "simulate/scenario"}, Kind: Pure},
 	{Package: "analysis", May: []string{"diagnose", "ingest/clockcheck", "ingest/window", "internal/codec", "linkhealth", "segment", "segment/tracking", "topology"}, Tests: []string{"simulate/scenario"}, Kind: Pure},
 
 	// The runtime of a fabric: sources, analysis, sinks.
