@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/segment/linkset"
 	"github.com/giverny/giverny/segment/trees/backpressure"
 	"github.com/giverny/giverny/segment/trees/index"
@@ -45,7 +46,8 @@ type Config struct {
 func New(g *topology.Graph, cfg Config) *Method {
 	w := backpressure.New(g)
 	m := &Method{minMean: cfg.MinMeanPercent, minLinks: cfg.MinLinks, overlap: cfg.Overlap, branches: w.Branching()}
-	m.Waits, m.layered, m.isMet = backpressure.NewWaits(w), cfg.Overlap && w.IsTwoLevel(), make([]bool, len(w.Level))
+	m.Waits, m.layered = backpressure.NewWaits(w), cfg.Overlap && w.IsTwoLevel()
+	m.met = scratch.NewMarks[index.Device](len(w.Level))
 	m.usual = map[index.Group]float64{}
 	m.sinks = newSinks(len(w.Level), len(w.From))
 	if m.overlap {
