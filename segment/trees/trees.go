@@ -22,6 +22,13 @@ type trees struct {
 	sample     []float64
 }
 
+// analysis is what steps 1 to 3 find in a snapshot: the waiting nodes, the sinks, and which of these are one cause.
+type analysis struct {
+	trees
+	sinks  sinks
+	causes causes
+}
+
 // prefersHost reports whether the hottest link that a node may wait for goes to a host.
 func (t *trees) prefersHost(i index.Node) bool {
 	j := t.HottestAfter(i)
