@@ -120,7 +120,7 @@ func (rc *regionCase) findSuspects() {
 	}
 }
 
-// maxReaders bounds the jobs that are candidates wherever they run, because of their file traffic.
+// maxReaders bounds the jobs that are suspects wherever they run, because of their file traffic.
 const maxReaders = 3
 
 // findReaders lists the jobs whose file traffic is an outlier in the whole fabric: the path to the storage
