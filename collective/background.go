@@ -53,7 +53,7 @@ func (tr *traffic) background(run *Run) {
 		}
 		s.tidy()
 		if f.EndNanos == 0 {
-			s.extend(f.Bytes, tr.net.fastest)
+			s.extend(f.Bytes, tr.net.Fastest)
 		}
 		tr.others = append(tr.others, s)
 	}
@@ -70,7 +70,7 @@ func (tr *traffic) background(run *Run) {
 		}
 	}
 	slices.SortStableFunc(tr.others, func(a, b *stream) int {
-		return cmp.Or(cmp.Compare(a.curve[0].time, b.curve[0].time), cmp.Compare(a.source, b.source), cmp.Compare(a.destination, b.destination))
+		return cmp.Or(cmp.Compare(a.curve[0].time, b.curve[0].time), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Destination, b.Destination))
 	})
 }
 
@@ -79,7 +79,7 @@ func (tr *traffic) background(run *Run) {
 func (tr *traffic) recorded(s *stream, known int) bool {
 	const margin = 2_000_000
 	return slices.ContainsFunc(tr.others[:known], func(o *stream) bool {
-		return o.source == s.source && o.destination == s.destination && s.curve[0].time >= o.curve[0].time-margin && s.last().time <= o.last().time+margin
+		return o.Source == s.Source && o.Destination == s.Destination && s.curve[0].time >= o.curve[0].time-margin && s.last().time <= o.last().time+margin
 	})
 }
 
@@ -121,7 +121,7 @@ func (tr *traffic) unrecorded(key flowKey, samples []sample) []*stream {
 	}
 	for _, s := range out {
 		s.tidy()
-		s.backwards(tr.net.fastest)
+		s.backwards(tr.net.Fastest)
 	}
 	return out
 }

@@ -72,7 +72,7 @@ func (b *baseline) keyOf(i int) sizeKey {
 	from, to := &b.t.run.Ranks[r.Rank], &b.t.run.Ranks[r.Peer]
 	key.local = b.t.node[r.Rank] == b.t.node[r.Peer]
 	if len(b.tr.own) > 0 && !key.local {
-		key.rate = b.tr.net.between(from.Host, to.Host)
+		key.rate = b.tr.net.Between(from.Host, to.Host)
 	}
 	return key
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/network"
 	"github.com/giverny/giverny/internal/test/cputime"
 )
 
@@ -74,8 +75,8 @@ func BenchmarkDiagnose(b *testing.B) {
 
 // leafSpine is a fabric of four leaves (0-3) with five hosts each (8-27) and four spines
 // (4-7); the fifth host of a leaf has no rank.
-func leafSpine() collective.Fabric {
-	var f collective.Fabric
+func leafSpine() network.Fabric {
+	var f network.Fabric
 	join := joiner(&f, 8, 28, 1000)
 	for host := 8; host < 28; host++ {
 		join(host, (host-8)/5)

@@ -1,5 +1,7 @@
 package collective
 
+import "github.com/giverny/giverny/collective/network"
+
 // share is the part of one step's time that a culprit took.
 type share struct {
 	*listedEffect
@@ -16,8 +18,8 @@ type effect struct {
 	object     string
 	confidence float64
 	evidence   string
-	inferred   bool // from the behaviour of flows and queues, not from a direct record
-	at         port // of a collision: the port that is its object
+	inferred   bool         // from the behaviour of flows and queues, not from a direct record
+	at         network.Port // of a collision: the port that is its object
 }
 
 // listedEffect is an entry in an analysis' list of effects.

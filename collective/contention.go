@@ -4,21 +4,23 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/giverny/giverny/collective/network"
 )
 
 // meeting returns the port where two flows contend. If they leave the same host it is
 // the NIC; otherwise, of the ports on both routes (certain or possible), the one where
 // f met the longest queue by telemetry, else the first on the path. Ports with capacity
 // for all flows between the two times are skipped.
-func (e *evidence) meeting(s, f *stream, certain bool, from, to int64) (at port, ok bool) {
-	if s.source == f.source {
-		return e.tr.net.nic(s.source), true
+func (e *evidence) meeting(s, f *stream, certain bool, from, to int64) (at network.Port, ok bool) {
+	if s.Source == f.Source {
+		return e.tr.net.NIC(s.Source), true
 	}
 	longest := 0.0
 	way, other := e.tr.route(s), e.tr.route(f)
-	mine, others := way.ports, other.ports
+	mine, others := way.Ports, other.Ports
 	if certain {
-		mine, others = way.sure, other.sure
+		mine, others = way.Sure, other.Sure
 	}
 	for _, p := range mine {
 		if !slices.Contains(others, p) || e.roomy(p, certain, from, to) {
@@ -29,8 +31,8 @@ func (e *evidence) meeting(s, f *stream, certain bool, from, to int64) (at port,
 			at, ok, longest = p, true, mean
 		}
 	}
-	if !ok && s.destination == f.destination && e.lacksFabric() {
-		return e.tr.net.nic(s.destination), true // no path is known, but its end is
+	if !ok && s.Destination == f.Destination && e.lacksFabric() {
+		return e.tr.net.NIC(s.Destination), true // no path is known, but its end is
 	}
 	return at, ok
 }
@@ -50,14 +52,14 @@ func (e *evidence) contention(out []cause, i int, s *stream, certain bool) []cau
 		if _, sure := e.meeting(s, f, true, from, to); sure && !certain {
 			continue // counted already
 		}
-		c := cause{who: f.who, class: BackgroundFlow, flow: f.name, object: e.switchPort(at), weight: e.wireNanos(x.bytes, at), confidence: 0.9}
+		c := cause{who: f.asCulprit(), class: BackgroundFlow, flow: f.Name, object: e.switchPort(at), weight: e.wireNanos(x.bytes, at), confidence: 0.9}
 		c.evidence = e.words(at).shared
 		c.unpaused = c.weight
 		c.weight *= 1 - e.pauses.fraction(at, from, to) // time behind a paused port is charged to the port that paused it
-		if !e.tr.net.Nodes[at.node].Switch {
-			c.class, c.object = HostNICContention, e.host(at.node)
+		if !e.tr.net.Nodes[at.Node].Switch {
+			c.class, c.object = HostNICContention, e.host(at.Node)
 			c.evidence = "leaves the same NIC as the collective's flow"
-			if at.node == f.destination {
+			if at.Node == f.Destination {
 				c.class, c.evidence = BackgroundFlow, "goes to the same host as the collective's flow"
 			}
 		} else {
@@ -80,8 +82,8 @@ func (e *evidence) asIncast(c *cause, f *stream, from, to int64) {
 	var sources []int
 	apart := int64(0) // largest difference of the begins
 	for _, g := range e.tr.sending(from, to) {
-		if g.steps == nil && g.destination == f.destination && g.bytes > 0 && !slices.Contains(sources, g.source) {
-			sources = append(sources, g.source)
+		if g.steps == nil && g.Destination == f.Destination && g.bytes > 0 && !slices.Contains(sources, g.Source) {
+			sources = append(sources, g.Source)
 			apart = max(apart, g.curve[0].time-f.curve[0].time, f.curve[0].time-g.curve[0].time)
 		}
 	}
@@ -89,15 +91,15 @@ func (e *evidence) asIncast(c *cause, f *stream, from, to int64) {
 		return
 	}
 	collective := slices.ContainsFunc(e.tr.sending(from, to), func(g sender) bool {
-		return g.steps != nil && g.destination == f.destination && g.bytes > 0
+		return g.steps != nil && g.Destination == f.Destination && g.bytes > 0
 	})
 	if len(sources) < 2 || !collective {
 		return
 	}
-	for _, p := range e.tr.route(f).ports {
-		if h, ok := e.tr.net.toHost(p); ok && h == f.destination {
+	for _, p := range e.tr.route(f).Ports {
+		if h, ok := e.tr.net.ToHost(p); ok && h == f.Destination {
 			c.class, c.object = Incast, e.switchPort(p)
-			c.evidence = fmt.Sprintf("one of %d flows into %s at once, beside the collective's", len(sources), e.host(f.destination))
+			c.evidence = fmt.Sprintf("one of %d flows into %s at once, beside the collective's", len(sources), e.host(f.Destination))
 		}
 	}
 }
@@ -113,28 +115,28 @@ const (
 // the collective does not send to: the queue is at the port to that host, off the
 // collective's path, so it slows the collective through pauses.
 func (e *evidence) asRoot(c *cause, f *stream, from, to int64) {
-	if c.class != BackgroundFlow || slices.ContainsFunc(e.tr.list, func(g *stream) bool { return g.steps != nil && g.destination == f.destination }) {
+	if c.class != BackgroundFlow || slices.ContainsFunc(e.tr.list, func(g *stream) bool { return g.steps != nil && g.Destination == f.Destination }) {
 		return
 	}
 	var sources []int
 	bytes := int64(0)
 	for _, g := range e.tr.others {
-		if g.destination == f.destination && g.sent(from, to) > 0 && !slices.Contains(sources, g.source) {
-			sources = append(sources, g.source)
+		if g.Destination == f.Destination && g.sent(from, to) > 0 && !slices.Contains(sources, g.Source) {
+			sources = append(sources, g.Source)
 		}
 	}
 	for _, g := range e.tr.others {
-		if g.destination == f.destination {
+		if g.Destination == f.Destination {
 			bytes += g.sent(from, to)
 		}
 	}
 	if len(sources) < rootSources {
 		return
 	}
-	for _, p := range e.tr.route(f).ports {
-		if h, ok := e.tr.net.toHost(p); ok && h == f.destination && e.wireNanos(bytes, p) > rootShare*float64(to-from) {
+	for _, p := range e.tr.route(f).Ports {
+		if h, ok := e.tr.net.ToHost(p); ok && h == f.Destination && e.wireNanos(bytes, p) > rootShare*float64(to-from) {
 			c.class, c.object = PFCRoot, e.switchPort(p)
-			c.evidence = fmt.Sprintf("one of %d flows into %s, off the collective's path", len(sources), e.host(f.destination))
+			c.evidence = fmt.Sprintf("one of %d flows into %s, off the collective's path", len(sources), e.host(f.Destination))
 		}
 	}
 }
@@ -148,7 +150,7 @@ func (e *evidence) collisions(out []cause, i int, s *stream, certain bool) []cau
 		if o.steps == nil {
 			break // the collective's come first
 		}
-		if o == s || o.source == s.source || x.bytes == 0 {
+		if o == s || o.Source == s.Source || x.bytes == 0 {
 			continue
 		}
 		at, ok := e.meeting(s, o, certain, from, to)
@@ -161,7 +163,7 @@ func (e *evidence) collisions(out []cause, i int, s *stream, certain bool) []cau
 		if weight := e.wireNanos(x.bytes, at); weight > float64(to-from)/50 {
 			words := e.words(at)
 			weight *= 1 - e.pauses.fraction(at, from, to)
-			out = append(out, cause{who: words.collision, class: SelfCollision, at: at, flow: o.name, object: words.name, weight: weight, confidence: 0.9,
+			out = append(out, cause{who: words.collision, class: SelfCollision, at: at, flow: o.Name, object: words.name, weight: weight, confidence: 0.9,
 				evidence: "two flows of the collective share the port"})
 		}
 	}

@@ -1,6 +1,10 @@
 package collective
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/giverny/giverny/collective/partners"
+)
 
 // course is how far the ranks of a communicator got in its last collective, where the
 // records show which algorithm ran.
@@ -12,8 +16,8 @@ type course struct {
 	ended     map[int]int64
 	next      map[int]int // ring: the receiver of each rank; nil: halving-doubling or direct
 	position  map[int]int
-	pairs     pairing // direct: who sends to whom; otherwise unpaired
-	free      bool    // the records say that steps await no data
+	pairs     partners.Pairing // direct: who sends to whom; otherwise unpaired
+	free      bool             // the records say that steps await no data
 }
 
 func (c *course) complete() bool {
@@ -40,11 +44,11 @@ func (c *course) sender(rank, step int) int {
 	switch {
 	case c.free:
 		return None
-	case c.pairs != unpaired:
+	case c.pairs != partners.Unpaired:
 		if step < 1 || step > c.steps {
 			return None
 		}
-		return c.members[c.pairs.source(c.position[rank], step, len(c.members))]
+		return c.members[c.pairs.Source(c.position[rank], step, len(c.members))]
 	case c.next == nil:
 		return c.partner(rank, step)
 	}
@@ -60,10 +64,10 @@ func (c *course) partner(rank, step int) int {
 	if step < 1 || step > c.steps {
 		return None
 	}
-	if c.pairs != unpaired {
-		return c.members[c.pairs.destination(c.position[rank], step, len(c.members))]
+	if c.pairs != partners.Unpaired {
+		return c.members[c.pairs.Destination(c.position[rank], step, len(c.members))]
 	}
-	other := halvingPartner(c.position[rank], step, c.steps)
+	other := partners.HalvingPartner(c.position[rank], step, c.steps)
 	if other >= len(c.members) {
 		return None
 	}
@@ -162,22 +166,22 @@ func (c *course) length(most int) {
 		return
 	}
 	n := len(c.members)
-	if c.pairs != unpaired {
-		c.steps = directSteps(n)
+	if c.pairs != partners.Unpaired {
+		c.steps = partners.DirectSteps(n)
 		if c.even(most) {
 			c.steps = most // parts that are empty are not sent
 		}
 		return
 	}
 	if c.next == nil {
-		c.steps = halvingSteps(n)
+		c.steps = partners.HalvingSteps(n)
 		return
 	}
-	c.steps = ringSteps(AllGather, n)
+	c.steps = partners.RingSteps(1, n)
 	if most == c.steps && c.complete() {
 		return
 	}
-	c.steps = max(ringSteps(AllReduce, n), most)
+	c.steps = max(partners.RingSteps(2, n), most)
 }
 
 // ring reports whether every rank always sends to the same other one, and notes which.
@@ -212,7 +216,7 @@ func (st *standstill) ring(c *course, communicator int32) bool {
 		received[to] = true
 	}
 	for i, rank := range c.members {
-		to := c.members[ringNext(i, len(c.members))]
+		to := c.members[partners.RingNext(i, len(c.members))]
 		if _, ok := next[rank]; !ok && !received[to] {
 			next[rank] = to
 			received[to] = true
@@ -232,11 +236,11 @@ func (st *standstill) halving(c *course, communicator int32) bool {
 	if n&(n-1) != 0 {
 		return false
 	}
-	steps := halvingSteps(n)
+	steps := partners.HalvingSteps(n)
 	from, to := st.t.of(communicator)
 	for i := from; i < to; i++ {
 		r := &st.t.steps[i]
-		if int(r.Step) > steps || r.Peer < 0 || c.position[int(r.Peer)] != halvingPartner(c.position[int(r.Rank)], int(r.Step), steps) {
+		if int(r.Step) > steps || r.Peer < 0 || c.position[int(r.Peer)] != partners.HalvingPartner(c.position[int(r.Rank)], int(r.Step), steps) {
 			return false
 		}
 	}

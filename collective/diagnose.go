@@ -1,6 +1,10 @@
 package collective
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/giverny/giverny/collective/network"
+)
 
 // Diagnose finds the critical path of a run and what lengthened it. It does not modify
 // the run.
@@ -10,7 +14,7 @@ func Diagnose(run Run, opt Options) Diagnosis { return NewAnalyser(opt).Diagnose
 type Analyser struct {
 	opt  Options
 	room scratch
-	net  *network // of the last run
+	net  *fabric // of the last run
 }
 
 // NewAnalyser returns an Analyser.
@@ -32,14 +36,13 @@ func (z *Analyser) Diagnose(run Run) Diagnosis {
 	return *d
 }
 
-// network returns the network of a fabric: the last run's, with its cached routes, if
-// the fabric is the same.
-func (z *Analyser) network(f *Fabric) *network {
+// fabric returns that of a network: the last run's, with its cached routes, if the network is the same.
+func (z *Analyser) fabric(f *network.Fabric) *fabric {
 	if f == nil {
-		f = &Fabric{}
+		f = &network.Fabric{}
 	}
 	if z.net == nil || !slices.Equal(z.net.Nodes, f.Nodes) || !slices.Equal(z.net.Links, f.Links) {
-		z.net = newNetwork(&Fabric{slices.Clone(f.Nodes), slices.Clone(f.Links)}, z.opt.LineRateBitsPerSecond)
+		z.net = newFabric(&network.Fabric{Nodes: slices.Clone(f.Nodes), Links: slices.Clone(f.Links)}, z.opt.LineRateBitsPerSecond)
 	}
 	return z.net
 }
@@ -70,8 +73,8 @@ func (z *Analyser) piece(given Run, p *piece) {
 		d.Notes = append(d.Notes, t.holesNote(t.holes))
 	}
 	t.bounds()
-	net := z.network(run.Fabric)
-	defer net.observed.empty()
+	net := z.fabric(run.Fabric)
+	defer net.observed.Empty()
 	tr := newTraffic(t, net)
 	e := newEvidence(t, tr, &z.room)
 	a := newAnalysis(e)

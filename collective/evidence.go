@@ -1,6 +1,10 @@
 package collective
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/giverny/giverny/collective/network"
+)
 
 // evidence is what the records and the telemetry of one run show of its steps, ports and hosts. It blames nothing: an answer depends
 // on the run alone, not on what other steps are blamed on.
@@ -38,13 +42,13 @@ type cause struct {
 	most       int64   // see share
 	confidence float64
 	evidence   string
-	inferred   bool // from the behaviour of flows and queues, not from a direct record
-	at         port // of a collision: the port that is its object
+	inferred   bool         // from the behaviour of flows and queues, not from a direct record
+	at         network.Port // of a collision: the port that is its object
 }
 
-func (e *evidence) switchPort(p port) string { return e.words(p).name }
+func (e *evidence) switchPort(p network.Port) string { return e.words(p).name }
 
-func (e *evidence) words(p port) *portWords {
+func (e *evidence) words(p network.Port) *portWords {
 	return e.tr.net.words(p)
 }
 
@@ -66,7 +70,7 @@ func (e *evidence) causes(i int, excess int64) []cause {
 	if s == nil {
 		return nil
 	}
-	known := append(e.room.known[:0], e.slowLinks(i, e.tr.route(s).slowAt)...)
+	known := append(e.room.known[:0], e.slowLinks(i, e.tr.route(s).SlowAt)...)
 	known = e.contention(known, i, s, true)
 	known = e.collisions(known, i, s, true)
 	known = e.pausedBy(known, i, s, excess)
@@ -81,7 +85,7 @@ func (e *evidence) causes(i int, excess int64) []cause {
 		return slow
 	}
 	n := len(known)
-	known = append(known, e.slowLinks(i, e.tr.route(s).maybeSlow)...)
+	known = append(known, e.slowLinks(i, e.tr.route(s).MaybeSlow)...)
 	known = e.contention(known, i, s, false)
 	known = e.collisions(known, i, s, false)
 	for j := range known[n:] {
@@ -100,34 +104,34 @@ func sumOf(causes []cause) float64 {
 }
 
 // wireNanos is how long a payload of so many bytes occupies a port.
-func (e *evidence) wireNanos(bytes int64, p port) float64 {
+func (e *evidence) wireNanos(bytes int64, p network.Port) float64 {
 	rate := int64(0)
-	if h, ok := e.tr.net.next(p); ok {
-		rate = e.tr.net.Links[h.link].BitsPerSecond
+	if h, ok := e.tr.net.Next(p); ok {
+		rate = e.tr.net.Links[h.Link].BitsPerSecond
 	}
 	if rate <= 0 {
-		rate = e.tr.net.fastest
+		rate = e.tr.net.Fastest
 	}
 	return float64(bytes) * 8 * wireFactor * ackFactor / float64(rate) * 1e9
 }
 
 // slowLinks returns the links on a step's path that run below their nominal rate.
-func (e *evidence) slowLinks(i int, at []port) []cause {
+func (e *evidence) slowLinks(i int, at []network.Port) []cause {
 	var out []cause
 	for _, p := range at {
-		h, _ := e.tr.net.next(p) // a port of a path has a link
-		link := e.tr.net.Links[h.link]
-		weight := e.wireNanos(e.t.steps[i].Bytes, p) * (1 - float64(link.BitsPerSecond)/float64(e.tr.net.nominal[h.link]))
-		evidence := fmt.Sprintf("the link runs at %.3g of %.3g Gb/s", float64(link.BitsPerSecond)/1e9, float64(e.tr.net.nominal[h.link])/1e9)
+		h, _ := e.tr.net.Next(p) // a port of a path has a link
+		link := e.tr.net.Links[h.Link]
+		weight := e.wireNanos(e.t.steps[i].Bytes, p) * (1 - float64(link.BitsPerSecond)/float64(e.tr.net.Nominal(h)))
+		evidence := fmt.Sprintf("the link runs at %.3g of %.3g Gb/s", float64(link.BitsPerSecond)/1e9, float64(e.tr.net.Nominal(h))/1e9)
 		if link.ErrorRate > 0 {
 			weight += float64(e.t.end[i] - e.t.begin[i] - e.base.of(i))
 			evidence += fmt.Sprintf(", and loses %.3g%% of the packets", 100*link.ErrorRate)
 		}
 		place := p
-		if !e.tr.net.Nodes[p.node].Switch {
-			place = port{h.peer, h.peerPort}
+		if !e.tr.net.Nodes[p.Node].Switch {
+			place = network.Port{Node: h.Peer, Port: h.PeerPort}
 		}
-		out = append(out, cause{who: fmt.Sprint("link ", h.link), class: SlowLink, object: e.switchPort(place), weight: weight, confidence: 0.9, evidence: evidence})
+		out = append(out, cause{who: fmt.Sprint("link ", h.Link), class: SlowLink, object: e.switchPort(place), weight: weight, confidence: 0.9, evidence: evidence})
 	}
 	return out
 }

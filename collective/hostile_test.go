@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/network"
 	"github.com/giverny/giverny/collective/report"
 )
 
@@ -58,19 +59,19 @@ func hostileRun(r *rand.Rand, odd func(int) int, at func() int64) collective.Run
 	if r.Intn(2) == 0 {
 		return run
 	}
-	f := &collective.Fabric{}
+	f := &network.Fabric{}
 	for i := range ranks + 2 {
-		f.Nodes = append(f.Nodes, collective.Node{Name: strconv.Itoa(i), Switch: i >= ranks})
+		f.Nodes = append(f.Nodes, network.Node{Name: strconv.Itoa(i), Switch: i >= ranks})
 	}
 	for i := range ranks {
-		f.Links = append(f.Links, collective.Link{A: i, B: ranks + r.Intn(2), APort: 1, BPort: 1 + i, BitsPerSecond: at()})
+		f.Links = append(f.Links, network.Link{A: i, B: ranks + r.Intn(2), APort: 1, BPort: 1 + i, BitsPerSecond: at()})
 	}
-	f.Links = append(f.Links, collective.Link{A: ranks, B: ranks + 1, APort: 9, BPort: 9, BitsPerSecond: 25e9}, collective.Link{A: odd(ranks), B: odd(ranks), APort: odd(3), BPort: odd(3)})
+	f.Links = append(f.Links, network.Link{A: ranks, B: ranks + 1, APort: 9, BPort: 9, BitsPerSecond: 25e9}, network.Link{A: odd(ranks), B: odd(ranks), APort: odd(3), BPort: odd(3)})
 	run.Fabric = f
 	for range r.Intn(6) {
 		run.Flows = append(run.Flows, collective.Flow{Source: odd(ranks), Destination: odd(ranks), Bytes: at(), BeginNanos: at(), EndNanos: at()})
 		run.Pauses = append(run.Pauses, collective.Pause{TimeNanos: at(), Node: odd(ranks + 2), Port: odd(9), Resume: r.Intn(2) == 0})
-		run.Paths = append(run.Paths, collective.Path{Source: odd(ranks), Destination: odd(ranks), Ports: []collective.PathPort{{Node: odd(ranks + 2), Port: odd(9)}}})
+		run.Paths = append(run.Paths, collective.Path{Source: odd(ranks), Destination: odd(ranks), Ports: []network.Port{{Node: odd(ranks + 2), Port: odd(9)}}})
 		p := collective.PortReport{Record: odd(3), TimeNanos: at(), EpochNanos: at(), LastNanos: at(), Switch: odd(ranks + 2), Port: odd(9), Signal: r.Intn(2) == 0, In: odd(9), MeterBytes: at(), Packets: at(), QueueSum: at(), Paused: at()}
 		for range r.Intn(3) {
 			p.Flows = append(p.Flows, collective.FlowReport{Source: odd(ranks), Destination: odd(ranks), Collective: r.Intn(2) == 0, MinSeq: at(), MaxSeq: at(), Packets: at(), QueueSum: at(), Paused: at()})

@@ -3,6 +3,8 @@ package collective
 import (
 	"maps"
 	"slices"
+
+	"github.com/giverny/giverny/collective/network"
 )
 
 // span is when a step runs in the healthy schedule.
@@ -26,7 +28,7 @@ func (a *analysis) knockOn() {
 	healthy := schedule{a.healthy(), map[*stream]bool{}}
 	own := map[string]*stream{}
 	for _, s := range a.tr.own {
-		own[s.name] = s
+		own[s.Name] = s
 	}
 	var taken []share
 	for _, who := range a.names() {
@@ -124,9 +126,9 @@ func (e *evidence) meets(healthy []span, step int32, o *stream) bool {
 
 // fills reports whether a flow meets another flow of the collective, from another host,
 // at a port in the healthy schedule.
-func (e *evidence) fills(healthy []span, o *stream, at port) bool {
+func (e *evidence) fills(healthy []span, o *stream, at network.Port) bool {
 	for _, other := range e.tr.list[:len(e.tr.own)] {
-		if other == o || other.source == o.source || !e.tr.passes(other, at) {
+		if other == o || other.Source == o.Source || !e.tr.passes(other, at) {
 			continue
 		}
 		for _, step := range other.steps {

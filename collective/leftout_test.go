@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/network"
 )
 
 // The notes say what a diagnosis did not use, how much and why, also if it is diagnosed
@@ -50,10 +51,10 @@ func pairRun(iterations int) collective.Run {
 	run := collective.Run{
 		Ranks:         []collective.Rank{{Node: "a", Host: 0}, {Node: "b", Host: 1}},
 		Communicators: []collective.Communicator{{Members: []int{0, 1}, Operation: collective.AllReduce, Algorithm: collective.Ring}},
-		Fabric:        &collective.Fabric{Nodes: []collective.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "s", Switch: true}}},
+		Fabric:        &network.Fabric{Nodes: []network.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "s", Switch: true}}},
 	}
 	for host := range 4 {
-		run.Fabric.Links = append(run.Fabric.Links, collective.Link{A: host, B: 4, APort: 1, BPort: host + 1, BitsPerSecond: 100e9})
+		run.Fabric.Links = append(run.Fabric.Links, network.Link{A: host, B: 4, APort: 1, BPort: host + 1, BitsPerSecond: 100e9})
 	}
 	for i := range iterations {
 		for step := range 2 {

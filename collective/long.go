@@ -72,6 +72,9 @@ func union(a, b map[int32]bool) map[int32]bool {
 	return out
 }
 
+// denseRanks bounds the ranks that are looked up by index; higher ones are in a map.
+const denseRanks = 1 << 16
+
 // lastOf returns the last finished record of each chain.
 func lastOf(steps []StepRecord) map[chain]StepRecord {
 	type end struct {
@@ -85,7 +88,7 @@ func lastOf(steps []StepRecord) map[chain]StepRecord {
 			continue
 		}
 		number := int64(r.Iteration)<<32 + int64(r.Step)
-		if r.Communicator|r.Channel|r.Chunk == 0 && r.Rank < maxMembers {
+		if r.Communicator|r.Channel|r.Chunk == 0 && r.Rank < denseRanks {
 			for int(r.Rank) >= len(byRank) {
 				byRank = append(byRank, end{number: -1})
 			}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/network"
 )
 
 // model is a fluid model of a fabric with a collective and other flows: flows share
@@ -14,7 +15,7 @@ import (
 // independent of the method under test: a culprit's true cost is found by running the
 // model without it.
 type model struct {
-	fabric   collective.Fabric
+	fabric   network.Fabric
 	capacity map[hopPort]float64 // bytes per ns
 	pfc      bool
 	ranks    []int // host of each rank
@@ -59,22 +60,22 @@ const (
 )
 
 // joiner adds nodes, the first of which are switches, and returns what links two of them, each at its next port.
-func joiner(f *collective.Fabric, switches, nodes int, delayNanos int64) func(a, b int) {
+func joiner(f *network.Fabric, switches, nodes int, delayNanos int64) func(a, b int) {
 	for i := range nodes {
-		f.Nodes = append(f.Nodes, collective.Node{Name: strconv.Itoa(i), Switch: i < switches})
+		f.Nodes = append(f.Nodes, network.Node{Name: strconv.Itoa(i), Switch: i < switches})
 	}
 	ports := map[int]int{}
 	return func(a, b int) {
 		ports[a]++
 		ports[b]++
-		f.Links = append(f.Links, collective.Link{A: a, B: b, APort: ports[a], BPort: ports[b], BitsPerSecond: 25e9, DelayNanos: delayNanos})
+		f.Links = append(f.Links, network.Link{A: a, B: b, APort: ports[a], BPort: ports[b], BitsPerSecond: 25e9, DelayNanos: delayNanos})
 	}
 }
 
 // halfFatTree is the fabric of the recorded runs: ToR 0-3, aggregation 4-7, core
 // 8-11, hosts 12-19.
-func halfFatTree() collective.Fabric {
-	var f collective.Fabric
+func halfFatTree() network.Fabric {
+	var f network.Fabric
 	join := joiner(&f, 12, 20, 3000)
 	for h := 12; h < 20; h++ {
 		join(h, (h-12)/2)

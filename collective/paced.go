@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/giverny/giverny/collective/network"
 )
 
 // A host sends slowly if even its fastest steps take pacedLeast times as long as
@@ -53,12 +55,12 @@ func (a *analysis) pace(steps []int32) {
 	if least < pacedLeast {
 		return
 	}
-	host := a.stream(int(steps[0])).source
-	var common map[port]bool // of the undisturbed steps' paths
+	host := a.stream(int(steps[0])).Source
+	var common map[network.Port]bool // of the undisturbed steps' paths
 	alike, free := 0, 0
 	for _, i := range steps {
 		s := a.stream(int(i))
-		if s.source != host {
+		if s.Source != host {
 			return
 		}
 		if a.stops(s, i) {
@@ -70,7 +72,7 @@ func (a *analysis) pace(steps []int32) {
 			common = shared(common, a.tr.route(s))
 		}
 	}
-	maps.DeleteFunc(common, func(p port, _ bool) bool { return p.node != host && !a.neverFull(p) })
+	maps.DeleteFunc(common, func(p network.Port, _ bool) bool { return p.Node != host && !a.neverFull(p) })
 	if alike > 0 && 2*alike >= free && len(common) <= 1 {
 		a.paced[host] = least
 	}
@@ -85,18 +87,18 @@ func (e *evidence) ratio(i int32) float64 {
 // another flow, or a link below its rate.
 func (e *evidence) stops(s *stream, i int32) bool {
 	from, to := e.t.begin[i], e.t.end[i]
-	if len(e.tr.route(s).slowAt) > 0 || e.pauses.fraction(e.tr.net.nic(s.source), from, to) > pacedPauses {
+	if len(e.tr.route(s).SlowAt) > 0 || e.pauses.fraction(e.tr.net.NIC(s.Source), from, to) > pacedPauses {
 		return true
 	}
-	return slices.ContainsFunc(e.tr.others, func(f *stream) bool { return f.source == s.source && f.sent(from, to) > 0 })
+	return slices.ContainsFunc(e.tr.others, func(f *stream) bool { return f.Source == s.Source && f.sent(from, to) > 0 })
 }
 
 // shared returns the ports that a path has in common with the earlier ones; nil: none
 // yet.
-func shared(common map[port]bool, way *route) map[port]bool {
-	out := map[port]bool{}
-	for _, p := range way.ports {
-		if way.certain(p) && (common == nil || common[p]) {
+func shared(common map[network.Port]bool, way *network.Route) map[network.Port]bool {
+	out := map[network.Port]bool{}
+	for _, p := range way.Ports {
+		if way.Certain(p) && (common == nil || common[p]) {
 			out[p] = true
 		}
 	}
@@ -111,11 +113,11 @@ func (a *analysis) atPace(i int, excess int64) int64 {
 		return excess
 	}
 	s := a.stream(i)
-	if s == nil || a.paced[s.source] == 0 {
+	if s == nil || a.paced[s.Source] == 0 {
 		return excess
 	}
-	taken := min(int64((a.paced[s.source]-1)*float64(a.base.of(i))), excess)
-	a.give(cause{who: a.host(s.source), class: SlowHost, object: a.host(s.source), confidence: 0.8,
+	taken := min(int64((a.paced[s.Source]-1)*float64(a.base.of(i))), excess)
+	a.give(cause{who: a.host(s.Source), class: SlowHost, object: a.host(s.Source), confidence: 0.8,
 		evidence: paceEvidence}, int32(i), taken, false)
 	if excess -= taken; excess <= small(a.base.of(i)) {
 		return 0
@@ -127,11 +129,11 @@ func (a *analysis) atPace(i int, excess int64) int64 {
 // in the other direction.
 func (a *analysis) pacedByLink() {
 	for host := range a.paced {
-		h, ok := a.tr.net.next(a.tr.net.nic(host))
+		h, ok := a.tr.net.Next(a.tr.net.NIC(host))
 		if !ok {
 			continue
 		}
-		who, by := a.host(host), fmt.Sprint("link ", h.link)
+		who, by := a.host(host), fmt.Sprint("link ", h.Link)
 		if len(a.shares[by]) == 0 {
 			continue
 		}

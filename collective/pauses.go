@@ -3,6 +3,8 @@ package collective
 import (
 	"cmp"
 	"slices"
+
+	"github.com/giverny/giverny/collective/network"
 )
 
 // window is how far in time a report or a pause may lie from a step to be used for it:
@@ -14,10 +16,10 @@ type pauses struct {
 	end int64 // end of pauses that were not resumed
 	tr  *traffic
 
-	asked   interval          // time range of the last query; below, its cached results
-	exited  map[port][]exit   // what was found for it
-	passing map[int][]passing // by node; nil until asked for
-	roots   map[port]int      // of once
+	asked   interval                // time range of the last query; below, its cached results
+	exited  map[network.Port][]exit // what was found for it
+	passing map[int][]passing       // by node; nil until asked for
+	roots   map[network.Port]int    // of once
 }
 
 type interval struct{ from, to int64 }
@@ -25,20 +27,20 @@ type interval struct{ from, to int64 }
 // newPauses pairs pauses with resumes. A port that was never resumed stays paused until
 // the end of the run.
 func newPauses(run *Run, tr *traffic, last int64) *pauses {
-	p := &pauses{tr: tr, exited: map[port][]exit{}, roots: map[port]int{}}
+	p := &pauses{tr: tr, exited: map[network.Port][]exit{}, roots: map[network.Port]int{}}
 	for i := range run.Telemetry {
 		r := &run.Telemetry[i]
-		if before, ok := tr.net.next(port{r.Switch, r.In}); ok && r.Signal {
-			at := port{before.peer, before.peerPort}
-			of := tr.net.observed.at(at)
+		if before, ok := tr.net.Next(network.Port{Node: r.Switch, Port: r.In}); ok && r.Signal {
+			at := network.Port{Node: before.Peer, Port: before.PeerPort}
+			of := tr.net.observed.At(at)
 			of.signals = append(of.signals, r.TimeNanos)
 		}
 	}
 	frames := slices.Clone(run.Pauses)
 	slices.SortStableFunc(frames, func(a, b Pause) int { return cmp.Compare(a.TimeNanos, b.TimeNanos) })
-	since := map[port]int64{}
+	since := map[network.Port]int64{}
 	for _, f := range frames {
-		at := port{f.Node, f.Port}
+		at := network.Port{Node: f.Node, Port: f.Port}
 		from, paused := since[at]
 		switch {
 		case f.Resume && paused:
@@ -56,14 +58,14 @@ func newPauses(run *Run, tr *traffic, last int64) *pauses {
 	return p
 }
 
-func (p *pauses) add(at port, x interval) {
-	of := p.tr.net.observed.at(at)
+func (p *pauses) add(at network.Port, x interval) {
+	of := p.tr.net.observed.At(at)
 	of.intervals = append(of.intervals, x)
 }
 
 // time is how long PFC frames paused a port between two times.
-func (p *pauses) time(at port, from, to int64) int64 {
-	of := p.tr.net.observed.get(at)
+func (p *pauses) time(at network.Port, from, to int64) int64 {
+	of := p.tr.net.observed.Get(at)
 	if of == nil {
 		return 0
 	}
@@ -78,7 +80,7 @@ func (p *pauses) time(at port, from, to int64) int64 {
 
 // share is the share of packets that found a port paused between two times, by
 // telemetry; known is false if no report covers the time.
-func (p *pauses) share(at port, from, to int64) (share float64, known bool) {
+func (p *pauses) share(at network.Port, from, to int64) (share float64, known bool) {
 	var paused, packets int64
 	for _, r := range p.tr.during(at, from, to) {
 		paused += r.Paused
@@ -93,8 +95,8 @@ func (p *pauses) share(at port, from, to int64) (share float64, known bool) {
 }
 
 // during returns the reports of a port that overlap a time range.
-func (tr *traffic) during(at port, from, to int64) []*PortReport {
-	of := tr.net.observed.get(at)
+func (tr *traffic) during(at network.Port, from, to int64) []*PortReport {
+	of := tr.net.observed.Get(at)
 	if of == nil {
 		return nil
 	}
@@ -109,39 +111,39 @@ func (tr *traffic) during(at port, from, to int64) []*PortReport {
 
 // paused is how long a port was paused between two times, by PFC frames or by the share
 // of its packets that telemetry saw waiting, whichever is larger.
-func (p *pauses) paused(at port, from, to int64) int64 {
+func (p *pauses) paused(at network.Port, from, to int64) int64 {
 	return int64(p.fraction(at, from, to) * float64(to-from))
 }
 
 // fraction is the share of a time range for which a port was paused.
-func (p *pauses) fraction(at port, from, to int64) float64 {
+func (p *pauses) fraction(at network.Port, from, to int64) float64 {
 	share, _ := p.share(at, from, to)
 	return max(float64(p.time(at, from, to))/float64(max(to-from, 1)), share)
 }
 
 // stands reports whether a port was paused at all between two times: by frames, by its
 // packets, or because a telemetry signal followed its pause to the next switch.
-func (p *pauses) stands(at port, from, to int64) bool {
+func (p *pauses) stands(at network.Port, from, to int64) bool {
 	if p.fraction(at, from, to) > 0 {
 		return true
 	}
-	of := p.tr.net.observed.get(at)
+	of := p.tr.net.observed.Get(at)
 	return of != nil && slices.ContainsFunc(of.signals, func(t int64) bool { return t >= from && t <= to })
 }
 
 // origin is a root of a pause.
 type origin struct {
-	at    port    // the egress port whose queue causes the pause, or that leads to the host causing it
-	host  int     // the host that pauses it; None where a queue is the cause
-	cycle []port  // the ports of a loop, in order; nil where there is none
-	score float64 // share of the pause, over all origins 1
+	at    network.Port   // the egress port whose queue causes the pause, or that leads to the host causing it
+	host  int            // the host that pauses it; None where a queue is the cause
+	cycle []network.Port // the ports of a loop, in order; nil where there is none
+	score float64        // share of the pause, over all origins 1
 }
 
 // origins follows a paused port to the roots of its pause, downstream from the victim
 // (Hawkeye's provenance). Each egress port of the next switch that the paused traffic
 // goes to is a root unless it is paused itself. Its weight is the queue there times its
 // share of the traffic.
-func (p *pauses) origins(at port, from, to int64) []origin {
+func (p *pauses) origins(at network.Port, from, to int64) []origin {
 	if asked := (interval{from, to}); asked != p.asked {
 		p.asked, p.passing = asked, nil
 		clear(p.exited)
@@ -174,18 +176,18 @@ const leastFollowed = 1e-3
 
 // follow is the recursion of origins: behind are the ports already visited, part the
 // share of the pause.
-func (p *pauses) follow(at port, from, to int64, behind []port, part float64) []origin {
+func (p *pauses) follow(at network.Port, from, to int64, behind []network.Port, part float64) []origin {
 	for i, b := range behind {
 		if b == at {
 			return []origin{{at: at, host: None, cycle: slices.Clone(behind[i:]), score: 1}}
 		}
 	}
-	h, ok := p.tr.net.next(at)
+	h, ok := p.tr.net.Next(at)
 	if !ok {
 		return nil
 	}
-	if !p.tr.net.Nodes[h.peer].Switch {
-		return []origin{{at: at, host: h.peer, score: 1}}
+	if !p.tr.net.Nodes[h.Peer].Switch {
+		return []origin{{at: at, host: h.Peer, score: 1}}
 	}
 	if len(behind) > len(p.tr.net.Nodes) {
 		return nil
@@ -209,7 +211,7 @@ func (p *pauses) follow(at port, from, to int64, behind []port, part float64) []
 
 // exit is an egress port downstream of a paused link, and its share of the pause.
 type exit struct {
-	at    port
+	at    network.Port
 	share float64
 }
 
@@ -217,7 +219,7 @@ type exit struct {
 const pausedWeight = 100
 
 // exits is weigh, cached for the time range of the query.
-func (p *pauses) exits(at port, h hop, from, to int64) []exit {
+func (p *pauses) exits(at network.Port, h network.Hop, from, to int64) []exit {
 	out, known := p.exited[at]
 	if !known {
 		out = p.weigh(at, h, from, to)
@@ -227,13 +229,13 @@ func (p *pauses) exits(at port, h hop, from, to int64) []exit {
 }
 
 // weigh weighs the egress ports of the switch downstream of a paused link.
-func (p *pauses) weigh(at port, h hop, from, to int64) []exit {
-	out := make([]exit, 0, len(p.tr.net.hops[h.peer]))
+func (p *pauses) weigh(at network.Port, h network.Hop, from, to int64) []exit {
+	out := make([]exit, 0, len(p.tr.net.Hops(h.Peer)))
 	sum := 0.0
-	for _, e := range p.tr.net.hops[h.peer] {
-		if e.port != h.peerPort {
-			q := port{h.peer, e.port}
-			x := exit{q, p.metered(q, h.peerPort, from, to)}
+	for _, e := range p.tr.net.Hops(h.Peer) {
+		if e.Port != h.PeerPort {
+			q := network.Port{Node: h.Peer, Port: e.Port}
+			x := exit{q, p.metered(q, h.PeerPort, from, to)}
 			sum += x.share
 			out = append(out, x)
 		}
@@ -253,7 +255,7 @@ func (p *pauses) weigh(at port, h hop, from, to int64) []exit {
 		best = max(best, x.share)
 	}
 	out = slices.DeleteFunc(out, func(x exit) bool { return x.share <= 0 || x.share < best/10 })
-	slices.SortFunc(out, func(a, b exit) int { return a.at.port - b.at.port })
+	slices.SortFunc(out, func(a, b exit) int { return a.at.Port - b.at.Port })
 	sum = 0 // the pause is that of the exits that remain
 	for _, x := range out {
 		sum += x.share
@@ -266,7 +268,7 @@ func (p *pauses) weigh(at port, h hop, from, to int64) []exit {
 
 // metered weighs an egress port by telemetry: the bytes it had from the paused link,
 // times the mean queue that packets found, or whether it was paused itself.
-func (p *pauses) metered(q port, in int, from, to int64) float64 {
+func (p *pauses) metered(q network.Port, in int, from, to int64) float64 {
 	sum := 0.0
 	for _, r := range p.tr.during(q, from-window, to+window) {
 		if !r.Signal || r.In != in || r.MeterBytes == 0 {
@@ -286,8 +288,8 @@ func (p *pauses) metered(q port, in int, from, to int64) float64 {
 
 // passing is a flow that leaves a node by a port.
 type passing struct {
-	port  port
-	ports []port // of its whole path
+	port  network.Port
+	ports []network.Port // of its whole path
 	bytes float64
 }
 
@@ -296,9 +298,9 @@ func (p *pauses) passingAt(node int) []passing {
 	if p.passing == nil {
 		p.passing = map[int][]passing{}
 		for _, s := range p.tr.sending(p.asked.from, p.asked.to) {
-			ports := p.tr.route(s.stream).ports
+			ports := p.tr.route(s.stream).Ports
 			for _, q := range ports {
-				p.passing[q.node] = append(p.passing[q.node], passing{q, ports, float64(s.bytes)})
+				p.passing[q.Node] = append(p.passing[q.Node], passing{q, ports, float64(s.bytes)})
 			}
 		}
 	}
@@ -308,10 +310,10 @@ func (p *pauses) passingAt(node int) []passing {
 // pressure returns the inputs for weighing egress ports where no meter was recorded:
 // the bytes of the known flows through both the paused port and the exit, and of those
 // that reach the exit from elsewhere.
-func (p *pauses) pressure(at port, exits []exit) (through, beside []float64) {
+func (p *pauses) pressure(at network.Port, exits []exit) (through, beside []float64) {
 	through, beside = make([]float64, len(exits)), make([]float64, len(exits))
 	for i, x := range exits {
-		for _, f := range p.passingAt(x.at.node) {
+		for _, f := range p.passingAt(x.at.Node) {
 			switch {
 			case f.port != x.at:
 			case slices.Contains(f.ports, at):

@@ -3,6 +3,8 @@ package collective
 import (
 	"fmt"
 	"strings"
+
+	"github.com/giverny/giverny/collective/network"
 )
 
 // pausedBy appends the causes of the time that step i waited behind paused ports: a
@@ -11,8 +13,8 @@ import (
 func (e *evidence) pausedBy(out []cause, i int, s *stream, excess int64) []cause {
 	from, to := e.t.begin[i], e.t.end[i]
 	way := e.tr.route(s)
-	for _, p := range way.ports {
-		if !way.certain(p) {
+	for _, p := range way.Ports {
+		if !way.Certain(p) {
 			continue
 		}
 		paused := min(e.pauses.paused(p, from, to), excess)
@@ -34,7 +36,7 @@ func (e *evidence) ofOrigin(out []cause, s *stream, o origin, weight float64, fr
 	case o.host != None:
 		return append(out, cause{who: e.host(o.host), class: SlowHost, object: e.host(o.host), weight: weight, confidence: 0.9,
 			evidence: fmt.Sprintf("it pauses %s, and no other cause is behind it", e.switchPort(o.at))})
-	case s != nil && e.tr.route(s).certain(o.at):
+	case s != nil && e.tr.route(s).Certain(o.at):
 		return out // the step's own port: flows that share it are blamed elsewhere
 	}
 	return e.atRoot(out, s, o.at, weight, from, to)
@@ -42,7 +44,7 @@ func (e *evidence) ofOrigin(out []cause, s *stream, o origin, weight float64, fr
 
 // atRoot appends the flows whose packets fill the queue at a root: background flows, or
 // the collective's own if there are none.
-func (e *evidence) atRoot(out []cause, s *stream, at port, weight float64, from, to int64) []cause {
+func (e *evidence) atRoot(out []cause, s *stream, at network.Port, weight float64, from, to int64) []cause {
 	if e.slowPort(at, from, to) {
 		return append(out, e.slowLinkAt(at, weight))
 	}
@@ -59,11 +61,11 @@ func (e *evidence) atRoot(out []cause, s *stream, at port, weight float64, from,
 		if w == 0 || others != (f.steps == nil) {
 			continue
 		}
-		c := cause{who: f.who, class: PFCRoot, flow: f.name, object: e.switchPort(at), weight: weight * w / sum, confidence: 0.85, evidence: e.words(at).filled}
+		c := cause{who: f.asCulprit(), class: PFCRoot, flow: f.Name, object: e.switchPort(at), weight: weight * w / sum, confidence: 0.85, evidence: e.words(at).filled}
 		if f.steps != nil {
 			c.who, c.class, c.at = e.words(at).collision, SelfCollision, at
 		}
-		if host, ok := e.tr.net.toHost(at); ok && host == f.destination && f.steps == nil {
+		if host, ok := e.tr.net.ToHost(at); ok && host == f.Destination && f.steps == nil {
 			e.asIncast(&c, f, from, to)
 		}
 		out = append(out, c)
@@ -75,7 +77,7 @@ func (e *evidence) atRoot(out []cause, s *stream, at port, weight float64, from,
 // switches reported them, or by bytes if no background flow was reported. others
 // reports whether any is a background flow. The collective's own flows count as filling
 // a queue only if several meet there.
-func (e *evidence) fillers(s *stream, at port, from, to int64) (filled []float64, others bool) {
+func (e *evidence) fillers(s *stream, at network.Port, from, to int64) (filled []float64, others bool) {
 	sending := e.tr.sending(from, to)
 	filled = grow(&e.room.filled, len(sending))
 	clear(filled)
@@ -97,7 +99,7 @@ func (e *evidence) fillers(s *stream, at port, from, to int64) (filled []float64
 	clear(filled)
 	own := 0
 	for k, x := range sending {
-		if f := x.stream; x.bytes > 0 && f != s && e.tr.passes(f, at) && (f.steps == nil || e.tr.route(f).certain(at)) {
+		if f := x.stream; x.bytes > 0 && f != s && e.tr.passes(f, at) && (f.steps == nil || e.tr.route(f).Certain(at)) {
 			filled[k] = float64(x.bytes)
 			if others = others || f.steps == nil; f.steps != nil {
 				own++
@@ -131,10 +133,10 @@ func (e *evidence) streamOf(row FlowReport, from, to int64) *stream {
 
 // deadlock is the culprit of a cycle of paused ports: it names all of them, beginning
 // with the lowest.
-func (e *evidence) deadlock(cycle []port, weight float64) cause {
+func (e *evidence) deadlock(cycle []network.Port, weight float64) cause {
 	first := 0
 	for i, p := range cycle {
-		if p.node < cycle[first].node || p.node == cycle[first].node && p.port < cycle[first].port {
+		if p.Node < cycle[first].Node || p.Node == cycle[first].Node && p.Port < cycle[first].Port {
 			first = i
 		}
 	}

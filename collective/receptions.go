@@ -127,7 +127,7 @@ func arrivalsOf(steps []StepRecord) arrivals {
 		r := &steps[i]
 		switch {
 		case r.Peer < 0 || r.EndNanos == 0 || r.EndNanos < r.BeginNanos:
-		case r.Communicator == 0 && r.Peer < maxMembers:
+		case r.Communicator == 0 && r.Peer < denseRanks:
 			for int(r.Peer) >= len(byRank) {
 				byRank = append(byRank, None)
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/network"
 )
 
 // pairs are iterations of two ranks that send to each other once; rank 1 sends slowly,
@@ -91,7 +92,7 @@ func TestHangBehindTheNextIteration(t *testing.T) {
 		}
 	}
 	flows := []collective.Flow{{Source: 0, Destination: 1, Bytes: 1, BeginNanos: 1e9, EndNanos: 2e9}} // the records go on
-	fabric := collective.Fabric{Nodes: []collective.Node{{Name: "a"}, {Name: "b"}}}
+	fabric := network.Fabric{Nodes: []network.Node{{Name: "a"}, {Name: "b"}}}
 	d := collective.Diagnose(collective.Run{Ranks: ranks, Communicators: communicators, Steps: steps, Flows: flows, Fabric: &fabric}, collective.Options{})
 	if !slices.Equal(d.StoppedRanks, []int{1}) || len(d.Culprits) != 1 || d.Culprits[0].Class != collective.Hang {
 		t.Error(d.Text)

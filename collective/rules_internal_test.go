@@ -3,23 +3,25 @@ package collective
 import (
 	"strings"
 	"testing"
+
+	"github.com/giverny/giverny/collective/network"
 )
 
 // handmade is the evidence of two connected switches with two hosts
 // each, of 25 Gb/s: rank 0 on host 2 sends to rank 1 on host 4 twice, for 10 ms.
 func handmade(between int64, flow Flow, reports ...PortReport) *evidence {
-	fabric := &Fabric{Nodes: []Node{{"0", true}, {"1", true}, {"2", false}, {"3", false}, {"4", false}, {"5", false}}}
+	fabric := &network.Fabric{Nodes: []network.Node{{Name: "0", Switch: true}, {Name: "1", Switch: true}, {Name: "2", Switch: false}, {Name: "3", Switch: false}, {Name: "4", Switch: false}, {Name: "5", Switch: false}}}
 	for i, at := range []int{0, 0, 1, 1} {
-		fabric.Links = append(fabric.Links, Link{A: 2 + i, B: at, APort: 1, BPort: 1 + i%2, BitsPerSecond: 25e9})
+		fabric.Links = append(fabric.Links, network.Link{A: 2 + i, B: at, APort: 1, BPort: 1 + i%2, BitsPerSecond: 25e9})
 	}
-	fabric.Links = append(fabric.Links, Link{A: 0, B: 1, APort: 3, BPort: 3, BitsPerSecond: between})
+	fabric.Links = append(fabric.Links, network.Link{A: 0, B: 1, APort: 3, BPort: 3, BitsPerSecond: between})
 	run := &Run{Fabric: fabric, Ranks: []Rank{{Node: "2", Host: 2}, {Node: "4", Host: 4}}, Flows: []Flow{flow}, Telemetry: reports}
 	for i := range int64(2) {
 		run.Steps = append(run.Steps, StepRecord{Step: int32(i + 1), Peer: 1, Bytes: 15e6, BeginNanos: i * 10e6, EndNanos: (i + 1) * 10e6, AwaitsStep: None})
 	}
 	t := newTable(run, defaultLimit, &scratch{}, nil)
 	t.bounds()
-	tr := newTraffic(t, newNetwork(fabric, 0))
+	tr := newTraffic(t, newFabric(fabric, 0))
 	return newEvidence(t, tr, &scratch{})
 }
 
@@ -28,7 +30,7 @@ func TestLoadCountsOverTheTimeOfTheFlows(t *testing.T) {
 	report := PortReport{LastNanos: 10e6, Switch: 1, Port: 2, Packets: 1000, QueueSum: 5000}
 	for begin, slow := range map[int64]bool{0: true, 8e6: false} {
 		e := handmade(25e9, Flow{Source: 3, Destination: 5, Bytes: 6e6, BeginNanos: begin, EndNanos: 10e6}, report)
-		if got := e.slowPort(port{1, 2}, 0, 10e6); got != slow {
+		if got := e.slowPort(network.Port{Node: 1, Port: 2}, 0, 10e6); got != slow {
 			t.Errorf("a flow from %d ns on: slow %v, want %v", begin, got, slow)
 		}
 	}
@@ -85,7 +87,7 @@ func TestLoadCountsByTheSizeOfPackets(t *testing.T) {
 		report := PortReport{LastNanos: 10e6, Switch: 1, Port: 2, Packets: 6000, QueueSum: 30000,
 			Flows: []FlowReport{{Source: 2, Destination: 4, Collective: true, MaxSeq: 1000 * payload, Packets: 1001}}}
 		e := handmade(25e9, Flow{Source: 3, Destination: 5, Bytes: 6e6, EndNanos: 10e6}, report)
-		if got := e.slowPort(port{1, 2}, 0, 10e6); got != slow {
+		if got := e.slowPort(network.Port{Node: 1, Port: 2}, 0, 10e6); got != slow {
 			t.Errorf("packets of %d bytes: slow %v, want %v", payload, got, slow)
 		}
 	}

@@ -1,18 +1,20 @@
 package collective
 
+import "github.com/giverny/giverny/collective/network"
+
 // Run is what was recorded of the collectives of one job. All fields except Ranks may
 // be empty. Times are nanoseconds on one clock per rank; the clocks of two ranks may
 // differ (see Diagnosis.ClockOffsets).
 type Run struct {
 	Ranks         []Rank
 	Communicators []Communicator
-	Steps         []StepRecord // in any order; duplicates are dropped
-	Flows         []Flow       // background flows
-	Paths         []Path       // of the collective's flows, where hosts traced them
-	Telemetry     []PortReport // reports of switches about their egress ports
-	Pauses        []Pause      // PFC frames received
-	Fabric        *Fabric      // nil where unknown
-	Notes         []string     // what a reader left out or assumed
+	Steps         []StepRecord    // in any order; duplicates are dropped
+	Flows         []Flow          // background flows
+	Paths         []Path          // of the collective's flows, where hosts traced them
+	Telemetry     []PortReport    // reports of switches about their egress ports
+	Pauses        []Pause         // PFC frames received
+	Fabric        *network.Fabric // nil where unknown
+	Notes         []string        // what a reader left out or assumed
 
 	LastRecord string // where the step records end, as file:line; empty where unknown
 	Cut        bool   // they end in the middle of a line, or some are missing: later ones are lost
@@ -100,11 +102,8 @@ type Flow struct {
 // Path is the path of the collective's flow between two hosts.
 type Path struct {
 	Source, Destination int // indices in Fabric.Nodes
-	Ports               []PathPort
+	Ports               []network.Port
 }
-
-// PathPort is an egress port on a path.
-type PathPort struct{ Node, Port int }
 
 // PortReport is what a switch recorded about one egress port in one epoch.
 type PortReport struct {
@@ -138,25 +137,4 @@ type Pause struct {
 	Node      int // index in Fabric.Nodes
 	Port      int // from 1
 	Resume    bool
-}
-
-// Fabric is the network between the ranks.
-type Fabric struct {
-	Nodes []Node
-	Links []Link
-}
-
-// Node is a host or a switch.
-type Node struct {
-	Name   string
-	Switch bool
-}
-
-// Link connects port APort of node A and port BPort of node B, in both directions.
-type Link struct {
-	A, B          int // indices in Fabric.Nodes
-	APort, BPort  int // from 1
-	BitsPerSecond int64
-	DelayNanos    int64
-	ErrorRate     float64 // packets lost, 0 to 1
 }

@@ -3,6 +3,8 @@ package collective
 import (
 	"fmt"
 	"slices"
+
+	"github.com/giverny/giverny/collective/network"
 )
 
 // A port is slow if packets wait there (standingQueue in the mean) although all its
@@ -25,8 +27,8 @@ const (
 func (e *evidence) slowPorts(i int, s *stream) []cause {
 	from, to := e.t.begin[i], e.t.end[i]
 	var out []cause
-	for _, p := range e.tr.route(s).ports {
-		if e.tr.route(s).certain(p) && e.tr.net.Nodes[p.node].Switch && e.slowPort(p, from, to) {
+	for _, p := range e.tr.route(s).Ports {
+		if e.tr.route(s).Certain(p) && e.tr.net.Nodes[p.Node].Switch && e.slowPort(p, from, to) {
 			out = append(out, e.slowLinkAt(p, float64(e.base.excess(i))))
 		}
 	}
@@ -38,17 +40,17 @@ func (e *evidence) slowPorts(i int, s *stream) []cause {
 // queue from one flow.
 func (e *evidence) loneQueues(i int, s *stream, excess int64) []cause {
 	var out []cause
-	for _, p := range e.tr.route(s).ports {
-		if e.tr.route(s).certain(p) && e.tr.net.Nodes[p.node].Switch && e.loneQueue(p, e.t.begin[i], e.t.end[i]) && e.staysSlow(p, e.t.begin[i]) {
+	for _, p := range e.tr.route(s).Ports {
+		if e.tr.route(s).Certain(p) && e.tr.net.Nodes[p.Node].Switch && e.loneQueue(p, e.t.begin[i], e.t.end[i]) && e.staysSlow(p, e.t.begin[i]) {
 			out = append(out, e.slowLinkAt(p, float64(excess)))
 		}
 	}
 	return out
 }
 
-func (e *evidence) loneQueue(p port, from, to int64) bool {
-	h, ok := e.tr.net.next(p)
-	if !ok || e.tr.net.nominal[h.link] < e.tr.net.fastest {
+func (e *evidence) loneQueue(p network.Port, from, to int64) bool {
+	h, ok := e.tr.net.Next(p)
+	if !ok || e.tr.net.Nominal(h) < e.tr.net.Fastest {
 		return false
 	}
 	for _, r := range e.tr.during(p, from, to) {
@@ -60,16 +62,16 @@ func (e *evidence) loneQueue(p port, from, to int64) bool {
 	return false
 }
 
-func (e *evidence) slowLinkAt(p port, weight float64) cause {
-	h, _ := e.tr.net.next(p) // a port of a path has a link
-	return cause{who: fmt.Sprint("link ", h.link), class: SlowLink, object: e.switchPort(p), weight: weight, confidence: 0.85, inferred: true,
+func (e *evidence) slowLinkAt(p network.Port, weight float64) cause {
+	h, _ := e.tr.net.Next(p) // a port of a path has a link
+	return cause{who: fmt.Sprint("link ", h.Link), class: SlowLink, object: e.switchPort(p), weight: weight, confidence: 0.85, inferred: true,
 		evidence: fmt.Sprintf("packets wait at %s for a link that carries less than its nominal rate", e.switchPort(p))}
 }
 
 // slowPort reports whether a port's link carried less than it should between two times
 // although packets were waiting.
-func (e *evidence) slowPort(p port, from, to int64) bool {
-	h, ok := e.tr.net.next(p)
+func (e *evidence) slowPort(p network.Port, from, to int64) bool {
+	h, ok := e.tr.net.Next(p)
 	if !ok || to <= from {
 		return false
 	}
@@ -90,7 +92,7 @@ func (e *evidence) slowPort(p port, from, to int64) bool {
 
 // underused reports whether a port carried less than it should while a flow that goes
 // through it was under way.
-func (e *evidence) underused(p port, h hop, from, to int64) bool {
+func (e *evidence) underused(p network.Port, h network.Hop, from, to int64) bool {
 	var bytes int64
 	var spells []interval
 	for _, s := range e.tr.sending(from, to) {
@@ -103,8 +105,8 @@ func (e *evidence) underused(p port, h hop, from, to int64) bool {
 }
 
 // nominalNanos is how long a link takes for a payload at its nominal rate.
-func (e *evidence) nominalNanos(bytes int64, h hop) float64 {
-	return float64(bytes) * 8 * wireFactor / float64(e.tr.net.nominal[h.link]) * 1e9
+func (e *evidence) nominalNanos(bytes int64, h network.Hop) float64 {
+	return float64(bytes) * 8 * wireFactor / float64(e.tr.net.Nominal(h)) * 1e9
 }
 
 // packetSize is the payload of the packets that switches count: the median over flows
@@ -141,7 +143,7 @@ func (e *evidence) unknownShare(r *PortReport, from, to int64) bool {
 
 // staysSlow reports whether nearly all of the collective's steps through a port take
 // too long from a given time on: a link does not recover between two steps.
-func (e *evidence) staysSlow(p port, from int64) bool {
+func (e *evidence) staysSlow(p network.Port, from int64) bool {
 	c := e.stepsThrough(p, from)
 	return float64(c.slow) >= slowSteps*float64(c.all) && (c.well == 0 || c.slow >= 3)
 }
@@ -150,20 +152,20 @@ func (e *evidence) staysSlow(p port, from int64) bool {
 type passage struct{ slow, all, well int }
 
 type portSince struct {
-	at   port
+	at   network.Port
 	from int64
 }
 
 // stepsThrough counts the collective's steps that certainly leave by a port: those from
 // a given time on, the slow ones among them, and those of healthy duration before it.
-func (e *evidence) stepsThrough(p port, from int64) passage {
+func (e *evidence) stepsThrough(p network.Port, from int64) passage {
 	key := portSince{p, from}
 	if c, ok := e.through[key]; ok {
 		return c
 	}
 	var c passage
 	for _, s := range e.tr.list[:len(e.tr.own)] {
-		if !e.tr.passes(s, p) || !e.tr.route(s).certain(p) {
+		if !e.tr.passes(s, p) || !e.tr.route(s).Certain(p) {
 			continue
 		}
 		for _, i := range s.steps {
@@ -202,10 +204,10 @@ func (a *analysis) commonLinks() {
 	a.open = left
 }
 
-func (e *evidence) commonLink(o open) (at port, ok bool) {
+func (e *evidence) commonLink(o open) (at network.Port, ok bool) {
 	s := e.stream(int(o.step))
 	if s == nil || float64(o.nanos) < (slowFactor-1)*float64(e.base.of(int(o.step))) {
-		return port{}, false
+		return network.Port{}, false
 	}
 	if s.shared == nil {
 		s.shared = &sharedLink{}
@@ -216,22 +218,22 @@ func (e *evidence) commonLink(o open) (at port, ok bool) {
 
 // sharedLink is a cached result of commonLinkOf.
 type sharedLink struct {
-	at port
+	at network.Port
 	ok bool
 }
 
 // commonLinkOf returns the best matching port on a flow's path.
-func (e *evidence) commonLinkOf(s *stream) (best port, ok bool) {
+func (e *evidence) commonLinkOf(s *stream) (best network.Port, ok bool) {
 	most := 1
-	for _, p := range e.tr.route(s).ports {
-		if !e.tr.route(s).certain(p) || !e.tr.net.Nodes[p.node].Switch {
+	for _, p := range e.tr.route(s).Ports {
+		if !e.tr.route(s).Certain(p) || !e.tr.net.Nodes[p.Node].Switch {
 			continue
 		}
-		if _, host := e.tr.net.toHost(p); host && !e.flowsFree(p, e.t.first, e.t.last) {
+		if _, host := e.tr.net.ToHost(p); host && !e.flowsFree(p, e.t.first, e.t.last) {
 			continue // the host itself may be slow
 		}
 		c := e.stepsThrough(p, e.t.first)
-		if c.slow == c.all && c.well == 0 && c.slow > most && e.healthyBeside(s.source, p) && e.neverFull(p) {
+		if c.slow == c.all && c.well == 0 && c.slow > most && e.healthyBeside(s.Source, p) && e.neverFull(p) {
 			best, most, ok = p, c.slow, true
 		}
 	}
@@ -240,8 +242,8 @@ func (e *evidence) commonLinkOf(s *stream) (best port, ok bool) {
 
 // neverFull reports whether a port was underused in all of the collective's steps that
 // leave by it.
-func (e *evidence) neverFull(p port) bool {
-	h, _ := e.tr.net.next(p) // a port of a path has a link
+func (e *evidence) neverFull(p network.Port) bool {
+	h, _ := e.tr.net.Next(p) // a port of a path has a link
 	for _, s := range e.tr.list[:len(e.tr.own)] {
 		if !e.tr.passes(s, p) {
 			continue
@@ -257,19 +259,19 @@ func (e *evidence) neverFull(p port) bool {
 
 type hostBeside struct {
 	host int
-	at   port
+	at   network.Port
 }
 
 // healthyBeside reports whether a host has steps that leave by ports other than p, and
 // nearly all of them take no longer than they should.
-func (e *evidence) healthyBeside(host int, p port) bool {
+func (e *evidence) healthyBeside(host int, p network.Port) bool {
 	key := hostBeside{host, p}
 	if healthy, ok := e.beside[key]; ok {
 		return healthy
 	}
 	well, all := 0, 0
 	for _, s := range e.tr.list[:len(e.tr.own)] {
-		if s.source != host || e.tr.passes(s, p) {
+		if s.Source != host || e.tr.passes(s, p) {
 			continue
 		}
 		for _, i := range s.steps {
@@ -302,9 +304,9 @@ func (a *analysis) behindSlow() {
 		if s == nil {
 			return false
 		}
-		for _, p := range a.tr.route(s).ports {
-			h, linked := a.tr.net.next(p)
-			if c, ok := at[fmt.Sprint("link ", h.link)]; ok && linked && a.tr.route(s).certain(p) && a.sameWay(c, p) {
+		for _, p := range a.tr.route(s).Ports {
+			h, linked := a.tr.net.Next(p)
+			if c, ok := at[fmt.Sprint("link ", h.Link)]; ok && linked && a.tr.route(s).Certain(p) && a.sameWay(c, p) {
 				a.give(c, o.step, o.nanos, false)
 				return true
 			}
@@ -316,6 +318,6 @@ func (a *analysis) behindSlow() {
 // sameWay reports whether a slow link was seen at a port, or, for a host's NIC port, in
 // the other direction at the switch: both directions of a host's link are slow
 // together.
-func (e *evidence) sameWay(c cause, p port) bool {
-	return c.object == e.switchPort(p) || !e.tr.net.Nodes[p.node].Switch
+func (e *evidence) sameWay(c cause, p network.Port) bool {
+	return c.object == e.switchPort(p) || !e.tr.net.Nodes[p.Node].Switch
 }

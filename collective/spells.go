@@ -3,6 +3,8 @@ package collective
 import (
 	"cmp"
 	"slices"
+
+	"github.com/giverny/giverny/collective/network"
 )
 
 // spells appends the parts of a time range in which a stream was active.
@@ -40,23 +42,23 @@ func covered(list []interval) (sum int64) {
 // roomy reports whether a port is at least as fast as the NICs of all hosts that send
 // through it between two times (certainly, or possibly), so that they do not contend
 // there.
-func (e *evidence) roomy(p port, certain bool, from, to int64) bool {
-	h, ok := e.tr.net.next(p)
-	if !ok || e.tr.net.Links[h.link].BitsPerSecond <= e.tr.net.fastest {
+func (e *evidence) roomy(p network.Port, certain bool, from, to int64) bool {
+	h, ok := e.tr.net.Next(p)
+	if !ok || e.tr.net.Links[h.Link].BitsPerSecond <= e.tr.net.Fastest {
 		return false
 	}
-	left := e.tr.net.Links[h.link].BitsPerSecond
+	left := e.tr.net.Links[h.Link].BitsPerSecond
 	var sources []int
 	for _, s := range e.tr.sending(from, to) {
-		if s.bytes == 0 || slices.Contains(sources, s.source) || !e.tr.passes(s.stream, p) || certain && !e.tr.route(s.stream).certain(p) {
+		if s.bytes == 0 || slices.Contains(sources, s.Source) || !e.tr.passes(s.stream, p) || certain && !e.tr.route(s.stream).Certain(p) {
 			continue
 		}
-		nic, ok := e.tr.net.next(e.tr.net.nic(s.source))
+		nic, ok := e.tr.net.Next(e.tr.net.NIC(s.Source))
 		if !ok {
 			return false
 		}
-		sources = append(sources, s.source)
-		if left -= e.tr.net.Links[nic.link].BitsPerSecond; left < 0 {
+		sources = append(sources, s.Source)
+		if left -= e.tr.net.Links[nic.Link].BitsPerSecond; left < 0 {
 			return false
 		}
 	}

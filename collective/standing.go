@@ -1,21 +1,25 @@
 package collective
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/giverny/giverny/collective/network"
+)
 
 // standingCycle returns a shortest cycle among the switch ports that were paused and
 // never resumed, each leading to the switch of the next: it finds a deadlock from PFC
 // frames alone where telemetry shows no path through it. nil: none.
-func (st *standstill) standingCycle() []port {
-	var standing []port
-	for _, of := range st.tr.net.observed.list {
-		list := of.value.intervals
-		if len(list) == 0 || st.tr.has(of.node) || list[len(list)-1].to < st.pauses.end {
+func (st *standstill) standingCycle() []network.Port {
+	var standing []network.Port
+	for at, of := range st.tr.net.observed.All() {
+		list := of.intervals
+		if len(list) == 0 || st.tr.has(at.Node) || list[len(list)-1].to < st.pauses.end {
 			continue
 		}
-		standing = append(standing, of.port)
+		standing = append(standing, at)
 	}
-	slices.SortFunc(standing, comparePorts)
-	var best []port
+	slices.SortFunc(standing, network.ComparePorts)
+	var best []network.Port
 	for _, start := range standing {
 		if loop := st.loop(start, standing); loop != nil && (best == nil || len(loop) < len(best)) {
 			best = loop
@@ -25,22 +29,22 @@ func (st *standstill) standingCycle() []port {
 }
 
 // loop is the shortest path from a port back to itself.
-func (st *standstill) loop(start port, standing []port) []port {
-	before := map[port]port{}
-	queue := []port{start}
+func (st *standstill) loop(start network.Port, standing []network.Port) []network.Port {
+	before := map[network.Port]network.Port{}
+	queue := []network.Port{start}
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
-		h, ok := st.tr.net.next(at)
-		if !ok || !st.tr.net.Nodes[h.peer].Switch {
+		h, ok := st.tr.net.Next(at)
+		if !ok || !st.tr.net.Nodes[h.Peer].Switch {
 			continue
 		}
 		for _, next := range standing {
-			if next.node != h.peer || next.port == h.peerPort {
+			if next.Node != h.Peer || next.Port == h.PeerPort {
 				continue // packets do not go back where they came from
 			}
 			if next == start {
-				loop := []port{at}
+				loop := []network.Port{at}
 				for at != start {
 					at = before[at]
 					loop = append(loop, at)

@@ -3,6 +3,8 @@ package collective
 import (
 	"slices"
 	"sort"
+
+	"github.com/giverny/giverny/collective/network"
 )
 
 // stuck is a transfer that had all its inputs and did not end.
@@ -142,19 +144,19 @@ func (st *standstill) stopper(all []stuck, last int64) *Culprit {
 }
 
 // way returns the ports that a transfer may pass.
-func (st *standstill) way(s stuck) []port {
+func (st *standstill) way(s stuck) []network.Port {
 	from, to := st.t.run.Ranks[s.rank].Host, st.t.run.Ranks[s.peer].Host
 	if own := st.tr.own[[2]int{from, to}]; own != nil {
-		return st.tr.route(own).ports
+		return st.tr.route(own).Ports
 	}
-	return st.tr.net.way(st.tr.net.pair(from, to), nil).ports
+	return st.tr.net.Way(st.tr.net.Pair(from, to), nil).Ports
 }
 
 // anyCycle finds a cycle of paused ports anywhere in the fabric.
-func (st *standstill) anyCycle(from, to int64) []port {
-	for node, hops := range st.tr.net.hops {
-		for _, h := range hops {
-			p := port{node, h.port}
+func (st *standstill) anyCycle(from, to int64) []network.Port {
+	for node := range st.tr.net.Nodes {
+		for _, h := range st.tr.net.Hops(node) {
+			p := network.Port{Node: node, Port: h.Port}
 			if !st.pauses.stands(p, from, to) {
 				continue
 			}

@@ -3,11 +3,13 @@ package collective
 import (
 	"cmp"
 	"slices"
+
+	"github.com/giverny/giverny/collective/network"
 )
 
 // traffic is what is known about who sent when through which ports.
 type traffic struct {
-	net    *network
+	net    *fabric
 	t      *table
 	list   []*stream          // all streams, the collective's first
 	own    map[[2]int]*stream // the collective's flows by source and destination host
@@ -26,20 +28,29 @@ type queueStat struct{ queue, packets int64 }
 // stream is the flow between a pair of hosts: all steps of the collective between them,
 // or one background flow.
 type stream struct {
-	*pair
-	curve    []sample           // bytes sent so far, by time
-	seen     []port             // each port once, ordered once all records are read
-	way      *route             // see traffic.route
-	queues   map[port]queueStat // of a background flow
-	steps    []int32            // of the collective: its steps by time
-	number   int                // in traffic.list
-	recorded bool               // its begin and end are recorded
-	shared   *sharedLink        // see commonLink; nil until computed
+	*network.Pair
+	curve    []sample                   // bytes sent so far, by time
+	seen     []network.Port             // each port once, ordered once all records are read
+	way      *network.Route             // see traffic.route
+	queues   map[network.Port]queueStat // of a background flow
+	steps    []int32                    // of the collective: its steps by time
+	number   int                        // in traffic.list
+	recorded bool                       // its begin and end are recorded
+	shared   *sharedLink                // see commonLink; nil until computed
+	culprit  string                     // see asCulprit; empty until asked for
+}
+
+// asCulprit is a stream's identity as a culprit.
+func (s *stream) asCulprit() string {
+	if s.culprit == "" {
+		s.culprit = "flow " + s.Name
+	}
+	return s.culprit
 }
 
 type sample struct{ time, bytes int64 }
 
-func newTraffic(t *table, net *network) *traffic {
+func newTraffic(t *table, net *fabric) *traffic {
 	tr := &traffic{net: net, t: t, own: map[[2]int]*stream{}, of: map[[2]int][]*stream{}}
 	if len(net.Nodes) == 0 {
 		return tr
@@ -48,7 +59,7 @@ func newTraffic(t *table, net *network) *traffic {
 	tr.collective(t)
 	tr.background(t.run)
 	for _, s := range tr.others {
-		pair := [2]int{s.source, s.destination}
+		pair := [2]int{s.Source, s.Destination}
 		tr.of[pair] = append(tr.of[pair], s)
 	}
 	for i := range t.run.Telemetry {
@@ -57,7 +68,7 @@ func newTraffic(t *table, net *network) *traffic {
 	for _, p := range t.run.Paths {
 		if s := tr.own[[2]int{p.Source, p.Destination}]; s != nil {
 			for _, at := range p.Ports {
-				s.sawAt(port{at.Node, at.Port})
+				s.sawAt(at)
 			}
 		}
 	}
@@ -69,19 +80,19 @@ func newTraffic(t *table, net *network) *traffic {
 		s.tidySeen()
 		tr.list = append(tr.list, s)
 	}
-	slices.SortFunc(tr.list, func(a, b *stream) int { return (a.source-b.source)*len(net.Nodes) + a.destination - b.destination })
+	slices.SortFunc(tr.list, func(a, b *stream) int { return (a.Source-b.Source)*len(net.Nodes) + a.Destination - b.Destination })
 	tr.list = append(tr.list, tr.others...)
 	tr.senders = newSenders(tr)
-	for i := range net.observed.list {
-		slices.SortStableFunc(net.observed.list[i].value.reads, func(a, b *PortReport) int { return cmp.Compare(a.LastNanos, b.LastNanos) })
+	for _, of := range net.observed.All() {
+		slices.SortStableFunc(of.reads, func(a, b *PortReport) int { return cmp.Compare(a.LastNanos, b.LastNanos) })
 	}
 	return tr
 }
 
 // route returns what is known of a stream's path, computed at first use.
-func (tr *traffic) route(s *stream) *route {
+func (tr *traffic) route(s *stream) *network.Route {
 	if s.way == nil {
-		s.way = tr.net.way(s.pair, s.seen)
+		s.way = tr.net.Way(s.Pair, s.seen)
 	}
 	return s.way
 }
@@ -90,28 +101,28 @@ func (tr *traffic) route(s *stream) *route {
 const nearSights = 8
 
 // sawAt records a port at which a switch saw the stream.
-func (s *stream) sawAt(p port) {
+func (s *stream) sawAt(p network.Port) {
 	if n := len(s.seen); !slices.Contains(s.seen[max(n-nearSights, 0):], p) {
 		s.seen = append(s.seen, p)
 	}
 }
 
 func (s *stream) tidySeen() {
-	slices.SortFunc(s.seen, comparePorts)
+	slices.SortFunc(s.seen, network.ComparePorts)
 	s.seen = slices.Compact(s.seen)
 }
 
 // passes reports whether a stream may pass a port.
-func (tr *traffic) passes(s *stream, at port) bool {
-	return slices.Contains(tr.route(s).ports, at)
+func (tr *traffic) passes(s *stream, at network.Port) bool {
+	return slices.Contains(tr.route(s).Ports, at)
 }
 
 func (tr *traffic) name(node int) string {
-	return tr.net.nodeName(node)
+	return tr.net.NodeName(node)
 }
 
 func (tr *traffic) newStream(source, destination int) *stream {
-	return &stream{pair: tr.net.pair(source, destination)}
+	return &stream{Pair: tr.net.Pair(source, destination)}
 }
 
 // collective creates a stream for each pair of hosts that the steps connect.
@@ -141,8 +152,8 @@ func (tr *traffic) collective(t *table) {
 
 // see records the flows' ports and queues from a report.
 func (tr *traffic) see(p *PortReport) {
-	at := port{p.Switch, p.Port}
-	of := tr.net.observed.at(at)
+	at := network.Port{Node: p.Switch, Port: p.Port}
+	of := tr.net.observed.At(at)
 	of.reads = append(of.reads, p)
 	for _, f := range p.Flows {
 		if s := tr.own[[2]int{f.Source, f.Destination}]; s != nil && f.Collective {
@@ -154,7 +165,7 @@ func (tr *traffic) see(p *PortReport) {
 		for _, s := range tr.of[[2]int{f.Source, f.Destination}] {
 			s.sawAt(at)
 			if s.queues == nil {
-				s.queues = map[port]queueStat{}
+				s.queues = map[network.Port]queueStat{}
 			}
 			q := s.queues[at]
 			s.queues[at] = queueStat{q.queue + f.QueueSum, q.packets + f.Packets}
@@ -219,7 +230,7 @@ func (tr *traffic) forwards(s *stream) {
 	last := s.last()
 	gone := int64(0)
 	for _, at := range s.seen {
-		for _, r := range tr.net.observed.at(at).reads {
+		for _, r := range tr.net.observed.At(at).reads {
 			if r.EpochNanos > last.time && !r.lists(s) && (gone == 0 || r.EpochNanos < gone) {
 				gone = r.EpochNanos
 			}
@@ -234,7 +245,7 @@ func (tr *traffic) forwards(s *stream) {
 
 func (p *PortReport) lists(s *stream) bool {
 	return slices.ContainsFunc(p.Flows, func(f FlowReport) bool {
-		return f.Source == s.source && f.Destination == s.destination && !f.Collective
+		return f.Source == s.Source && f.Destination == s.Destination && !f.Collective
 	})
 }
 

@@ -79,7 +79,7 @@ func (e *evidence) ended(c cause, step int32) bool {
 		return false
 	}
 	for _, f := range e.tr.others {
-		if f.name == c.flow && (!f.recorded || f.sent(e.t.begin[step], e.t.end[step]) > 0) {
+		if f.Name == c.flow && (!f.recorded || f.sent(e.t.begin[step], e.t.end[step]) > 0) {
 			return false
 		}
 	}

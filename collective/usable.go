@@ -1,6 +1,10 @@
 package collective
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/giverny/giverny/collective/network"
+)
 
 // usable returns the run without references to nodes that its fabric lacks, and without
 // invalid times and numbers: readers check their own format, but a Run may come from
@@ -14,10 +18,10 @@ func usable(run *Run) (kept *Run, left int) {
 	has := func(node int) bool { return node >= 0 && node < nodes }
 	out := *run
 	if run.Fabric != nil {
-		if links := keep(run.Fabric.Links, func(l *Link) bool {
+		if links := keep(run.Fabric.Links, func(l *network.Link) bool {
 			return has(l.A) && has(l.B) && l.A != l.B && l.APort > 0 && l.BPort > 0 && l.BitsPerSecond >= 0
 		}); len(links) != len(run.Fabric.Links) {
-			out.Fabric = &Fabric{Nodes: run.Fabric.Nodes, Links: links}
+			out.Fabric = &network.Fabric{Nodes: run.Fabric.Nodes, Links: links}
 		}
 	}
 	if slices.ContainsFunc(run.Ranks, func(r Rank) bool { return r.Host != None && !has(r.Host) }) {
@@ -37,7 +41,7 @@ func usable(run *Run) (kept *Run, left int) {
 	}
 	out.Flows = keep(run.Flows, func(f *Flow) bool { return has(f.Source) && has(f.Destination) && f.Bytes >= 0 })
 	out.Paths = keep(run.Paths, func(p *Path) bool {
-		return has(p.Source) && has(p.Destination) && !slices.ContainsFunc(p.Ports, func(q PathPort) bool { return !has(q.Node) })
+		return has(p.Source) && has(p.Destination) && !slices.ContainsFunc(p.Ports, func(q network.Port) bool { return !has(q.Node) })
 	})
 	out.Pauses = keep(run.Pauses, func(p *Pause) bool { return has(p.Node) && p.Port > 0 })
 	out.Telemetry = keep(run.Telemetry, func(p *PortReport) bool {

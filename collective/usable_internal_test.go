@@ -3,13 +3,15 @@ package collective
 import (
 	"slices"
 	"testing"
+
+	"github.com/giverny/giverny/collective/network"
 )
 
 // What refers to nothing, or has impossible numbers, is left out and counted; the sound rest stays.
 func TestUsable(t *testing.T) {
-	link := Link{A: 0, B: 1, APort: 1, BPort: 1, BitsPerSecond: 1e9}
+	link := network.Link{A: 0, B: 1, APort: 1, BPort: 1, BitsPerSecond: 1e9}
 	flow := Flow{Source: 0, Destination: 1, Bytes: 1}
-	path := Path{Source: 0, Destination: 1, Ports: []PathPort{{Node: 2, Port: 1}}}
+	path := Path{Source: 0, Destination: 1, Ports: []network.Port{{Node: 2, Port: 1}}}
 	pause := Pause{Node: 2, Port: 1}
 	through := FlowReport{Source: 0, Destination: 1, MinSeq: 1, MaxSeq: 1}
 	port := PortReport{Switch: 2, Port: 1, Flows: []FlowReport{through}}
@@ -17,7 +19,7 @@ func TestUsable(t *testing.T) {
 	unusable := func(name string, bad Run) {
 		t.Run(name, func(t *testing.T) {
 			run := Run{
-				Fabric: &Fabric{Nodes: make([]Node, 3), Links: append(bad.Fabric.Links, link)},
+				Fabric: &network.Fabric{Nodes: make([]network.Node, 3), Links: append(bad.Fabric.Links, link)},
 				Flows:  append(bad.Flows, flow), Paths: append(bad.Paths, path),
 				Pauses: append(bad.Pauses, pause), Telemetry: append(bad.Telemetry, port),
 			}
@@ -31,15 +33,15 @@ func TestUsable(t *testing.T) {
 			}
 		})
 	}
-	none := func() *Fabric { return &Fabric{} }
-	for name, spoil := range map[string]func(*Link){
-		"link from nowhere": func(l *Link) { l.A = None }, "link to nowhere": func(l *Link) { l.B = 3 },
-		"link to itself": func(l *Link) { l.B = l.A }, "link without port": func(l *Link) { l.APort = 0 },
-		"link without far port": func(l *Link) { l.BPort = 0 }, "link rate": func(l *Link) { l.BitsPerSecond = -1 },
+	none := func() *network.Fabric { return &network.Fabric{} }
+	for name, spoil := range map[string]func(*network.Link){
+		"link from nowhere": func(l *network.Link) { l.A = None }, "link to nowhere": func(l *network.Link) { l.B = 3 },
+		"link to itself": func(l *network.Link) { l.B = l.A }, "link without port": func(l *network.Link) { l.APort = 0 },
+		"link without far port": func(l *network.Link) { l.BPort = 0 }, "link rate": func(l *network.Link) { l.BitsPerSecond = -1 },
 	} {
 		bad := link
 		spoil(&bad)
-		unusable(name, Run{Fabric: &Fabric{Links: []Link{bad}}})
+		unusable(name, Run{Fabric: &network.Fabric{Links: []network.Link{bad}}})
 	}
 	for name, spoil := range map[string]func(*Flow){
 		"flow from nowhere": func(f *Flow) { f.Source = None }, "flow to nowhere": func(f *Flow) { f.Destination = 3 },
@@ -51,7 +53,7 @@ func TestUsable(t *testing.T) {
 	}
 	for name, spoil := range map[string]func(*Path){
 		"path from nowhere": func(p *Path) { p.Source = None }, "path to nowhere": func(p *Path) { p.Destination = 3 },
-		"path over nowhere": func(p *Path) { p.Ports = []PathPort{{Node: 2, Port: 1}, {Node: 3, Port: 1}} },
+		"path over nowhere": func(p *Path) { p.Ports = []network.Port{{Node: 2, Port: 1}, {Node: 3, Port: 1}} },
 	} {
 		bad := path
 		spoil(&bad)
@@ -91,7 +93,7 @@ func TestUsable(t *testing.T) {
 // name communicators by their index.
 func TestUsableRanks(t *testing.T) {
 	run := Run{
-		Fabric: &Fabric{Nodes: make([]Node, 2)}, Ranks: []Rank{{Host: 1}, {Host: 2}, {Host: None}},
+		Fabric: &network.Fabric{Nodes: make([]network.Node, 2)}, Ranks: []Rank{{Host: 1}, {Host: 2}, {Host: None}},
 		Communicators: []Communicator{{Members: []int{0, 1}}, {Members: []int{0, 3}}},
 	}
 	kept, left := usable(&run)

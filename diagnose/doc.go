@@ -52,6 +52,7 @@
 // 3. To which port does the stall lead? That is found by package root. Of it follows
 //
 //	hostbounds.go        the most that hosts can have added to a link
+//	hostbalances.go      what a host sends beyond what it takes in
 //
 // 4. Which jobs may have caused it? (suspect)
 //
@@ -71,6 +72,7 @@
 // 6. How well does each cause explain the evidence? (log odds)
 //
 //	nearfailures.go      failures near the region, the likeliest first (nearFailure)
+//	linksbeside.go       which links of the region are at what failed
 //	failurescores.go     a failure, by time, distance and load that moved; a link that lost rate without one
 //	otherports.go        what a failure cuts off and hosts then exchange by their other ports
 //	parallellinks.go     what links parallel to those that failed carry for them, if nothing is remembered from before

@@ -62,10 +62,12 @@ func (in *interval) leadsTo(own, l schema.LinkID) bool {
 
 // sendsOver reports whether shortest paths lead from a host over a link.
 func (in *interval) sendsOver(host topology.DeviceID, l schema.LinkID) bool {
-	return slices.ContainsFunc(in.graph.LinksAt(host), func(own schema.LinkID) bool {
-		from, _ := in.graph.Ends(own)
-		return from == host && in.leadsFrom(own, l)
-	})
+	for _, own := range in.graph.LinksAt(host) {
+		if from, _ := in.graph.Ends(own); from == host && in.leadsFrom(own, l) {
+			return true
+		}
+	}
+	return false
 }
 
 // Of what was added to a root beyond which a host of no job takes it in, a job whose hosts send mayFill of it more than
@@ -129,16 +131,7 @@ func (rc *regionCase) takenByJobsAt(host topology.DeviceID) float64 {
 }
 
 // takesMore is by how much more a host takes in than it sends, bytes/s, than before the onset of a region.
-func (rc *regionCase) takesMore(host topology.DeviceID) (bytes float64) {
-	for _, l := range rc.in.graph.LinksAt(host) {
-		if from, _ := rc.in.graph.Ends(l); from == host {
-			bytes -= rc.addedTo(l)
-		} else {
-			bytes += rc.addedTo(l)
-		}
-	}
-	return bytes
-}
+func (rc *regionCase) takesMore(host topology.DeviceID) float64 { return -rc.balanceOf(host).more }
 
 // findSink: a host of no job takes in mayFill more of what was added to the full root, which leads to it, or the root is
 // the port to a host of others whose hosts together take in that much more than they send: none of them sent it.
@@ -184,18 +177,10 @@ func (rc *regionCase) tableHasLeft(j *job) bool {
 // leftMore is by how much more a job's hosts send than they take in, bytes/s, than before the onset of a region, of
 // those all of whose links were read and from which shortest paths lead over the root.
 func (rc *regionCase) leftMore(j *job) (bytes float64) {
-	for _, d := range j.Devices {
-		more, read := 0., rc.in.sendsOver(d, rc.back.Root.Link)
-		for _, l := range rc.in.graph.LinksAt(d) {
-			read = read && rc.in.use(l).known && (rc.baselineUse(l).known || !rc.timeline.hasOnset())
-			if from, _ := rc.in.graph.Ends(l); from == d {
-				more += rc.addedTo(l)
-			} else {
-				more -= rc.addedTo(l)
-			}
-		}
-		if read {
-			bytes += more
+	for _, host := range j.Devices {
+		b := rc.balanceOf(host)
+		if b.read && (b.before || !rc.timeline.hasOnset()) && rc.in.sendsOver(host, rc.back.Root.Link) {
+			bytes += b.more
 		}
 	}
 	return bytes

@@ -7,6 +7,7 @@ import (
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/diagnose/root"
 	"github.com/giverny/giverny/diagnose/routes"
+	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -35,12 +36,14 @@ type interval struct {
 	memberships  memberships
 	overlap      overlap // of the region asked for last
 	reach        reach   // the same
+	balances     hostBalances
+	beside       linksBeside // of the region whose failures are rated
 
-	scratch scratch
+	scratch reused
 }
 
-// scratch is memory that is reused, and holds nothing from one use to the next.
-type scratch struct {
+// reused is memory that holds nothing from one use to the next.
+type reused struct {
 	cases           []regionCase
 	pool            []job               // of running
 	settled         []topology.DeviceID // with tenants
@@ -65,10 +68,12 @@ type scratch struct {
 // newInterval returns what is measured of a version of a fabric, as far as it does not change with the intervals.
 func newInterval(g *topology.Graph, cfg Config) interval {
 	router := routes.NewRouter(g)
-	in := interval{cfg: cfg, graph: g, router: router, reach: newReach(g, router), lastFailed: map[history.Part]schema.Instant{},
+	in := interval{cfg: cfg, graph: g, router: router, reach: newReach(g, router), beside: newLinksBeside(g),
+		lastFailed:  map[history.Part]schema.Instant{},
 		runningJobs: runningJobs{tenants: make([][]*job, g.NumDevices())}}
 	in.finder = root.NewFinder(g, in.router.Grid)
-	in.memberships.first, in.overlap.links = make([]int32, g.NumLinks()), make([]uint32, g.NumLinks())
+	in.memberships.regions = scratch.NewLists[schema.LinkID, member](g.NumLinks())
+	in.overlap.links = scratch.NewMarks[schema.LinkID](g.NumLinks())
 	in.countHosts()
 	return in
 }

@@ -34,6 +34,7 @@ func (f *nearFailure) fell() bool { return f.silent != nil && f.silent.Doubt == 
 
 // rateFailures lists the failures near the region that reach searched last, with their scores.
 func (rc *regionCase) rateFailures() {
+	rc.in.beside.index(rc.region.Links)
 	for i := range rc.in.history.Failures {
 		rc.addNear(&rc.in.history.Failures[i], nil)
 	}
@@ -181,12 +182,10 @@ func (rc *regionCase) stallAround(f *history.PlacedFailure) float64 {
 	for _, l := range f.Links {
 		sum += .2 * rc.baselineUse(l).orZero()
 	}
-	for i, l := range rc.region.Links {
-		from, to := rc.in.graph.Ends(l)
-		switch {
-		case slices.Contains(f.Links, l):
+	for _, i := range rc.in.beside.find(f.Devices) {
+		if slices.Contains(f.Links, rc.region.Links[i]) {
 			sum += 3 * rc.weight[i]
-		case slices.Contains(f.Devices, from), slices.Contains(f.Devices, to):
+		} else {
 			sum += .1 * rc.weight[i]
 		}
 	}

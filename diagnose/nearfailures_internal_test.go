@@ -71,6 +71,8 @@ func TestOfLikelyFailuresTheOneWhereMostStalls(t *testing.T) {
 	}
 	rc.in.reach = newReach(g, routes.NewRouter(g))
 	rc.in.reach.from(links, 3)
+	rc.in.beside = newLinksBeside(g)
+	rc.in.beside.index(links)
 	for i, name := range []string{"leaf0>spine0", "leaf1>spine1"} {
 		l := g.Link(roottest.Link(t, g, name))
 		f := history.PlacedFailure{Failure: schema.Failure{Kind: schema.LinkFailed, Device: g.Device(l.From).Name, Port: l.FromPort, Time: schema.Instant(i)}}

@@ -57,7 +57,7 @@ func (in *interval) crossing(cases []regionCase) {
 		set := in.routesOf(j)
 		w.begin(len(cases))
 		for i, l := range set.Links {
-			for _, at := range w.of(l) {
+			for at := range w.regions.Of(l) {
 				t := w.touch(at.region)
 				t.cross += at.weight
 				load := float64(set.Load[i])
@@ -67,7 +67,7 @@ func (in *interval) crossing(cases []regionCase) {
 			}
 		}
 		for _, l := range set.Gates {
-			for _, at := range w.of(l) {
+			for at := range w.regions.Of(l) {
 				w.touch(at.region).gate += at.weight
 			}
 		}
@@ -120,7 +120,7 @@ func (rc *regionCase) findSuspects() {
 	}
 }
 
-// maxReaders bounds the jobs that are candidates wherever they run, because of their file traffic.
+// maxReaders bounds the jobs that are suspects wherever they run, because of their file traffic.
 const maxReaders = 3
 
 // findReaders lists the jobs whose file traffic is an outlier in the whole fabric: the path to the storage

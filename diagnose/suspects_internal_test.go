@@ -167,7 +167,7 @@ func TestACulpritMovesWhatArrives(t *testing.T) {
 func TestTheNearestJobs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{0, 3, maxSuspects - 1, maxSuspects, maxSuspects + 1, 400} {
-		w := interval{scratch: scratch{round: 7}}
+		w := interval{scratch: reused{round: 7}}
 		var want []*job
 		for order := range n {
 			j := &job{Job: &history.Job{}, order: order, hops: int8(rng.IntN(3)), round: 7}

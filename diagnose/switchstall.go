@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -70,9 +71,8 @@ func (rc *regionCase) beside(cases []regionCase) []int32 {
 		from, to := rc.in.graph.Ends(own)
 		for _, d := range [2]topology.DeviceID{from, to} {
 			for _, l := range rc.in.graph.LinksAt(d) {
-				first := w.links[l] != w.round
-				w.links[l] = w.round
-				for _, at := range rc.in.memberships.of(l) {
+				first := w.links.Add(l)
+				for at := range rc.in.memberships.regions.Of(l) {
 					w.share(at.region, own, first)
 				}
 			}
@@ -84,15 +84,15 @@ func (rc *regionCase) beside(cases []regionCase) []int32 {
 // overlap is what one region has in common with the others.
 type overlap struct {
 	round  uint32
-	links  []uint32 // by link: the round in which it had a switch in common with a region
-	shared []shared // by case: with the region of the round
-	beside []int32  // the cases with any
+	links  scratch.Marks[schema.LinkID] // with a switch in common with the region
+	shared []shared                     // by case: with the region of the round
+	beside []int32                      // the cases with any
 }
 
 // next clears what the previous region shared with others.
 func (w *overlap) next(cases int) {
+	w.links.Clear()
 	if w.round++; w.round == 0 {
-		clear(w.links)
 		clear(w.shared)
 		w.round = 1
 	}

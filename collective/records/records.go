@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/plans"
 	"github.com/giverny/giverny/collective/vedrfolnir"
 	"github.com/giverny/giverny/internal/bounded"
 )
@@ -124,7 +125,7 @@ func (f *Format) Diagnose(files Files, opt collective.Options) (collective.Run, 
 	if err != nil {
 		return run, collective.Diagnosis{}, err
 	}
-	collective.FillWaits(&run)
+	plans.FillWaits(&run)
 	return run, collective.Diagnose(run, opt), nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/network"
 )
 
 // waysOf returns the flows between nodes, by ranks, each from its first to its last step.
@@ -109,10 +110,10 @@ func recordedWays(run collective.Run) map[[2]int][]string {
 	if run.Fabric == nil {
 		return nil
 	}
-	peer := map[collective.PathPort]int{}
+	peer := map[network.Port]int{}
 	for _, l := range run.Fabric.Links {
-		peer[collective.PathPort{Node: l.A, Port: l.APort}] = l.B
-		peer[collective.PathPort{Node: l.B, Port: l.BPort}] = l.A
+		peer[network.Port{Node: l.A, Port: l.APort}] = l.B
+		peer[network.Port{Node: l.B, Port: l.BPort}] = l.A
 	}
 	out := map[[2]int][]string{}
 	for _, p := range run.Paths {
@@ -122,7 +123,7 @@ func recordedWays(run collective.Run) map[[2]int][]string {
 				break
 			}
 			nodes = append(nodes, run.Fabric.Nodes[at].Name)
-			i := slices.IndexFunc(p.Ports, func(q collective.PathPort) bool { return q.Node == at })
+			i := slices.IndexFunc(p.Ports, func(q network.Port) bool { return q.Node == at })
 			if i < 0 {
 				break
 			}

@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/network"
 )
 
 // FileName is the name of the records file in a folder, TruthName that of the ground truth.
@@ -32,8 +33,8 @@ type line struct {
 	Record       *int                     `json:"record,omitempty"` // its position in the file, from 0; nil in older files
 	Rank         *collective.Rank         `json:"rank,omitempty"`
 	Communicator *collective.Communicator `json:"communicator,omitempty"`
-	Node         *collective.Node         `json:"node,omitempty"`
-	Link         *collective.Link         `json:"link,omitempty"`
+	Node         *network.Node            `json:"node,omitempty"`
+	Link         *network.Link            `json:"link,omitempty"`
 	Step         *collective.StepRecord   `json:"step,omitempty"`
 	Flow         *collective.Flow         `json:"flow,omitempty"`
 	Path         *collective.Path         `json:"path,omitempty"`
@@ -92,7 +93,7 @@ func Write(w io.Writer, run *collective.Run) error {
 
 // Read reads the output of Write. name is the file's, for errors.
 func Read(r io.Reader, name string) (collective.Run, error) {
-	run := collective.Run{Fabric: &collective.Fabric{}}
+	run := collective.Run{Fabric: &network.Fabric{}}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 1<<16), maxLine)
 	s := newSequence()
@@ -180,7 +181,7 @@ type part struct {
 }
 
 func references(run *collective.Run) []part {
-	var fabric collective.Fabric
+	var fabric network.Fabric
 	if run.Fabric != nil {
 		fabric = *run.Fabric
 	}
@@ -199,7 +200,7 @@ func references(run *collective.Run) []part {
 		{"flow", len(run.Flows), func(i int) bool { return node(run.Flows[i].Source) && node(run.Flows[i].Destination) }},
 		{"path", len(run.Paths), func(i int) bool {
 			p := &run.Paths[i]
-			return node(p.Source) && node(p.Destination) && !slices.ContainsFunc(p.Ports, func(at collective.PathPort) bool { return !node(at.Node) })
+			return node(p.Source) && node(p.Destination) && !slices.ContainsFunc(p.Ports, func(at network.Port) bool { return !node(at.Node) })
 		}},
 		{"port report", len(run.Telemetry), func(i int) bool {
 			p := &run.Telemetry[i]

@@ -10,17 +10,18 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/network"
 )
 
 func sample() collective.Run {
 	return collective.Run{
-		Fabric:        &collective.Fabric{Nodes: []collective.Node{{Name: "0"}, {Name: "1"}, {Name: "2", Switch: true}}, Links: []collective.Link{{A: 0, B: 2, APort: 1, BPort: 1, BitsPerSecond: 25e9, DelayNanos: 1000}}},
+		Fabric:        &network.Fabric{Nodes: []network.Node{{Name: "0"}, {Name: "1"}, {Name: "2", Switch: true}}, Links: []network.Link{{A: 0, B: 2, APort: 1, BPort: 1, BitsPerSecond: 25e9, DelayNanos: 1000}}},
 		Ranks:         []collective.Rank{{Node: "0", Host: 0}, {Node: "1", Host: 1}},
 		Communicators: []collective.Communicator{{Name: "0", Members: []int{1, 0}, Operation: collective.AllReduce, Algorithm: collective.Ring, Steps: 2}},
 		Steps:         []collective.StepRecord{{Step: 1, Rank: 0, Peer: 1, AwaitsRank: collective.None, Bytes: 10, BeginNanos: 1, EndNanos: 2, AloneNanos: 1}},
 		Flows:         []collective.Flow{{Source: 0, Destination: 1, SourcePort: 10001, Bytes: 3}},
 		Telemetry:     []collective.PortReport{{Record: 1, Switch: 2, Port: 1, Packets: 4, Flows: []collective.FlowReport{{Source: 0, Destination: 1, Packets: 4}}}},
-		Paths:         []collective.Path{{Source: 0, Destination: 1, Ports: []collective.PathPort{{Node: 0, Port: 1}}}},
+		Paths:         []collective.Path{{Source: 0, Destination: 1, Ports: []network.Port{{Node: 0, Port: 1}}}},
 		Pauses:        []collective.Pause{{TimeNanos: 5, Node: 2, Port: 1, Resume: true}},
 	}
 }

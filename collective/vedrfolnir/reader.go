@@ -11,13 +11,14 @@ import (
 	"strings"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/network"
 )
 
 // reader collects the parts of a run. Nodes are numbered as in the simulation.
 type reader struct {
 	open      func(name string) (io.ReadCloser, error)
 	nodes     map[int]int // number -> index in fabric
-	fabric    collective.Fabric
+	fabric    network.Fabric
 	ports     map[int]int // node number -> ports so far
 	transfers []transfer
 	flows     []collective.Flow
@@ -45,7 +46,7 @@ func (r *reader) node(number int) int {
 		return i
 	}
 	r.nodes[number] = len(r.fabric.Nodes)
-	r.fabric.Nodes = append(r.fabric.Nodes, collective.Node{Name: strconv.Itoa(number)})
+	r.fabric.Nodes = append(r.fabric.Nodes, network.Node{Name: strconv.Itoa(number)})
 	return len(r.fabric.Nodes) - 1
 }
 
@@ -121,7 +122,7 @@ func (r *reader) topologyLine(_ string, line int, fields []string) error {
 	}
 	r.ports[a]++
 	r.ports[b]++
-	r.fabric.Links = append(r.fabric.Links, collective.Link{
+	r.fabric.Links = append(r.fabric.Links, network.Link{
 		A: a, B: b, APort: r.ports[a], BPort: r.ports[b], BitsPerSecond: rate, DelayNanos: delay, ErrorRate: loss,
 	})
 	r.hasLinks = true

@@ -93,7 +93,7 @@ func (g *GridRegion) mostWaitedFor(w *gridWalk) (best Bottleneck) {
 	followed := 0.
 	for _, l := range w.known {
 		followed += w.toPort[l]
-		if !g.tried.has(l) {
+		if !g.tried.Has(l) {
 			_, s := w.shows(l)
 			n, _ := w.bottleneckOf(l, s)
 			g.bottlenecks = append(g.bottlenecks, n)
@@ -120,10 +120,10 @@ func (g *GridRegion) mostWaitedFor(w *gridWalk) (best Bottleneck) {
 // listBottlenecks lists the candidates at a region; if they are many, those with most waits.
 func (g *GridRegion) listBottlenecks(w *gridWalk) {
 	g.bottlenecks = g.bottlenecks[:0]
-	g.tried.clear()
+	g.tried.Clear()
 	for _, d := range g.devices {
 		for _, l := range w.graph.LinksAt(d) {
-			if !g.tried.add(l) {
+			if !g.tried.Add(l) {
 				continue
 			}
 			if _, s := w.shows(l); s.isBottleneck {

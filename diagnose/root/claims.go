@@ -66,7 +66,7 @@ func (p *Pressure) claimant(number int, l schema.LinkID) claimant {
 // claim enters the tree upstream of a candidate, on the region's stalled links, and resets the tree.
 func (g *GridRegion) claim(by claimant, p *Pressure) {
 	for _, l := range g.tree.Links {
-		if g.inside.has(l) && p.StallOf(l) >= stalledPercent {
+		if g.inside.Has(l) && p.StallOf(l) >= stalledPercent {
 			g.claims.add(by, l, g.tree.Load[l])
 		}
 	}

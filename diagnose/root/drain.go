@@ -175,11 +175,11 @@ func (g *GridRegion) FullLink(n *Bottleneck, d *Drain) schema.LinkID {
 // more than before the onset, do not stall, and before which least bytes/s or more wait; NoLink if there is none.
 func (w *gridWalk) fullest(links []schema.LinkID, most, least float64) (fullest schema.LinkID) {
 	fullest = schema.NoLink
-	w.seen.clear()
+	w.seen.Clear()
 	for _, l := range links {
 		from, to := w.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
-			if !w.seen.add(d) {
+			if !w.seen.Add(d) {
 				continue
 			}
 			for _, out := range w.graph.LinksAt(d) {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -34,14 +35,14 @@ const (
 
 // endings is scratch memory for the places of a region.
 type endings struct {
-	links       []schema.LinkID      // at the region's switches
-	has         marks[schema.LinkID] // links
-	at          []int32              // by link: its index in links, if has
-	stall       []float64            // by index in links: stall in the direction in which it stalls, share of time
-	use         []float64            // share of capacity
-	was         []float64            // the same before the onset
-	bottlenecks []float64            // how much waits for a link (Bottleneck.Score); 0 if it is no bottleneck
-	before      []float64            // by twice the index, plus 1 for the way from its end: stall upstream of a link
+	links       []schema.LinkID              // at the region's switches
+	has         scratch.Marks[schema.LinkID] // links
+	at          []int32                      // by link: its index in links, if has
+	stall       []float64                    // by index in links: stall in the direction in which it stalls, share of time
+	use         []float64                    // share of capacity
+	was         []float64                    // the same before the onset
+	bottlenecks []float64                    // how much waits for a link (Bottleneck.Score); 0 if it is no bottleneck
+	before      []float64                    // by twice the index, plus 1 for the way from its end: stall upstream of a link
 	edges       []edge
 	next        []float64
 	places      []rated
@@ -58,7 +59,7 @@ type edge struct {
 }
 
 func newEndings(links, devices int) endings {
-	return endings{at: make([]int32, links), has: newMarks[schema.LinkID](links), scores: make([]float64, devices)}
+	return endings{at: make([]int32, links), has: scratch.NewMarks[schema.LinkID](links), scores: make([]float64, devices)}
 }
 
 // Endings are where the back pressure of a region most probably ends: at any place, at a link, and at a switch's nodes.
@@ -116,11 +117,11 @@ func (e *Endings) Bottleneck() Bottleneck {
 
 // take collects the links at the region's switches, and their readings.
 func (e *endings) take(g *GridRegion) {
-	e.has.clear()
+	e.has.Clear()
 	e.links, e.stall, e.use, e.was, e.bottlenecks = e.links[:0], e.stall[:0], e.use[:0], e.was[:0], e.bottlenecks[:0]
 	for _, d := range g.devices {
 		for _, l := range g.p.graph.LinksAt(d) {
-			if g.grid.Dim(l) < 0 || !e.has.add(l) {
+			if g.grid.Dim(l) < 0 || !e.has.Add(l) {
 				continue
 			}
 			e.at[l] = int32(len(e.links))
@@ -132,7 +133,7 @@ func (e *endings) take(g *GridRegion) {
 		}
 	}
 	for i := range g.bottlenecks {
-		if n := &g.bottlenecks[i]; e.has.has(n.Link) {
+		if n := &g.bottlenecks[i]; e.has.Has(n.Link) {
 			e.bottlenecks[e.at[n.Link]] = n.Score
 		}
 	}
@@ -160,7 +161,7 @@ func (e *endings) follow(g *GridRegion) {
 			}
 			sure := min(1, e.stall[i]/surely)
 			for _, out := range g.p.graph.LinksAt(via) {
-				if out == l || g.grid.Dim(out) < dim || !e.has.has(out) {
+				if out == l || g.grid.Dim(out) < dim || !e.has.Has(out) {
 					continue
 				}
 				part := sure * min(1, (e.use[e.at[out]]+.005)/all)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/giverny/giverny/diagnose/routes"
+	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -39,8 +40,8 @@ type regionMemory struct {
 	grid     *routes.Grid // nil if the graph is not a grid
 	now      *GridRegion  // the region that the rest is of
 	readings lookup[schema.LinkID, reading]
-	inside   marks[schema.LinkID] // links of the region
-	met      marks[topology.DeviceID]
+	inside   scratch.Marks[schema.LinkID] // links of the region
+	met      scratch.Marks[topology.DeviceID]
 	devices  []topology.DeviceID // at the region's links, ascending
 	line     onLine
 
@@ -54,7 +55,7 @@ type regionMemory struct {
 	trees   []knownTree // the candidate trees
 
 	claims      claims
-	tried       marks[schema.LinkID] // as bottlenecks
+	tried       scratch.Marks[schema.LinkID] // as bottlenecks
 	bottlenecks []Bottleneck
 	stalls      []schema.LinkID // stalled links of the region
 	shares      []float64       // of the bottlenecks
@@ -66,8 +67,8 @@ func newRegionMemory(g *topology.Graph, grid *routes.Grid) *regionMemory {
 		return &regionMemory{}
 	}
 	n := g.NumLinks()
-	return &regionMemory{grid: grid, readings: newLookup[schema.LinkID, reading](n), inside: newMarks[schema.LinkID](n),
-		tried: newMarks[schema.LinkID](n), met: newMarks[topology.DeviceID](g.NumDevices()),
+	return &regionMemory{grid: grid, readings: newLookup[schema.LinkID, reading](n), inside: scratch.NewMarks[schema.LinkID](n),
+		tried: scratch.NewMarks[schema.LinkID](n), met: scratch.NewMarks[topology.DeviceID](g.NumDevices()),
 		claims: claims{of: make([]claim, n)}, sent: make([]float64, g.NumDevices()), tree: grid.NewInTree()}
 }
 
@@ -95,13 +96,13 @@ func (g *GridRegion) walkBy(p *Pressure) *gridWalk { return &gridWalk{p, g.aroun
 // measure sums up what the region's links show, in their order, and lists the switches at them.
 func (g *regionReadings) measure() {
 	g.readings.turnTo(g.p.Stall, g.p.Number)
-	g.inside.clear()
-	g.met.clear()
+	g.inside.Clear()
+	g.met.Clear()
 	g.devices, g.bottlenecks, g.line.stops = g.devices[:0], g.bottlenecks[:0], g.line.stops[:0]
 	g.tries, g.scores, g.arrived, g.trees = g.tries[:0], g.scores[:0], g.arrived[:0], g.trees[:0]
 	added, carried := 0., 0.
 	for _, l := range g.links {
-		g.inside.add(l)
+		g.inside.Add(l)
 		at := g.look(l)
 		g.most = max(g.most, at.stall)
 		for m, v := range at.all() {
@@ -113,7 +114,7 @@ func (g *regionReadings) measure() {
 		}
 		from, to := g.p.graph.Ends(l)
 		for _, d := range [2]topology.DeviceID{from, to} {
-			if g.met.add(d) {
+			if g.met.Add(d) {
 				g.devices = append(g.devices, d)
 			}
 		}

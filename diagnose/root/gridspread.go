@@ -2,6 +2,7 @@ package root
 
 import (
 	"github.com/giverny/giverny/diagnose/routes"
+	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -27,7 +28,7 @@ type gridFlow struct {
 	goes   [][2]going // by index in shown.list, and direction
 	ways   []way      // of all links followed
 	back   backward
-	seen   marks[topology.DeviceID] // by fullest
+	seen   scratch.Marks[topology.DeviceID] // by fullest
 }
 
 // gridWalk follows the stall of a region of a grid to the links for which it may wait.
@@ -40,7 +41,7 @@ type gridWalk struct {
 // newGridFlow returns the memory for the regions of a grid.
 func newGridFlow(g *topology.Graph) gridFlow {
 	n := g.NumLinks()
-	return gridFlow{flow: newFlow(n, 2), seen: newMarks[topology.DeviceID](g.NumDevices()),
+	return gridFlow{flow: newFlow(n, 2), seen: scratch.NewMarks[topology.DeviceID](g.NumDevices()),
 		shown: newLookup[schema.LinkID, shown](n), back: newBackward(n)}
 }
 

@@ -29,9 +29,9 @@ func TestTheLinkThatMostWaitsFor(t *testing.T) {
 		w.wait(full, full, c.led[1])
 		r.bottlenecks = []Bottleneck{{Link: slow, Waits: .5, Slower: true, Lost: c.lost, Share: c.claimed},
 			{Link: full, Waits: .5, Share: .5}}
-		r.tried.clear()
-		r.tried.add(slow)
-		r.tried.add(full)
+		r.tried.Clear()
+		r.tried.Add(slow)
+		r.tried.Add(full)
 		if got := r.mostWaitedFor(w); got.Link != c.want {
 			t.Errorf("%s: most waits for link %d, want %d", c.name, got.Link, c.want)
 		}

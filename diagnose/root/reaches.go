@@ -1,6 +1,7 @@
 package root
 
 import (
+	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -10,8 +11,8 @@ const mostReaches = .5
 
 // backward is the scratch memory for following traffic back from a switch of a grid.
 type backward struct {
-	met   marks[schema.LinkID] // followed
-	queue []arrival            // still to be followed
+	met   scratch.Marks[schema.LinkID] // followed
+	queue []arrival                    // still to be followed
 }
 
 // arrival is a link to be followed back, and the switch where its traffic arrives.
@@ -20,7 +21,7 @@ type arrival struct {
 	at   topology.DeviceID
 }
 
-func newBackward(links int) backward { return backward{met: newMarks[schema.LinkID](links)} }
+func newBackward(links int) backward { return backward{met: scratch.NewMarks[schema.LinkID](links)} }
 
 // reaches is the share of a region's stall that dimension-order routing can lead, over stalled links, to link out,
 // which leaves switch via. Stall has no direction: at the end where its traffic begins, links that carry less because
@@ -33,18 +34,18 @@ func (w *gridWalk) reaches(links []schema.LinkID, out schema.LinkID, via topolog
 	if all == 0 {
 		return 0
 	}
-	u.met.clear()
-	u.met.add(out)
+	u.met.Clear()
+	u.met.Add(out)
 	u.queue = append(u.queue[:0], arrival{out, via})
 	for len(u.queue) > 0 {
 		next := u.queue[len(u.queue)-1]
 		u.queue = u.queue[:len(u.queue)-1]
 		dim := w.grid.Dim(next.link)
 		for _, l := range w.graph.LinksAt(next.at) {
-			if _, s := w.shows(l); u.met.has(l) || s.dim < 0 || s.dim > dim || s.stall < stalledPercent {
+			if _, s := w.shows(l); u.met.Has(l) || s.dim < 0 || s.dim > dim || s.stall < stalledPercent {
 				continue
 			}
-			u.met.add(l)
+			u.met.Add(l)
 			sum += w.StallOf(l)
 			u.queue = append(u.queue, arrival{l, w.graph.OtherEnd(l, next.at)})
 		}

@@ -198,7 +198,7 @@ func (g *treeFits) cosines() (out [measures]float64) {
 	squares, loads, count := g.squares, 0., float64(len(g.tree.Links))
 	for _, l := range g.tree.Links {
 		n, at := g.tree.Load[l], g.look(l)
-		if !g.inside.has(l) {
+		if !g.inside.Has(l) {
 			squares[heldOn] += at.held * at.held
 			squares[addedTo] += at.added * at.added
 			squares[waiting] += at.waits * at.waits
@@ -284,7 +284,7 @@ func (g *GridRegion) Converging(senders []topology.DeviceID, end topology.Device
 	each, dot, loads, squares, sent, seen := arrives/routes, 0., 0., g.squares[addedTo], 0., 0.
 	for _, l := range g.tree.Links {
 		n, at := g.tree.Load[l], g.look(l)
-		if !g.inside.has(l) {
+		if !g.inside.Has(l) {
 			squares += at.added * at.added
 		}
 		dot, loads = dot+n*at.added, loads+n*n

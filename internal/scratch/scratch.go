@@ -1,4 +1,5 @@
-// Package scratch manages memory reused from step to step: slices that grow and never shrink.
+// Package scratch manages memory reused from step to step: slices that grow and never shrink, and sets and lists by
+// number that are emptied at little cost.
 package scratch
 
 // Slice is s with length n, its content unspecified, reallocated only to grow.

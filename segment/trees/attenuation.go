@@ -30,15 +30,15 @@ func (f fallOf) isAlone() bool  { return f&1 != 0 }
 func (f fallOf) ratio() float64 { return float64(math.Float32frombits(uint32(f >> 1))) }
 
 // startFalls assumes that a tree falls at every hop as it does from its port, and an exchange not at all.
-func (h *shares) startFalls(s *sinks, c *causes) {
+func (h *shares) startFalls(m *analysis) {
 	h.atSink = scratch.Slice(h.atSink, len(h.of))
 	for a := range h.fall {
 		h.fall[a] = backpressure.UsualFall
 	}
-	for a := range s.all.Len() {
-		if x, cause := &s.all[a], c.causeOf(a); c.isExchange(cause) {
+	for a := range m.sinks.all.Len() {
+		if x, cause := &m.sinks.all[a], m.causes.causeOf(a); m.causes.isExchange(cause) {
 			h.fall[cause] = 1
-		} else if x.isTree() && x.links >= backpressure.MinFeeders && c.double[a].isNone() {
+		} else if x.isTree() && x.links >= backpressure.MinFeeders && m.causes.double[a].isNone() {
 			h.fall[cause] = min(1, x.stall/x.port)
 		}
 	}
@@ -46,16 +46,16 @@ func (h *shares) startFalls(s *sinks, c *causes) {
 
 // vote records, by cause, the ratio of a node's stall to that of what it may wait for, or only for the exchange of
 // the node's leaf if that alone explains the node.
-func (h *shares) vote(t *trees, s *sinks, c *causes, i index.Node) {
-	stall, leaf := t.Stall[i], t.LeafOf(i)
+func (h *shares) vote(m *analysis, i index.Node) {
+	stall, leaf := m.Stall[i], m.LeafOf(i)
 	list := h.of[i].list()
 	if len(list) == 1 {
 		h.falls = append(h.falls, newFallOf(list[0].cause, stall/list[0].stall, true))
 		return
 	}
 	for _, p := range list {
-		if leaf >= 0 && c.isExchange(p.cause) && c.takesPart(s, leaf, p.cause) &&
-			math.Abs(stall-p.stall*h.fall[p.cause]) < backpressure.EqualDeviations*t.Noise.Sigma(stall) {
+		if leaf >= 0 && m.causes.isExchange(p.cause) && m.causes.takesPart(&m.sinks, leaf, p.cause) &&
+			math.Abs(stall-p.stall*h.fall[p.cause]) < backpressure.EqualDeviations*m.Noise.Sigma(stall) {
 			h.falls = append(h.falls, newFallOf(p.cause, stall/p.stall, true))
 			return
 		}
@@ -65,13 +65,13 @@ func (h *shares) vote(t *trees, s *sinks, c *causes, i index.Node) {
 	for k, p := range list {
 		predicted := p.stall * h.fall[p.cause]
 		off[k] = max(stall, predicted) / min(stall, predicted)
-		if leaf >= 0 && c.isExchange(p.cause) && !c.takesPart(s, leaf, p.cause) {
+		if leaf >= 0 && m.causes.isExchange(p.cause) && !m.causes.takesPart(&m.sinks, leaf, p.cause) {
 			continue
 		}
 		nearest = min(nearest, off[k])
 	}
 	width := voteWidth
-	if far := stall * (nearest - 1); far < explained*t.Noise.Sigma(stall) {
+	if far := stall * (nearest - 1); far < explained*m.Noise.Sigma(stall) {
 		width = 1 // the assumed fall explains it
 	}
 	for k, p := range list {

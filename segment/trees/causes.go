@@ -77,12 +77,12 @@ func (c *causes) find(t *trees, s *sinks) {
 	c.alsoIn = scratch.Filled(c.alsoIn, n, -1)
 	c.oneWay.forget(len(t.Seen))
 	c.listMasks(t, s)
-	for first, end := sinkID(0), sinkID(0); first < s.all.Len(); first = end {
-		for end = first + 1; end < s.all.Len() && s.all[end].first == first; end++ {
+	for first := sinkID(0); first < s.all.Len(); {
+		of := s.ofComponent(first)
+		if of.len() > 1 {
+			c.joinComponent(t, s, of)
 		}
-		if end > first+1 {
-			c.joinComponent(t, s, first, end)
-		}
+		first = of.end
 	}
 	c.joinCalmPorts(t, s)
 	c.findThin(s)
@@ -110,30 +110,29 @@ func (c *causes) listMasks(t *trees, s *sinks) {
 	slices.SortFunc(c.masks, func(a, b maskKey) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.mask, b.mask)) })
 }
 
-// joinComponent joins sinks [first, end) of one component.
-func (c *causes) joinComponent(t *trees, s *sinks, first, end sinkID) {
-	masks := c.takeMasks(first)
-	all := end
-	end = min(end, first+lastBit+1)
-	c.evidence.count(masks, int(end-first), true)
-	for a := end; a < all; a++ { // more than the mask distinguishes
-		c.join(a, end-1)
+// joinComponent joins the sinks of one component.
+func (c *causes) joinComponent(t *trees, s *sinks, all sinkRange) {
+	masks := c.takeMasks(all.first)
+	of := sinkRange{all.first, min(all.end, all.first+lastBit+1)}
+	c.evidence.count(masks, of.len(), true)
+	for a := of.end; a < all.end; a++ { // more than the mask distinguishes
+		c.join(a, of.end-1)
 	}
-	c.joinLevel(t, s, first, end)
-	c.evidence.count(masks, int(end-first), false)
-	for a := first; a < end; a++ {
-		c.findDouble(t, s, a, first, end)
+	c.joinLevel(t, s, of)
+	c.evidence.count(masks, of.len(), false)
+	for a := of.first; a < of.end; a++ {
+		c.findDouble(t, s, a, of)
 	}
-	for a := first; a < end; a++ {
-		for b := first; b < a; b++ {
+	for a := of.first; a < of.end; a++ {
+		for b := of.first; b < a; b++ {
 			if c.causeOf(a) != c.causeOf(b) && c.areOne(t, s, a, b) {
 				c.join(a, b)
 			}
 		}
 	}
-	c.findWide(s, first, end)
-	for a := first; a < end; a++ {
-		c.joinContained(t, s, a, first, end)
+	c.findWide(s, of)
+	for a := of.first; a < of.end; a++ {
+		c.joinContained(t, s, a, of)
 	}
 }
 
@@ -259,29 +258,29 @@ func (c *causes) areOne(t *trees, s *sinks, a, b sinkID) bool {
 const fewestMeeting = 3
 
 // findWide counts, for each sink of a component, the sinks without hosts, each of several links, in its cause.
-func (c *causes) findWide(s *sinks, first, end sinkID) {
-	for a := first; a < end; a++ {
+func (c *causes) findWide(s *sinks, of sinkRange) {
+	for a := of.first; a < of.end; a++ {
 		c.wide[a] = 0
 	}
-	for a := first; a < end; a++ {
+	for a := of.first; a < of.end; a++ {
 		if x := &s.all[a]; !x.isLeaf && x.links > 1 && x.port == 0 {
 			c.wide[c.firstOf(a)]++
 		}
 	}
-	for a := first; a < end; a++ {
+	for a := of.first; a < of.end; a++ {
 		c.wide[a] = c.wide[c.firstOf(a)]
 	}
 }
 
 // joinContained joins a sink without hosts with the sink at a leaf that most of its sources lead to, of several the one
 // nearest in stall.
-func (c *causes) joinContained(t *trees, s *sinks, a, first, end sinkID) {
+func (c *causes) joinContained(t *trees, s *sinks, a sinkID, of sinkRange) {
 	x := &s.all[a]
 	if x.isLeaf || x.port > 0 || x.bit == lastBit || c.wide[a] >= fewestMeeting {
 		return
 	}
 	best, most := sinkID(-1), int32(0)
-	for b := first; b < end; b++ {
+	for b := of.first; b < of.end; b++ {
 		y := &s.all[b]
 		if !y.isLeaf || y.links < backpressure.MinFeeders || y.bit == lastBit || !t.mayReach(x.device, y.device) {
 			continue

@@ -13,35 +13,35 @@ const leastLikely = .4
 
 // choose finds which of a node's candidate causes, two at most, predict its stall best: a set of indexes of its list.
 // It leaves the stall that each cause predicts in h.one, and the costs of all sets in h.costs.
-func (h *shares) choose(t *trees, s *sinks, c *causes, i index.Node, minMean float64) (chosen uint) {
+func (h *shares) choose(m *analysis, i index.Node) (chosen uint) {
 	from := &h.of[i]
-	leaf, spread := t.LeafOf(i), 1.
+	leaf, spread := m.LeafOf(i), 1.
 	var with, without [maxParts]float64
 	for k, p := range from.list() {
 		h.one[k], spread = p.stall*h.fall[p.cause], max(spread, h.spread[p.cause])
 		switch {
-		case c.thin[p.cause]:
+		case m.causes.thin[p.cause]:
 			with[k] = portCost
-		case !c.isExchange(p.cause):
+		case !m.causes.isExchange(p.cause):
 		case leaf < 0:
-		case !c.takesPart(s, leaf, p.cause):
+		case !m.causes.takesPart(&m.sinks, leaf, p.cause):
 			with[k] = partnerCost
 		default:
 			without[k] = partnerCost
-			if c.base[p.cause] > 0 && from.n > 1 {
-				h.one[k] = c.base[p.cause]
+			if m.causes.base[p.cause] > 0 && from.n > 1 {
+				h.one[k] = m.causes.base[p.cause]
 			}
 		}
 	}
 	if from.n == 1 {
 		return 1
 	}
-	return h.cheapest(from.n, t.Stall[i], spread*t.Noise.Sigma(t.Stall[i]), minMean, &with, &without)
+	return h.cheapest(from.n, m.Stall[i], spread*m.Noise.Sigma(m.Stall[i]), &with, &without)
 }
 
 // cheapest is the set of n causes with the lowest cost: of each cause with or without it, of each beyond the first,
 // and of the residual. It fills costs for all sets.
-func (h *shares) cheapest(n int, stall, sigma, minMean float64, with, without *[maxParts]float64) (chosen uint) {
+func (h *shares) cheapest(n int, stall, sigma float64, with, without *[maxParts]float64) (chosen uint) {
 	best, none := math.Inf(1), 0.
 	for _, cost := range without[:n] {
 		none += cost
@@ -57,7 +57,7 @@ func (h *shares) cheapest(n int, stall, sigma, minMean float64, with, without *[
 			k := bits.TrailingZeros(rest)
 			sum, off, least = sum+h.one[k], off+with[k]-without[k], min(least, h.one[k])
 		}
-		if size > 1 && least < minMean {
+		if size > 1 && least < h.minMean {
 			continue
 		}
 		off += math.Abs(stall-min(100, sum)) / sigma
@@ -71,7 +71,7 @@ func (h *shares) cheapest(n int, stall, sigma, minMean float64, with, without *[
 // likely adds, to the chosen set of n causes, each other one to which the link belongs with a probability of
 // leastLikely. It leaves what each contributes to a stall, if the link belongs to it, in h.part. A set's probability
 // follows from its cost as if residuals had Laplace's distribution.
-func (h *shares) likely(n int, stall, minMean float64, chosen uint) (set uint) {
+func (h *shares) likely(n int, stall float64, chosen uint) (set uint) {
 	if n == 1 {
 		h.part[0] = stall
 		return chosen
@@ -92,7 +92,7 @@ func (h *shares) likely(n int, stall, minMean float64, chosen uint) (set uint) {
 	}
 	set = chosen
 	for k := range n {
-		if chance[k] >= leastLikely*total && h.one[k] >= minMean {
+		if chance[k] >= leastLikely*total && h.one[k] >= h.minMean {
 			set |= 1 << k
 		}
 		if chance[k] > 0 {

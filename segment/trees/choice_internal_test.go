@@ -8,7 +8,6 @@ import (
 // TestALinkBelongsToEachLikelyCause: a link that two causes explain about equally well belongs to both, and would get
 // all of its stall from either; one that only one explains belongs to that one.
 func TestALinkBelongsToEachLikelyCause(t *testing.T) {
-	const minMean = 5
 	for _, x := range []struct {
 		name         string
 		one          []float64 // what the causes predict
@@ -23,12 +22,12 @@ func TestALinkBelongsToEachLikelyCause(t *testing.T) {
 		{"larger errors", []float64{40, 30}, 36, 10, 0b11, []float64{36, 36}},
 		{"of three, two", []float64{40, 39.6, 15}, 40, 2, 0b11, []float64{40, 40}},
 	} {
-		var h shares
+		h := shares{minMean: 5}
 		copy(h.one[:], x.one)
 		var none [maxParts]float64
 		n := len(x.one)
-		best := h.cheapest(n, x.stall, x.sigma, minMean, &none, &none)
-		got := h.likely(n, x.stall, minMean, best)
+		best := h.cheapest(n, x.stall, x.sigma, &none, &none)
+		got := h.likely(n, x.stall, best)
 		if got != x.want {
 			t.Errorf("%s: set %b, want %b", x.name, got, x.want)
 		}

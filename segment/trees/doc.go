@@ -15,7 +15,7 @@
 //
 //	2. Where does the chain of waiting end? At a sink: a switch with a full port, or a link sink (a port apart from what
 //	   else waits at its switch).
-//	trees.go             what steps 1 and 2 know of the stalled links
+//	trees.go             what steps 1 and 2 know of the stalled links, and (analysis) step 3
 //	origins.go           ports that are sinks of their own; nodes that wait for nothing that stalls
 //	saddles.go           where stall falls and then rises, something else begins
 //	twins.go             two ports of one leaf that stall equally
@@ -61,8 +61,9 @@
 //	8. On two levels, or in a pod: for which of the trees do the uplinks of each leaf wait, as a whole? Package spines.
 //
 // Steps 1 and 2 make three types, each with all that the one before knows: backpressure.Nodes (the stalled links),
-// backpressure.Waits (for which others each may wait) and trees (where that ends). Those of the other steps are causes, shares
-// and patches. Indices are of one kind each: package index has those that the packages share.
+// backpressure.Waits (for which others each may wait) and trees (where that ends). Those of the other steps are sinks and
+// causes, which make an analysis with trees, shares of what that found, and patches. Indices are of one kind each: package
+// index has those that the packages share.
 //
 //	kinds.go             the others
 //

@@ -36,16 +36,16 @@ func (p plateau) isExchange() bool { return p.sinks >= 3 }
 
 // joinLevel clusters the sinks at leaves by level, nearest first. Sets are compared by their means, so no chain of
 // small steps joins distant levels.
-func (c *causes) joinLevel(t *trees, s *sinks, first, end sinkID) {
+func (c *causes) joinLevel(t *trees, s *sinks, of sinkRange) {
 	c.rises = c.rises[:0]
-	c.uneven = unevenOf(s, first, end)
-	for a := first; a < end; a++ {
+	c.uneven = unevenOf(s, of)
+	for a := of.first; a < of.end; a++ {
 		x := &s.all[a]
 		if !x.isLeaf || !x.isWide() && c.uneven < unevenDeviations {
 			continue
 		}
 		c.levels[c.levelOf(a)] = plateau{1, x.levels, x.levelSum, x.sendsToo && !x.beginsTree()}
-		for b := first; b < a; b++ {
+		for b := of.first; b < a; b++ {
 			if y := &s.all[b]; c.areNear(t, s, a, b) && c.mayBeLevel(t, s, a, b) {
 				c.rises = append(c.rises, rise{a, b, math.Abs(x.level - y.level)})
 			}
@@ -137,9 +137,9 @@ func levelError(t *trees, p, q *plateau) float64 {
 
 // unevenOf is the median, over a component's leaves, of the deviation of the links that wait at a leaf, in deviations
 // of the noise.
-func unevenOf(s *sinks, first, end sinkID) float64 {
+func unevenOf(s *sinks, of sinkRange) float64 {
 	s.sample = s.sample[:0]
-	for a := first; a < end; a++ {
+	for a := of.first; a < of.end; a++ {
 		if x := &s.all[a]; x.isLeaf && x.fromSwitches >= backpressure.MinFeeders && !x.beginsTree() {
 			s.sample = append(s.sample, x.deviation)
 		}
@@ -225,7 +225,7 @@ func (c *causes) bothAt(a sinkID) (one, other causeID) {
 }
 
 // findDouble finds whether two causes add up at a sink: two exchanges, or an exchange and the sink's own tree.
-func (c *causes) findDouble(t *trees, s *sinks, a, first, end sinkID) {
+func (c *causes) findDouble(t *trees, s *sinks, a sinkID, of sinkRange) {
 	x := &s.all[a]
 	if !x.isLeaf || x.links < backpressure.MinFeeders {
 		return
@@ -237,10 +237,10 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end sinkID) {
 	}
 	if x.port > 0 && !x.hasManyPorts() && !c.levels[own].isExchange() {
 		best := math.Inf(1)
-		for b := levelID(first); b < levelID(end); b++ {
+		for b := levelID(of.first); b < levelID(of.end); b++ {
 			p := c.levels[b]
 			rest := x.stall - p.stall()
-			if !p.isExchange() || rest <= -levelError(t, &p, &c.levels[own]) || rest >= mostRest*x.port || !c.sendsInto(t, s, a, b, first, end) {
+			if !p.isExchange() || rest <= -levelError(t, &p, &c.levels[own]) || rest >= mostRest*x.port || !c.sendsInto(t, s, a, b, of) {
 				continue
 			}
 			if off := math.Abs(rest - usualRest*x.port); off < best {
@@ -253,8 +253,8 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end sinkID) {
 	}
 	p := c.levels[own]
 	best := backpressure.EqualDeviations*t.Noise.Sigma(p.stall())/math.Sqrt(float64(6*p.sinks)) + backpressure.EqualShare*p.stall()
-	for b := levelID(first); b < levelID(end); b++ {
-		for d := levelID(first); d < b; d++ {
+	for b := levelID(of.first); b < levelID(of.end); b++ {
+		for d := levelID(of.first); d < b; d++ {
 			q, r := c.levels[b], c.levels[d]
 			if b == own || d == own || 2*min(q.sinks, r.sinks) < p.sinks || !q.sendsToo || !r.sendsToo || !q.isExchange() && !r.isExchange() {
 				continue
@@ -269,10 +269,10 @@ func (c *causes) findDouble(t *trees, s *sinks, a, first, end sinkID) {
 // addsTree reports whether a sink's own tree adds to an exchange there.
 func (c *causes) addsTree(a sinkID) bool { return c.double[a].other == ownTree }
 
-// sendsInto reports whether most hosts at a's switch lead to the exchange b, of sinks [first, end), stalled nearly as much.
-func (c *causes) sendsInto(t *trees, s *sinks, a sinkID, b levelID, first, end sinkID) bool {
+// sendsInto reports whether most hosts at a's switch lead to the exchange b of a component, stalled nearly as much.
+func (c *causes) sendsInto(t *trees, s *sinks, a sinkID, b levelID, of sinkRange) bool {
 	sending, hosts, mask := 0, 0, uint64(0)
-	for k := first; k < end; k++ {
+	for k := of.first; k < of.end; k++ {
 		if c.levelOf(k) == b {
 			mask |= 1 << s.all[k].bit
 		}
@@ -282,7 +282,7 @@ func (c *causes) sendsInto(t *trees, s *sinks, a sinkID, b levelID, first, end s
 			continue
 		}
 		hosts++
-		if i := t.Node[l]; i >= 0 && s.component[i] == first && s.mask[i]&mask != 0 && t.Stall[i] > partnerStall*c.levels[b].stall() {
+		if i := t.Node[l]; i >= 0 && s.component[i] == of.first && s.mask[i]&mask != 0 && t.Stall[i] > partnerStall*c.levels[b].stall() {
 			sending++
 		}
 	}

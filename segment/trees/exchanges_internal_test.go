@@ -32,7 +32,7 @@ func TestLevelOfAPairBoundsWhatATreeAdds(t *testing.T) {
 		for _, a := range []sinkID{3, 4} {
 			found.all[a] = sink{isLeaf: true, links: backpressure.MinFeeders, port: 20, stall: level.stall}
 			c.double[a] = double{-1, -1}
-			c.findDouble(snapshot, found, a, 0, 5)
+			c.findDouble(snapshot, found, a, sinkRange{0, 5})
 			if got := c.addsTree(a); got != level.want {
 				t.Errorf("at %v%%, at sink %d a tree adds to the exchange: %v", level.stall, a, got)
 			}

@@ -37,17 +37,14 @@ const fewestTogether = 3
 // isCohesive reports whether some nodes' links are in large enough pieces: n links in p pieces touch at most n+p
 // devices. Many lone hot links beside one tree are not a region.
 func (t *trees) isCohesive(nodes []index.Node) bool {
-	t.met = t.met[:0]
+	t.met.Clear()
+	devices := 0
 	for _, i := range nodes {
 		for _, d := range [2]index.Device{t.From[i], t.To[i]} {
-			if !t.isMet[d] {
-				t.isMet[d] = true
-				t.met = append(t.met, d)
+			if t.met.Add(d) {
+				devices++
 			}
 		}
 	}
-	for _, d := range t.met {
-		t.isMet[d] = false
-	}
-	return fewestTogether*(len(t.met)-len(nodes)) <= len(nodes)
+	return fewestTogether*(devices-len(nodes)) <= len(nodes)
 }

@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/segment/linkset"
 	"github.com/giverny/giverny/segment/trees/backpressure"
 	"github.com/giverny/giverny/segment/trees/index"
@@ -11,10 +12,8 @@ import (
 
 // Method finds congestion trees on a graph of directed links, in the steps of the package comment.
 type Method struct {
-	trees
+	analysis
 	noiseOf   backpressure.NoiseEstimator
-	sinks     sinks
-	causes    causes
 	shares    shares
 	patches   patches
 	layers    layers.Layers
@@ -45,8 +44,9 @@ type Config struct {
 func New(g *topology.Graph, cfg Config) *Method {
 	w := backpressure.New(g)
 	m := &Method{minMean: cfg.MinMeanPercent, minLinks: cfg.MinLinks, overlap: cfg.Overlap, branches: w.Branching()}
-	m.Waits, m.layered, m.isMet = backpressure.NewWaits(w), cfg.Overlap && w.IsTwoLevel(), make([]bool, len(w.Level))
-	m.usual = map[index.Group]float64{}
+	m.Waits, m.layered = backpressure.NewWaits(w), cfg.Overlap && w.IsTwoLevel()
+	m.met = scratch.NewMarks[index.Device](len(w.Level))
+	m.usual, m.shares.minMean = map[index.Group]float64{}, cfg.MinMeanPercent
 	m.sinks = newSinks(len(w.Level), len(w.From))
 	if m.overlap {
 		m.spines = spines.New(w, m.layered)
@@ -132,5 +132,5 @@ func (m *Method) findCauses() {
 	m.rankNodes()
 	m.sinks.find(&m.trees)
 	m.causes.find(&m.trees, &m.sinks)
-	m.shares.find(&m.trees, &m.sinks, &m.causes, m.minMean)
+	m.shares.find(&m.analysis)
 }

@@ -23,7 +23,7 @@ func (c *causes) joinMutual(t *trees, s *sinks, h *shares) {
 		if s.all[a].link >= 0 || !t.Graph.IsLeaf(leaf) || !c.double[a].isNone() || c.isExchange(own) {
 			continue
 		}
-		if other := c.sentTo(t, h, leaf, own); other >= 0 && c.answers(t, s, h, other, own, leaf) {
+		if other := c.sentTo(t, h, leaf, own); other >= 0 && c.answers(t, s, h, other, a) {
 			c.partners = append(c.partners, partnership{cause: own, other: other})
 		}
 	}
@@ -54,10 +54,10 @@ func (c *causes) sentTo(t *trees, h *shares, leaf index.Device, own causeID) cau
 	return c.mostVoted()
 }
 
-// answers reports whether the links that wait for the second cause mostly come from leaves, other than the given one,
-// at which the first waits.
-func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to causeID, leaf index.Device) bool {
-	leaves := 0
+// answers reports whether the links that wait for a sink's cause mostly come from leaves, other than the sink's, at which
+// another cause waits.
+func (c *causes) answers(t *trees, s *sinks, h *shares, cause causeID, to sinkID) bool {
+	own, leaf, leaves := c.causeOf(to), s.all[to].device, 0
 	for a := range s.all.Len() {
 		if c.causeOf(a) == cause && t.Graph.IsLeaf(s.all[a].device) {
 			leaves++
@@ -69,7 +69,7 @@ func (c *causes) answers(t *trees, s *sinks, h *shares, cause, to causeID, leaf 
 	all, n := 0, 0
 	for i := range t.Links.Len() {
 		from := t.LeafOf(i)
-		if h.main(i) != to || from < 0 || from == leaf {
+		if h.main(i) != own || from < 0 || from == leaf {
 			continue
 		}
 		all++

@@ -20,7 +20,7 @@ const (
 // oneWay distinguishes trees from parts of an exchange by their sources: hosts that exchange receive, too.
 type oneWay struct {
 	leaves index.By[causeID, int]       // number that send into it and receive nothing
-	ends   index.By[causeID, int]       // number of its sinks
+	sinks  index.By[causeID, int]       // number of its sinks
 	met    []causeID                    // causes at one leaf
 	known  index.By[index.Device, bool] // whether it receives is known
 	gets   index.By[index.Device, bool] // it receives
@@ -41,9 +41,9 @@ func (o *oneWay) receives(t *trees, leaf index.Device) bool {
 
 // count counts, by cause, the leaves that only send into it, and its sinks.
 func (o *oneWay) count(t *trees, s *sinks, c *causes, h *shares) {
-	o.leaves, o.ends = scratch.Zeroed(o.leaves, len(c.thin)), scratch.Zeroed(o.ends, len(c.thin))
+	o.leaves, o.sinks = scratch.Zeroed(o.leaves, len(c.thin)), scratch.Zeroed(o.sinks, len(c.thin))
 	for a := range s.all.Len() {
-		o.ends[c.causeOf(a)]++
+		o.sinks[c.causeOf(a)]++
 	}
 	for d := range t.Seen.Len() {
 		if !t.Graph.IsLeaf(d) {
@@ -75,7 +75,7 @@ func (o *oneWay) listMet(t *trees, h *shares, leaf index.Device) {
 
 // isTree reports whether so many leaves only send into a cause that it is not part of an exchange.
 func (o *oneWay) isTree(cause causeID) bool {
-	return o.leaves[cause] >= fewestOneWay*max(1, o.ends[cause])
+	return o.leaves[cause] >= fewestOneWay*max(1, o.sinks[cause])
 }
 
 // receives reports whether traffic to a leaf or its hosts waits, even if each link stalls too little to count.

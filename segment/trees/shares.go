@@ -14,6 +14,7 @@ import (
 // link as the stall of what the link waits for times the cause's fall from hop to hop (attenuation). A link gets the
 // cause, or the two together, whose prediction is nearest.
 type shares struct {
+	minMean float64 // the least stall of a region's part, percent
 	of      index.By[index.Node, partList]
 	fall    index.By[causeID, float64]
 	misfit  index.By[index.Node, float64] // residual of its stall from its causes' prediction, in deviations
@@ -44,30 +45,30 @@ const (
 	oddPort = 4
 )
 
-// find finds the causes of all nodes, hop by hop upstream; minMean is the least stall of a region's part, percent.
-func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
-	h.of, h.fall = scratch.Slice(h.of, len(t.Links)), scratch.Slice(h.fall, 2*len(s.all))
-	h.misfit = scratch.Slice(h.misfit, len(t.Links))
-	h.startFalls(s, c)
-	h.findSpreads(s, c)
+// find finds the causes of all nodes, hop by hop upstream.
+func (h *shares) find(m *analysis) {
+	h.of, h.fall = scratch.Slice(h.of, len(m.Links)), scratch.Slice(h.fall, 2*len(m.sinks.all))
+	h.misfit = scratch.Slice(h.misfit, len(m.Links))
+	h.startFalls(m)
+	h.findSpreads(m)
 	for i := range h.of {
 		h.of[i].n, h.misfit[i] = 0, 0
 	}
-	for first, end := 0, 0; first < len(t.order); first = end { // hop by hop
-		rank := t.rank[t.order[first]]
-		for end = first; end < len(t.order) && t.rank[t.order[end]] == rank; end++ {
+	for first, end := 0, 0; first < len(m.order); first = end { // hop by hop
+		rank := m.rank[m.order[first]]
+		for end = first; end < len(m.order) && m.rank[m.order[end]] == rank; end++ {
 		}
-		isAny := h.gather(t, s, c, t.order[first:end])
+		isAny := h.gather(m, m.order[first:end])
 		h.fitFalls()
 		if isAny { // else it would change nothing
-			h.refit(t, s, c, t.order[first:end], minMean)
+			h.refit(m, m.order[first:end])
 		}
-		for _, i := range t.order[first:end] {
+		for _, i := range m.order[first:end] {
 			if !h.atSink[i] && h.of[i].n > 0 {
-				set := h.choose(t, s, c, i, minMean)
-				all := h.likely(h.of[i].n, t.Stall[i], minMean, set)
-				h.misfit[i] = math.Abs(t.Stall[i]-min(100, h.predicted(h.of[i].n, set))) / t.Noise.Sigma(t.Stall[i])
-				h.take(i, h.withTwins(s, i, set)|all)
+				set := h.choose(m, i)
+				all := h.likely(h.of[i].n, m.Stall[i], set)
+				h.misfit[i] = math.Abs(m.Stall[i]-min(100, h.predicted(h.of[i].n, set))) / m.Noise.Sigma(m.Stall[i])
+				h.take(i, h.withTwins(&m.sinks, i, set)|all)
 			}
 		}
 	}
@@ -76,19 +77,19 @@ func (h *shares) find(t *trees, s *sinks, c *causes, minMean float64) {
 // findSpreads finds by how much the links that wait at one sink of a cause differ, in deviations of the noise: its
 // predictions are off by as much, since each link has its own traffic. What is usual in the snapshot counts as one more
 // sink.
-func (h *shares) findSpreads(s *sinks, c *causes) {
+func (h *shares) findSpreads(m *analysis) {
 	h.spread, h.known = scratch.Zeroed(h.spread, len(h.fall)), scratch.Zeroed(h.known, len(h.fall))
-	s.sample = s.sample[:0]
-	for a := range s.all.Len() {
-		if x := &s.all[a]; x.fromSwitches >= backpressure.MinFeeders {
-			cause := c.causeOf(a)
+	m.sinks.sample = m.sinks.sample[:0]
+	for a := range m.sinks.all.Len() {
+		if x := &m.sinks.all[a]; x.fromSwitches >= backpressure.MinFeeders {
+			cause := m.causes.causeOf(a)
 			h.spread[cause], h.known[cause] = h.spread[cause]+x.deviation, h.known[cause]+1
-			s.sample = append(s.sample, x.deviation)
+			m.sinks.sample = append(m.sinks.sample, x.deviation)
 		}
 	}
 	usual := 1.
-	if len(s.sample) > 0 {
-		usual = median.Of(s.sample)
+	if len(m.sinks.sample) > 0 {
+		usual = median.Of(m.sinks.sample)
 	}
 	for a := range h.spread {
 		h.spread[a] = (h.spread[a] + usual) / (h.known[a] + 1)
@@ -97,35 +98,35 @@ func (h *shares) findSpreads(s *sinks, c *causes) {
 
 // gather collects the candidate causes of the nodes of a hop, and their votes; it reports whether any node has
 // several.
-func (h *shares) gather(t *trees, s *sinks, c *causes, nodes []index.Node) (isAny bool) {
+func (h *shares) gather(m *analysis, nodes []index.Node) (isAny bool) {
 	h.falls = h.falls[:0]
 	was := index.Node(-1) // the last node that inherits its causes from what it waits for
 	for _, i := range nodes {
-		if h.atSink[i] = h.setAtSink(t, s, c, i); h.atSink[i] {
+		if h.atSink[i] = h.setAtSink(m, i); h.atSink[i] {
 			continue
 		}
-		if was >= 0 && isSameList(t.after(i), t.after(was)) {
+		if was >= 0 && isSameList(m.after(i), m.after(was)) {
 			h.of[i].n = copy(h.of[i].at[:], h.of[was].list())
 		} else {
-			h.predict(t, i)
+			h.predict(&m.trees, i)
 		}
 		was = i
 		isAny = isAny || h.of[i].n > 1
-		h.vote(t, s, c, i)
+		h.vote(m, i)
 	}
 	return isAny
 }
 
 // refit fits the falls again, to the links that one cause alone explains best.
-func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []index.Node, minMean float64) {
+func (h *shares) refit(m *analysis, nodes []index.Node) {
 	h.falls = h.falls[:0]
 	for _, i := range nodes {
 		if h.atSink[i] || h.of[i].n == 0 {
 			continue
 		}
-		if set := h.choose(t, s, c, i, minMean); bits.OnesCount(set) == 1 {
+		if set := h.choose(m, i); bits.OnesCount(set) == 1 {
 			p := h.of[i].at[bits.TrailingZeros(set)]
-			h.falls = append(h.falls, newFallOf(p.cause, t.Stall[i]/p.stall, true))
+			h.falls = append(h.falls, newFallOf(p.cause, m.Stall[i]/p.stall, true))
 		}
 	}
 	h.fitFalls()
@@ -133,39 +134,39 @@ func (h *shares) refit(t *trees, s *sinks, c *causes, nodes []index.Node, minMea
 
 // setAtSink gives a node that waits at a sink the sink's cause, or the two that add up there; false if it waits at
 // none.
-func (h *shares) setAtSink(t *trees, s *sinks, c *causes, i index.Node) bool {
-	a := s.feeding[i]
-	if t.sink[i] >= 0 {
-		a = s.byPlace[t.sink[i]]
+func (h *shares) setAtSink(m *analysis, i index.Node) bool {
+	a := m.sinks.feeding[i]
+	if m.sink[i] >= 0 {
+		a = m.sinks.byPlace[m.sink[i]]
 	}
 	if a < 0 {
 		return false
 	}
-	x, toHost := &s.all[a], t.port[i]
-	if x.others > 0 && t.sink[i] < 0 {
+	x, toHost := &m.sinks.all[a], m.port[i]
+	if x.others > 0 && m.sink[i] < 0 {
 		return false
 	}
-	h.misfit[i] = math.Abs(t.Stall[i]-x.stall) / t.Noise.Sigma(t.Stall[i])
+	h.misfit[i] = math.Abs(m.Stall[i]-x.stall) / m.Noise.Sigma(m.Stall[i])
 	usual := x.port
 	if x.hasManyPorts() {
 		usual = x.portMean()
-	} else if c.isOfExchange(a) {
+	} else if m.causes.isOfExchange(a) {
 		usual = x.stall
 	}
-	if toHost && math.Abs(t.Stall[i]-usual) > oddPort*t.Noise.Sigma(t.Stall[i]) && math.Abs(math.Log(t.Stall[i]/usual)) > oddPort*x.portSpread {
-		h.of[i].set(part{cause: s.portCause(a), stall: t.Stall[i]})
+	if toHost && math.Abs(m.Stall[i]-usual) > oddPort*m.Noise.Sigma(m.Stall[i]) && math.Abs(math.Log(m.Stall[i]/usual)) > oddPort*x.portSpread {
+		h.of[i].set(part{cause: m.sinks.portCause(a), stall: m.Stall[i]})
 		return true
 	}
-	switch two := c.double[a]; {
+	switch two := m.causes.double[a]; {
 	case two.isNone():
-		h.of[i].set(part{cause: c.causeOf(a), stall: t.Stall[i]})
+		h.of[i].set(part{cause: m.causes.causeOf(a), stall: m.Stall[i]})
 	case two.other != ownTree:
-		one, other := c.bothAt(a)
-		h.of[i].set(part{cause: one, stall: c.levels[two.exchange].stall()}, part{cause: other, stall: c.levels[two.other].stall()})
+		one, other := m.causes.bothAt(a)
+		h.of[i].set(part{cause: one, stall: m.causes.levels[two.exchange].stall()}, part{cause: other, stall: m.causes.levels[two.other].stall()})
 	case toHost:
-		h.of[i].set(part{cause: c.causeOf(a), stall: c.restAt(t, s, a)})
+		h.of[i].set(part{cause: m.causes.causeOf(a), stall: m.causes.restAt(&m.trees, &m.sinks, a)})
 	default:
-		h.setBeside(t, s, c, i, a)
+		h.setBeside(m, i, a)
 	}
 	return true
 }

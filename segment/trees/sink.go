@@ -76,6 +76,20 @@ func (s *sink) isWide() bool { return s.links >= backpressure.MinFeeders || s.ha
 // mostRoots is the highest number of trees with their roots at one switch.
 const mostRoots = 3
 
+// sinkRange is the sinks from first to before end: those of one component, or of these the ones that a mask distinguishes.
+type sinkRange struct{ first, end sinkID }
+
+func (r sinkRange) len() int { return int(r.end - r.first) }
+
+// ofComponent is the sinks of the component with a first sink.
+func (s *sinks) ofComponent(first sinkID) sinkRange {
+	end := first + 1
+	for end < s.all.Len() && s.all[end].first == first {
+		end++
+	}
+	return sinkRange{first, end}
+}
+
 // at is the sink at a switch, or -1.
 func (s *sinks) at(device index.Device) sinkID { return s.byPlace[placeAt(device)] }
 

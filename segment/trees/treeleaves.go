@@ -66,19 +66,19 @@ func (c *causes) restAt(t *trees, s *sinks, a sinkID) float64 {
 
 // setBeside gives a node that waits at a leaf, where a tree begins and which takes part in an exchange, its parts: the
 // exchange, and the tree if all that waits there stalls more than the exchange, or this node clearly does.
-func (h *shares) setBeside(t *trees, s *sinks, c *causes, i index.Node, a sinkID) {
-	x, exchange := &s.all[a], c.double[a].exchange
-	level := c.levels[exchange].stall()
+func (h *shares) setBeside(m *analysis, i index.Node, a sinkID) {
+	x, exchange := &m.sinks.all[a], m.causes.double[a].exchange
+	level := m.causes.levels[exchange].stall()
 	rest := x.level - level
-	if !c.isRaised(t, s, a) {
-		if rest = t.Stall[i] - level; !t.IsClearlyAbove(t.Stall[i], level) {
-			h.misfit[i] = math.Abs(rest) / t.Noise.Sigma(t.Stall[i])
-			one, _ := c.bothAt(a)
-			h.of[i].set(part{cause: one, stall: t.Stall[i]})
+	if !m.causes.isRaised(&m.trees, &m.sinks, a) {
+		if rest = m.Stall[i] - level; !m.IsClearlyAbove(m.Stall[i], level) {
+			h.misfit[i] = math.Abs(rest) / m.Noise.Sigma(m.Stall[i])
+			one, _ := m.causes.bothAt(a)
+			h.of[i].set(part{cause: one, stall: m.Stall[i]})
 			return
 		}
 		h.misfit[i] = 0
 	}
-	one, other := c.bothAt(a)
+	one, other := m.causes.bothAt(a)
 	h.of[i].set(part{cause: one, stall: level}, part{cause: other, stall: rest})
 }

@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"github.com/giverny/giverny/internal/scratch"
 	"github.com/giverny/giverny/segment/trees/backpressure"
 	"github.com/giverny/giverny/segment/trees/index"
 )
@@ -16,10 +17,16 @@ type trees struct {
 	first      [lastRank + 2]int32        // by rank, for order
 	order      []index.Node               // by rank: those at sinks first
 	mutual     []groupStall
-	usual      map[index.Group]float64      // by group: see markExchanging
-	isMet      index.By[index.Device, bool] // marks that are cleared at once
-	met        []index.Device               // devices with isMet: see isCohesive
+	usual      map[index.Group]float64     // by group: see markExchanging
+	met        scratch.Marks[index.Device] // see isCohesive
 	sample     []float64
+}
+
+// analysis is what steps 1 to 3 find in a snapshot: the waiting nodes, the sinks, and which of these are one cause.
+type analysis struct {
+	trees
+	sinks  sinks
+	causes causes
 }
 
 // prefersHost reports whether the hottest link that a node may wait for goes to a host.

@@ -3,7 +3,7 @@ package incident
 import (
 	"strconv"
 
-	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/network"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
 )
@@ -24,7 +24,7 @@ const (
 type fabric struct {
 	ranks, leaves, spines int
 
-	record   *collective.Fabric
+	record   *network.Fabric
 	graph    *topology.Graph
 	channels *routing.Channels
 }
@@ -46,7 +46,7 @@ func portName(node, port int) string {
 }
 
 func newFabric(ranks, leaves, spines int) (*fabric, error) {
-	f := &fabric{ranks: ranks, leaves: leaves, spines: spines, record: &collective.Fabric{}}
+	f := &fabric{ranks: ranks, leaves: leaves, spines: spines, record: &network.Fabric{}}
 	b := topology.NewBuilder("collective")
 	for node := range f.numHosts() + leaves + spines {
 		d := topology.Device{Name: nodeName(node), Kind: topology.Host, Level: 0}
@@ -54,11 +54,11 @@ func newFabric(ranks, leaves, spines int) (*fabric, error) {
 			d.Kind = topology.Switch
 		}
 		b.Device(d)
-		f.record.Nodes = append(f.record.Nodes, collective.Node{Name: d.Name, Switch: node >= f.numHosts()})
+		f.record.Nodes = append(f.record.Nodes, network.Node{Name: d.Name, Switch: node >= f.numHosts()})
 	}
 	cable := func(a, aPort, z, zPort int) {
 		b.Both(topology.Link{From: topology.DeviceID(a), To: topology.DeviceID(z), FromPort: strconv.Itoa(aPort), ToPort: strconv.Itoa(zPort)})
-		f.record.Links = append(f.record.Links, collective.Link{A: a, APort: aPort, B: z, BPort: zPort, BitsPerSecond: bitsPerSecond, DelayNanos: cableNanos})
+		f.record.Links = append(f.record.Links, network.Link{A: a, APort: aPort, B: z, BPort: zPort, BitsPerSecond: bitsPerSecond, DelayNanos: cableNanos})
 	}
 	for h := range f.numHosts() {
 		cable(h, 1, f.leafNode(leafOf(h)), leafDownPort(h%hostsPerLeaf))
@@ -92,7 +92,7 @@ func (f *fabric) port(ch routing.Channel) (node, port int) {
 func (f *fabric) inPort(ch routing.Channel) int { return f.linkOf(ch).BPort }
 
 // linkOf returns the cable of a channel, oriented so that the channel leaves end A.
-func (f *fabric) linkOf(ch routing.Channel) collective.Link {
+func (f *fabric) linkOf(ch routing.Channel) network.Link {
 	from, _ := f.channels.Ends(ch)
 	for _, l := range f.record.Links {
 		if l.B == int(from) {

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/plans"
 )
 
 // send is one step of one rank.
@@ -36,7 +37,7 @@ func newProgram(algorithm collective.Algorithm, order []int, bytes int64) progra
 		binomial(p, bytes*int64(p), step)
 		return prog
 	}
-	plan, err := collective.Decompose(collective.Shape{Operation: operation(algorithm), Algorithm: algorithm, Members: p, Bytes: bytes * int64(p)})
+	plan, err := plans.Decompose(plans.Shape{Operation: operation(algorithm), Algorithm: algorithm, Members: p, Bytes: bytes * int64(p)})
 	if err != nil {
 		panic(err) // every Spec that Validate passes has a plan
 	}

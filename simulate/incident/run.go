@@ -6,6 +6,7 @@ import (
 
 	"github.com/giverny/giverny/collective"
 	"github.com/giverny/giverny/collective/detect"
+	"github.com/giverny/giverny/collective/network"
 	"github.com/giverny/giverny/simulate/packet"
 	"github.com/giverny/giverny/simulate/routing"
 	"github.com/giverny/giverny/topology"
@@ -142,7 +143,7 @@ func (in *Incident) paths() (out []collective.Path) {
 		p := collective.Path{Source: v.from, Destination: v.to}
 		for _, ch := range in.pathOf(v.pair) {
 			node, port := in.fabric.port(ch)
-			p.Ports = append(p.Ports, collective.PathPort{Node: node, Port: port})
+			p.Ports = append(p.Ports, network.Port{Node: node, Port: port})
 		}
 		out = append(out, p)
 	}

@@ -1,4 +1,4 @@
-package collective
+package plans
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/giverny/giverny/collective"
 	"github.com/giverny/giverny/internal/plural"
 )
 
@@ -16,19 +17,19 @@ const maxPlanned = 1 << 22
 // if it names its operation and algorithm. If records do not fit the plan, the run gets
 // a note. If they have steps that the plan lacks, nothing is filled in and the waits
 // are derived from the records.
-func FillWaits(run *Run) {
+func FillWaits(run *collective.Run) {
 	for number := range run.Communicators {
 		c := &run.Communicators[number]
-		if c.Operation == "" || c.Algorithm == "" || c.Algorithm == Custom {
+		if c.Operation == "" || c.Algorithm == "" || c.Algorithm == collective.Custom {
 			continue
 		}
-		extent, unsaid := extentOf(run, int32(number))
+		records, unsaid := extentOf(run, int32(number))
 		if !unsaid {
 			continue
 		}
-		shape := Shape{Operation: c.Operation, Algorithm: c.Algorithm, Members: len(c.Members), Chunks: extent.chunks, Channels: extent.channels}
-		if c.Algorithm == DoubleTree {
-			shape.Channels = (extent.channels + 1) / 2 // each tree of the two has its own
+		shape := Shape{Operation: c.Operation, Algorithm: c.Algorithm, Members: len(c.Members), Chunks: records.chunks, Channels: records.channels}
+		if c.Algorithm == collective.DoubleTree {
+			shape.Channels = (records.channels + 1) / 2 // each tree of the two has its own
 		}
 		note := func(format string, args ...any) {
 			run.Notes = append(run.Notes, fmt.Sprintf("communicator %s: ", cmp.Or(c.Name, fmt.Sprint(number)))+fmt.Sprintf(format, args...))
@@ -42,7 +43,7 @@ func FillWaits(run *Run) {
 			note("waits are found from the records: %v", err)
 			continue
 		}
-		foreign, missing := plan.fit(run.Steps, c, int32(number), extent.iterations-extent.from)
+		foreign, missing := plan.fit(run.Steps, c, int32(number), records.iterations-records.from)
 		if len(foreign) > 0 {
 			note("steps that %s by %s does not have (%s): waits are found from the records", c.Operation, c.Algorithm, counts(foreign))
 			continue
@@ -54,9 +55,22 @@ func FillWaits(run *Run) {
 	}
 }
 
+// extent is the extent of the numbers of some records.
+type extent struct {
+	from, iterations int // the first iteration, and the end of them
+	chunks, channels int
+}
+
+// recordKey identifies a record within its communicator.
+type recordKey struct{ iteration, step, chunk, channel, rank int32 }
+
+func keyOf(r *collective.StepRecord) recordKey {
+	return recordKey{r.Iteration, r.Step, r.Chunk, r.Channel, r.Rank}
+}
+
 // extentOf returns the extent of the numbers of a communicator's records, and whether
 // some do not say what they await.
-func extentOf(run *Run, communicator int32) (e slots, unsaid bool) {
+func extentOf(run *collective.Run, communicator int32) (e extent, unsaid bool) {
 	for i := range run.Steps {
 		r := &run.Steps[i]
 		if r.Communicator != communicator || r.Chunk < 0 || r.Channel < 0 || r.Iteration < 0 {
@@ -74,11 +88,11 @@ func extentOf(run *Run, communicator int32) (e slots, unsaid bool) {
 
 // fit counts, by rank, the records that the plan lacks, and the planned steps over that
 // many iterations that have no record.
-func (p *Plan) fit(steps []StepRecord, c *Communicator, number int32, iterations int) (foreign, missing map[int]int) {
+func (p *Plan) fit(steps []collective.StepRecord, c *collective.Communicator, number int32, iterations int) (foreign, missing map[int]int) {
 	index := p.index()
 	member := memberOf(c)
 	foreign, missing = map[int]int{}, map[int]int{}
-	seen := map[place]bool{}
+	seen := map[recordKey]bool{}
 	for m, rank := range c.Members {
 		if planned := iterations * len(p.Members[m]); planned > 0 {
 			missing[rank] = planned
@@ -86,16 +100,16 @@ func (p *Plan) fit(steps []StepRecord, c *Communicator, number int32, iterations
 	}
 	for i := range steps {
 		r := &steps[i]
-		if r.Communicator != number || seen[placeOf(r)] {
+		if r.Communicator != number || seen[keyOf(r)] {
 			continue
 		}
 		m, ok := member[r.Rank]
-		s, planned := index.planned[planKey{m, r.Step, r.Chunk, r.Channel}]
+		s, planned := index.planned[key{m, r.Step, r.Chunk, r.Channel}]
 		if !ok || !planned || r.Peer >= 0 && int32(c.Members[s.Peer]) != r.Peer {
 			foreign[int(r.Rank)]++
 			continue
 		}
-		seen[placeOf(r)] = true
+		seen[keyOf(r)] = true
 		if missing[int(r.Rank)]--; missing[int(r.Rank)] == 0 {
 			delete(missing, int(r.Rank))
 		}

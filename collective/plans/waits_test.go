@@ -1,4 +1,4 @@
-package collective_test
+package plans_test
 
 import (
 	"math/rand"
@@ -8,23 +8,25 @@ import (
 	"testing"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/collective/plans"
+	"github.com/giverny/giverny/collective/plans/planstest"
 )
 
 // Records without waits get those of the plan.
 func TestFillWaits(t *testing.T) {
-	for _, s := range shapes() {
-		p, err := collective.Decompose(s)
+	for _, s := range planstest.Shapes() {
+		p, err := plans.Decompose(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := planRun(rand.New(rand.NewSource(3)), p, s.Algorithm)
+		want := planstest.Run(rand.New(rand.NewSource(3)), p, s.Algorithm)
 		want.Communicators[0].Operation = s.Operation
 		run := want
 		run.Steps = slices.Clone(want.Steps)
 		for i := range run.Steps {
 			run.Steps[i].AwaitsRank, run.Steps[i].AwaitsStep = 0, 0
 		}
-		collective.FillWaits(&run)
+		plans.FillWaits(&run)
 		if len(run.Notes) > 0 {
 			t.Errorf("%+v: %v", s, run.Notes)
 		}
@@ -49,11 +51,11 @@ func TestFillWaits(t *testing.T) {
 // Missing steps are named by rank; the plan is not used if records have steps that it
 // lacks.
 func TestFillWaitsSaysWhatDoesNotFit(t *testing.T) {
-	plan, err := collective.Decompose(collective.Shape{Operation: collective.AllReduce, Algorithm: collective.Ring, Members: 4, Bytes: 4000})
+	plan, err := plans.Decompose(plans.Shape{Operation: collective.AllReduce, Algorithm: collective.Ring, Members: 4, Bytes: 4000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := planRun(rand.New(rand.NewSource(3)), plan, collective.Ring)
+	whole := planstest.Run(rand.New(rand.NewSource(3)), plan, collective.Ring)
 	whole.Communicators[0].Operation = collective.AllReduce
 	for i := range whole.Steps {
 		whole.Steps[i].AwaitsRank, whole.Steps[i].AwaitsStep = 0, 0
@@ -70,7 +72,7 @@ func TestFillWaitsSaysWhatDoesNotFit(t *testing.T) {
 		run := whole
 		run.Steps, run.Communicators = slices.Clone(whole.Steps), slices.Clone(whole.Communicators)
 		change(&run)
-		collective.FillWaits(&run)
+		plans.FillWaits(&run)
 		if len(run.Notes) != 1 || !strings.Contains(run.Notes[0], want) {
 			t.Errorf("%v, want %s", run.Notes, want)
 		}
