@@ -82,7 +82,7 @@ func CreateKey(path string) (public string, err error) {
 	err = pem.Encode(f, &pem.Block{Type: "PRIVATE KEY", Bytes: der})
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		os.Remove(path) // else the next try would find it
-		return "", fmt.Errorf("write the key to %s: %w", path, err)
+		return "", fmt.Errorf("write the key: %w", plainfile.Naming(path, err))
 	}
 	return publicText(private), nil
 }

@@ -1,6 +1,9 @@
 package schema
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Severity grades a region by the mean stall of its links (Monet, section 4.1).
 type Severity uint8
@@ -58,5 +61,5 @@ func (s *Severity) UnmarshalText(b []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("severity %q: want one of %v", b, severityNames)
+	return fmt.Errorf("severity %q: want one of %s", b, strings.Join(severityNames[:], ", "))
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"github.com/giverny/giverny/hostping/simulated"
 	"github.com/giverny/giverny/internal/atomicfile"
 	"github.com/giverny/giverny/internal/bounded"
+	"github.com/giverny/giverny/internal/plainfile"
 )
 
 type hostGraphFlags struct {
@@ -80,7 +80,7 @@ func readHost(path, format string) (hostping.Graph, error) {
 		}
 		return hostping.Graph{}, fmt.Errorf("%q: no such built-in host; want %s", path, strings.Join(names, ", "))
 	}
-	file, err := os.Open(path)
+	file, err := plainfile.OpenInput(path)
 	if err != nil {
 		return hostping.Graph{}, err
 	}

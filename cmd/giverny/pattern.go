@@ -1,15 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/giverny/giverny/internal/plainfile"
+	"github.com/giverny/giverny/internal/textmark"
 	"github.com/giverny/giverny/simulate/packet"
 	"github.com/giverny/giverny/simulate/pattern"
 )
@@ -195,10 +195,10 @@ func (f *patternFlags) putList() (*pattern.Program, error) {
 }
 
 func fromFile[T any](path string, read func(io.Reader) (T, error)) (v T, err error) {
-	file, err := os.Open(path)
+	file, err := plainfile.OpenInput(path)
 	if err != nil {
 		return v, err
 	}
 	defer file.Close()
-	return read(bufio.NewReader(file))
+	return read(textmark.Skip(file))
 }

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/segment"
 	"github.com/giverny/giverny/segment/hotlinks"
@@ -124,7 +124,7 @@ func runSegment(cmd *cobra.Command, f segmentFlags) error {
 
 // segmentFile writes a line for each interval of a file.
 func segmentFile(path string, g *topology.Graph, segmenter *segment.Segmenter, report func(string), out *bufio.Writer) error {
-	file, err := os.Open(path)
+	file, err := plainfile.OpenInput(path)
 	if err != nil {
 		return err
 	}

@@ -140,10 +140,7 @@ func loadTopology(source, fabric string, log *slog.Logger) (*topology.Graph, err
 
 // writeTopology replaces the file atomically.
 func writeTopology(path string, g *topology.Graph) error {
-	if err := atomicfile.WriteOutputBy(path, func(w io.Writer) error { return topology.Write(w, g) }); err != nil {
-		return fmt.Errorf("write topology to %s: %w", path, err)
-	}
-	return nil
+	return atomicfile.WriteOutputBy(path, func(w io.Writer) error { return topology.Write(w, g) }) // whose errors name the file
 }
 
 func printSummary(w io.Writer, g *topology.Graph, asJSON bool) error {

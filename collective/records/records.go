@@ -5,7 +5,6 @@
 package records
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -18,13 +17,21 @@ import (
 	"github.com/giverny/giverny/collective/plans"
 	"github.com/giverny/giverny/collective/vedrfolnir"
 	"github.com/giverny/giverny/internal/bounded"
+	"github.com/giverny/giverny/internal/plainfile"
+	"github.com/giverny/giverny/internal/textmark"
 )
 
 // Open opens a record file for reading.
 type Open func(name string) (io.ReadCloser, error)
 
 // OSOpen opens files of the operating system.
-func OSOpen(name string) (io.ReadCloser, error) { return os.Open(name) }
+func OSOpen(name string) (io.ReadCloser, error) {
+	in, err := plainfile.OpenInput(name)
+	if err != nil {
+		return nil, err // not a nil *Input
+	}
+	return in, nil
+}
 
 // Files are the files of one job.
 type Files struct {
@@ -185,5 +192,5 @@ func readAtMost(name string, open Open, limit int64) ([]byte, error) {
 	if large, is := errors.AsType[*bounded.TooLargeError](err); is {
 		err = fmt.Errorf("%s: %w: give a file of one job alone", name, large)
 	}
-	return bytes.TrimPrefix(data, []byte("\ufeff")), err
+	return textmark.Trim(data), err
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/giverny/giverny/collective"
 	"github.com/giverny/giverny/collective/network"
+	"github.com/giverny/giverny/internal/textmark"
 )
 
 // FileName is the name of the records file in a folder, TruthName that of the ground truth.
@@ -94,7 +95,7 @@ func Write(w io.Writer, run *collective.Run) error {
 // Read reads the output of Write. name is the file's, for errors.
 func Read(r io.Reader, name string) (collective.Run, error) {
 	run := collective.Run{Fabric: &network.Fabric{}}
-	lines := bufio.NewScanner(r)
+	lines := bufio.NewScanner(textmark.Skip(r))
 	lines.Buffer(make([]byte, 1<<16), maxLine)
 	s := newSequence()
 	number := 0

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/giverny/giverny/collective"
+	"github.com/giverny/giverny/internal/textmark"
 )
 
 // Limits per file. A run of the published simulation has 200 lines of transfers and 20
@@ -114,7 +115,7 @@ func (r *reader) lines(path string, read func(path string, line int, fields []st
 }
 
 func (r *reader) scan(path string, in io.Reader, read func(path string, line int, fields []string) error) error {
-	scanner := bufio.NewScanner(in)
+	scanner := bufio.NewScanner(textmark.Skip(in))
 	scanner.Buffer(make([]byte, 0, maxLine), maxLine)
 	number, good, firstBad, unterminated := 0, 0, 0, false
 	scanner.Split(func(data []byte, end bool) (int, []byte, error) {

@@ -122,7 +122,7 @@ func (f *follower) take(to sink) (n int, end bool, err error) {
 	buf := make([]byte, 64<<10)
 	n, err = f.file.ReadAt(buf, f.at.Offset+int64(len(f.part)))
 	if err != nil && err != io.EOF {
-		return n, false, fmt.Errorf("read %s: %w", f.path, err)
+		return n, false, fmt.Errorf("read: %w", plainfile.Naming(f.path, err))
 	}
 	end = err == io.EOF
 	f.part = append(f.part, buf[:n]...)

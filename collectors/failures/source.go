@@ -12,6 +12,7 @@ import (
 
 	"github.com/giverny/giverny/collectors/feeds"
 	"github.com/giverny/giverny/internal/faults"
+	"github.com/giverny/giverny/internal/plainfile"
 )
 
 // LogConfig configures logs to follow.
@@ -112,7 +113,7 @@ func (s *logs) Read(ctx context.Context, now time.Time) (rows feeds.Rows, err er
 		more, err := l.follower.read(sink{func(text string) { l.parser.Line(text, &rows) }, func() { rows.Refuse(feeds.TooLong, l.follower.path, "line too long") }, full})
 		rows.More = rows.More || more
 		if err != nil {
-			errs = append(errs, fmt.Errorf("log %s: %w", l.follower.path, err))
+			errs = append(errs, fmt.Errorf("log: %w", plainfile.Naming(l.follower.path, err)))
 		}
 		if n := l.follower.lost; n > l.lost {
 			rows.Drop(feeds.Rotated, uint64(n-l.lost))

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -19,6 +18,7 @@ import (
 	"github.com/giverny/giverny/internal/bounded"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/plainfile"
+	"github.com/giverny/giverny/internal/textmark"
 	"github.com/giverny/giverny/schema"
 )
 
@@ -36,13 +36,9 @@ func Formats() []string { return []string{"jsonl", "csv", "sacct", "slurm-json",
 
 // Read reads a whole file of jobs. name is its name in errors.
 func Read(r io.Reader, name string, opt Options) (List, error) {
-	in := bufio.NewReaderSize(r, 64<<10)
+	in := textmark.Skip(r)
 	if opt.Zone == nil {
 		opt.Zone = time.UTC
-	}
-	const mark = "\ufeff" // a byte order mark, as some editors write it
-	if head, _ := in.Peek(len(mark)); string(head) == mark {
-		_, _ = in.Discard(len(mark))
 	}
 	if opt.Format == "" {
 		head, _ := in.Peek(4 << 10)

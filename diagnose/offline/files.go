@@ -52,9 +52,6 @@ func (f *File) lines(yield func(line string) error) error {
 		if at := invalid(line); at >= 0 {
 			return fmt.Errorf("%s: byte %d is not UTF-8; convert the file, with iconv say", f.at(n), at+1)
 		}
-		if n == 1 {
-			line = trimMark(line)
-		}
 		if line == "" {
 			continue
 		}
@@ -69,15 +66,6 @@ func (f *File) lines(yield func(line string) error) error {
 		return fmt.Errorf("%s: %w", f.at(n+1), err)
 	}
 	return nil
-}
-
-// trimMark removes a UTF-8 byte order mark.
-func trimMark(line string) string {
-	const mark = "\ufeff"
-	if len(line) >= len(mark) && line[:len(mark)] == mark {
-		return line[len(mark):]
-	}
-	return line
 }
 
 // invalid returns the offset of the first byte that is not UTF-8; -1 if there is none.

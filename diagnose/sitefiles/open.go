@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"os"
 	"time"
 
 	"github.com/giverny/giverny/diagnose/offline"
+	"github.com/giverny/giverny/internal/plainfile"
 )
 
 // Paths names the files of a site. Those that are empty are left out.
@@ -34,7 +34,7 @@ func Open(paths Paths, zone *time.Location, report func(line string)) (files off
 		if in.path == "" {
 			continue
 		}
-		file, err := os.Open(in.path)
+		file, err := plainfile.OpenInput(in.path)
 		if err != nil {
 			return files, all, errors.Join(err, all.Close())
 		}

@@ -91,7 +91,7 @@ func (a *Alertmanager) Take(r *schema.IntervalResult) {
 	defer a.mu.Unlock()
 	fabric, now := r.Snapshot.Fabric, time.Now()
 	on := map[string]bool{}
-	list := a.incidents.alerts(r, a.cfg.MinSeverity, a.cfg.PageURL, now)
+	list := a.incidents.alerts(r, schema.Severity(a.cfg.MinSeverity), a.cfg.PageURL, now)
 	if len(list) > maxAlerts {
 		slices.SortStableFunc(list, worstFirst)
 		a.record.Dropped(TooMany, len(list)-maxAlerts)

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/giverny/giverny/feedback/notice"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/schema"
@@ -27,7 +28,7 @@ type Config struct {
 	// The certificate authorities to trust, a PEM file, read again when it changes; empty: the system's.
 	CA string `yaml:"ca"`
 	// Regions below this severity are not sent: Low, Medium or High.
-	MinSeverity schema.Severity `yaml:"min_severity"`
+	MinSeverity notice.LeastSeverity `yaml:"min_severity"`
 	// How often alerts are re-sent; an alert that is not re-sent for four times as long resolves.
 	Resend time.Duration `yaml:"resend"`
 	// How long Alertmanager may take to answer.
@@ -38,7 +39,7 @@ type Config struct {
 
 // DefaultConfig is disabled.
 func DefaultConfig() Config {
-	return Config{DryRun: true, MinSeverity: schema.Medium, Resend: time.Minute, Timeout: 10 * time.Second}
+	return Config{DryRun: true, MinSeverity: notice.LeastSeverity(schema.Medium), Resend: time.Minute, Timeout: 10 * time.Second}
 }
 
 // Validate joins all errors.
@@ -50,7 +51,7 @@ func (c *Config) Validate() error {
 		f.Check(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", fmt.Sprintf("urls.%d", i), "want http://host:port or https://host:port")
 	}
 	f.Check(!c.Password.IsSet() || c.PasswordFile == "", "password_file", "both password and password_file; choose one")
-	f.Check(c.MinSeverity >= schema.Low, "min_severity", "%v: want Low, Medium or High", c.MinSeverity)
+	f.Check(c.MinSeverity.Valid(), "min_severity", "%v: want Low, Medium or High", c.MinSeverity)
 	f.Check(c.Resend >= time.Second, "resend", "%v: want 1s or more", c.Resend)
 	f.Check(c.Timeout > 0, "timeout", "%v: want a positive duration", c.Timeout)
 	if c.PageURL != "" {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/giverny/giverny/feedback/notice"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/internal/tlsfile"
@@ -27,7 +28,7 @@ type Config struct {
 	// A file that holds the key, read for each notice.
 	SecretFile string `yaml:"secret_file"`
 	// Regions below this severity are not reported: Low, Medium or High.
-	MinSeverity schema.Severity `yaml:"min_severity"`
+	MinSeverity notice.LeastSeverity `yaml:"min_severity"`
 	// How long the receiver may take to answer.
 	Timeout time.Duration `yaml:"timeout"`
 	// How many notices may be sent in a minute; more wait.
@@ -67,7 +68,7 @@ func (c *Config) secret() (string, error) {
 
 // SetDefaults sets c to the defaults.
 func (c *Config) SetDefaults() {
-	*c = Config{DryRun: true, MinSeverity: schema.Medium, Timeout: 10 * time.Second, PerMinute: 60, MaxQueue: 10_000, MaxAge: 24 * time.Hour}
+	*c = Config{DryRun: true, MinSeverity: notice.LeastSeverity(schema.Medium), Timeout: 10 * time.Second, PerMinute: 60, MaxQueue: 10_000, MaxAge: 24 * time.Hour}
 }
 
 var folderName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
@@ -79,7 +80,7 @@ const leastSecret = 16
 func (c *Config) Validate() error {
 	var f faults.List
 	f.Check(folderName.MatchString(c.Name), "name", "%q: want lower-case letters, digits, _ and -", c.Name)
-	f.Check(c.MinSeverity >= schema.Low, "min_severity", "%v: want Low, Medium or High", c.MinSeverity)
+	f.Check(c.MinSeverity.Valid(), "min_severity", "%v: want Low, Medium or High", c.MinSeverity)
 	f.Check(c.Timeout > 0, "timeout", "%v: want a positive duration", c.Timeout)
 	f.Check(c.PerMinute >= 1, "per_minute", "%d: want 1 or more", c.PerMinute)
 	f.Check(c.MaxQueue >= 1 && c.MaxQueue <= 1_000_000, "max_queue", "%d: want 1 to 1000000", c.MaxQueue)

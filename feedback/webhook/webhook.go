@@ -153,7 +153,7 @@ func (w *Webhook) load(fabric string) (*notice.Tracker, error) {
 	if t := w.tracks[fabric]; t != nil {
 		return t, nil
 	}
-	t := notice.New(w.cfg.MinSeverity)
+	t := notice.New(schema.Severity(w.cfg.MinSeverity))
 	text, err := readState(w.statePath(fabric))
 	if err != nil {
 		return nil, fmt.Errorf("webhook %s: %w", w.cfg.Name, err)

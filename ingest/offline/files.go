@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/giverny/giverny/ingest/recorded"
 	"github.com/giverny/giverny/internal/dbcsv"
 	"github.com/giverny/giverny/internal/decompress"
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -18,7 +18,7 @@ import (
 func readRows(files []string, add func(recorded.Row) error) error {
 	rows, reports := recorded.NewReader(), map[time.Time]string{}
 	for _, name := range files {
-		file, err := os.Open(name)
+		file, err := plainfile.OpenInput(name)
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func readRows(files []string, add func(recorded.Row) error) error {
 }
 
 // addReport adds a db_csv of ibdiagnet at the time at which it was written. Its own text has no time in a form that is known.
-func addReport(rows *recorded.Reader, name string, file *os.File, text io.Reader, reports map[time.Time]string) error {
+func addReport(rows *recorded.Reader, name string, file *plainfile.Input, text io.Reader, reports map[time.Time]string) error {
 	info, err := file.Stat()
 	if err != nil {
 		return err

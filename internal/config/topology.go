@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/giverny/giverny/internal/plainfile"
+	"github.com/giverny/giverny/internal/textmark"
 	"github.com/giverny/giverny/topology"
 )
 
@@ -42,7 +43,7 @@ func UpdateTopology(f Fabric, prev *topology.Graph, log *slog.Logger) (*topology
 // the one detected from its first lines. fabric, if not empty, overrides the name in
 // the file; prev is the previous version or nil.
 func ReadTopology(path, format, fabric string, prev *topology.Graph, log *slog.Logger) (*topology.Graph, error) {
-	file, err := os.Open(path)
+	file, err := plainfile.OpenInput(path)
 	if kind, _, ok := strings.Cut(path, ":"); ok && errors.Is(err, os.ErrNotExist) && !strings.Contains(kind, "/") {
 		return nil, fmt.Errorf("topology of %s: %w, and no specification has the kind %q: it is %s; a file is looked up in the working directory, or in that of the configuration which names it", nameOf(fabric), err, kind, topology.Kinds())
 	}
@@ -50,11 +51,7 @@ func ReadTopology(path, format, fabric string, prev *topology.Graph, log *slog.L
 		return nil, fmt.Errorf("topology of %s: %w", nameOf(fabric), err)
 	}
 	defer file.Close()
-	in := bufio.NewReaderSize(file, topology.DetectSize)
-	const mark = "\ufeff" // a byte order mark, as some editors write it
-	if head, _ := in.Peek(len(mark)); string(head) == mark {
-		_, _ = in.Discard(len(mark))
-	}
+	in := bufio.NewReaderSize(textmark.Skip(file), topology.DetectSize)
 	f, err := topology.FindFormat(format)
 	if format == "" {
 		head, peekErr := in.Peek(topology.DetectSize)

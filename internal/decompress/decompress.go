@@ -11,6 +11,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/giverny/giverny/internal/textmark"
 )
 
 const gzipMagic, zstdMagic = "\x1f\x8b", "\x28\xb5\x2f\xfd"
@@ -21,7 +23,7 @@ func IsPacked(head []byte) bool {
 }
 
 // Reader decompresses a file according to its name's ending, .gz or .zst, or its first bytes, so that renamed files and
-// standard input work too. Anything else is returned unchanged.
+// standard input work too. Anything else is a text. A byte order mark at the head of the text is dropped.
 func Reader(name string, r io.Reader) (io.ReadCloser, error) {
 	in := bufio.NewReader(r)
 	head, _ := in.Peek(len(zstdMagic)) // the first read returns the error again
@@ -32,15 +34,23 @@ func Reader(name string, r io.Reader) (io.ReadCloser, error) {
 		if err != nil {
 			return nil, undecodable("gzip", err)
 		}
-		return compressed{d, "gzip"}, nil
+		return text(compressed{d, "gzip"}), nil
 	case strings.HasSuffix(name, ".zst") || string(head) == zstdMagic:
 		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1)) // needs no goroutine
 		if err != nil {
 			return nil, undecodable("zstd", err)
 		}
-		return compressed{d.IOReadCloser(), "zstd"}, nil
+		return text(compressed{d.IOReadCloser(), "zstd"}), nil
 	}
-	return io.NopCloser(r), nil
+	return io.NopCloser(textmark.Skip(r)), nil
+}
+
+// text drops a byte order mark.
+func text(c compressed) io.ReadCloser {
+	return struct {
+		io.Reader
+		io.Closer
+	}{textmark.Skip(c), c}
 }
 
 // compressed adds the expected compression format to errors of a decoder.

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/giverny/giverny/internal/bounded"
+	"github.com/giverny/giverny/internal/textmark"
 )
 
 // MaxBytes is how large a file may be that Read reads whole: far more than any key, list of tokens or host graph.
@@ -51,7 +52,7 @@ func Open(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// Read reads a whole file that passes Check and has at most MaxBytes.
+// Read reads a whole file that passes Check and has at most MaxBytes, without a byte order mark.
 func Read(path string) ([]byte, error) { return read(Open, path, MaxBytes) }
 
 // ReadOnce reads a whole file of at most MaxBytes that need not pass Check, such as a pipe that a command is given.
@@ -67,7 +68,48 @@ func read(open func(path string) (*os.File, error), path string, most int64) ([]
 	if errors.As(err, new(*bounded.TooLargeError)) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	return text, err // which names the file
+	return textmark.Trim(text), err // which names the file
+}
+
+// Input is a file that a command is given, to be read once.
+type Input struct{ file *os.File }
+
+// OpenInput opens a file that need not pass Check, such as a pipe, unless it is a folder. Errors of opening name the file;
+// those of reading do not, since who parses it names it, and the line.
+func OpenInput(path string) (*Input, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		_ = file.Close() // nothing was written
+		return nil, &os.PathError{Op: "open", Path: path, Err: syscall.EISDIR}
+	}
+	return &Input{file}, nil
+}
+
+// Read reads from the file.
+func (in *Input) Read(p []byte) (int, error) {
+	n, err := in.file.Read(p)
+	if named, ok := errors.AsType[*os.PathError](err); ok {
+		err = fmt.Errorf("%s: %w", named.Op, named.Err)
+	}
+	return n, err
+}
+
+// Stat describes the file.
+func (in *Input) Stat() (os.FileInfo, error) { return in.file.Stat() }
+
+// Close closes the file.
+func (in *Input) Close() error { return in.file.Close() }
+
+// Naming returns an error about a file that names it once: the error itself if it does, as those of package os do, otherwise
+// with the path before it.
+func Naming(path string, err error) error {
+	if err == nil || strings.Contains(err.Error(), path) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // EndOfLines is the offset after the last complete line of a file of a size, to which another program may be writing.

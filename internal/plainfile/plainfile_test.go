@@ -61,3 +61,33 @@ func TestRead(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
+
+// An input is any file but a folder. Errors of reading it do not name it: its parser does.
+func TestOpenInput(t *testing.T) {
+	folder := t.TempDir()
+	if _, err := OpenInput(folder); err == nil || err.Error() != "open "+folder+": is a directory" {
+		t.Errorf("a folder: %v", err)
+	}
+	in, err := OpenInput(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Read(make([]byte, 1)); err == nil || strings.Contains(err.Error(), os.DevNull) || !errors.Is(err, os.ErrClosed) {
+		t.Errorf("read after close: %v", err)
+	}
+}
+
+func TestNamingNamesAFileOnce(t *testing.T) {
+	_, absent := os.Open("absent")
+	for want, err := range map[string]error{"open absent: no such file or directory": absent, "absent: damaged": errors.New("damaged")} {
+		if got := Naming("absent", err); got.Error() != want || !errors.Is(got, err) {
+			t.Errorf("%v gives %v", err, got)
+		}
+	}
+	if err := Naming("absent", nil); err != nil {
+		t.Error(err)
+	}
+}

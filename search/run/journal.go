@@ -84,19 +84,24 @@ func openJournal(path string) (*journal, []byte, error) {
 	}
 	if len(text) == 0 { // it may be new
 		if err := atomicfile.SyncDir(filepath.Dir(path)); err != nil {
-			return nil, nil, errors.Join(fmt.Errorf("log %s: %w", path, err), file.Close())
+			return nil, nil, errors.Join(logError(path, err), file.Close())
 		}
 	}
 	whole := text[:bytes.LastIndexByte(text, '\n')+1]
 	if err := isLog(text, whole); err != nil { // before anything is truncated
-		return nil, nil, errors.Join(fmt.Errorf("log %s: %w", path, err), file.Close())
+		return nil, nil, errors.Join(logError(path, err), file.Close())
 	}
 	if len(whole) < len(text) {
 		if err := file.Truncate(int64(len(whole))); err != nil {
-			return nil, nil, errors.Join(fmt.Errorf("log %s: truncate its incomplete last line: %w", path, err), file.Close())
+			return nil, nil, errors.Join(fmt.Errorf("truncate the incomplete last line: %w", logError(path, err)), file.Close())
 		}
 	}
 	return j, whole, nil
+}
+
+// logError names the log, once.
+func logError(path string, err error) error {
+	return fmt.Errorf("log: %w", plainfile.Naming(path, err))
 }
 
 // headerBegins is the beginning of every log.
@@ -132,7 +137,7 @@ func (j *journal) append(line any) error {
 		_, err = j.file.Write(append(text, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("log %s: %w", j.path, err)
+		return logError(j.path, err)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/giverny/giverny/ingest/emitter"
+	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/simulate/scenario"
 )
@@ -22,7 +23,7 @@ func Read(name string) (*scenario.Script, error) {
 			return script, err
 		}
 	}
-	file, err := os.Open(name)
+	file, err := plainfile.OpenInput(name)
 	if err != nil {
 		return nil, err
 	}
