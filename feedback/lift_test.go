@@ -32,7 +32,7 @@ func (l labelled) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"metadata": map[string]any{"labels": labels}})
+	_ = json.NewEncoder(w).Encode(map[string]any{"metadata": map[string]any{"name": path.Base(r.URL.Path), "resourceVersion": "1", "labels": labels}})
 }
 
 // A mark is removed by the keys that it was made with, whatever keys have been configured since.

@@ -1,28 +1,24 @@
 package kubernetes
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/giverny/giverny/feedback/reconcile"
-	"github.com/giverny/giverny/internal/bounded"
 	"github.com/giverny/giverny/internal/faults"
 	"github.com/giverny/giverny/internal/incluster"
-	"github.com/giverny/giverny/internal/plainfile"
 	"github.com/giverny/giverny/internal/secret"
 	"github.com/giverny/giverny/internal/tlsfile"
 )
@@ -174,6 +170,7 @@ func (n *Nodes) ValidName(name string) error {
 // apiNode is the part of a v1.Node that this package reads.
 type apiNode struct {
 	Metadata struct {
+		Name            string            `json:"name"`
 		ResourceVersion string            `json:"resourceVersion"`
 		Labels          map[string]string `json:"labels"`
 	} `json:"metadata"`
@@ -247,10 +244,17 @@ func (n *Nodes) read(got *apiNode) (s nodeState, others []json.RawMessage, err e
 	return s, others, nil
 }
 
-// Set changes the nodes. It continues after a failure.
+// mostSilent is after how many requests in a row that got no answer in time, or one of an overloaded server, the rest is left
+// for the next attempt: each would take as long, while reliefs wait.
+const mostSilent = atATime
+
+var errGaveUp = errors.New("not tried, since the API server does not answer in time")
+
+// Set changes the nodes. It continues after a failure, unless the server does not answer.
 func (n *Nodes) Set(ctx context.Context, to map[string]reconcile.State) error {
 	names := slices.Sorted(maps.Keys(to))
 	errs := make([]error, len(names))
+	var silent atomic.Int32
 	var changes errgroup.Group
 	changes.SetLimit(atATime)
 	for i, name := range names {
@@ -260,8 +264,17 @@ func (n *Nodes) Set(ctx context.Context, to map[string]reconcile.State) error {
 			if errs[i] == nil {
 				errs[i] = n.ValidName(name)
 			}
-			if errs[i] == nil {
+			switch {
+			case errs[i] != nil:
+			case silent.Load() >= mostSilent:
+				errs[i] = fmt.Errorf("node %s: %w", name, errGaveUp)
+			default:
 				errs[i] = n.set(ctx, name, s)
+				if errors.Is(errs[i], context.DeadlineExceeded) || errors.Is(errs[i], reconcile.ErrOverloaded) {
+					silent.Add(1)
+				} else {
+					silent.Store(0)
+				}
 			}
 			return nil
 		})
@@ -305,78 +318,4 @@ func (n *Nodes) set(ctx context.Context, name string, to nodeState) (err error) 
 		}
 	}
 	return fmt.Errorf("node %s: changed by another client %d times in a row", name, tries)
-}
-
-var (
-	errNoNode   = errors.New("no such node")
-	errConflict = errors.New("changed concurrently")
-)
-
-func (n *Nodes) get(ctx context.Context, name string) (*apiNode, error) {
-	var got apiNode
-	return &got, n.call(ctx, http.MethodGet, name, nil, &got)
-}
-
-// call makes one request about a node. body is a JSON merge patch (RFC 7386).
-func (n *Nodes) call(ctx context.Context, method, name string, body, into any) error {
-	address, text := n.base+"/api/v1/nodes/"+url.PathEscape(name), []byte(nil)
-	if body != nil {
-		var err error
-		if text, err = json.Marshal(body); err != nil {
-			return fmt.Errorf("kubernetes: %w", err)
-		}
-		address += "?fieldManager=giverny"
-	}
-	request, err := secret.NewRequest(ctx, method, address, bytes.NewReader(text))
-	if err != nil {
-		return fmt.Errorf("kubernetes: %w", err)
-	}
-	request.Header.Set("Accept", "application/json")
-	request.Header.Set("Content-Type", "application/merge-patch+json")
-	if n.cfg.TokenFile != "" { // read for each request: Kubernetes renews it
-		token, err := plainfile.Read(n.cfg.TokenFile)
-		if err != nil {
-			return fmt.Errorf("kubernetes: token: %w", err)
-		}
-		request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
-	}
-	response, err := secret.Do(n.client, request)
-	if err != nil {
-		return fmt.Errorf("kubernetes: %s node %s: %w", method, name, err)
-	}
-	defer response.Body.Close()
-	return decode(response, method, name, into)
-}
-
-// maxNode bounds a response, in bytes.
-const maxNode = 4 << 20
-
-func decode(response *http.Response, method, name string, into any) error {
-	text, err := io.ReadAll(bounded.Reader(response.Body, maxNode))
-	if err != nil {
-		return fmt.Errorf("kubernetes: %s node %s: %s: read the response: %w", method, name, response.Status, err)
-	}
-	var status struct { // a v1.Status; a proxy's error page has none
-		Message string `json:"message"`
-		Reason  string `json:"reason"`
-	}
-	if response.StatusCode != http.StatusOK {
-		_ = json.Unmarshal(text, &status)
-	}
-	switch {
-	case response.StatusCode == http.StatusNotFound && status.Reason == "NotFound":
-		return errNoNode
-	case response.StatusCode == http.StatusNotFound: // the node may have a mark
-		return fmt.Errorf("kubernetes: %s node %s: %s, not from an API server; check feedback.kubernetes.nodes.url", method, name, response.Status)
-	case response.StatusCode == http.StatusConflict:
-		return errConflict
-	case response.StatusCode != http.StatusOK:
-		return fmt.Errorf("kubernetes: %s node %s: %s %s", method, name, response.Status, status.Message)
-	case into == nil:
-		return nil
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("kubernetes: %s node %s: %w", method, name, err)
-	}
-	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/giverny/giverny/feedback/reconcile"
@@ -275,4 +276,99 @@ func TestATooLargeResponseIsAnError(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("more than %d bytes", maxNode)) {
 		t.Errorf("%v", err)
 	}
+}
+
+// An answer that is not the node is an error, whatever its status: taken for a node without marks, its taints would be lost.
+func TestAnAnswerWithoutTheNodeIsAnError(t *testing.T) {
+	for name, body := range map[string]string{
+		"empty":         `{}`,
+		"a status":      `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}`,
+		"another node":  `{"metadata":{"name":"n2","resourceVersion":"1"},"spec":{}}`,
+		"no version":    `{"metadata":{"name":"n1"},"spec":{}}`,
+		"half a body":   `{"metadata":{"name":"n1","resourceVersion":"1"},"spec":{"taints":[{"key":"ot`,
+		"not JSON":      `<html>welcome</html>`,
+		"nothing":       ``,
+		"another shape": `[]`,
+	} {
+		var patches atomic.Int32
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPatch {
+				patches.Add(1)
+			}
+			io.WriteString(w, body)
+		}))
+		nodes := nodesAt(t, web.URL)
+		if now, err := nodes.Look(t.Context(), []string{"n1"}); err == nil {
+			t.Errorf("%s: the node is read as %v", name, now)
+		}
+		if err := nodes.Set(t.Context(), map[string]reconcile.State{"n1": `{"label":"true"}`}); err == nil || patches.Load() > 0 {
+			t.Errorf("%s: %v after %d patches", name, err, patches.Load())
+		}
+		web.Close()
+	}
+}
+
+// An API server with too much to do is asked again after the pause that it wants, if that is short; otherwise the error says
+// so, and no other node is tried meanwhile.
+func TestAnOverloadedServerIsGivenAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			status   int
+			after    string
+			busy     int // answers until it has time
+			requests int
+			waits    time.Duration
+			fails    bool
+		}{
+			{429, "1", 2, 3, 2 * time.Second, false}, {429, "", 1, 2, time.Second, false}, {503, "4", 1, 2, 4 * time.Second, false},
+			{429, "1", 100, 11, 10 * time.Second, true}, {429, "3600", 1, 1, 0, true}, {500, "", 1, 1, 0, true}, {503, "", 1, 1, 0, true},
+		} {
+			requests := 0
+			nodes := nodesAt(t, "http://api.invalid")
+			nodes.client.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+				requests++
+				response := &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Header: http.Header{}, Request: r,
+					Body: io.NopCloser(strings.NewReader(`{"metadata":{"name":"n1","resourceVersion":"1"}}`))}
+				if requests <= c.busy {
+					response.StatusCode, response.Status = c.status, fmt.Sprint(c.status, " ", http.StatusText(c.status))
+					if c.after != "" {
+						response.Header.Set("Retry-After", c.after)
+					}
+				}
+				return response, nil
+			})
+			began := time.Now()
+			_, err := nodes.Look(t.Context(), []string{"n1"})
+			if (err != nil) != c.fails || requests != c.requests || time.Since(began) != c.waits {
+				t.Errorf("%+v: %v after %d requests and %v", c, err, requests, time.Since(began))
+			}
+			if asks := c.status == 429; c.fails && errors.Is(err, reconcile.ErrOverloaded) != asks {
+				t.Errorf("%+v: %v", c, err)
+			}
+		}
+	})
+}
+
+type roundTrip func(r *http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Where no answer comes, the rest of hundreds of nodes is not tried: reliefs, and the stop, would wait for each.
+func TestSetGivesUpOnAServerThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nodes := nodesAt(t, "http://api.invalid")
+		nodes.client.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		to := map[string]reconcile.State{}
+		for i := range 500 {
+			to[fmt.Sprint("n", i)] = `{"label":"true"}`
+		}
+		began := time.Now()
+		err := nodes.Set(t.Context(), to)
+		if took := time.Since(began); err == nil || took > 2*nodes.cfg.Timeout || !strings.Contains(err.Error(), "does not answer in time") {
+			t.Errorf("after %v: %v", took, err != nil)
+		}
+	})
 }

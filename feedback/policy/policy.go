@@ -71,9 +71,10 @@ func New(cfg Config) *Policy { return &Policy{cfg: cfg, nodes: map[string]*node{
 
 // Observe takes the scores at an instant, for all nodes whose score is not 0. An
 // instant that is not after the previous one changes no dwell time. One that is before it by RelieveUnknownAfter or more
-// means that the clock was set back.
+// means that the clock was set back, and one that is after it by as much that it was set forward, or that nothing was known
+// for as long: dwell times then begin again.
 func (p *Policy) Observe(atNanos int64, scores []Score) {
-	if p.knownAt-atNanos >= int64(p.cfg.RelieveUnknownAfter) {
+	if apart := atNanos - p.knownAt; max(apart, -apart) >= int64(p.cfg.RelieveUnknownAfter) {
 		p.knownAt = 0
 	}
 	if p.knownAt == 0 || p.lost { // earlier dwell times are void

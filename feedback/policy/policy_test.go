@@ -125,6 +125,35 @@ func TestAClockThatIsSetBack(t *testing.T) {
 	}
 }
 
+// A clock that is set forward by a day, or a day without scores, is no dwell time: nothing is marked or relieved before its time.
+func TestAClockThatIsSetForward(t *testing.T) {
+	const day = 24 * 60 * minute
+	p := policy.New(config(nil))
+	congested := scores(map[string]float64{"n1": 90})
+	p.Observe(10*minute, congested)
+	p.Observe(day, congested)
+	if d := p.Decide(day, nil); len(d.Mark) > 0 {
+		t.Errorf("marked after two intervals with a day between: %v", names(d.Mark))
+	}
+	p.Observe(day+minute, congested)
+	if d := p.Decide(day+minute, nil); !slices.Equal(names(d.Mark), []string{"n1"}) {
+		t.Errorf("congested for a minute by the clock that is right now: %+v", d)
+	}
+	marked := map[string]bool{"n1": true}
+	p.Observe(day+2*minute, nil)
+	p.Decide(day+2*minute, marked)
+	p.Observe(2*day, nil)
+	if d := p.Decide(2*day, marked); len(d.Relieve) > 0 {
+		t.Errorf("relieved after two calm intervals with a day between: %v", names(d.Relieve))
+	}
+	for at := int64(1); at <= 5; at++ {
+		p.Observe(2*day+at*minute, nil)
+	}
+	if d := p.Decide(2*day+5*minute, marked); !slices.Equal(names(d.Relieve), []string{"n1"}) {
+		t.Errorf("calm for five minutes: %+v", d)
+	}
+}
+
 // Unknown scores neither mark nor relieve, until they have been unknown for too long.
 func TestUnknown(t *testing.T) {
 	p := policy.New(config(func(c *policy.Config) { c.RaiseAfter = 0 }))

@@ -17,11 +17,14 @@ type looked struct {
 // mostUnread is how many nodes may fail to be read one by one before the first one that succeeds: then the scheduler fails.
 const mostUnread = 3
 
-// look reads nodes. If that fails other than by a timeout, it reads them one by one, so that one that cannot be read does not
+// ErrOverloaded is an error of a Scheduler that asks for a pause: more requests would make it worse.
+var ErrOverloaded = errors.New("the scheduler is overloaded")
+
+// look reads nodes. If that fails other than by a timeout or an overload, it reads them one by one, so that one that cannot be read does not
 // delay the others.
 func (r *Reconciler) look(ctx context.Context, nodes []string) (looked, error) {
 	states, err := r.scheduler.Look(ctx, nodes)
-	if err == nil || len(nodes) == 1 || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || len(nodes) == 1 || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrOverloaded) {
 		return looked{states: states}, err
 	}
 	now := looked{map[string]State{}, map[string]error{}}

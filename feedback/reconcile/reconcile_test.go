@@ -40,6 +40,7 @@ type fake struct {
 	refuses map[string]int
 	// unreadable is a node that cannot be looked at; empty: none.
 	unreadable string
+	overloaded bool
 }
 
 const (
@@ -57,6 +58,9 @@ func (f *fake) Look(_ context.Context, names []string) (map[string]reconcile.Sta
 		return nil, errDown
 	}
 	found := map[string]reconcile.State{}
+	if f.overloaded {
+		return nil, fmt.Errorf("429: %w", reconcile.ErrOverloaded)
+	}
 	if f.unreadable != "" && slices.Contains(names, f.unreadable) {
 		return nil, errors.New("forbidden")
 	}

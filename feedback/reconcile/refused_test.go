@@ -63,6 +63,36 @@ func TestARefusedNodeDelaysNoOther(t *testing.T) {
 	})
 }
 
+// A scheduler that asks for a pause is asked once per back-off, not once for each node, and has every mark afterwards.
+func TestAnOverloadedSchedulerIsNotAskedNodeByNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{t: t, dir: t.TempDir(), fails: never, overloaded: true, nodes: map[string]reconcile.State{"n1": "1", "n2": "2", "n3": "3", "n4": "4"}}
+		r := start(t, f, nil)
+		for range 10 { // some five minutes
+			r.score("n1", "n2", "n3", "n4")
+			time.Sleep(27 * time.Second)
+		}
+		f.mu.Lock()
+		if f.calls > 25 {
+			t.Errorf("asked %d times in five minutes", f.calls)
+		}
+		f.overloaded = false
+		f.mu.Unlock()
+		for range 4 {
+			r.score("n1", "n2", "n3", "n4")
+			time.Sleep(27 * time.Second)
+		}
+		for node, is := range f.all() {
+			if is != marked {
+				t.Errorf("%s is %s", node, is)
+			}
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // The relief of a node whose mark is refused does not wait for the back-off, and the stop tries all nodes.
 func TestReliefDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

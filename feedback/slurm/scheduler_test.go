@@ -83,6 +83,24 @@ func TestNodesThatSlurmRefuses(t *testing.T) {
 	}
 }
 
+// A change fails if scontrol prints an error, even if its exit status is lost on the way; a warning is none.
+func TestErrorsOfScontrolWithoutAnExitStatus(t *testing.T) {
+	for said, want := range map[string]string{
+		"": "", "scontrol: warning: deprecated": "", "slurm_update error: Invalid user id": "Invalid user id", "scontrol: error: Munge encode failed": "Munge encode failed",
+	} {
+		cfg := DefaultConfig()
+		cfg.Scontrol, cfg.Timeout = []string{"sh", "-c", "case $1 in update) echo '" + said + "';; *) echo 'NodeName=n1 Weight=1 State=IDLE';; esac", "scontrol"}, 5*time.Second
+		s, err := New(cfg, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = s.way.set(t.Context(), []string{"n1"}, node{Weight: 5}, changed{weight: true})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", said, err)
+		}
+	}
+}
+
 // A node counts as unknown only if Slurm says so: an answer without it is an error, since its mark would be forgotten. A
 // program with endless output is killed.
 func TestAnswersOfScontrol(t *testing.T) {
@@ -94,6 +112,8 @@ func TestAnswersOfScontrol(t *testing.T) {
 		{"echo '<html>'", "the output lacks 2 of 2 nodes: <html>"},
 		{"echo 'NodeName=n1 Weight=1'", "the output lacks 1 of 2 nodes"},
 		{"echo 'slurm_load_node error: Unable to contact slurm controller'; exit 1", "Unable to contact"},
+		{"printf 'NodeName=n1 Weight=1 State=IDLE\nNodeName=n2 State=IDLE Weight=10'", "node n2: the output ends within its Weight"},
+		{"printf 'NodeName=n1 Weight=1 State=IDLE\nNodeName=n2 State=IDLE Weight=10 Owner=N/A'", ""},
 		{"exec yes", "the output has more than"},
 		{"exec sleep 60", "timed out after 5s"},
 	} {

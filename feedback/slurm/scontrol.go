@@ -55,10 +55,23 @@ func (s *scontrol) set(ctx context.Context, names []string, to node, c changed) 
 		args = append(args, "AvailableFeatures="+list(to.Available), "ActiveFeatures="+list(to.Active))
 	}
 	out, err := s.run(ctx, args...)
+	if err == nil && saysError(out) { // a wrapper, such as one for sudo or ssh, may lose the exit status
+		err = errors.New("it printed an error, although its exit status is 0")
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w: %s", strings.Join(args[:2], " "), err, short(out))
 	}
 	return nil
+}
+
+// saysError reports whether the output of update has an error: "slurm_update error: Invalid user id", "scontrol: error: ...".
+func saysError(out []byte) bool {
+	for line := range bytes.Lines(out) {
+		if subject, _, is := bytes.Cut(line, []byte("error: ")); is && (bytes.HasPrefix(subject, []byte("slurm_")) || bytes.HasPrefix(subject, []byte("scontrol: "))) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *scontrol) perSet() int { return perCall }
@@ -116,6 +129,9 @@ func parseNodes(out []byte) (nodes map[string]node, gone int, strange string) {
 		}
 		name, _ := value(line, "NodeName")
 		n, err := parseNode(line)
+		if weight, _ := value(line, "Weight"); err == nil && strings.HasSuffix(line, " Weight="+weight) && bytes.HasSuffix(out, []byte(line)) {
+			err = errors.New("the output ends within its Weight") // which would be restored later
+		}
 		if err != nil {
 			return nodes, gone, fmt.Sprintf("node %s: %v", name, err)
 		}

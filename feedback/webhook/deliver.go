@@ -71,7 +71,7 @@ func (d *delivery) fail(ctx context.Context, err error, least time.Duration) {
 // next returns the oldest notice; false: it waited for one, or dealt with one that is not to be sent.
 func (d *delivery) next(ctx context.Context) (it item, number uint64, there bool) {
 	w := d.w
-	it, number, ok, err := w.queue.first()
+	it, age, number, ok, err := w.queue.first()
 	switch {
 	case !ok:
 		select {
@@ -85,7 +85,7 @@ func (d *delivery) next(ctx context.Context) (it item, number uint64, there bool
 			d.unread, d.unreadSince = number, time.Now()
 		}
 		d.fail(ctx, err, 0)
-	case time.Since(it.Queued) > w.cfg.MaxAge:
+	case age > w.cfg.MaxAge:
 		w.drop(number, it, Expired, fmt.Errorf("waiting since %v", it.Queued.UTC().Round(time.Second)))
 	default:
 		return it, number, true

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,8 +34,22 @@ type queue struct {
 	release func()
 
 	mu    sync.Mutex // guards the fields below
-	waits []uint64   // file numbers, ascending
+	waits []waiting  // by number
 	next  uint64
+}
+
+// waiting is a notice in the queue.
+type waiting struct {
+	number uint64    // of its file
+	since  time.Time // monotonic, since a step of the clock makes no notice older; zero if an earlier process queued it
+}
+
+// age is how long a notice has been waiting.
+func (w waiting) age(it *item) time.Duration {
+	if w.since.IsZero() {
+		return time.Since(it.Queued)
+	}
+	return time.Since(w.since)
 }
 
 const queueSuffix = ".notice"
@@ -58,12 +73,12 @@ func openQueue(dir string, limit int) (*queue, error) {
 	for _, f := range files {
 		number, isNotice := strings.CutSuffix(f.Name(), queueSuffix)
 		if n, err := strconv.ParseUint(number, 10, 64); isNotice && err == nil {
-			q.waits = append(q.waits, n)
+			q.waits = append(q.waits, waiting{number: n})
 		}
 	}
-	slices.Sort(q.waits)
+	slices.SortFunc(q.waits, func(a, b waiting) int { return cmp.Compare(a.number, b.number) })
 	if n := len(q.waits); n > 0 {
-		q.next = q.waits[n-1] + 1
+		q.next = q.waits[n-1].number + 1
 	}
 	return q, nil
 }
@@ -83,7 +98,7 @@ func (q *queue) add(it item) (dropped int, err error) {
 	if err := atomicfile.Write(q.path(q.next), text); err != nil {
 		return 0, fmt.Errorf("queue of notices: %w", err)
 	}
-	q.waits = append(q.waits, q.next)
+	q.waits = append(q.waits, waiting{q.next, time.Now()})
 	q.next++
 	for len(q.waits) > q.max {
 		q.removeFirst()
@@ -95,33 +110,33 @@ func (q *queue) add(it item) (dropped int, err error) {
 // errDamaged means that an item can never be read.
 var errDamaged = errors.New("damaged")
 
-// first returns the oldest item; ok is false if the queue is empty. If the item cannot be read, it returns an error and the
-// number, so that a damaged one can be removed.
-func (q *queue) first() (it item, number uint64, ok bool, err error) {
+// first returns the oldest item, and how long it has been waiting; ok is false if the queue is empty. If the item cannot be
+// read, it returns an error and the number, so that a damaged one can be removed.
+func (q *queue) first() (it item, age time.Duration, number uint64, ok bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.waits) == 0 {
-		return item{}, 0, false, nil
+		return item{}, 0, 0, false, nil
 	}
-	number = q.waits[0]
+	number = q.waits[0].number
 	text, err := os.ReadFile(q.path(number))
 	if errors.Is(err, fs.ErrNotExist) {
-		return it, number, true, fmt.Errorf("%w: %w", errDamaged, err)
+		return it, 0, number, true, fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	if err != nil {
-		return it, number, true, fmt.Errorf("queue of notices: %w", err)
+		return it, 0, number, true, fmt.Errorf("queue of notices: %w", err)
 	}
 	if err := json.Unmarshal(text, &it); err != nil {
-		return it, number, true, fmt.Errorf("%w: %w", errDamaged, err)
+		return it, 0, number, true, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	return it, number, true, nil
+	return it, q.waits[0].age(&it), number, true, nil
 }
 
 // remove removes the oldest item if it still has that number.
 func (q *queue) remove(number uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waits) > 0 && q.waits[0] == number {
+	if len(q.waits) > 0 && q.waits[0].number == number {
 		q.removeFirst()
 	}
 }
@@ -129,7 +144,7 @@ func (q *queue) remove(number uint64) {
 // removeFirst is remove with q.mu held. If the file cannot be removed, the item is sent
 // again after a restart, with the same idempotency key.
 func (q *queue) removeFirst() {
-	os.Remove(q.path(q.waits[0]))
+	os.Remove(q.path(q.waits[0].number))
 	q.waits = q.waits[1:]
 }
 

@@ -254,3 +254,27 @@ func TestAResultThatIsNoJSONIsDropped(t *testing.T) {
 		t.Errorf("%g dropped, want 1", got)
 	}
 }
+
+// A step of the clock makes a notice no older: what this process has queued is as old as the time that has passed since. Of what
+// an earlier process has queued, only the clock tells.
+func TestAStepOfTheClockExpiresNothing(t *testing.T) {
+	dir := t.TempDir()
+	q, err := openQueue(dir, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.add(item{Key: "a", Queued: time.Now().Add(-48 * time.Hour), Body: []byte("{}")}); err != nil { // as if the clock was set forward since
+		t.Fatal(err)
+	}
+	if _, age, _, ok, err := q.first(); !ok || err != nil || age > time.Hour {
+		t.Errorf("age %v, %v", age, err)
+	}
+	q.release()
+	if q, err = openQueue(dir, 10); err != nil {
+		t.Fatal(err)
+	}
+	defer q.release()
+	if _, age, _, ok, err := q.first(); !ok || err != nil || age < 47*time.Hour {
+		t.Errorf("after a restart: age %v, %v", age, err)
+	}
+}

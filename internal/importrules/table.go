@@ -186,7 +186,7 @@ var Architecture = []Row{
 	{Package: "feedback/record/recordtest", May: []string{"feedback/record"}, Kind: Testing},
 	{Package: "feedback/reconcile", May: []string{"feedback/policy", "feedback/record", "internal/atomicfile", "internal/dirlock", "internal/retry"}},
 	{Package: "feedback/slurm", May: []string{"feedback/policy", "feedback/reconcile", "internal/bounded", "internal/procgroup", "internal/secret", "internal/slurmnumber", "internal/tlsfile"}},
-	{Package: "feedback/kubernetes", May: []string{"command/safety", "feedback/policy", "feedback/reconcile", "feedback/record", "internal/bounded", "internal/hostname", "internal/incluster", "internal/plainfile", "internal/secret", "internal/tlsfile"}},
+	{Package: "feedback/kubernetes", May: []string{"command/safety", "feedback/policy", "feedback/reconcile", "feedback/record", "internal/bounded", "internal/hostname", "internal/incluster", "internal/plainfile", "internal/retry", "internal/secret", "internal/tlsfile"}},
 	{Package: "feedback/webhook", May: []string{"feedback/notice", "feedback/record", "internal/atomicfile", "internal/dirlock", "internal/retry", "internal/secret", "internal/tlsfile"}},
 	{Package: "feedback/alertmanager", May: []string{"feedback/notice", "feedback/record", "internal/plural", "internal/secret", "internal/tlsfile", "topology"}},
 
