@@ -3,6 +3,7 @@
 package dashboards
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/giverny/giverny/schema"
@@ -62,5 +63,51 @@ func TestTheThemeFollowsTheSystem(t *testing.T) {
 	system("dark")
 	if page.eval(light) != "true" {
 		t.Error("the theme that was chosen is not kept")
+	}
+}
+
+// A list beside the map is one stop of the Tab key, however many entries it has, and the arrow keys move within it: the controls
+// of time come after a few stops, and a link at the top leads to them.
+func TestListsAreOneStopOfTheTabKey(t *testing.T) {
+	h := open(t, torus)
+	g := h.graph(torus)
+	r := busy(g, noon, hot(g, 1, schema.High, 0, 30), hot(g, 2, schema.Low, 60, 30))
+	for i := range int64(50) {
+		r.Events = append(r.Events, schema.Event{TimeNanos: noon - (i+2)*second, Fabric: g.Fabric(), Kind: schema.LinkFailed, Device: "0,0,0", Port: "X+", Detail: fmt.Sprint("down ", i)})
+	}
+	h.announce(r)
+	page := browse(t, h.url+flat)
+	page.await(shown)
+	page.await(`document.querySelectorAll("#events button").length === 40`)
+	for _, list := range []string{"regions", "jobs", "hot", "events"} {
+		if got := page.eval(`[...document.querySelectorAll("#` + list + ` :is(button, li[tabindex])")].filter((e) => e.tabIndex >= 0).length`); got != "1" && got != "0" {
+			t.Errorf("%s stops in the list %s", got, list)
+		}
+	}
+	const at = `document.activeElement.closest("[id]")?.id + " " + [...document.activeElement.closest("ol")?.querySelectorAll("button") ?? []].indexOf(document.activeElement)`
+	page.eval(`document.querySelector("#events button").focus()`)
+	for _, step := range []struct {
+		key  string
+		code int
+		want string
+	}{{"ArrowDown", 40, "events 1"}, {"ArrowDown", 40, "events 2"}, {"ArrowUp", 38, "events 1"}, {"End", 35, "events 39"}, {"ArrowDown", 40, "events 39"},
+		{"Home", 36, "events 0"}, {"ArrowUp", 38, "events 0"}, {"ArrowDown", 40, "events 1"}, {"Tab", 9, "controls -1"}} {
+		page.press(step.key, step.code)
+		if got := page.eval(at); got != step.want {
+			t.Fatalf("%s leads to %q, want %q", step.key, got, step.want)
+		}
+	}
+	const stop = `[...document.querySelectorAll("#events button")].filter((e) => e.tabIndex >= 0).map((e) => e.dataset.key).join()`
+	before := page.eval(stop)
+	next := busy(g, noon+second, hot(g, 1, schema.High, 0, 30))
+	h.announce(next)
+	page.await(`document.getElementById("status").textContent.includes("22:13:22")`)
+	if after := page.eval(stop); after != before {
+		t.Errorf("the stop of the list was %q, and is %q", before, after)
+	}
+	page.eval(`document.activeElement.blur(); document.querySelector(".skip[href='#time']").focus(); document.activeElement.click()`)
+	page.press("Tab", 9)
+	if got := page.eval(at); got != "controls -1" {
+		t.Errorf("the link to the controls of time leads to %q", got)
 	}
 }

@@ -57,7 +57,7 @@ export class RegionList {
 }
 
 function newItem(key: string): HTMLLIElement {
-  return h("li", { data: { key }, attrs: { tabindex: "0" } }, h("i", null), h("b", null), h("span", null), h("em", null), h("small", null), h("div", { class: "forecast" }));
+  return h("li", { data: { key }, attrs: { tabindex: "-1" } }, h("i", null), h("b", null), h("span", null), h("em", null), h("small", null), h("div", { class: "forecast" }));
 }
 
 function fill(li: HTMLLIElement, r: Region, duration: (intervals: number) => string, verdict: string) {

@@ -15,6 +15,7 @@ import { fillJobs } from "./jobs.ts";
 import { fillPicked } from "./picked.ts";
 import { RegionPlot } from "./plot.ts";
 import { counted, RegionList, regionName, unread } from "./regions.ts";
+import { rove } from "./roving.ts";
 import { eventsOnce, once } from "./twins.ts";
 
 const replayed = 86_400; // seconds from counter to store that say that data of the past were replayed
@@ -32,6 +33,7 @@ export class Side {
     this.anomalies = new Anomalies(app);
     this.slowed = new Slowed(app);
     this.list = new RegionList($("regions"), () => app.paint(), (r) => app.chooseRegion(r));
+    for (const [list, entries] of [["regions", "li[data-key]"], ["jobs", "button"], ["hot", "button"], ["events", "button"]]) rove($(list), entries);
     const copied = h("output", { id: "copied", attrs: { role: "status" } });
     $("actions").append(h("button", { id: "copy", attrs: { type: "button" }, on: { click: () => void this.copy(copied) } }, "Copy as ticket"),
       h("button", { id: "toroot", attrs: { type: "button" }, on: { click: () => this.toRoot() } }, "Show root port"),
