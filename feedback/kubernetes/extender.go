@@ -249,19 +249,21 @@ func (k known) of(name string) (highest policy.Score) {
 
 // filter decides which nodes pass.
 func (e *Extender) filter(args *extenderArgs) *filterResult {
-	scores, failed := e.scores(), map[string]string{}
+	scores, failed, pass := e.scores(), map[string]string{}, 0
 	for _, name := range args.names() {
 		s := scores.of(name)
 		if e.cfg.FilterAt == 0 || s.Score < e.cfg.FilterAt {
+			pass++
 			continue
 		}
 		if !safety.Matches(e.cfg.Allow, name) {
 			e.record.Dropped(NotAllowed, 1)
+			pass++
 			continue
 		}
 		failed[name] = fmt.Sprintf("congestion score %.0f: %s", s.Score, s.Reason)
 	}
-	if len(failed) > 0 && len(failed) == len(args.names()) {
+	if len(failed) > 0 && pass == 0 {
 		e.record.Dropped(LastNodes, 1)
 		failed = map[string]string{}
 	}

@@ -98,10 +98,14 @@ func TestFilter(t *testing.T) {
 		t.Errorf("of nodes that are all congested %v pass, %v fail", passing, failed)
 	}
 	x.dropped(t, 0, 1, 1, 0)
+	if passing, _ := x.passing(t, "n1", "n1"); len(passing) != 2 {
+		t.Errorf("of a node that is listed twice %v pass", passing)
+	}
+	x.dropped(t, 0, 1, 2, 0)
 	if passing, _ := x.passing(t); len(passing) != 0 {
 		t.Errorf("of no nodes %v pass", passing)
 	}
-	x.dropped(t, 0, 1, 1, 0)
+	x.dropped(t, 0, 1, 2, 0)
 	x.Forget("g")
 	if passing, _ := x.passing(t, "n1", "n3"); !slices.Equal(passing, []string{"n3"}) {
 		t.Errorf("after the fabric of n3 went to another process %v pass", passing)

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"slices"
 	"time"
 
 	"github.com/giverny/giverny/internal/retry"
@@ -54,14 +55,29 @@ func (r *Reconciler) unsettled() (n int) {
 	return n
 }
 
-// anyDue reports whether a node must be checked, and changed if necessary, now.
+// isDue reports whether a node must be checked, and changed if necessary, now.
+func (e *entry) isDue(now time.Time) bool { return (e.pending() || e.Released) && !now.Before(e.due) }
+
+// anyDue reports whether a node is due.
 func (r *Reconciler) anyDue(now time.Time) bool {
 	for _, e := range r.journal.entries {
-		if (e.pending() || e.Released) && !now.Before(e.due) {
+		if e.isDue(now) {
 			return true
 		}
 	}
 	return false
+}
+
+// due lists the nodes that are due. The others wait for the next verification: with thousands of marked nodes, reading all at
+// every change would be a load for the scheduler.
+func (r *Reconciler) due(now time.Time) (nodes []string) {
+	for node, e := range r.journal.entries {
+		if e.isDue(now) {
+			nodes = append(nodes, node)
+		}
+	}
+	slices.Sort(nodes)
+	return nodes
 }
 
 // nextTry is the time until the first refused node is retried.

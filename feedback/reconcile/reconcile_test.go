@@ -41,6 +41,7 @@ type fake struct {
 	// unreadable is a node that cannot be looked at; empty: none.
 	unreadable string
 	overloaded bool
+	looked     int // number of nodes
 }
 
 const (
@@ -54,6 +55,7 @@ func (f *fake) Look(_ context.Context, names []string) (map[string]reconcile.Sta
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls++
+	f.looked += len(names)
 	if f.fails() {
 		return nil, errDown
 	}

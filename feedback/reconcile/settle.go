@@ -14,16 +14,16 @@ import (
 	"github.com/giverny/giverny/schema"
 )
 
-// settle makes the scheduler match the journal. It reads the nodes, saves the journal, changes the nodes that differ, reads
-// them again, and saves the journal without those that are restored. Whenever the process ends, the file has every node that
+// settle makes the scheduler match the journal. It reads the nodes that are due, saves the journal, changes those that differ,
+// reads these again, and saves the journal without those that are restored. Whenever the process ends, the file has every node that
 // may be changed. Nodes in back-off are skipped. An error means that some changes are outstanding.
 func (r *Reconciler) settle(ctx context.Context, at time.Time) error {
-	nodes := slices.Sorted(maps.Keys(r.journal.entries))
-	now, err := r.look(ctx, nodes)
+	due := r.due(at)
+	now, err := r.look(ctx, due)
 	if err != nil {
 		return err
 	}
-	wanted := r.wanted(now, at)
+	wanted := r.wanted(now, due, at)
 	unsaved := r.journal.save()
 	if unsaved != nil { // the file suffices for reliefs only
 		r.dropPlans(at)
@@ -35,7 +35,7 @@ func (r *Reconciler) settle(ctx context.Context, at time.Time) error {
 	unread := now.failed()
 	if len(wanted) > 0 {
 		setErr := brief(r.scheduler.Set(ctx, wanted))
-		if now, err = r.look(ctx, nodes); err != nil {
+		if now, err = r.look(ctx, slices.Sorted(maps.Keys(wanted))); err != nil {
 			return errors.Join(setErr, err)
 		}
 		err = r.taken(now, wanted, setErr, at)
@@ -63,12 +63,10 @@ func brief(err error) error {
 
 // wanted lists the due nodes that differ from their target state, and drops those that
 // need no further change.
-func (r *Reconciler) wanted(now looked, at time.Time) map[string]State {
+func (r *Reconciler) wanted(now looked, due []string, at time.Time) map[string]State {
 	to := map[string]State{}
-	for node, e := range r.journal.entries {
-		if at.Before(e.due) {
-			continue
-		}
+	for _, node := range due {
+		e := r.journal.entries[node]
 		if now.unread[node] != nil {
 			e.refused(at)
 			continue

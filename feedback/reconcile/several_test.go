@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -58,6 +59,39 @@ func TestAnalysersOfSeveralFabricsDoNotFight(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("1", "2", "3")
+	})
+}
+
+// Of many marked nodes only those that change are read at a change, and all once a minute: the scheduler has to
+// answer for each.
+func TestManyNodesAreReadOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const perMinute, minutes = 60, 10
+		f := &fake{t: t, dir: t.TempDir(), fails: never, nodes: map[string]reconcile.State{}}
+		var names []string
+		for i := range perMinute * minutes {
+			names = append(names, fmt.Sprint("n", i))
+			f.nodes[names[i]] = "0"
+		}
+		r := start(t, f, func(c *reconcile.Config) { c.Policy.MaxNodes, c.Policy.PerMinute = len(names), perMinute })
+		verified := 0 // nodes that are marked, summed over the minutes
+		for minute := range minutes {
+			for range 4 { // a few are marked at every interval
+				r.take("ib0", false, names...)
+				time.Sleep(15 * time.Second)
+			}
+			verified += perMinute * (minute + 1)
+		}
+		synctest.Wait()
+		f.mu.Lock()
+		marks, looked := len(f.changed), f.looked
+		f.mu.Unlock()
+		if most := verified + 4*marks; marks < perMinute*(minutes-2) || looked > most {
+			t.Errorf("%d nodes marked, %d read, want at most %d", marks, looked, most)
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

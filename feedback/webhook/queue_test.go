@@ -154,6 +154,22 @@ func TestTheClockIsSetBack(t *testing.T) {
 	}
 }
 
+// While the clock of this host is a day behind, results are in order, and one that comes again is no news.
+func TestTheClockIsBehind(t *testing.T) {
+	r := startReceiver(t)
+	h := start(t, t.TempDir(), r.URL, nil)
+	minute := time.Now().Unix()/60 + 24*60
+	h.put(t, result(minute, 7))
+	h.put(t, result(minute+1, 7, 8))
+	h.put(t, result(minute, 7, 9)) // analysed again, with late readings
+	h.put(t, result(minute+2, 7, 8))
+	waitFor(t, "both notices", func() bool { return len(r.got(t)) >= 2 })
+	h.stop()
+	if got := r.got(t); len(got) != 2 {
+		t.Errorf("%d notices, want those that regions 7 and 8 began", len(got))
+	}
+}
+
 // If the disk has room for some notices of an interval only, the others follow once it has, and none is queued twice: what little
 // room there is would be used up by repetitions.
 func TestRoomForSomeNotices(t *testing.T) {

@@ -94,9 +94,12 @@ func (w *Webhook) Put(ctx context.Context, r *schema.IntervalResult) error {
 func (w *Webhook) put(r *schema.IntervalResult) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t, err := w.track(r.Snapshot.Fabric)
+	t, err := w.load(r.Snapshot.Fabric)
 	if err != nil {
 		return err
+	}
+	if older := t.Last() - r.Snapshot.Interval.StartNanos; older > int64(clockAhead) { // else it is this clock that is wrong
+		w.setBack(r.Snapshot.Fabric, t)
 	}
 	before, err := t.Save()
 	if err != nil {
@@ -122,30 +125,26 @@ func (w *Webhook) put(r *schema.IntervalResult) error {
 func (w *Webhook) Last(fabric string) (int64, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t, err := w.track(fabric)
+	t, err := w.load(fabric)
 	if err != nil {
 		return 0, err
 	}
+	w.setBack(fabric, t)
 	return t.Last(), nil
 }
 
-// track returns the tracker of a fabric; w.mu is held.
-func (w *Webhook) track(fabric string) (*notice.Tracker, error) {
-	t, err := w.load(fabric)
-	if err != nil {
-		return nil, err
-	}
+// setBack makes a tracker whose last interval is in the future go on with present ones; w.mu is held.
+func (w *Webhook) setBack(fabric string, t *notice.Tracker) {
 	if ahead := time.Until(time.Unix(0, t.Last())); ahead > clockAhead { // else every result until then would be ignored
 		w.log.Error("webhook: last interval is in the future, the clock was ahead; continuing with those of the last hour", "fabric", fabric, "ahead", ahead.Round(time.Second))
 		t.SetBack(time.Now().Add(-notice.FlapWindow).UnixNano())
 	}
-	return t, nil
 }
 
 // clockAhead is by how much the last interval may be in the future: readings of agents whose clocks are ahead may be.
 const clockAhead = time.Hour
 
-// load is track without regard to the time.
+// load returns the tracker of a fabric; w.mu is held.
 func (w *Webhook) load(fabric string) (*notice.Tracker, error) {
 	if err := w.open(); err != nil {
 		return nil, err
