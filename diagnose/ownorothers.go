@@ -68,7 +68,8 @@ func (rc *regionCase) mostlyFiles(c *suspect) bool {
 }
 
 // endsOutside reports whether the back pressure of a region surely ends at the nodes of a switch, and a job has none
-// there, or on a grid beside it on the line: what its nodes send each other ends at one of them.
+// there, or on a grid beside it on the line: what its nodes send each other ends at one of them. Nor does it where the
+// load added on the line cannot go to the switches with its nodes.
 func (rc *regionCase) endsOutside(j *job) bool {
 	if host, known := rc.fullPortTo(); known {
 		return !rc.in.graph.IsSwitch(host) && !j.Has(host)
@@ -77,8 +78,11 @@ func (rc *regionCase) endsOutside(j *job) bool {
 		return !rc.hasHostAtEnd(j)
 	}
 	end := &rc.ends.endings.Any
-	return end.Found && end.Link == schema.NoLink && rc.ends.endings.AtNodes >= surelyEnds &&
-		!rc.in.hasBeside(j, end.Device)
+	if !end.Found || end.Link != schema.NoLink {
+		return false
+	}
+	return rc.ends.endings.AtNodes >= surelyEnds && !rc.in.hasBeside(j, end.Device) ||
+		rc.in.measuresLoad && rc.ends.endings.AtNodes >= mayEnd && rc.onGrid.CannotEndAt(j.Has)
 }
 
 // othersModel is the model for a region of which a suspect is accused.

@@ -42,4 +42,5 @@
 //	reaches.go       how much of the region leads to a link
 //	ending.go, endingrates.go, endingline.go  Endings: all places compared
 //	nodesend.go      the nodes of which switch of a line
+//	lineflow.go      to which of them the load added on the line can go
 package root

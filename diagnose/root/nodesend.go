@@ -21,6 +21,7 @@ const (
 type linePlace struct {
 	device topology.DeviceID
 	score  float64
+	off    float64 // share of the load added on the line that cannot go to it, beyond that of the best switch (rateFlow)
 }
 
 // rateLine rates the switches of the line through on: traffic to any node meets on a line, and neighbours on that are
@@ -38,9 +39,10 @@ func (e *endings) rateLine(on topology.DeviceID, places []rated, g *GridRegion) 
 			from := g.lineFrom(d)
 			climb := climbOn(from, func(s *stop) float64 { return s.added / added }) +
 				climbOn(from, func(s *stop) float64 { return s.waits / waits })
-			e.line = append(e.line, linePlace{d, places[i].score + climbs*climb})
+			e.line = append(e.line, linePlace{device: d, score: places[i].score + climbs*climb})
 		}
 	}
+	e.rateFlow(g)
 }
 
 // climbOn is by how much a value of the links of a line rises away from its first switch, both ways and as far as
@@ -83,12 +85,15 @@ func (g *regionReadings) mostBeside(at topology.DeviceID) (most float64) {
 }
 
 // NodesEnd is the switch at whose nodes the back pressure of a region ends if it ends at nodes; receives says how
-// surely, 0 to 1, a switch has nodes to which the traffic to blame goes. Endings found such an end.
+// surely, 0 to 1, a switch has nodes to which the traffic to blame goes; it does not where the load added on the line
+// cannot. Endings found such an end.
 func (g *GridRegion) NodesEnd(receives func(topology.DeviceID) float64) (at topology.DeviceID) {
 	g.check()
 	most := 0.
 	for i, p := range g.endings.line {
-		p.score += receiving * receives(p.device)
+		if p.off < clearlyOff {
+			p.score += receiving * receives(p.device)
+		}
 		if i == 0 || p.score > most {
 			at, most = p.device, p.score
 		}

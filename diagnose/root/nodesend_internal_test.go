@@ -84,3 +84,50 @@ func TestSlowNodesOfALine(t *testing.T) {
 		}
 	}
 }
+
+// TestWhereAddedLoadGoes: the load added on a line cannot go to a switch if some of it would have no source, or go
+// nowhere; what free links at the line carry may or may not join it.
+func TestWhereAddedLoadGoes(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		loads  map[string]float32 // added, percent
+		free   string             // a link beside the line that does not stall
+		cannot string             // switches of the line
+	}{
+		{"to the second", map[string]float32{"2,6,3>2,7,3": 80, "2,7,2>2,7,3": 30, "2,6,2>2,7,2": 10}, "", "3"},
+		{"to the third", map[string]float32{"2,6,2>2,7,2": 80, "2,7,2>2,7,3": 30, "2,6,3>2,7,3": 10}, "", "2"},
+		{"to either", map[string]float32{"2,6,2>2,7,2": 80, "2,7,2>2,7,3": 30, "2,6,3>2,7,3": 80}, "2,6,2>2,7,2", ""},
+		{"none was added", map[string]float32{}, "", ""},
+	} {
+		u := newTiedUp(t)
+		region := []schema.LinkID{}
+		for _, name := range []string{"2,7,2>2,7,3", "2,6,2>2,7,2", "2,6,3>2,7,3"} {
+			l := roottest.Link(t, u.Graph, name)
+			u.p.Stall.Values[l], u.p.Use.Values[l] = 50, c.loads[name]
+			if name == c.free {
+				u.p.Stall.Values[l] = 0
+			}
+			region = append(region, l)
+		}
+		slices.Sort(region)
+		r := u.f.Region(u.p, region)
+		var places []rated
+		for _, name := range []string{"2,7,2", "2,7,3"} {
+			places = append(places, rated{from: u.Device(t, name)})
+		}
+		u.f.endings.rateLine(u.Device(t, "2,7,2"), places, r)
+		cannot := ""
+		for _, p := range places {
+			if r.CannotEndAt(func(d topology.DeviceID) bool { return d == p.from }) {
+				name := u.Graph.Device(p.from).Name
+				cannot += name[len(name)-1:]
+			}
+		}
+		if cannot != c.cannot {
+			t.Errorf("%s: not to %q, want %q", c.name, cannot, c.cannot)
+		}
+		if r.CannotEndAt(func(topology.DeviceID) bool { return true }) || r.CannotEndAt(func(topology.DeviceID) bool { return false }) {
+			t.Errorf("%s: to no switch", c.name)
+		}
+	}
+}
