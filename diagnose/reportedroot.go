@@ -122,7 +122,7 @@ func (rc *regionCase) cycleFromFirst() []schema.LinkID {
 // readings: stall, which all traffic to them shares, has a centre there, while a full link does not show. The most
 // likely switch is named even if one link is likelier than any, as the probability of nodes is shared by those of a
 // line.
-const probablyAtNodes = .5
+const probablyAtNodes = .4
 
 // endOnGrid is where the back pressure of a region of a grid ends, given what it is blamed on, if anything shows it.
 func (rc *regionCase) endOnGrid() (end root.Ending, known bool) {

@@ -41,7 +41,7 @@ func TestRootOnATorus(t *testing.T) {
 		{"level stall, means", schema.CauseSystem, root.Drain{}, true, schema.NoLink, 0, true, g.Device(placeEnd).Name, schema.RootIncast},
 		{"stall with a centre, no loads", schema.CauseSystem, root.Drain{}, false, schema.NoLink, .95, false, g.Device(placeEnd).Name, schema.RootIncast},
 		{"the same without a cause", schema.CauseUnknown, root.Drain{}, false, schema.NoLink, .95, false, g.Device(placeEnd).Name, ""},
-		{"stall that probably ends at some link", schema.CauseSystem, root.Drain{}, false, schema.NoLink, .4, false, "", ""},
+		{"stall that probably ends at some link", schema.CauseSystem, root.Drain{}, false, schema.NoLink, .3, false, "", ""},
 		{"at nodes, though one link is likelier than any", schema.CauseSystem, root.Drain{}, false, 7, .6, false, g.Device(placeEnd).Name, schema.RootIncast},
 	} {
 		end := root.Ending{Found: true, Device: placeEnd, Link: c.link}

@@ -43,4 +43,5 @@
 //	ending.go, endingrates.go, endingline.go  Endings: all places compared
 //	nodesend.go      the nodes of which switch of a line
 //	lineflow.go      to which of them the load added on the line can go
+//	linefed.go       what before the links of the line explains their stall
 package root

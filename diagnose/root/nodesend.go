@@ -3,15 +3,17 @@ package root
 import "github.com/giverny/giverny/topology"
 
 // Weights of the switches of a line whose nodes may be where back pressure ends, added to their log odds by the
-// comparison of all places. They were chosen on the ends of 163 incidents of four simulators
-// (docs/measurements/diagnosis.md).
+// comparison of all places. They were chosen on the ends of 163 incidents of four simulators, receiving and
+// waitsForNothing on 74 of two others (docs/measurements/diagnosis.md).
 const (
 	// climbs weighs by how much the load added to the links of the line rises away from the switch, and the same for
 	// the traffic that waits on them, each relative to the link with most: what joins the line on the way to its end
 	// stays on it.
 	climbs = -2.
 	// receiving is the weight of a switch with nodes to which the traffic to blame goes.
-	receiving = 4.
+	receiving = 2.
+	// waitsForNothing weighs the stall of links of the line, share of time, that nothing before them explains (unfed).
+	waitsForNothing = -10.
 	// clearlyBeside is by how much, percent, the links beside the line at slow nodes stall less than those of both
 	// neighbours.
 	clearlyBeside = 5
@@ -39,7 +41,8 @@ func (e *endings) rateLine(on topology.DeviceID, places []rated, g *GridRegion) 
 			from := g.lineFrom(d)
 			climb := climbOn(from, func(s *stop) float64 { return s.added / added }) +
 				climbOn(from, func(s *stop) float64 { return s.waits / waits })
-			e.line = append(e.line, linePlace{device: d, score: places[i].score + climbs*climb})
+			e.line = append(e.line, linePlace{device: d, score: places[i].score + climbs*climb +
+				waitsForNothing*g.unfed(from)})
 		}
 	}
 	e.rateFlow(g)

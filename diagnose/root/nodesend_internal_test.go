@@ -10,23 +10,27 @@ import (
 )
 
 // TestWhichNodesOfALine: of the switches of a line that are about as likely, back pressure ends at the one away from
-// which the load added to the line, or what waits on it, does not rise, or at the one to whose nodes the traffic to
-// blame goes; never at one off the line or not rated.
+// which the load added to the line, or what waits on it, does not rise, the one on whose way links stall that others
+// before them explain, or the one to whose nodes the traffic to blame goes; never at one off the line or not rated.
 func TestWhichNodesOfALine(t *testing.T) {
 	line := []string{"2,7,1>2,7,2", "2,7,2>2,7,3", "2,7,3>2,7,4", "2,7,4>2,7,5"}
 	rising := []float32{10, 20, 30, 20} // to the third switch, or the fourth
 	level := []float32{20, 20, 20, 20}
+	falling := []float32{40, 38, 30, 20} // from the first link on
+	everywhere := []string{"2,6,1>2,7,1", "2,6,2>2,7,2", "2,6,3>2,7,3", "2,6,4>2,7,4", "2,6,5>2,7,5"}
 	for _, c := range []struct {
 		name     string
 		stalls   []float32 // of the line's links
 		loads    []float32
+		beside   []string // links that stall more
 		receives string
 		want     string
 	}{
-		{"load rises towards it", level, rising, "", "2,7,3"},
-		{"what waits rises towards it", rising, level, "", "2,7,3"},
-		{"the neighbour receives", level, rising, "2,7,4", "2,7,4"},
-		{"an unrated switch receives", level, rising, "2,7,7", "2,7,3"},
+		{"load rises towards it", level, rising, nil, "", "2,7,3"},
+		{"what waits rises towards it", rising, level, everywhere, "", "2,7,3"},
+		{"links before it stall more", falling, level, []string{"2,6,4>2,7,4"}, "", "2,7,3"},
+		{"the neighbour receives", level, rising, nil, "2,7,4", "2,7,4"},
+		{"an unrated switch receives", level, rising, nil, "2,7,7", "2,7,3"},
 	} {
 		u := newTiedUp(t)
 		region := []schema.LinkID{}
@@ -34,6 +38,9 @@ func TestWhichNodesOfALine(t *testing.T) {
 			l := roottest.Link(t, u.Graph, name)
 			u.p.Stall.Values[l], u.p.Use.Values[l] = c.stalls[i], c.loads[i]
 			region = append(region, l)
+		}
+		for _, name := range c.beside {
+			u.p.Stall.Values[roottest.Link(t, u.Graph, name)] = 50
 		}
 		slices.Sort(region)
 		r := u.f.Region(u.p, region)
