@@ -112,6 +112,9 @@ func (d directed) cannotEndAt(c *suspect) bool {
 	if !d.back.HasSwitch() || !d.back.IsIncast() || d.allWaitIsOf(c.job) {
 		return false
 	}
+	if at := d.back.Switch.Device; d.in.router.Grid != nil {
+		return !c.job.Has(at) && (len(d.in.tenants[at]) > 0 || c.filesKnown && !c.writes())
+	}
 	for _, l := range d.in.graph.LinksAt(d.back.Switch.Device) {
 		_, host := d.in.graph.Ends(l)
 		takes := c.job.Has(host) || len(d.in.tenants[host]) == 0 && (c.writes() || !c.filesKnown)

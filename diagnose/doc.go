@@ -83,6 +83,7 @@
 //	waitinghosts.go      a job, by whose hosts wait to send
 //	enoughtraffic.go     a job, by whether it moves enough
 //	withoutonset.go      a job, of a region without an onset
+//	nodebounds.go        a job, by what its nodes send on a grid of directed links
 //	unlisted.go          a job that no table lists, by its hosts or by traffic on the accused's
 //	meanscores.go        means of scores over the last intervals
 //

@@ -79,6 +79,9 @@ const mayFill, surelyFills = .7, .9
 // the traffic table calls it. More than a link between switches got may go elsewhere, and what leaves a job for a host
 // of another may instead be for those hosts of no job that take in more.
 func (d directed) leaving(j *job) float64 {
+	if d.in.router.Grid != nil {
+		return d.leavingNodes(j)
+	}
 	if !d.hasSink {
 		return 0
 	}
@@ -177,6 +180,9 @@ func (rc *regionCase) tableHasLeft(j *job) bool {
 // leftMore is by how much more a job's hosts send than they take in, bytes/s, than before the onset of a region, of
 // those all of whose links were read and from which shortest paths lead over the root.
 func (rc *regionCase) leftMore(j *job) (bytes float64) {
+	if rc.in.router.Grid != nil {
+		return rc.sentByNodes(j)
+	}
 	for _, host := range j.Devices {
 		b := rc.balanceOf(host)
 		if b.read && (b.before || !rc.timeline.hasOnset()) && rc.in.sendsOver(host, rc.back.Root.Link) {

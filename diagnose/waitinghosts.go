@@ -219,6 +219,9 @@ func (rc *regionCase) hasHostAtEnd(j *job) bool {
 	if rc.back.Root.Kind == schema.RootIncast {
 		at = rc.fromOf(rc.back.Root.Link)
 	}
+	if rc.in.router.Grid != nil {
+		return j.Has(at)
+	}
 	return slices.ContainsFunc(rc.in.graph.LinksAt(at), func(l schema.LinkID) bool { return j.Has(rc.fromOf(l)) })
 }
 

@@ -22,6 +22,7 @@
 //	spread.go        stall is followed and divided
 //	exits.go         the ports of a switch that traffic may wait for
 //	hop.go           over which links traffic may go on
+//	hiddennodes.go   on a grid of directed links, whether stall ends at the nodes of a switch
 //	slowport.go, slowcable.go, slowitself.go  ports, cables and links that carry less than they could
 //	slowalone.go     the same of a cable, without load readings
 //

@@ -19,7 +19,7 @@ type Finder struct {
 
 // NewFinder returns a finder; grid is nil if the graph is not a grid.
 func NewFinder(g *topology.Graph, grid *routes.Grid) *Finder {
-	f := &Finder{graph: g, hops: &hops{g, nextSwitches(g), grid != nil}, region: newRegionMemory(g, grid),
+	f := &Finder{graph: g, hops: &hops{g, nextSwitches(g), grid}, region: newRegionMemory(g, grid),
 		endings: newEndings(g.NumLinks(), g.NumDevices())}
 	if g.Duplex() {
 		f.around = newGridFlow(g)

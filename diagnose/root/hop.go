@@ -3,6 +3,7 @@ package root
 import (
 	"slices"
 
+	"github.com/giverny/giverny/diagnose/routes"
 	"github.com/giverny/giverny/schema"
 	"github.com/giverny/giverny/topology"
 )
@@ -15,6 +16,7 @@ type hop struct {
 	isDown    bool                // down a tree
 	level     int8                // of via
 	global    bool                // between groups of a dragonfly, and the next link may not be
+	dim       int                 // on a grid, its dimension; -1: none
 	beside    []topology.DeviceID // the switches to which a link from the same switch leads
 }
 
@@ -22,21 +24,26 @@ type hop struct {
 type hops struct {
 	graph *topology.Graph
 	next  [][]topology.DeviceID // by switch: the switches to which a link that is up leads, ascending
-	// a grid: every switch has nodes, whose links are not in the graph, and what waits at its inputs may wait for these
-	hidesNodes bool
+	// of a grid, else nil: every switch has nodes, whose links are not in the graph, and what waits at its inputs may wait
+	// for these
+	grid *routes.Grid
 }
 
 // hopOver is the hop over a link.
 func (p *hops) hopOver(l schema.LinkID) hop {
 	from, via := p.graph.Ends(l)
 	level := p.graph.Device(via).Level
-	return hop{link: l, from: from, via: via, isFirst: !p.graph.IsSwitch(from),
+	dim := -1
+	if p.grid != nil {
+		dim = p.grid.Dim(l)
+	}
+	return hop{link: l, dim: dim, from: from, via: via, isFirst: !p.graph.IsSwitch(from),
 		isDown: level >= 0 && p.graph.Device(from).Level > level, level: level,
 		global: p.graph.Link(l).Class == topology.ClassGlobal, beside: p.next[from]}
 }
 
 // mayWait reports whether traffic of link a may go on over link b: b leaves the switch that a enters, but not back, not
-// up a tree after a hop down, not to a switch adjacent to the one it came from, and not over a second link between
+// up a tree after a hop down, on a grid not along an earlier dimension, not to a switch adjacent to the one it came from, and not over a second link between
 // groups of a dragonfly without a hop within the group.
 func (p *hops) mayWait(a, b schema.LinkID) bool {
 	over := p.hopOver(a)
@@ -60,6 +67,9 @@ func (p *hops) mayFollow(over *hop, b schema.LinkID) bool {
 		return true
 	}
 	if over.isDown && p.graph.Device(to).Level > over.level {
+		return false
+	}
+	if over.dim >= 0 && p.grid.Dim(b) < over.dim {
 		return false
 	}
 	return !over.isBeside(to)

@@ -106,6 +106,9 @@ func (w *walk) countPorts() {
 // portOfSwitch is the port for which most of the stall that ends at a switch waits.
 func (w *walk) portOfSwitch(a *atSwitch, links []schema.LinkID) schema.LinkID {
 	port := a.port
+	if w.endsAtNodes(a) {
+		return schema.NoLink
+	}
 	if a.host != a.device {
 		return port
 	}
@@ -135,6 +138,10 @@ func (w *walk) rootOf(links []schema.LinkID) BackPressure {
 		return b
 	}
 	b.Switch = Switch{Device: ends[0].device, Share: ends[0].lost / total, slow: schema.NoLink}
+	if w.endsAtNodes(&ends[0]) {
+		b.Switch.Kind = schema.RootIncast
+		return b
+	}
 	for i := range ends {
 		if ends[i].stall < leadingShare*total {
 			break

@@ -24,7 +24,7 @@ func (p ports) canSend(port schema.LinkID) float64 {
 // sendsAtMost is the share of its capacity that a port can send by what waits for it. Where nodes are hidden, inputs may
 // wait for these, so what waits at the other end of the cable has to show the same.
 func (p ports) sendsAtMost(port schema.LinkID) float64 {
-	if p.hidesNodes {
+	if p.grid != nil {
 		return p.sendsBothWays(port)
 	}
 	return p.canSend(port)
