@@ -52,6 +52,7 @@
 // 3. To which port does the stall lead? That is found by package root. Of it follows
 //
 //	hostbounds.go        the most that hosts can have added to a link
+//	outflows.go          whose hosts send what arrives at a host
 //
 // 4. Which jobs may have caused it? (suspect)
 //

@@ -25,7 +25,8 @@ type regionCase struct {
 	pressure *root.Pressure // the readings, compared with those before its onset
 	back     root.BackPressure
 	root     rootLoad
-	hasSink  bool // with directed links, a host takes in what was added to the root
+	hasSink  bool     // with directed links, a host takes in what was added to the root
+	out      outflows // with directed links, of jobs, if the root is the full port to a host
 	suspects []suspect
 	waiting  bool  // no load is measured, and hosts are seen to wait to send into it
 	starts   []int // neither is, and its traffic comes from these of its links
@@ -65,7 +66,7 @@ type rootLoad struct {
 func (in *interval) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Region) {
 	*rc = regionCase{in: in, region: region, timeline: timeline{clock: in.history.Clock, stall: rc.timeline.stall[:0],
 		onset: noOnset, burst: noOnset}, weight: rc.weight[:0], waits: rc.waits[:0], addedByLink: rc.addedByLink[:0],
-		suspects: rc.suspects[:0], failures: rc.failures[:0], starts: rc.starts[:0]}
+		suspects: rc.suspects[:0], failures: rc.failures[:0], starts: rc.starts[:0], out: outflows{byJob: rc.out.byJob[:0]}}
 	levels := in.history.LevelsOf(region.Metric)
 	seen := min(int64(in.cfg.Window), in.history.Clock.Now-in.history.Clock.First+1)
 	for slot := in.history.Clock.Now - seen + 1; slot <= in.history.Clock.Now; slot++ {

@@ -45,11 +45,9 @@ func (d directed) unlistedPart(accused int) float64 {
 	theirs, own = min(theirs, d.root.added), min(own, d.root.added)
 	// one end of file traffic is at hosts of no job, and of what leaves the accused's hosts
 	if d.suspects[0].file || d.suspects[0].leaves > 0 {
-		theirs = min(theirs, d.root.added-own)
-	} else {
-		theirs *= unlistedWeight
+		return d.sharedWith(accused, own, min(theirs, d.root.added-own))
 	}
-	return min(mostUnlisted, theirs/max(own, d.in.graph.Capacity(d.root.link)/mostUnlisted))
+	return min(mostUnlisted, unlistedWeight*theirs/max(own, d.in.graph.Capacity(d.root.link)/mostUnlisted))
 }
 
 // readsAtLineRate reports whether a suspect reads by RDMA as much as the ports to all of its hosts carry, one of which
