@@ -82,7 +82,7 @@ func (d directed) leaving(c *suspect) float64 {
 		return 0
 	}
 	left, added := d.leftMore(j), d.addedToRoot()
-	if all := d.out.of(j); d.out.known && all > 0 { // by all ports of the host
+	if all := d.out.of(j); all > 0 { // by all ports of the host
 		left, added = all, d.out.arrives
 	}
 	if left <= mayFill*added {
@@ -105,7 +105,7 @@ func (d directed) leaving(c *suspect) float64 {
 // othersLeave is what more leaves the hosts of listed jobs other than a suspect, bytes/s, as far as it is known, if links
 // that the suspect's hosts use wait: of jobs of which none does, it is sooner theirs that arrives elsewhere.
 func (rc *regionCase) othersLeave(c *suspect) float64 {
-	if !rc.out.known || c.cross+c.gate == 0 {
+	if rc.out.hostsLeave == nil || c.cross+c.gate == 0 {
 		return 0
 	}
 	return rc.out.ofOthers(c.job)

@@ -66,7 +66,7 @@ type rootLoad struct {
 func (in *interval) begin(rc *regionCase, snap *schema.Snapshot, region *schema.Region) {
 	*rc = regionCase{in: in, region: region, timeline: timeline{clock: in.history.Clock, stall: rc.timeline.stall[:0],
 		onset: noOnset, burst: noOnset}, weight: rc.weight[:0], waits: rc.waits[:0], addedByLink: rc.addedByLink[:0],
-		suspects: rc.suspects[:0], failures: rc.failures[:0], starts: rc.starts[:0], out: outflows{byJob: rc.out.byJob[:0]}}
+		suspects: rc.suspects[:0], failures: rc.failures[:0], starts: rc.starts[:0]}
 	levels := in.history.LevelsOf(region.Metric)
 	seen := min(int64(in.cfg.Window), in.history.Clock.Now-in.history.Clock.First+1)
 	for slot := in.history.Clock.Now - seen + 1; slot <= in.history.Clock.Now; slot++ {

@@ -27,9 +27,25 @@ func (d directed) unlistedPart(accused int) float64 {
 			return waits
 		}
 	}
-	if d.root.link == schema.NoLink || !d.timeline.hasOnset() {
+	switch {
+	case d.root.link == schema.NoLink:
+		return 0
+	case d.timeline.hasOnset():
+		return d.unlistedAdded(accused)
+	case d.suspects[0].file:
 		return 0
 	}
+	from := d.fromOutside(accused)
+	return d.timesOwn(from, d.root.carries-from)
+}
+
+// timesOwn is a load, bytes/s, as a multiple of own, bounded.
+func (d directed) timesOwn(load, own float64) float64 {
+	return min(mostUnlisted, load/max(own, d.in.graph.Capacity(d.root.link)/mostUnlisted))
+}
+
+// unlistedAdded is unlistedPart by what was added to the root since the onset.
+func (d directed) unlistedAdded(accused int) float64 {
 	theirs, own, hosts := 0., 0., d.in.hostsOfNoListedJob()
 	if sent, _ := d.loadsOver(hosts, d.root.link); sent.read > 0 { // else nothing shows that they send
 		theirs = d.mayHaveMore(hosts, d.root.link, false)
@@ -42,12 +58,13 @@ func (d directed) unlistedPart(accused int) float64 {
 		}
 		own += more
 	}
-	theirs, own = min(theirs, d.root.added), min(own, d.root.added)
+	theirs = min(theirs, d.root.added)
 	// one end of file traffic is at hosts of no job, and of what leaves the accused's hosts
 	if d.suspects[0].file || d.suspects[0].leaves > 0 {
-		return d.sharedWith(accused, own, min(theirs, d.root.added-own))
+		return d.sharedWith(accused, own, min(theirs, max(0, d.root.added-own)))
 	}
-	return min(mostUnlisted, unlistedWeight*theirs/max(own, d.in.graph.Capacity(d.root.link)/mostUnlisted))
+	from := d.fromOutside(accused)
+	return d.timesOwn(max(unlistedWeight*theirs, from), min(own, d.root.added-from))
 }
 
 // readsAtLineRate reports whether a suspect reads by RDMA as much as the ports to all of its hosts carry, one of which
