@@ -2,6 +2,7 @@ package diagnose_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/root/roottest"
@@ -55,6 +56,9 @@ func TestWhoSendsWhatArrives(t *testing.T) {
 		accused := ""
 		if len(d[0].Jobs) > 0 {
 			accused = d[0].Jobs[0].JobID
+		}
+		if ofOthers := strings.Contains(d[0].Text, "Hosts of other jobs send more"); ofOthers != (name == "some hosts of two others send") {
+			t.Errorf("%s: %s", name, d[0].Text)
 		}
 		if accused != c.want {
 			t.Errorf("%s: accused %q, want %q: %s", name, accused, c.want, d[0].Text)
