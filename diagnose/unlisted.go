@@ -65,7 +65,8 @@ func (d directed) unlistedAdded(accused int) float64 {
 		return d.sharedWith(accused, own, min(theirs, max(0, d.root.added-own)))
 	}
 	from := d.fromOutside(accused)
-	return d.timesOwn(max(unlistedWeight*theirs, from), min(own, d.root.added-from))
+	rest := d.root.added - from
+	return max(d.timesOwn(unlistedWeight*theirs, min(own, rest)), d.timesOwn(from, rest))
 }
 
 // readsAtLineRate reports whether a suspect reads by RDMA as much as the ports to all of its hosts carry, one of which
