@@ -182,3 +182,8 @@ func (d directed) fromOutside(accused int) float64 {
 	}
 	return d.addedToRoot() * min(1, min(taken, d.out.unlisted+d.out.ofOthers(jobs...))/d.out.arrives)
 }
+
+// readsFiles reports whether half or more of what the hosts of a job take in beyond what they send is its file traffic.
+func (d directed) readsFiles(j *job) bool {
+	return 2*d.in.perSecond(d.in.recentOf(j).files) >= -d.out.of(j)
+}

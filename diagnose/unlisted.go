@@ -33,7 +33,7 @@ func (d directed) unlistedPart(accused int) float64 {
 		return 0
 	case d.timeline.hasOnset():
 		return d.unlistedAdded(accused)
-	case d.suspects[0].file:
+	case d.suspects[0].file || d.readsFiles(d.suspects[0].job):
 		return 0
 	}
 	from := d.fromOutside(accused)
