@@ -53,6 +53,7 @@
 //
 //	hostbounds.go        the most that hosts can have added to a link
 //	hostbalances.go      what a host sends beyond what it takes in
+//	outflows.go          whose hosts send what arrives at a host
 //
 // 4. Which jobs may have caused it? (suspect)
 //

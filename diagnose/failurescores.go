@@ -111,13 +111,16 @@ func (rc *regionCase) rateSlowLink() float64 {
 const leastMoved = .1
 
 // movedFrom is the share of the load added to a full link, since the onset or since a failure, that the failed links
-// carried before: it was rerouted. 0 if no load was added.
+// carried before: it was rerouted. 0 if no load was added. What a host takes in passes its port whatever the route
+// between switches.
 func (rc *regionCase) movedFrom(f *history.PlacedFailure) float64 {
 	switch {
 	case !f.Broke() || rc.root.link == schema.NoLink:
 		return 0
 	case rc.in.graph.Duplex() && rc.in.router.Grid != nil:
 		return grid{rc}.movedRound(f)
+	case rc.back.Root.Kind == schema.RootIncast && !rc.in.graph.BetweenSwitches(rc.root.link):
+		return 0
 	}
 	return rc.movedBeside(f)
 }

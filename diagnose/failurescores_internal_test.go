@@ -12,7 +12,7 @@ import (
 )
 
 // TestMovedLoad: a link's load before it failed explains load added to the full link beside it, but not load added
-// elsewhere, or when a link came back.
+// elsewhere, at the port to a host for which a link waits that took the load over, or when a link came back.
 func TestMovedLoad(t *testing.T) {
 	g := roottest.Graph(t, "fattree:leaves=4,hosts=4,spines=2")
 	p, _ := readings(t, g, nil, map[string]float64{"spine1>leaf3": 100, "spine1>leaf2": 100})
@@ -35,10 +35,12 @@ func TestMovedLoad(t *testing.T) {
 		{"leaf3>spine1", "leaf2>spine1", schema.LinkFailed, 0},
 		{"leaf0>spine1", "spine1>leaf3", schema.LinkFailed, .75}, // to the same switch, over links upstream
 		{"spine1>leaf3", "leaf0>spine1", schema.LinkRestored, 0},
+		{"leaf3>host12", "spine1>leaf3", schema.LinkFailed, 0},
 	} {
 		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{Links: []schema.LinkID{roottest.Link(t, g, c.waits)}}, root: rootLoad{link: roottest.Link(t, g, c.full)}}
 		capacity := g.Capacity(rc.root.link)
 		rc.root.carries, rc.root.added = capacity, .8*capacity
+		rc.back.Root = root.Port{Link: rc.root.link, Kind: schema.RootIncast}
 		f := &history.PlacedFailure{Failure: schema.Failure{Kind: c.kind}, Links: []schema.LinkID{lost}}
 		if got := rc.movedFrom(f); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s, %s: %.2f of the load moved, want %.2f", c.full, c.kind, got, c.want)

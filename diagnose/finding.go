@@ -66,8 +66,13 @@ func (rc *regionCase) unknown() ticket.Unknown {
 	likeliest := &rc.suspects[0]
 	u.Likeliest, u.Fits = likeliest.job.Job, likeliest.score > 0
 	if rc.odds.unlisted > 1 && rc.odds.unlisted > math.Exp(likeliest.score) {
-		if u.Others = ticket.Unlisted; rc.unaccountedAt(likeliest) > 0 {
+		switch {
+		case rc.unaccountedAt(likeliest) > 0:
 			u.Others = ticket.OnItsHosts
+		case rc.out.hostsLeave != nil && rc.out.ofOthers(likeliest.job) > rc.out.unlisted:
+			u.Others = ticket.OfOtherJobs
+		default:
+			u.Others = ticket.Unlisted
 		}
 	}
 	return u

@@ -78,7 +78,8 @@ const mayFill, surelyFills = .7, .9
 // nearly all that was added to the root, and a host of no job or of another one takes that in, it goes there, whatever
 // the traffic table calls it. More than a link between switches got may go elsewhere, and what leaves a job for a host
 // of another may instead be for those hosts of no job that take in more.
-func (d directed) leaving(j *job) float64 {
+func (d directed) leaving(c *suspect) float64 {
+	j := c.job
 	if d.in.router.Grid != nil {
 		return d.leavingNodes(j)
 	}
@@ -86,6 +87,9 @@ func (d directed) leaving(j *job) float64 {
 		return 0
 	}
 	left, added := d.leftMore(j), d.addedToRoot()
+	if all := d.out.of(j); all > 0 { // by all ports of the host
+		left, added = all, d.out.arrives
+	}
 	if left <= mayFill*added {
 		return 0
 	}
@@ -94,13 +98,22 @@ func (d directed) leaving(j *job) float64 {
 	case !known || d.in.graph.IsSwitch(host):
 		left = min(left, 2*added-left)
 	case len(d.in.tenants[host]) > 0:
-		left -= d.takenByUnlisted()
+		left -= max(0, d.takenByUnlisted()-d.othersLeave(c))
 	}
 	share := left / added
 	if share <= mayFill || !d.tableHasLeft(j) {
 		return 0
 	}
 	return ramp(share, mayFill, surelyFills)
+}
+
+// othersLeave is what more leaves the hosts of listed jobs other than a suspect, bytes/s, as far as it is known, if links
+// that the suspect's hosts use wait: of jobs of which none does, it is sooner theirs that arrives elsewhere.
+func (rc *regionCase) othersLeave(c *suspect) float64 {
+	if rc.out.hostsLeave == nil || c.cross+c.gate == 0 {
+		return 0
+	}
+	return rc.out.ofOthers(c.job)
 }
 
 // addedToRoot is what was added to a region's root since its onset or, without one, what that carries, bytes/s.
@@ -139,6 +152,7 @@ func (rc *regionCase) takesMore(host topology.DeviceID) float64 { return -rc.bal
 // findSink: a host of no job takes in mayFill more of what was added to the full root, which leads to it, or the root is
 // the port to a host of others whose hosts together take in that much more than they send: none of them sent it.
 func (d directed) findSink() {
+	d.findOutflows()
 	root, added := &d.back.Root, d.addedToRoot()
 	if root.Kind != schema.RootIncast && root.Kind != schema.RootLinkCapacity || d.in.router.Paths == nil ||
 		added <= grownShare*d.root.carries {

@@ -119,7 +119,8 @@ func TestWhatLeavesAJobGoesToOthersHosts(t *testing.T) {
 		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 15), onset: onset},
 			root: rootLoad{link: port, carries: added / 100 * g.Capacity(port), added: added / 100 * g.Capacity(port)}, back: root.BackPressure{Root: root.Port{Link: port, Kind: c.kind}}}
 		rc.rules().findSink()
-		suspect := suspect{job: j, known: true, filesKnown: true, leaves: rc.rules().leaving(j)}
+		suspect := suspect{job: j, known: true, filesKnown: true}
+		suspect.leaves = rc.rules().leaving(&suspect)
 		if math.Abs(suspect.leaves-c.want) > 1e-6 {
 			t.Errorf("%s: it sends there by %v, want %v", name, suspect.leaves, c.want)
 		}

@@ -68,7 +68,7 @@ func TestWhatNodesSendAcrossAGrid(t *testing.T) {
 		rc := &regionCase{in: &s.interval, pressure: p, region: &schema.Region{}, timeline: timeline{clock: s.history.Clock, stall: make([]float64, 8), onset: 4}}
 		at, _ := g.FindDevice(c.end)
 		rc.back = root.BackPressure{Switch: root.Switch{Device: at, Share: 1, Kind: schema.RootIncast}}
-		if got := (directed{rc}).leaving(j); math.Abs(got-c.want) > 1e-9 {
+		if got := (directed{rc}).leaving(&suspect{job: j}); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %.2f, want %.2f", name, got, c.want)
 		}
 	}

@@ -25,7 +25,8 @@ type regionCase struct {
 	pressure *root.Pressure // the readings, compared with those before its onset
 	back     root.BackPressure
 	root     rootLoad
-	hasSink  bool // with directed links, a host takes in what was added to the root
+	hasSink  bool     // with directed links, a host takes in what was added to the root
+	out      outflows // with directed links, of jobs, if the root is the full port to a host
 	suspects []suspect
 	waiting  bool  // no load is measured, and hosts are seen to wait to send into it
 	starts   []int // neither is, and its traffic comes from these of its links

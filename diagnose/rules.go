@@ -38,8 +38,8 @@ type facts interface {
 	isUnrelated(f *nearFailure) bool
 	// receives reports whether the region ends at a suspect's host that takes in enough of the suspect's own traffic.
 	receives(c *suspect) bool
-	// leaving is how surely, 0 to 1, what leaves a job's hosts is what was added to the root.
-	leaving(j *job) float64
+	// leaving is how surely, 0 to 1, what leaves a suspect's hosts is what was added to the root.
+	leaving(c *suspect) float64
 	// canHoldUp reports whether the region can hold up a job.
 	canHoldUp(c *suspect) bool
 	// hasAllUnmeasured reports whether a region that measured jobs do not explain is this unmeasured job's.
@@ -90,7 +90,7 @@ func (grid) isUnrelated(*nearFailure) bool { return false }
 
 func (g grid) receives(c *suspect) bool { return c.known && g.concentrates(c) }
 
-func (grid) leaving(*job) float64 { return 0 }
+func (grid) leaving(*suspect) float64 { return 0 }
 
 // canHoldUp: back pressure also reaches links around a region that stall too little to belong to it, and so jobs within
 // cfg.Hops.
@@ -158,7 +158,7 @@ func (d directed) unseenPenalty(c *suspect, space float64) float64 {
 }
 
 func (d directed) misfitPenalty(c *suspect) float64 {
-	return d.tooLittlePenalty(c) + d.noPartPenalty(c)*(1-c.leaves)
+	return d.tooLittlePenalty(c) + d.notReadPenalty(c) + d.noPartPenalty(c)*(1-c.leaves)
 }
 
 func (directed) tooLittleAtEnd(*suspect, float64, float64) (penalty float64, known bool) {

@@ -16,6 +16,7 @@ type runningJobs struct {
 
 	unlistedHosts      []topology.DeviceID // hosts without a listed job, if unlistedHostsKnown
 	unlistedHostsKnown bool
+	left               []hostsLeave                     // by past
 	usualOf            [history.NumMeasured]usualSpread // by feature, if known
 }
 
@@ -40,7 +41,7 @@ func (in *interval) findRunning() {
 	}
 	in.scratch.settled, in.scratch.laggedUsed = in.scratch.settled[:0], 0
 	in.runningJobs = runningJobs{running: in.running[:0], tenants: in.tenants, readers: in.readers[:0],
-		unlistedHosts: in.unlistedHosts[:0]}
+		unlistedHosts: in.unlistedHosts[:0], left: in.left[:0]}
 	running := in.history.Running()
 	in.scratch.pool = slices.Grow(in.scratch.pool[:0], len(running))[:len(running)]
 	for i, of := range running {

@@ -116,7 +116,7 @@ func (rc *regionCase) findSuspects() {
 	})
 	rc.dropFarthest()
 	for i := range rc.suspects {
-		rc.suspects[i].leaves = rc.rules().leaving(rc.suspects[i].job)
+		rc.suspects[i].leaves = rc.rules().leaving(&rc.suspects[i])
 	}
 }
 

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"math"
+	"slices"
 
 	"github.com/giverny/giverny/diagnose/history"
 	"github.com/giverny/giverny/schema"
@@ -27,9 +28,25 @@ func (d directed) unlistedPart(accused int) float64 {
 			return waits
 		}
 	}
-	if d.root.link == schema.NoLink || !d.timeline.hasOnset() {
+	switch {
+	case d.root.link == schema.NoLink:
+		return 0
+	case d.timeline.hasOnset():
+		return d.unlistedAdded(accused)
+	case d.suspects[0].file || d.readsFiles(d.suspects[0].job):
 		return 0
 	}
+	from := d.fromOutside(accused)
+	return d.timesOwn(from, d.root.carries-from)
+}
+
+// timesOwn is a load, bytes/s, as a multiple of own, bounded.
+func (d directed) timesOwn(load, own float64) float64 {
+	return min(mostUnlisted, load/max(own, d.in.graph.Capacity(d.root.link)/mostUnlisted))
+}
+
+// unlistedAdded is unlistedPart by what was added to the root since the onset.
+func (d directed) unlistedAdded(accused int) float64 {
 	theirs, own, hosts := 0., 0., d.in.hostsOfNoListedJob()
 	if sent, _ := d.loadsOver(hosts, d.root.link); sent.read > 0 { // else nothing shows that they send
 		theirs = d.mayHaveMore(hosts, d.root.link, false)
@@ -42,14 +59,14 @@ func (d directed) unlistedPart(accused int) float64 {
 		}
 		own += more
 	}
-	theirs, own = min(theirs, d.root.added), min(own, d.root.added)
+	theirs = min(theirs, d.root.added)
 	// one end of file traffic is at hosts of no job, and of what leaves the accused's hosts
 	if d.suspects[0].file || d.suspects[0].leaves > 0 {
-		theirs = min(theirs, d.root.added-own)
-	} else {
-		theirs *= unlistedWeight
+		return d.sharedWith(accused, own, min(theirs, max(0, d.root.added-own)))
 	}
-	return min(mostUnlisted, theirs/max(own, d.in.graph.Capacity(d.root.link)/mostUnlisted))
+	from := d.fromOutside(accused)
+	rest := d.root.added - from
+	return max(d.timesOwn(unlistedWeight*theirs, min(own, rest)), d.timesOwn(from, rest))
 }
 
 // readsAtLineRate reports whether a suspect reads by RDMA as much as the ports to all of its hosts carry, one of which
@@ -118,16 +135,15 @@ const leastAccounted, accountedIntervals = 4, 8
 // the traffic table does not account for, bytes/s, as far as it exceeds the table's noise: traffic of a job that no
 // table lists, on the same hosts. The table may count each byte once or twice, or a part only, but in the same way
 // before and after; what it has in new columns counts at least once. It is 0 also where the table has no such traffic of
-// the job, or another listed job is on its hosts.
+// the job, or of another listed job on its hosts.
 func (rc *regionCase) unaccounted(j *job) float64 {
 	t := j.Traffic
 	if !rc.timeline.hasOnset() || t == nil || !t.Listed[history.RDMARead] && !t.Listed[history.RDMAWrite] {
 		return 0
 	}
-	for _, d := range j.Devices {
-		if rc.in.graph.IsSwitch(d) || rc.in.hasOthers(d, j) {
-			return 0
-		}
+	others, known := rc.in.sharing(j)
+	if !known {
+		return 0
 	}
 	calm, now := rc.timeline.baseline(), rc.in.history.Clock.Now
 	var since history.Slots
@@ -135,8 +151,8 @@ func (rc *regionCase) unaccounted(j *job) float64 {
 		since.At[since.N] = slot
 		since.N++
 	}
-	baseline := ratiosOf(rc.compareTaken(j, calm.At[:calm.N]))
-	is := rc.compareTaken(j, since.At[:since.N])
+	baseline := ratiosOf(rc.compareTaken(j, others, calm.At[:calm.N]))
+	is := rc.compareTaken(j, others, since.At[:since.N])
 	if len(baseline) < leastAccounted || len(is) == 0 {
 		return 0
 	}
@@ -159,6 +175,33 @@ func (rc *regionCase) unaccountedAt(c *suspect) float64 {
 		return 0
 	}
 	return rc.unaccounted(c.job)
+}
+
+// sharing is another listed job with a part of its nodes on the hosts of one.
+type sharing struct {
+	job  *job
+	part float64
+}
+
+// sharing lists them; not known are those of switches, and without RDMA in the traffic table.
+func (in *interval) sharing(j *job) (others []sharing, known bool) {
+	for _, d := range j.Devices {
+		if in.graph.IsSwitch(d) {
+			return nil, false
+		}
+		for _, o := range in.tenants[d] {
+			switch i := slices.IndexFunc(others, func(s sharing) bool { return s.job == o }); {
+			case o.ID == j.ID:
+			case i >= 0:
+				others[i].part += 1 / float64(len(o.Devices))
+			case o.Traffic == nil || !o.Traffic.Listed[history.RDMARead] && !o.Traffic.Listed[history.RDMAWrite]:
+				return nil, false
+			default:
+				others = append(others, sharing{o, 1 / float64(len(o.Devices))})
+			}
+		}
+	}
+	return others, true
 }
 
 // newColumns are the columns of the traffic table that have next to nothing of a job in slots before an onset, relative
@@ -196,9 +239,14 @@ func ratiosOf(slots []accounted) (ratios []float64) {
 }
 
 // compareTaken lists slots in which both were read.
-func (rc *regionCase) compareTaken(j *job, slots []int64) (read []accounted) {
+func (rc *regionCase) compareTaken(j *job, others []sharing, slots []int64) (read []accounted) {
 	for _, slot := range slots {
 		taken, moved := rc.in.carriedByHosts(j, slot, false), listedBytes(j.Traffic, slot)
+		for _, o := range others {
+			if (slot+1)*rc.in.history.Clock.Duration > int64(o.job.Start) {
+				moved += o.part * listedBytes(o.job.Traffic, slot)
+			}
+		}
 		if !math.IsNaN(taken) && moved > 0 {
 			read = append(read, accounted{slot, taken, moved})
 		}

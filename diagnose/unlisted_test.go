@@ -17,6 +17,7 @@ func TestTrafficThatTheTableLacks(t *testing.T) {
 		reads   float64 // from files, since the onset, relative to a port; before, its hosts take in nothing; 0: does not
 		last    float64 // in the last interval; 0: the same
 		noTable bool
+		shared  bool // another listed job is on some of its hosts
 		want    bool // the job is accused
 	}{
 		"the table has it":   {moves: 1.7, want: true},
@@ -24,11 +25,15 @@ func TestTrafficThatTheTableLacks(t *testing.T) {
 		"in a new column":    {moves: .75, reads: 1.4, want: true},
 		"an incomplete row":  {moves: 1.7, last: .1, want: true},
 		"no table":           {moves: .75, noTable: true, want: true},
+		"shared hosts":       {moves: .75, shared: true},
 	} {
 		p := newPlant(t, "fattree:leaves=4,hosts=4,spines=2")
 		p.hasUse, p.traffic = true, !c.noTable
 		link := func(name string) schema.LinkID { return roottest.Link(t, p.graph, name) }
 		p.job("7", "host0", "host1", "host4", "host5")
+		if c.shared {
+			p.job("8", "host1", "host4")
+		}
 		set := func(percent float64, names ...string) {
 			for _, name := range names {
 				p.use[link(name)] = percent

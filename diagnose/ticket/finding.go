@@ -67,11 +67,12 @@ type Unknown struct {
 	Silent         string       // the device at the region's own root, if it gives no readings any more; else empty
 }
 
-// Others are hosts that a job no table lists may have.
+// Others are hosts that a job no table lists may have, on which listed jobs may be, too.
 type Others int
 
 const (
-	NoOthers   Others = iota
-	Unlisted          // hosts of no listed job have a larger part in the region than the likeliest job
-	OnItsHosts        // the hosts of the likeliest job take in more than the traffic table accounts for
+	NoOthers    Others = iota
+	Unlisted           // hosts of no listed job have a larger part in the region than the likeliest job
+	OnItsHosts         // the hosts of the likeliest job take in more than the traffic table accounts for
+	OfOtherJobs        // hosts of other listed jobs send more to the root than the likeliest job's
 )

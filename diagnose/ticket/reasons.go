@@ -189,6 +189,9 @@ func (f *Finding) whyUnknown() string {
 	case u.Others == OnItsHosts:
 		return fmt.Sprintf("The hosts of %s, which fits best among the jobs, take in more than the traffic table "+
 			"accounts for: a job that no table lists is on them, too.", likeliest)
+	case u.Others == OfOtherJobs:
+		return fmt.Sprintf("Hosts of other jobs send more of what arrives there than those of %s, which fits best among "+
+			"the jobs: what runs on hosts of several jobs may be in no table.", likeliest)
 	case u.Others == Unlisted && f.MeasuresLoad:
 		return fmt.Sprintf("Hosts of no listed job have added more to its root than those of %s, which fits best "+
 			"among the jobs.", likeliest)
