@@ -26,12 +26,14 @@ type exit struct {
 	explains float64 // the highest stall of an input, percent, that it explains at a share of 1
 }
 
-// waysBy appends to the ways the ports that stall at least passes of what a link does, or are full, and returns these.
+// waysBy appends to the ways the ports that stall at least passes of what a link does, or are full, and returns these,
+// except ports that have all their traffic from others.
 func (w *walk) waysBy(over *hop, passes float64) []way {
 	x := w.excessAt(over.via)
 	first, least := len(w.ways), passes*w.StallOf(over.link)
 	for i := range w.exits[x.first:x.end] {
-		if out := &w.exits[x.first+i]; out.explains >= least && w.mayFollow(over, out.link) {
+		if out := &w.exits[x.first+i]; out.explains >= least && w.mayFollow(over, out.link) &&
+			!w.takenByOthers(over, out) {
 			w.ways = append(w.ways, out.way)
 		}
 	}
@@ -103,4 +105,29 @@ func (w *walk) listExits(d topology.DeviceID, x *excess) {
 			w.exits = append(w.exits, out)
 		}
 	}
+}
+
+const (
+	// waitsLess is the highest stall of an input, relative to that of a port, at which all of its traffic may go elsewhere.
+	waitsLess = .5
+	// leastOfPort is the least share of a port's traffic, or of an input's, that must be left for the input to wait for the
+	// port: readings of different links do not match exactly.
+	leastOfPort = .2
+)
+
+// takenByOthers reports whether a link's traffic does not wait for a stalled port, by conservation of flow: the link stalls
+// clearly less often than the port, while traffic for the port waits at least as often as that, and all that the port
+// carries comes from inputs that stall so often. On a grid, what inputs carry may end at nodes that are hidden.
+func (w *walk) takenByOthers(over *hop, out *exit) bool {
+	stall, carries := w.StallOf(out.link), w.Carries(out.link)
+	if w.grid != nil || out.stays > 0 || carries <= 0 || w.StallOf(over.link) >= waitsLess*stall {
+		return false
+	}
+	left := carries
+	for _, in := range w.graph.LinksAt(over.via) {
+		if _, to := w.graph.Ends(in); to == over.via && w.StallOf(in) >= stall && w.mayWait(in, out.link) {
+			left -= w.Carries(in)
+		}
+	}
+	return left < leastOfPort*min(carries, w.Carries(over.link))
 }
