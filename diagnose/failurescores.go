@@ -37,7 +37,7 @@ func (rc *regionCase) rateFailure(f *history.PlacedFailure, hops int, sure float
 	across := max(rc.movedAcross(f), rc.carriesForDead(f))
 	moved = sure * max(across, rc.movedFrom(f))
 	coincidence = max(coincidence, moved)
-	score = failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(hops, 3)]
+	score = failureBias + failureOnset*coincidence + failureNear*[...]float64{1, .5, .2, .1}[min(rc.hopsBeyond(f, hops), 3)]
 	if score += failureMoved*moved - (1-moved)*rc.rose(); !rc.endsAtFailed(f) {
 		score -= endsElsewhere(1 - rc.ends.nodesProbability())
 	}
@@ -45,6 +45,15 @@ func (rc *regionCase) rateFailure(f *history.PlacedFailure, hops int, sure float
 		score -= incastLoad * (1 - across)
 	}
 	return score, moved
+}
+
+// hopsBeyond is how far a region of a grid is from where what failed can stall traffic, given how far it is from that: no
+// link of a dead switch carries anything, so that what goes round it stalls one hop from it or further.
+func (rc *regionCase) hopsBeyond(f *history.PlacedFailure, hops int) int {
+	if rc.in.router.Grid == nil || f.Port != "" || !f.Broke() || hops == 0 || rc.in.history.PassesNothing(f) {
+		return hops
+	}
+	return hops - 1
 }
 
 // failsAgain reports whether the part of a failure failed again just before a region's last burst or since: a region that

@@ -220,3 +220,29 @@ func TestFailsAgainAndAgain(t *testing.T) {
 		t.Errorf("score %.1f, %.1f if it failed again, but not before the last burst", once, before)
 	}
 }
+
+// TestNextToADeadSwitch: no link at a dead switch of a grid stalls, so that a region one hop from it is as near as can be;
+// a failed link has switches that stall at its ends, and so have the switches of a tree.
+func TestNextToADeadSwitch(t *testing.T) {
+	const torus, tree = "torus:4x4", "fattree:leaves=2,hosts=2,spines=2"
+	for name, c := range map[string]struct {
+		net        string
+		failed     schema.Failure
+		hops, want int
+	}{
+		"beside it":          {torus, schema.Failure{Kind: schema.SwitchFailed}, 1, 0},
+		"at it":              {torus, schema.Failure{Kind: schema.SwitchFailed}, 0, 0},
+		"further away":       {torus, schema.Failure{Kind: schema.SwitchFailed}, 3, 2},
+		"it came back":       {torus, schema.Failure{Kind: schema.SwitchRestored}, 1, 1},
+		"a link of it":       {torus, schema.Failure{Kind: schema.LinkFailed, Port: "X+"}, 1, 1},
+		"a node of it":       {torus, schema.Failure{Kind: schema.NodeFailed}, 1, 1},
+		"a switch of a tree": {tree, schema.Failure{Kind: schema.SwitchFailed}, 1, 1},
+	} {
+		g := roottest.Graph(t, c.net)
+		s := &Stage{interval: interval{graph: g, router: routes.NewRouter(g), history: remembersAt(g, history.Clock{})}}
+		f := &history.PlacedFailure{Failure: c.failed}
+		if got := (&regionCase{in: &s.interval}).hopsBeyond(f, c.hops); got != c.want {
+			t.Errorf("%s: %d hops, want %d", name, got, c.want)
+		}
+	}
+}

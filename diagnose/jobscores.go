@@ -60,7 +60,11 @@ func (rc *regionCase) rateJob(c *suspect) (score float64) {
 // growthScore is the score of a suspect's part in the load that was added to the region, and did not move there from a
 // failed part.
 func (rc *regionCase) growthScore(c *suspect) float64 {
-	return jobGrowth * c.growth * (1 - rc.rerouted)
+	score := jobGrowth * c.growth * (1 - rc.rerouted)
+	if !rc.in.measuresLoad && !c.file {
+		score *= ramp(c.grew, leastGrowth, surelyGrew)
+	}
+	return score
 }
 
 // spaceScore is the share of a region's stall, 0 to 1, where a suspect's traffic can be.

@@ -27,6 +27,7 @@ type suspect struct {
 	// What it moves (shareTraffic), and whether that agrees with the stall in time (findEvidence).
 	share      float64 // this job's share of the region's traffic, as far as known
 	growth     float64 // the same, of the load added since the onset
+	grew       float64 // by how much more its traffic on the region is than before the onset, relative to that
 	known      bool    // its traffic was measured
 	feature    history.Feature
 	value      float64 // maximum of the feature over the window, bytes

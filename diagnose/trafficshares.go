@@ -16,6 +16,7 @@ func (rc *regionCase) shareTraffic() {
 		c.share = weigh(rc.in.recentOf(c.job))
 		baselineWeight := weigh(rc.baselineOf(c.job))
 		c.growth = max(0, c.share-baselineWeight)
+		c.grew = c.growth / max(1, baselineWeight)
 		sum, grown, baselineSum = sum+c.share, grown+c.growth, baselineSum+baselineWeight
 	}
 	carried, added := rc.carriedOn(rc.region.Links)
@@ -78,6 +79,11 @@ func (rc *regionCase) carriedOn(links []schema.LinkID) (carried, added float64) 
 
 // leastGrowth is the relative increase of a region's traffic above which it is attributed to jobs.
 const leastGrowth = .15
+
+// surelyGrew is the relative increase of a job's own traffic from which on its growth counts in full if no load readings
+// show what was added, and from leastGrowth in part: an exchange that is always the same varies by as much. What is
+// read and written fills the ports of few nodes, so that little more of it congests.
+const surelyGrew = .5
 
 // volume is what a job moves in an interval, bytes: the largest measured feature, and its file traffic.
 type volume struct {

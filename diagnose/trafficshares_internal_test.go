@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"math"
 	"testing"
 
 	"github.com/giverny/giverny/diagnose/history"
@@ -33,5 +34,26 @@ func TestIncompleteRowsSayTooLittle(t *testing.T) {
 	}
 	if m := s.movedIn(j, []int64{8, 7, 6, 5}); m != (volume{all: 8, ran: 1}) {
 		t.Errorf("moved %+v", m)
+	}
+}
+
+// TestGrowthBeyondVariation: without load readings, the growth of an exchange counts as far as it exceeds what traffic
+// varies by; that of file traffic, and what load readings show, counts in full.
+func TestGrowthBeyondVariation(t *testing.T) {
+	for _, c := range []struct {
+		grew        float64
+		file, loads bool
+		want        float64 // share of jobGrowth
+	}{
+		{.1, false, false, 0},
+		{.15 + .35/2, false, false, .5},
+		{.6, false, false, 1},
+		{.1, true, false, 1},
+		{.1, false, true, 1},
+	} {
+		rc := &regionCase{in: &interval{measuresLoad: c.loads}}
+		if got := rc.growthScore(&suspect{growth: 1, grew: c.grew, file: c.file}) / jobGrowth; math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%+v: %.2f of the score", c, got)
+		}
 	}
 }

@@ -24,6 +24,7 @@ const (
 	jobReceives  = 3.  // the full port leads to a host of this job alone, and it moves enough to fill that
 	jobExplains  = 3.5 // the region's load always was its exchange, in whole or in part
 	jobRemains   = 5.  // the region always stalled, and this is the only job without traffic data
+	jobAlone     = 2.5 // the same without load readings, and all jobs there are measured
 	jobReads     = 2.5 // its file traffic is an outlier and follows the stall over the whole window
 	jobOutlying  = 1.5 // its file traffic stands out; exchanges of large jobs always do
 	jobShare     = 1.5

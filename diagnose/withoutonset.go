@@ -5,8 +5,8 @@ import (
 )
 
 // A region without an onset, older than what is remembered or present in the first interval, has no evidence by time.
-// Only its load tells whose it is. So it is with directed links if the region stalls more than before, but carries what
-// it carried.
+// Only its load tells whose it is, or without load readings what jobs move. So it is with directed links if the region
+// stalls more than before, but carries what it carried.
 //
 // explainedStall of the region's stall must be on links of the exchange of those to blame, and explainedLoad of its
 // load theirs. Shares of the known traffic count only if that is comparable with the links' load.
@@ -26,6 +26,9 @@ func (rc *regionCase) explains(c *suspect) float64 {
 	}
 	isHeldUp := rc.back.Root.Cannot || rc.back.Root.Kind == schema.RootSlowReceiver ||
 		rc.ends.drain.IsCertain() && !rc.overloads(c)
+	if !isHeldUp && rc.isAlone(c) {
+		return jobAlone
+	}
 	if !rc.in.measuresLoad || isHeldUp || rc.timeline.hasOnset() && !rc.asBefore() {
 		return 0
 	}
@@ -81,4 +84,25 @@ func (rc *regionCase) hasFailed() bool {
 		return false
 	}
 	return !rc.rules().isUnrelated(&rc.failures[0]) || rc.root.added > leastMoved*rc.root.carries
+}
+
+// isAlone reports whether a standing region of a grid without load readings is of one job as far as the jobs' traffic
+// tells: that of all jobs near it is measured, this one's exchange has all of the region's stall, and what others move
+// there could not fill it. Nothing near is down.
+func (rc *regionCase) isAlone(c *suspect) bool {
+	if rc.in.measuresLoad || rc.in.router.Grid == nil || rc.timeline.hasOnset() || !c.known || c.share < explainedLoad ||
+		c.cross < explainedStall {
+		return false
+	}
+	for i := range rc.suspects {
+		if !rc.suspects[i].known {
+			return false
+		}
+	}
+	for i := range rc.failures {
+		if f := &rc.failures[i]; f.Broke() && !f.restored && !rc.in.history.PassesNothing(f.PlacedFailure) {
+			return false
+		}
+	}
+	return true
 }

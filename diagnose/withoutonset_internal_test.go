@@ -166,3 +166,39 @@ func TestWhoFillsAStorageNode(t *testing.T) {
 		}
 	}
 }
+
+// TestAStandingRegionOfOneJob: without load readings, a region of a grid without an onset is of the job whose traffic alone
+// can be there, if that of all jobs near it is measured and nothing near is down.
+func TestAStandingRegionOfOneJob(t *testing.T) {
+	type suspects = []suspect
+	measured := func(share, cross float64) suspect { return suspect{share: share, cross: cross, known: true} }
+	failed := func(kind schema.EventKind) []nearFailure {
+		return []nearFailure{{PlacedFailure: &history.PlacedFailure{Failure: schema.Failure{Kind: kind}}}}
+	}
+	one := suspects{measured(.95, 1), measured(.05, .3)}
+	for name, c := range map[string]struct {
+		net      string
+		jobs     suspects
+		failures []nearFailure
+		onset    int
+		want     float64 // of the first job
+	}{
+		"its traffic is all there is": {"torus:4x4", one, nil, noOnset, jobAlone},
+		"a part came back":            {"torus:4x4", one, failed(schema.LinkRestored), noOnset, jobAlone},
+		"a part is down":              {"torus:4x4", one, failed(schema.LinkFailed), noOnset, 0},
+		"it shares the region":        {"torus:4x4", suspects{measured(.6, 1), measured(.4, 1)}, nil, noOnset, 0},
+		"some stall is elsewhere":     {"torus:4x4", suspects{measured(1, .6)}, nil, noOnset, 0},
+		"another is not measured":     {"torus:4x4", suspects{measured(1, 1), {cross: .1}}, nil, noOnset, 0},
+		"it began":                    {"torus:4x4", one, nil, 4, 0},
+		"on a tree":                   {"fattree:leaves=2,hosts=2,spines=1", one, nil, noOnset, 0},
+	} {
+		s, err := New(roottest.Graph(t, c.net), DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rc := &regionCase{in: &s.interval, region: &schema.Region{ID: 7}, suspects: c.jobs, failures: c.failures, timeline: timeline{clock: s.history.Clock, onset: c.onset}}
+		if got := rc.explains(&rc.suspects[0]); got != c.want {
+			t.Errorf("%s: %g for the job, want %g", name, got, c.want)
+		}
+	}
+}
