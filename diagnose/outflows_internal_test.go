@@ -21,7 +21,7 @@ func TestWhatComesFromOutside(t *testing.T) {
 		"hosts of no job do": {unlisted: 80, want: 80},
 		"a part of it":       {own: 50, unlisted: 30, want: 30},
 		"another job":        {own: 20, other: 60, want: 60},
-		"nobody is seen to":  {own: 20},
+		"no job is seen to":  {own: 20},
 	} {
 		p, region := readings(t, g, nil, map[string]float64{"leaf1>host3": 80, "host0>leaf0": c.own, "host1>leaf0": c.unlisted, "host2>leaf0": c.other})
 		p.Before = func(schema.LinkID) float64 { return 0 }
