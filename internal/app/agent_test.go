@@ -43,6 +43,9 @@ func startsWithoutKafka(t *testing.T, role Role) {
 		t.Error(err)
 	}
 	stop()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil { // nor while it stops
+		t.Error(err)
+	}
 }
 
 // runWithoutKafka runs a process that reads the adapters below dir/sys until each text

@@ -60,7 +60,7 @@ type topologyWatcher struct {
 // lookEvery is the interval of checking the files.
 const lookEvery = 5 * time.Second
 
-// newTopologyWatcher returns a watcher. From now on SIGHUP does not end the process.
+// newTopologyWatcher returns a watcher. From now on SIGHUP does not end the process, also not while it stops.
 func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.Registerer) (*topologyWatcher, error) {
 	var errs []error
 	counter := func(name, help string) *prometheus.CounterVec {
@@ -93,7 +93,6 @@ func newTopologyWatcher(files []*topologyFile, log *slog.Logger, reg prometheus.
 
 // Run watches until ctx is cancelled.
 func (w *topologyWatcher) Run(ctx context.Context) error {
-	defer signal.Stop(w.hangup)
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
