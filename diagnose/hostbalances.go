@@ -4,11 +4,12 @@ import "github.com/giverny/giverny/topology"
 
 // hostBalance is what a host sends beyond what it takes in, compared with before an onset.
 type hostBalance struct {
-	known  bool    // computed
-	past   uint32  // number of what it is compared with (root.Past)
-	more   float64 // by how much more it sends beyond what it takes in, bytes/s
-	read   bool    // the load of all of its links was read
-	before bool    // that of all of them is known from before
+	known   bool    // computed
+	past    uint32  // number of what it is compared with (root.Past)
+	more    float64 // by how much more it sends beyond what it takes in, bytes/s
+	carries float64 // the load of its links, both ways, bytes/s
+	read    bool    // that of all of its links was read
+	before  bool    // that of all of them is known from before
 }
 
 // hostBalances caches the balances of hosts for the pasts of the last regions. Most regions of an interval began
@@ -49,6 +50,7 @@ func (rc *regionCase) balanceOf(host topology.DeviceID) *hostBalance {
 	for _, l := range rc.in.graph.LinksAt(host) {
 		b.read = b.read && rc.in.use(l).known
 		b.before = b.before && rc.baselineUse(l).known
+		b.carries += rc.in.rateAt(rc.in.use(l).orZero(), l)
 		if from, _ := rc.in.graph.Ends(l); from == host {
 			b.more += rc.addedTo(l)
 		} else {

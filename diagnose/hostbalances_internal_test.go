@@ -44,6 +44,7 @@ func balanceAlone(rc *regionCase, host topology.DeviceID) hostBalance {
 		if from != host && to != host {
 			continue
 		}
+		b.carries += rc.in.read.Carries(l)
 		if !rc.in.use(l).known {
 			b.read = false
 		}

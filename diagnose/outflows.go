@@ -72,20 +72,11 @@ const readingNoise = .1
 func (rc *regionCase) leaves(hosts []topology.DeviceID) float64 {
 	left, carried := 0., 0.
 	for _, h := range hosts {
-		for _, l := range rc.in.graph.LinksAt(h) {
-			now, before := rc.in.use(l), percent{known: true}
-			if rc.timeline.hasOnset() {
-				before = rc.baselineUse(l)
-			}
-			if !now.known || !before.known {
-				return math.NaN()
-			}
-			added := rc.in.rateAt(now.of-before.of, l)
-			if from, _ := rc.in.graph.Ends(l); from != h {
-				added = -added
-			}
-			left, carried = left+added, carried+rc.in.rateAt(now.of, l)/2
+		b := rc.balanceOf(h)
+		if !b.read || !b.before && rc.timeline.hasOnset() {
+			return math.NaN()
 		}
+		left, carried = left+b.more, carried+b.carries/2
 	}
 	noise := readingNoise * carried / math.Sqrt(max(1, float64(len(hosts))))
 	return math.Copysign(max(0, math.Abs(left)-noise), left)
