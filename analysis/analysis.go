@@ -99,6 +99,9 @@ func (c *Core) CheckClock(b *schema.CounterBatch, t clockcheck.Times) (*schema.C
 func (c *Core) number(b *schema.CounterBatch) {
 	step := c.sequences.Add(b)
 	c.missing += step.Missing
+	if step.Restarted {
+		c.window.Renumbered(b.Agent, b.Source)
+	}
 	if step.Doubled && b.Rows() > 0 {
 		c.doubled[strings.Clone(b.Agent)] = slices.Max(b.TimeNanos)
 	}

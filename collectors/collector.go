@@ -23,7 +23,8 @@ type Collector interface {
 	// the devices it still knows, which are read nevertheless.
 	Devices(ctx context.Context) ([]Device, error)
 	// Epoch identifies the lifetime of the counters: it changes when all of them have
-	// been reset (the host restarted). 0 if the source cannot tell.
+	// been reset (the host restarted). 0 if the source cannot tell. The poller changes the
+	// epoch of its batches also when the clock of its host was set.
 	Epoch() uint64
 }
 

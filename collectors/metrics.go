@@ -11,11 +11,13 @@ const (
 	labelFabric    = "fabric"
 	labelCollector = "collector"
 	labelReason    = "reason"
+	labelDirection = "direction"
 )
 
 // metrics are the collector metrics of one process.
 type metrics struct {
 	polls, skipped, rows, batches, abandoned  *prometheus.CounterVec
+	clockSteps                                *prometheus.CounterVec
 	inventory, deviceErrors, unreadable, lost *prometheus.CounterVec
 	devices, stuck                            *prometheus.GaugeVec
 	pollSeconds                               *prometheus.HistogramVec
@@ -41,6 +43,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		rows:         counter("rows_total", "Rows read, one per port and kind of query.", common),
 		batches:      counter("batches_total", "Batches emitted.", common),
 		abandoned:    counter("devices_abandoned_total", "Devices that were still blocked in a read when the poller ended.", common),
+		clockSteps:   counter("clock_steps_total", "Times that the clock of the host was set between two polls, forward or back.", []string{labelFabric, labelCollector, labelDirection}),
 		inventory:    counter("inventory_errors_total", "Failures to list the devices.", withReason),
 		deviceErrors: counter("device_errors_total", "Devices that a poll could not read, or not in full.", withReason),
 		unreadable:   counter("counters_unreadable_total", "Single counters of a device that could not be read.", withReason),
@@ -61,6 +64,7 @@ type pollerMetrics struct {
 	polls, skipped, rows, batches, abandoned prometheus.Counter
 	inventory, deviceErrors, unreadable      byReason
 	lostLate, lostEmit                       prometheus.Counter
+	setForward, setBack                      prometheus.Counter
 	devices, stuck                           prometheus.Gauge
 	pollSeconds                              prometheus.Observer
 }
@@ -83,6 +87,8 @@ func (m *metrics) of(fabric, collector string) *pollerMetrics {
 		unreadable:   reasons(m.unreadable),
 		lostLate:     m.lost.WithLabelValues(fabric, collector, "late"),
 		lostEmit:     m.lost.WithLabelValues(fabric, collector, "emit"),
+		setForward:   m.clockSteps.WithLabelValues(fabric, collector, "forward"),
+		setBack:      m.clockSteps.WithLabelValues(fabric, collector, "back"),
 		devices:      m.devices.WithLabelValues(fabric, collector),
 		stuck:        m.stuck.WithLabelValues(fabric, collector),
 		pollSeconds:  m.pollSeconds.WithLabelValues(fabric, collector),

@@ -27,6 +27,8 @@ type Poller struct {
 	unread    unread
 	quiet     quiet
 	between   chan func() // calls for Run to make between polls
+	clocks    func() instant
+	steps     clockSteps
 
 	healthLock sync.Mutex
 	health     Health // guarded by healthLock
@@ -65,6 +67,8 @@ func New(cfg Config, c Collector, a *Agent) (*Poller, error) {
 		batcher:   newBatcher(),
 		failing:   map[string]Reason{},
 		between:   make(chan func()),
+		clocks:    bothClocks,
+		steps:     newClockSteps(cfg.Interval),
 		health:    Health{Collector: c.Name(), Fabric: cfg.Fabric},
 	}, nil
 }
@@ -227,13 +231,14 @@ func (p *Poller) recordFailures(results []result) {
 func (p *Poller) emit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.DrainTimeout)
 	defer cancel()
+	p.noteStep()
 	var errs []error
 	for _, s := range p.batcher.sets {
 		b := s.finish()
 		if b.Rows() == 0 {
 			continue
 		}
-		b.Fabric, b.Source, b.Epoch = p.cfg.Fabric, p.collector.Name(), p.collector.Epoch()
+		b.Fabric, b.Source, b.Epoch = p.cfg.Fabric, p.collector.Name(), p.steps.of(p.collector.Epoch())
 		b.IntervalNanos = int64(p.cfg.Interval)
 		if err := p.agent.emit(ctx, b); err != nil {
 			p.metrics.lostEmit.Add(float64(b.Rows()))
@@ -247,6 +252,20 @@ func (p *Poller) emit(ctx context.Context) error {
 		p.log.Error("collectors: batches lost, they could not be emitted", "batches", len(errs), "error", err)
 	}
 	return err
+}
+
+// noteStep counts and logs a step of the clock. The epoch changes, so that no rate is formed across it.
+func (p *Poller) noteStep() {
+	by := p.steps.observe(p.clocks())
+	switch {
+	case by > 0:
+		p.metrics.setForward.Inc()
+	case by < 0:
+		p.metrics.setBack.Inc()
+	default:
+		return
+	}
+	p.log.Warn("collectors: the clock of this host was set, so the polls before and after give no rate; let NTP slew the clock instead (chrony: makestep only at boot)", "by", by.Round(time.Millisecond))
 }
 
 func (p *Poller) setHealth(set func(*Health)) {

@@ -33,7 +33,8 @@ type CounterBatch struct {
 	Agent    string // the agent that read it: host name of the collector
 	Sequence uint64 // incremented per batch of a fabric, source and agent, lost ones included; a gap means lost batches
 	// Epoch changes when the source knows that its counters were reset (agent
-	// restart with a driver reload, a reset command); 0 if it cannot know.
+	// restart with a driver reload, a reset command), or the clock by which they are read
+	// was set: no difference is formed across the change. 0 if it cannot know.
 	Epoch uint64
 	// IntervalNanos is the polling interval the readings belong to.
 	IntervalNanos int64

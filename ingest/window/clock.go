@@ -14,7 +14,15 @@ type reporter struct {
 	// Agent that last read the port, and its epoch of the counters.
 	agent, epoch uint64
 	reader       uint64 // agent that last read the port, regardless of epochs
+	leftNanos    int64  // where the clock was when it was set back; never if it was not, or has passed there again
+	// Number of the batch with the newest reading, and that of the one before it, or before rows got mixed; 0 if unknown.
+	number, numberBefore uint64
+	mixed                bool // rows from before a step back come between those from after it, and are not used
+	alone                bool // another agent contradicts the reader, and is not used
 }
+
+// behind reports whether the port's clock was set back, and is not yet where it was: its readings belong to no earlier interval.
+func (r *reporter) behind() bool { return r.leftNanos != never }
 
 // clocks tracks how far ports and devices have reported, which determines when
 // the open interval may close. The counts are updated at every row; recount
@@ -56,14 +64,27 @@ func (c *clocks) expected(nanos, ahead int64) bool {
 	return nanos > c.activeAfter && nanos < c.endNanos-ahead
 }
 
-// recordReport records that a reporter of a port has a reading of an instant.
-func (w *Window) recordReport(rep *reporter, p uint32, nanos int64) {
+// recordReport records that a reporter of a port has a reading of an instant, in the batch of a number. setBack is whether
+// an older instant than before means that the clock was set back; otherwise it is just out of order.
+func (w *Window) recordReport(rep *reporter, p uint32, nanos int64, number uint64, setBack bool) {
 	c, old := &w.clocks, rep.newest
-	setRight := old >= c.futureNanos // otherwise an older reading is just out of order
+	setRight := setBack || old >= c.futureNanos
 	if nanos <= old && !setRight {
 		return
 	}
+	if rep.reader != w.agent {
+		rep.alone = false
+	}
+	if setBack {
+		rep.leftNanos = max(rep.leftNanos, old)
+	} else if nanos > rep.leftNanos {
+		rep.leftNanos = never
+	}
 	rep.newest, rep.reader = nanos, w.agent
+	if !rep.mixed || number < rep.number {
+		rep.numberBefore, rep.mixed = rep.number, false
+	}
+	rep.number = number
 	c.farthest = max(c.farthest, nanos)
 	if old != never {
 		c.again = c.again || nanos > old

@@ -69,15 +69,26 @@ func (w *Window) acceptRow(b *schema.CounterBatch, r, p uint32, nanos int64) {
 		late = false
 	}
 	rep := &w.keyCounter.reporters[p]
-	if rep.epoch != b.Epoch && !w.renew(b, rep, p, nanos) {
+	at := inOrder
+	if nanos <= rep.newest || b.Sequence < rep.number || rep.alone {
+		at = w.placeOf(b, rep, r, p, nanos)
+	}
+	switch {
+	case at == disagreeing, at == intermixed:
+		w.refuse(b, rep, p, at)
+		return
+	case rep.epoch != b.Epoch && !w.renew(b, rep, p, nanos, at):
 		w.dropped[Late]++
 		return
+	case at == setBack:
+		w.dropped[ClockBack]++
+		w.breakOff(b, p, at)
 	}
 	before := rep.newest
-	w.recordReport(rep, p, nanos)
+	w.recordReport(rep, p, nanos, b.Sequence, at == setBack)
 	if w.clocks.anySkewed && w.clocks.skewed[w.ports.device[p]] {
 		w.dropped[ClockSkew]++
-		w.lose(nanos)
+		w.loseUnless(rep.behind(), nanos)
 		return
 	}
 	early := nanos >= w.maxAheadNanos
@@ -86,15 +97,11 @@ func (w *Window) acceptRow(b *schema.CounterBatch, r, p uint32, nanos int64) {
 	}
 	if late {
 		w.dropped[Late]++
-		if !w.keyCounter.has(p, nanos) {
-			w.lose(nanos)
-		}
+		w.loseUnless(rep.behind() || w.keyCounter.has(p, nanos), nanos)
 		w.watchReturn(nanos)
 	} else {
 		w.stale = 0
-		if w.heldUp(before, nanos) {
-			w.lose(w.openStart - 1)
-		}
+		w.loseUnless(rep.behind() || !w.heldUp(before, nanos), w.openStart-1)
 	}
 	if w.clocks.ready() {
 		w.store(b)
@@ -130,11 +137,14 @@ func (w *Window) reachAhead(keyCounter *track) int64 {
 }
 
 // renew records who reads a port. If the same agent reports that the port's
-// counters were reset, earlier readings cannot be continued, and rows from
-// before the reset are rejected.
-func (w *Window) renew(b *schema.CounterBatch, rep *reporter, p uint32, nanos int64) bool {
-	if rep.agent == w.agent && rep.epoch != 0 && b.Epoch != 0 && rep.newest != never {
-		if nanos <= rep.newest && rep.newest < w.clocks.futureNanos {
+// counters were reset, or the clock was set, earlier readings cannot be continued,
+// and rows from before that are rejected.
+func (w *Window) renew(b *schema.CounterBatch, rep *reporter, p uint32, nanos int64, at place) bool {
+	if rep.agent == w.agent && b.Epoch == 0 {
+		return true // it does not know
+	}
+	if (rep.agent == w.agent || rep.epoch == 0 && rep.reader == w.agent) && rep.newest != never {
+		if nanos <= rep.newest && rep.newest < w.clocks.futureNanos && at != setBack {
 			return false
 		}
 		w.store(b)

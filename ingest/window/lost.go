@@ -35,6 +35,13 @@ func (w *Window) TakeLost() Lost {
 	return l
 }
 
+// loseUnless records a row that its interval lacks, unless it does not belong there.
+func (w *Window) loseUnless(foreign bool, nanos int64) {
+	if !foreign {
+		w.lose(nanos)
+	}
+}
+
 // lose records a row that its interval lacks.
 func (w *Window) lose(nanos int64) {
 	slack := max(w.clocks.farthest, nanos) - min(w.openStart, nanos)

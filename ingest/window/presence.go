@@ -32,7 +32,7 @@ func (c sightCount) silent() bool { return 2*c.heard < c.known }
 // putPresence records for every port whether it was heard in the closing
 // interval. "Recently" is as long as a silent port is waited for, so that a new
 // window gets the same result. A port of a device with a skewed clock is
-// unheard.
+// unheard, or missed if its clock was right recently.
 func (w *Window) putPresence(snap *schema.Snapshot) {
 	snap.Ports.From = scratch.Zeroed(snap.Ports.From, snap.Links) // zero is Unheard
 	snap.Ports.To = scratch.Zeroed(snap.Ports.To, snap.Links)
@@ -67,8 +67,13 @@ func (w *Window) look() {
 	}
 	for _, t := range w.tracks {
 		for p := range t.reporters {
-			if rep := &t.reporters[p]; rep.newest > max(w.seen[p].newest, w.clocks.activeAfter) && !w.clocks.skewed[w.ports.device[p]] {
-				w.seen[p] = sighting{rep.newest, rep.reader}
+			rep := &t.reporters[p]
+			newest := max(rep.newest, rep.leftNanos)
+			if w.clocks.skewed[w.ports.device[p]] {
+				newest = rep.leftNanos // it was right until then
+			}
+			if newest > max(w.seen[p].newest, w.clocks.activeAfter) {
+				w.seen[p] = sighting{newest, rep.reader}
 			}
 		}
 	}

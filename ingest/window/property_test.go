@@ -157,7 +157,7 @@ func batchesOf(rng *rand.Rand, rows []row) (batches []*schema.CounterBatch) {
 	for _, r := range rows {
 		if r.set != set || left == 0 {
 			set, left = r.set, 1+rng.IntN(20)
-			b := &schema.CounterBatch{Fabric: "f", Agent: "a", Source: fmt.Sprint(set)}
+			b := &schema.CounterBatch{Fabric: "f", Agent: "a", Source: fmt.Sprint(set), Sequence: 1} // one batch, delivered in parts: no clock is set back
 			for _, c := range sets[set] {
 				b.Columns = append(b.Columns, schema.CounterColumn{Name: c, Valid: schema.NewBitmap(64)})
 			}

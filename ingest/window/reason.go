@@ -12,6 +12,8 @@ const (
 	Late                         // the interval has closed; the reading only serves as the start of a later difference
 	Early                        // too far ahead of the open interval, or of the present time
 	ClockSkew                    // the device's clock is too far off
+	ClockBack                    // the port's clock was set back before the row: no difference reaches from before to after it
+	TwoReaders                   // another agent reads the port too, by a clock that differs; only one of them is used
 	Duplicate                    // readings: there is one of that instant already; of derived percentages the larger counts
 	OutOfOrder                   // readings: older than all that are still held of the counter
 	Saturated                    // differences: a reading at the maximum of a saturating counter, or of 32 bits of a wider one
@@ -26,7 +28,7 @@ const (
 
 var reasonNames = [numReasons]string{
 	UnknownPort: "unknown_port", UnknownCounter: "unknown_counter", BadTime: "bad_time", Late: "late", Early: "early", ClockSkew: "clock_skew",
-	Duplicate: "duplicate", OutOfOrder: "out_of_order", Saturated: "saturated", Reset: "reset", Gap: "gap",
+	ClockBack: "clock_back", TwoReaders: "two_readers", Duplicate: "duplicate", OutOfOrder: "out_of_order", Saturated: "saturated", Reset: "reset", Gap: "gap",
 	Implausible: "implausible", NoTick: "no_tick", NoLink: "no_link", Jump: "jump",
 }
 

@@ -21,7 +21,7 @@ import (
 //
 //	new TOPOLOGY [interval=60s] [lateness=30s] [eventlateness=30s] [gap=3] [cover=0.5] [ahead=8] [jump=1000] [skew=120s] [tick=0]
 //	graph TOPOLOGY              another version of the graph
-//	add [agent=a] [source=s] [epoch=0] [fabric=f] COUNTER...
+//	add [agent=a] [source=s] [epoch=0] [number=0] [fabric=f] COUNTER...
 //	TIME DEVICE/PORT READING... one row; a reading of - is absent
 //	advance TIME
 //
@@ -212,6 +212,8 @@ func batchOf(t *testing.T, words, rows []string) *schema.CounterBatch {
 			b.Fabric = value
 		case key == "epoch":
 			b.Epoch = readingOf(t, value)
+		case key == "number":
+			b.Sequence = readingOf(t, value)
 		default:
 			t.Fatalf("setting %q: unknown", word)
 		}

@@ -67,7 +67,7 @@ func (t *track) trackReporters(ports int) {
 	if t.reporters == nil {
 		t.reporters = make([]reporter, ports)
 		for p := range t.reporters {
-			t.reporters[p].newest = never
+			t.reporters[p].newest, t.reporters[p].leftNanos = never, never
 		}
 	}
 }
@@ -127,7 +127,7 @@ func (t *track) forget(slots int) {
 		t.clearSlot(s)
 	}
 	for p := range t.reporters {
-		t.reporters[p].newest = never
+		t.reporters[p].newest, t.reporters[p].leftNanos = never, never
 	}
 }
 
@@ -299,10 +299,7 @@ func (w *Window) resetHistories(p uint32) {
 		if t.info.Kind != schema.Counter || t.held[p] == 0 {
 			continue
 		}
-		n, h := t.held[p], t.histories[p]
-		for i := range n - 1 {
-			w.fold(t, p, h[i], h[i+1])
-		}
+		w.foldHistory(t, p)
 		t.held[p] = 0
 		w.dropped[Reset]++
 	}
